@@ -19,8 +19,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
@@ -42,7 +44,19 @@ type line struct {
 
 // MenuKnown is what menu packs may name: actions, checks and variables.
 func MenuKnown() menu.Known {
-	return machine.Known(account.Offered())
+	return machine.Known(withFetch(account.Offered(), fetch.Config{}))
+}
+
+// withFetch adds what packs can ask of others to the actions of accounts.
+func withFetch(actions map[string]machine.Action, c fetch.Config) map[string]machine.Action {
+	maps.Copy(actions, fetch.Actions(c))
+	return actions
+}
+
+// MenuActions are what menu packs can do on a server. Without a client they ask
+// nobody.
+func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.Action {
+	return withFetch(accounts.Actions(), c)
 }
 
 // AccountHooks are what accounts need of others. The command line has none: it
@@ -104,12 +118,16 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{registrar{a.twins.entities, l.server}.makeTwins, ussd.Forget}); err != nil {
 		return err
 	}
+	out, err := outbound.New(outbound.Config{Allow: a.cfg.Events.OutboundAllow, Timeout: ussd.MaxOutside, MaxRedirects: -1, MaxBytes: fetch.MaxBytes})
+	if err != nil {
+		return err
+	}
 	seen, dropped, err := measureSteps(a.metrics)
 	if err != nil {
 		return err
 	}
 	l.sessions = ussd.New(ussd.Config{
-		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: l.accounts.Actions(), Gateways: l.gateways, Log: a.log,
+		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, fetch.Config{Client: out, Log: a.log}), Gateways: l.gateways, Log: a.log,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate,

@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
@@ -85,7 +86,9 @@ func newLocal(core *app.Core, cfg *config.Config) (*local, error) {
 		return nil, fmt.Errorf("build the line: %w", err)
 	}
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: everybody{}, Log: slog.New(slog.DiscardHandler)})
-	sessions := ussd.New(ussd.Config{DB: core.DB, Key: core.Key, Packs: packs, Actions: l.accounts.Actions(), Gateways: gateways, TextMode: wire.Mode(cfg.USSD.TextMode)})
+	// Nobody is asked: a dialog that is tried must order nothing.
+	actions := app.MenuActions(l.accounts, fetch.Config{})
+	sessions := ussd.New(ussd.Config{DB: core.DB, Key: core.Key, Packs: packs, Actions: actions, Gateways: gateways, TextMode: wire.Mode(cfg.USSD.TextMode)})
 	sessions.Routes(api)
 	sessions.OperatorRoutes(api)
 	mux := http.NewServeMux()

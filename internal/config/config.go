@@ -114,7 +114,7 @@ type Events struct {
 	DeliveryRetention    time.Duration `env:"HEARTH_DELIVERY_RETENTION" file:"deliveryRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished webhook deliveries are kept; 0: for ever."`
 	WebhookTimeout       time.Duration `env:"HEARTH_WEBHOOK_TIMEOUT" file:"webhookTimeout" default:"10s" is:"duration 1s 5m" doc:"How long one webhook delivery may take."`
 	WebhookMaxAttempts   int           `env:"HEARTH_WEBHOOK_MAX_ATTEMPTS" file:"webhookMaxAttempts" default:"12" is:"integer 1 100" doc:"Attempts before a delivery becomes a dead letter."`
-	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks and models may reach, on any port or the one given; public ones need no entry."`
+	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models and menus may reach, on any port or the one given; public ones need no entry."`
 }
 
 // USSD is area C.

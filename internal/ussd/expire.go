@@ -107,7 +107,7 @@ func (s *Service) drop(ctx context.Context, over []*row) error {
 			continue
 		}
 		k := readKey(r.id)
-		if rec, err := readRecord(r.state, &k, s.box); err == nil {
+		if rec, err := readRecord(r.state, &k, s.box); err == nil && !rec.begins() {
 			s.cfg.Dropped(rec.state.Node)
 		}
 	}

@@ -19,3 +19,8 @@ func (s *Service) Waiting(session, phone, text string) int {
 	}
 	return 0
 }
+
+// SetTimes changes how long a gateway waits, and how long a step may ask others.
+func (s *Service) SetTimes(deadline, outside time.Duration) {
+	s.deadline, s.outside = deadline, outside
+}

@@ -33,7 +33,8 @@ type Service struct {
 	timers   sync.Pool
 	live     atomic.Int64 // sessions, as the last sweep counted them
 	deadline time.Duration
-	trip     func() error // tests: fails a transaction that has done its work
+	outside  time.Duration // that a step may take beside its transactions
+	trip     func() error  // tests: fails a transaction that has done its work
 }
 
 // New makes a Service.
@@ -51,7 +52,7 @@ func New(c Config) *Service {
 		c.InFlight = maxInFlight
 	}
 	s := &Service{
-		cfg: c, db: c.DB, log: c.Log, now: c.Now, deadline: deadline,
+		cfg: c, db: c.DB, log: c.Log, now: c.Now, deadline: deadline, outside: MaxOutside,
 		marks: newMarker(c.Key.Derive("ussd-text")), box: c.Key.Box("ussd-session"),
 		machines: map[string]*machine.Machine{"": {}},
 		phones:   web.NewLimiter(web.LimiterConfig{PerMinute: perPhone, Now: c.Now}),

@@ -43,7 +43,7 @@ func (a *attempt) login(account, proof string) machine.Login {
 // logOut shows the first screen instead of taking the parts of a request.
 func (a *attempt) logOut(ctx context.Context, rd reading) (outcome, error) {
 	rec := a.rec
-	rec.mode = rd.mode
+	rec.mode, rec.state.Caller = rd.mode, a.q.key.phone
 	if a.at, a.nth = (place{text: a.q.Text}), 0; rd.stepped {
 		a.at = place{step: rec.state.Step + 1}
 	}

@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,11 +46,15 @@ type steps struct {
 	call *db.Call
 	out  outcome
 	err  error
+
+	began    time.Time                 // by the clock of the machine
+	given    map[string]machine.Result // what actions outside the transaction gave, by key
+	claiming bool                      // the beginning of the call is being stored
 }
 
 // begin starts the first try.
 func (s *Service) begin(ctx context.Context, f *flight) *steps {
-	st := &steps{s: s, f: f}
+	st := &steps{s: s, f: f, began: time.Now()}
 	st.next(ctx)
 	return st
 }
@@ -58,8 +63,9 @@ func (s *Service) begin(ctx context.Context, f *flight) *steps {
 // finished.
 func (st *steps) next(ctx context.Context) {
 	st.f.q.copied = st.f.q.copied || st.try > 0
+	given := st.given
 	st.call = st.s.db.Start(ctx, func(tx *db.Tx) (err error) {
-		st.a = attempt{s: st.s, tx: tx, q: &st.f.q, now: st.s.now(), load: st.try > 0}
+		st.a = attempt{s: st.s, tx: tx, q: &st.f.q, now: st.s.now(), load: st.try > 0, given: given}
 		if st.a.out, err = st.a.step(ctx); err == nil && st.s.trip != nil {
 			err = st.s.trip()
 		}
@@ -80,10 +86,21 @@ func (st *steps) wait(ctx context.Context, stop <-chan time.Time) (over bool) {
 		if over, st.err = st.call.Wait(stop); !over {
 			return false
 		}
-		if st.err == nil {
+		if o := needs(st.err); o != nil {
+			if !st.meet(ctx, o) {
+				return true
+			}
+			continue
+		}
+		switch {
+		case st.err == nil && st.claiming:
+			st.claiming = false
+			st.next(ctx)
+			continue
+		case st.err == nil:
 			st.out = st.a.out // after an error a stuck function may still be at it
 			return true
-		} else if !errors.Is(st.err, errMissed) {
+		case !errors.Is(st.err, errMissed):
 			return true
 		}
 		if st.try++; st.try == maxMissed {
@@ -102,6 +119,9 @@ type attempt struct {
 	now  time.Time
 	load bool // look for the session before anything else
 	bold bool // store the first screen unless there is a session or a draft
+
+	given map[string]machine.Result // what actions outside the transaction gave
+	began int64                     // µs: the call was stored before its first screen
 
 	row     *row // nil: there is none yet
 	expired bool // the stored session is over its time
@@ -145,6 +165,10 @@ func (a *attempt) step(ctx context.Context) (outcome, error) {
 		rec = &record{mode: latest}
 	}
 	a.row, a.rec = row, rec
+	if err == nil && rec.begins() {
+		a.began = rec.started
+		return a.start(ctx, first(a.q))
+	}
 	if a.expired = row.expires <= a.now.UnixMilli(); err != nil || a.expired {
 		return a.take(ctx, rec.again(a.q))
 	}
@@ -200,7 +224,7 @@ func (a *attempt) adopt(ctx context.Context, rd reading) (outcome, error) {
 // dialled.
 func (a *attempt) start(ctx context.Context, rd reading) (outcome, error) {
 	a.pack, a.first = a.s.cfg.Packs.Current(), true
-	a.rec = &record{started: a.now.UnixMicro()}
+	a.rec = &record{started: cmp.Or(a.began, a.now.UnixMicro())}
 	if !a.bold {
 		if err := a.pickUp(ctx, rd); err != nil {
 			return outcome{}, err
@@ -219,7 +243,7 @@ func (a *attempt) restart(ctx context.Context, rd reading) (outcome, error) {
 
 // walk shows the first screen and takes the parts from there.
 func (a *attempt) walk(ctx context.Context, rd reading) (outcome, error) {
-	a.at, a.nth = place{}, 0
+	a.at, a.nth, a.rec.state.Caller = place{}, 0, a.q.key.phone
 	st, scr, err := a.machine().Start(a.pack, a.rec.state, a.runner(ctx))
 	if err != nil {
 		return outcome{}, err
@@ -236,7 +260,7 @@ func (a *attempt) goOn(ctx context.Context, rd reading) (outcome, error) {
 	if rec.mode == accumulated && rd.mode == latest {
 		a.tx.AfterCommit(a.newestOnly(ctx))
 	}
-	rec.mode = rd.mode
+	rec.mode, rec.state.Caller = rd.mode, a.q.key.phone
 	for _, p := range rd.parts {
 		if rec.state.Done || a.halt {
 			break // the rest of a walk that has ended says nothing
@@ -299,8 +323,16 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 			return machine.Result{}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text asks for too much at once.")
 		}
 	}
-	res, err := do.Run(ctx, a.tx, call)
-	if err != nil {
+	var res machine.Result
+	var err error
+	if do.Outside != nil {
+		res, err = a.ask(do, call)
+	} else {
+		res, err = do.Run(ctx, a.tx, call)
+	}
+	if needs(err) != nil {
+		return res, err
+	} else if err != nil {
 		return res, fmt.Errorf("action %s: %w", c.Action, err)
 	}
 	if do.Effect {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,10 +21,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
@@ -113,7 +117,13 @@ func (w *world) build() {
 		w.t.Fatal(err)
 	}
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: w, Log: dbtest.Log(w.t)})
-	sessions := ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: w.accounts.Actions(), Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now})
+	client, err := outbound.New(outbound.Config{Allow: []string{"127.0.0.1"}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	actions := w.accounts.Actions()
+	maps.Copy(actions, fetch.Actions(fetch.Config{Client: client}))
+	sessions := ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: actions, Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now})
 	sessions.Routes(api)
 	sessions.OperatorRoutes(api)
 	mux := http.NewServeMux()
@@ -236,7 +246,11 @@ func TestFieldPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pack, err := menu.Parse("field.yaml", data, machine.Known(account.Offered()))
+	all := account.Offered()
+	maps.Copy(all, fetch.Actions(fetch.Config{}))
+	server := httptest.NewServer(http.HandlerFunc(partner))
+	t.Cleanup(server.Close)
+	pack, err := menu.Parse("field.yaml", []byte(strings.ReplaceAll(string(data), "PARTNER", server.URL)), machine.Known(all))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +258,16 @@ func TestFieldPack(t *testing.T) {
 		t.Error(f)
 	}
 	playAll(t, pack, "field")
+}
+
+// partner is the server that the field pack asks. Numbers that end in a status
+// get it.
+func partner(w http.ResponseWriter, r *http.Request) {
+	phone := r.URL.Query().Get("phone")
+	if status, err := strconv.Atoi(phone[max(0, len(phone)-3):]); err == nil && status >= 400 && status < 600 {
+		w.WriteHeader(status)
+	}
+	_, _ = w.Write([]byte(`{"balance": 1200.50, "currency": "KES"}`))
 }
 
 // playAll plays the dialogs of a folder, which visit every node of the pack.

@@ -14,6 +14,12 @@ type Action struct {
 	About string  // what it does, and what its results mean
 	Takes []Param // its arguments: constants of the node, else variables
 	Texts bool    // its constants are a text by language instead
+	Any   bool    // it takes constants of any other name too
+	// Answers says that the node may take values out of what it gives, see
+	// menu.Pick.
+	Answers bool
+	// Valid says what is wrong with the constants of a node, nil for nothing.
+	Valid func(with map[string]string) error
 	// Effect says that running it twice would show: its result is kept, and a
 	// step that is delivered or replayed again gets that result instead.
 	Effect  bool
@@ -23,6 +29,11 @@ type Action struct {
 	// everything in a transaction may. A result that the caller should see is
 	// a Result; an error is trouble, and undoes the whole step.
 	Run func(ctx context.Context, tx *db.Tx, c ActionCall) (Result, error)
+	// Outside does it instead of Run, where it asks others: between two
+	// transactions, never inside one, until ctx ends. What it gives is kept with
+	// the step; it is asked again only when the step could not be stored, with
+	// the same Key. Such an action has an Effect.
+	Outside func(ctx context.Context, c ActionCall) (Result, error)
 	// Stands reports whether a login still counts: whether the account is open
 	// and what was proved is still true. It is asked before every step of
 	// whoever is logged in, so it is quick. Actions that log in have it, all
@@ -32,11 +43,20 @@ type Action struct {
 
 // Known is what packs may name where these actions are offered.
 func Known(actions map[string]Action) menu.Known {
-	k := menu.Known{Actions: map[string][]string{}, Takes: map[string][]string{}}
+	k := menu.Known{Actions: map[string][]string{}, Takes: map[string][]string{}, Valid: map[string]func(map[string]string) error{}}
 	for name, a := range actions {
-		k.Actions[name], k.Takes[name] = a.Results, []string{}
+		k.Actions[name] = a.Results
+		if !a.Any {
+			k.Takes[name] = []string{}
+		}
+		if a.Answers {
+			k.Answers = append(k.Answers, name)
+		}
+		if a.Valid != nil {
+			k.Valid[name] = a.Valid
+		}
 		for _, t := range a.Takes {
-			if !t.Secret {
+			if !t.Secret && !a.Any {
 				k.Takes[name] = append(k.Takes[name], t.Name)
 			}
 		}

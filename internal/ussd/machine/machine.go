@@ -81,7 +81,7 @@ type walk struct {
 
 func (w *walk) view() menu.View {
 	return menu.View{
-		Lang: w.s.Lang, Limits: w.m.Limits, Vars: w.s.Vars, Authenticated: w.s.Account != "",
+		Lang: w.s.Lang, Caller: w.s.Caller, Limits: w.m.Limits, Vars: w.s.Vars, Authenticated: w.s.Account != "",
 		Draft: w.s.Kept != "", Notice: w.notice, Page: w.s.Page,
 	}
 }
@@ -255,7 +255,7 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	if w.run == nil {
 		return "", fmt.Errorf("node %q of pack %s: nobody runs actions", n.ID, w.p.Name)
 	}
-	res, err := w.run(Call{Action: n.Do, With: n.Arguments(&v), Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
+	res, err := w.run(Call{Action: n.Do, With: n.Arguments(&v), Answer: n.Answer, Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
 	if err != nil {
 		return "", err
 	}

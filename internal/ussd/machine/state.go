@@ -4,6 +4,8 @@
 // no store, no clock and no gateway.
 package machine
 
+import "github.com/hearth-dmrv/hearth/internal/ussd/menu"
+
 // State is where one session stands. It is stored between two steps, so the
 // names in its JSON are short. A State is a value: the machine copies the maps
 // it changes.
@@ -18,6 +20,7 @@ type State struct {
 	// Secrets are answers to questions marked secret: PINs, codes. They are
 	// given to actions only. Whoever stores a State seals them.
 	Secrets map[string]string `json:"-"`
+	Caller  string            `json:"-"`          // number of the handset; not stored, whoever takes a step sets it
 	Account string            `json:"a,omitzero"` // id of the account that is logged in
 	Proof   string            `json:"f,omitzero"` // what the login proved, for whoever tells whether it still counts
 	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks or the login is under way
@@ -43,6 +46,7 @@ type Screen struct {
 type Call struct {
 	Action  string
 	With    map[string]string // arguments of the node, filled in
+	Answer  []menu.Pick       // what to take of the answer of another server
 	Vars    map[string]string
 	Secrets map[string]string
 	Lang    string

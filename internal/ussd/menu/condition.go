@@ -75,6 +75,8 @@ func (s scope) ResolveName(name string) (any, bool) {
 		return cel.BooleanValue(s.v.Draft), true
 	case Language:
 		return cel.TextValue(s.v.Lang), true
+	case Caller:
+		return cel.TextValue(s.v.Caller), true
 	}
 	text, ok := s.v.Vars[name]
 	switch {

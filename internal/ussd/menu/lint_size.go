@@ -11,6 +11,9 @@ import (
 // one that turns the screen into UCS-2.
 var worst = []string{"W", "Ŋ"}
 
+// longestCaller is as long as a number can be.
+const longestCaller = "+254700000000000"
+
 // goodbye measures the closing text of exit, which cannot be paged.
 func (l *linter) goodbye() {
 	for _, lang := range l.p.Languages {
@@ -39,7 +42,7 @@ func (l *linter) sizes(n *Node, notices []Text) {
 
 // view has the longest value for every variable.
 func (l *linter) view(lang, letter string) *View {
-	v := &View{Lang: lang, Limits: l.limits, Vars: map[string]string{}, all: true}
+	v := &View{Lang: lang, Limits: l.limits, Vars: map[string]string{}, all: true, Caller: longestCaller}
 	for name := range l.shown {
 		length := l.p.Longest[name]
 		if length == 0 {

@@ -37,6 +37,16 @@ const Held = "held"
 // changes the language.
 const Language = "language"
 
+// Caller is the variable that holds the number of the handset.
+const Caller = "caller"
+
+// Refused is the result of actions that another server said no to. A pack that
+// leaves it out shows what it has for Failed.
+const (
+	Refused = "refused"
+	Failed  = "failed"
+)
+
 // App is the variable that holds the title of the pack.
 const App = "app"
 
@@ -109,11 +119,12 @@ type Node struct {
 	With    map[string]string `json:"with"`
 	Results map[string]Target `json:"results"`
 	Cases   []*Expression     `json:"cases,omitempty"` // of a node that does Decide
-	Clear   []string          `json:"clear"`           // variables dropped after the action ran
-	To      string            `json:"to"`              // after an input
-	Back    string            `json:"back"`            // "" is no way back
-	Keys    map[string]string `json:"keys"`            // key → node, over everything else
-	Exit    bool              `json:"exit"`            // `*` ends the session and is shown
+	Answer  []Pick            `json:"answer,omitempty"`
+	Clear   []string          `json:"clear"` // variables dropped after the action ran
+	To      string            `json:"to"`    // after an input
+	Back    string            `json:"back"`  // "" is no way back
+	Keys    map[string]string `json:"keys"`  // key → node, over everything else
+	Exit    bool              `json:"exit"`  // `*` ends the session and is shown
 	End     bool              `json:"end"`
 	Draft   bool              `json:"draft"` // the walk is kept when the call drops here
 	// Login says that the draft is one of whoever is logged in, and goes on after
@@ -185,6 +196,12 @@ type Skip struct {
 	Text Text   `json:"text"`
 }
 
+// Pick is a value that a node takes out of the JSON that an action gives.
+type Pick struct {
+	Var string `json:"var"`
+	At  string `json:"at"` // JSON Pointer
+}
+
 // Target is where a result of an action leads.
 type Target struct {
 	To  string `json:"to"`
@@ -193,12 +210,14 @@ type Target struct {
 
 // Known is what the program offers to packs.
 type Known struct {
-	Actions map[string][]string // action → its results
-	Takes   map[string][]string // action → the constants it takes; an action that is not there takes any
-	Checks  []string            // names of validators, without what follows a colon
-	Secrets []string            // checks of what must be secret
-	Vars    []string            // variables that actions set
-	Texts   []string            // actions that are given a text in every language
+	Actions map[string][]string                           // action → its results
+	Takes   map[string][]string                           // action → the constants it takes; an action that is not there takes any
+	Checks  []string                                      // names of validators, without what follows a colon
+	Secrets []string                                      // checks of what must be secret
+	Vars    []string                                      // variables that actions set
+	Texts   []string                                      // actions that are given a text in every language
+	Answers []string                                      // actions whose answer a node may take values of
+	Valid   map[string]func(with map[string]string) error // what is wrong with the constants of an action
 }
 
 // Node finds a node by its id; nil is none.

@@ -22,6 +22,7 @@ const (
 	maxLanguages = 16
 	maxOptions   = 60
 	maxText      = 1000 // characters of one text
+	maxPicks     = 20   // values that a node takes out of an answer
 	maxProblems  = 100  // reported at once
 	leastLimit   = 40   // units of a screen that can hold anything
 )
@@ -34,6 +35,7 @@ var (
 	languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
 	keyForm      = regexp.MustCompile(`^[0-9A-Za-z#]{1,4}$`)
 	gatewayForm  = regexp.MustCompile(`(?m)^gateway:`)
+	pointerForm  = regexp.MustCompile(`^(/[^/{}]{1,64}){1,8}$`)
 	numberForm   = regexp.MustCompile(`^[0-9]{1,6}$`)
 )
 
@@ -54,7 +56,7 @@ func read(name string, data []byte, k Known) (*Pack, Problems) {
 	root, problems := readTree(data)
 	r := &reader{
 		decoder: decoder{file: name, problems: problems}, known: k, pack: &Pack{nodes: map[string]*Node{}},
-		vars: map[string]bool{App: true, Language: true}, inputs: map[string]bool{}, numbers: map[string]bool{},
+		vars: map[string]bool{App: true, Language: true, Caller: true}, inputs: map[string]bool{}, numbers: map[string]bool{},
 	}
 	for _, v := range k.Vars {
 		r.vars[v] = true
@@ -298,7 +300,7 @@ func (r *reader) sets(name string, at spot, path string) {
 	switch {
 	case !variableForm.MatchString(name):
 		r.bad(at, path, "a variable has the form %s", variableForm)
-	case name == App || name == Authenticated || name == HasDraft:
+	case name == App || name == Caller || name == Authenticated || name == HasDraft:
 		r.bad(at, path, "%s cannot be set", name)
 	}
 }

@@ -16,7 +16,7 @@ var (
 	limitFields      = []string{"gsm7", "ucs2"}
 	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid", "notKept"}
 	nodeFields       = []string{
-		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft", "cases", "else",
+		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft", "cases", "else", "answer",
 	}
 	optionFields = []string{"key", "text", "if", "when", "set", "to"}
 	caseFields   = []string{"when", "to", "say"}
@@ -29,7 +29,7 @@ var (
 var kindFields = map[Kind][]string{
 	KindMenu:  {"state", "text", "options", "any", "back", "keys", "exit", "draft"},
 	KindInput: {"state", "text", "input", "to", "back", "keys", "exit", "draft"},
-	KindDo:    {"state", "do", "with", "results", "clear"},
+	KindDo:    {"state", "do", "with", "answer", "results", "clear"},
 	KindEnd:   {"state", "text", "end"},
 	kindCases: {"state", "cases", "else"},
 }
@@ -282,6 +282,14 @@ func (r *reader) action(n *Node, o object, path string) {
 			r.taken(n, m.name)
 		}
 	}
+	if check := r.known.Valid[n.Do]; check != nil {
+		if err := check(n.With); err != nil {
+			r.bad(o.get("with").spot, path+".with", "%v", err)
+		}
+	}
+	if v := o["answer"]; v != nil {
+		r.answer(n, v, path+".answer")
+	}
 	if v := o["clear"]; v != nil {
 		for _, item := range r.strings(v, path+".clear") {
 			n.Clear = append(n.Clear, item.text)
@@ -301,7 +309,10 @@ func (r *reader) action(n *Node, o object, path string) {
 		n.Results[m.name] = r.result(m.value, at)
 	}
 	if slices.Contains(results, Held) {
-		n.standIn()
+		n.standIn(Held, "blocked", "full")
+	}
+	if slices.Contains(results, Refused) {
+		n.standIn(Refused, Failed)
 	}
 	for _, name := range results {
 		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {
@@ -324,14 +335,33 @@ func (r *reader) taken(n *Node, name string) {
 	}
 }
 
-// standIn gives a node without a result for held numbers that of the nearest
-// kin.
-func (n *Node) standIn() {
-	for _, kin := range []string{"blocked", "full"} {
+// standIn gives a node without a result that of the nearest kin.
+func (n *Node) standIn(name string, kins ...string) {
+	for _, kin := range kins {
 		t, ok := n.Results[kin]
-		if _, given := n.Results[Held]; ok && !given {
-			n.Results[Held] = t
+		if _, given := n.Results[name]; ok && !given {
+			n.Results[name] = t
 		}
+	}
+}
+
+// answer reads what a node takes out of the answer of its action.
+func (r *reader) answer(n *Node, v *value, path string) {
+	if !slices.Contains(r.known.Answers, n.Do) {
+		r.bad(v.spot, path, "%s gives no answer to take values of; %s do", n.Do, strings.Join(slices.Sorted(slices.Values(r.known.Answers)), ", "))
+	}
+	members := r.members(v, path)
+	if len(members) > maxPicks {
+		r.bad(v.spot, path, "%d values, at most %d", len(members), maxPicks)
+	}
+	for _, m := range members {
+		at := join(path, m.name)
+		r.sets(m.name, m.spot, at)
+		if m.name == Language {
+			r.bad(m.spot, at, "%s cannot be set by an answer", Language)
+		}
+		r.vars[m.name] = true
+		n.Answer = append(n.Answer, Pick{Var: m.name, At: r.form(m.value, at, pointerForm)})
 	}
 }
 

@@ -300,7 +300,7 @@ func TestConditions(t *testing.T) {
 		{"a missing value", `name == null || answered(age)`, ""},
 		{"flags", `authenticated && !draft && language == "sw"`, ""},
 		{"a text as a number", `number(count) > 2`, ""},
-		{"unknown", `nmae == "x"`, `nothing sets the variable "nmae"; there are authenticated, draft, language, age, count, name`},
+		{"unknown", `nmae == "x"`, `nothing sets the variable "nmae"; there are authenticated, draft, language, age, caller, count, name`},
 		{"secret", `pin == "12345"`, "pin is secret: no condition sees it"},
 		{"the title", `app == "x"`, `nothing sets the variable "app"`},
 		{"types", `age == "x"`, "(at character"},
@@ -336,6 +336,35 @@ func TestCases(t *testing.T) {
 			t.Parallel()
 			text := changed(t, "      no: home", "      no: choose", "  thanks: {", "  choose: "+tt.node+"\n  thanks: {")
 			_, err := menu.Parse("small.yaml", []byte(text), smallKnown())
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("Parse = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	k := smallKnown()
+	k.Answers = []string{"store"}
+	k.Valid = map[string]func(map[string]string) error{"store": func(with map[string]string) error {
+		if with["kind"] != "a" {
+			return errors.New("kind is not a")
+		}
+		return nil
+	}}
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"good", "    clear: [pin]", "    answer: {balance: /data/0/balance}\n    clear: [pin, balance]", ""},
+		{"pointer", "    clear: [pin]", "    answer: {balance: data}\n    clear: [pin]", "nodes.save.answer.balance"},
+		{"name", "    clear: [pin]", "    answer: {Balance: /data}\n    clear: [pin]", "a variable has the form"},
+		{"taken", "    clear: [pin]", "    answer: {caller: /data}\n    clear: [pin]", "caller cannot be set"},
+		{"language", "    clear: [pin]", "    answer: {language: /data}\n    clear: [pin]", "language cannot be set by an answer"},
+		{"constants", "kind: a", "kind: b", "nodes.save.with: kind is not a"},
+		{"another action", "    do: store\n    with: {kind: a, count: 3}", "    do: tell\n    with: {en: x, sw: y}\n    answer: {a: /a}", "tell gives no answer to take values of; store do"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := menu.Parse("small.yaml", []byte(changed(t, tt.from, tt.to)), k)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("Parse = %v, want %q", err, tt.want)
 			}

@@ -8,6 +8,7 @@ import (
 
 // View is who looks at a node and what is known of them.
 type View struct {
+	Caller        string        // number of the handset
 	Lang          string        // one the pack does not speak stands for the default
 	Limits        screen.Limits // of the gateway; zero members stand for the pack's
 	Vars          map[string]string
@@ -265,9 +266,12 @@ func expand(b *strings.Builder, s string, v *View) {
 			continue
 		}
 		name, rest, _ := strings.Cut(s, "}")
-		if name == Language {
+		switch name {
+		case Language:
 			b.WriteString(v.Lang)
-		} else {
+		case Caller:
+			b.WriteString(v.Caller)
+		default:
 			b.WriteString(screen.Plain(v.Vars[name]))
 		}
 		s = rest

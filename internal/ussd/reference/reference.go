@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
@@ -23,9 +24,16 @@ const (
 // parts are the parts of the page by name.
 func parts() map[string]string {
 	return map[string]string{
-		"checks": table("A check takes", params(machine.Checks())), "actions": actions(account.Offered()),
+		"checks": table("A check takes", params(machine.Checks())), "actions": actions(offered()),
 		"variables": table("A variable of actions holds", params(account.Variables())), "dialogs": syntax(),
 	}
+}
+
+// offered are all actions that packs may name.
+func offered() map[string]machine.Action {
+	all := account.Offered()
+	maps.Copy(all, fetch.Actions(fetch.Config{}))
+	return all
 }
 
 // Page gives the page with its parts as the code has them now. A part that is

@@ -1,0 +1,191 @@
+// Package fetch offers menu packs what others know: an action that asks another
+// server over HTTP. It runs between two transactions, within the time of the
+// step, and goes out through the guarded client only. What an answer says is a
+// text on a screen at most: it is bounded, on one line, and never looked into.
+package fetch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+)
+
+// MaxBytes is how large an answer may be. Config.Client reads no more.
+const MaxBytes = 64 << 10
+
+// actHTTP is the action that asks another server.
+const actHTTP = "http"
+
+// Arguments of the action; all others are sent.
+const (
+	argURL           = "url"
+	argMethod        = "method"
+	argAuthorization = "authorization"
+)
+
+const resOK = "ok"
+
+// Config configures the actions. The zero value describes them.
+type Config struct {
+	Client *outbound.Client // with a limit of MaxBytes and without redirects
+	Log    *slog.Logger     // discards by default
+	// AtOnce is how many servers are asked at a time, 64 by default. Above it
+	// the action fails at once: a partner that hangs must not take the places of
+	// callers who want nothing of it.
+	AtOnce int
+}
+
+// Actions are what packs can ask of others.
+func Actions(c Config) map[string]machine.Action {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &fetcher{c, make(chan struct{}, cmp.Or(c.AtOnce, 64))}
+	return map[string]machine.Action{
+		actHTTP: {
+			About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
+				"with an `Idempotency-Key`. `refused`: it answered with a status of 4xx; a menu may leave that out, then it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",
+			Takes: []machine.Param{
+				{Name: argURL, About: "address, without variables"},
+				{Name: argMethod, About: "`GET` or `POST`; `GET` by default"},
+				{Name: argAuthorization, About: "header `Authorization`; may be missing"},
+			},
+			Any: true, Answers: true, Valid: valid, Effect: true, Outside: f.http, Results: []string{resOK, menu.Refused, menu.Failed},
+		},
+	}
+}
+
+type fetcher struct {
+	Config
+	slots chan struct{}
+}
+
+// valid looks at the constants of a node.
+func valid(with map[string]string) error {
+	raw := with[argURL]
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return errors.New("url is missing: the address to ask")
+	case strings.ContainsAny(raw, "{}"):
+		return errors.New("url shows no variables: give them names of their own beside it, they are sent in the query or the body")
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "":
+		return errors.New("url is no address such as https://example.org/balance")
+	}
+	if m := with[argMethod]; m != "" && m != http.MethodGet && m != http.MethodPost {
+		return fmt.Errorf("method %q is not known; there are GET and POST", m)
+	}
+	if a := with[argAuthorization]; strings.ContainsAny(a, "{}\r\n") {
+		return errors.New("authorization shows no variables and has one line")
+	}
+	return nil
+}
+
+// http asks another server. Whatever goes wrong is a result: the caller has a
+// screen to look at.
+func (f *fetcher) http(ctx context.Context, c machine.ActionCall) (machine.Result, error) {
+	failed := machine.Result{Name: menu.Failed}
+	req, err := request(ctx, c)
+	if err != nil {
+		return failed, nil // a pack that was not checked
+	}
+	if f.Client == nil || ctx.Err() != nil {
+		f.tell(ctx, req, "there was no time left, or there is no client")
+		return failed, nil
+	}
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	default:
+		f.tell(ctx, req, "too many callers wait for servers")
+		return failed, nil
+	}
+	res, err := f.Client.Do(req)
+	if err != nil {
+		f.tell(ctx, req, reason(err))
+		return failed, nil
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, MaxBytes+1))
+	switch {
+	case err != nil || len(data) > MaxBytes:
+		f.tell(ctx, req, "its answer is too large, or did not come in time")
+		return failed, nil
+	case res.StatusCode >= 400 && res.StatusCode < 500 && res.StatusCode != http.StatusRequestTimeout && res.StatusCode != http.StatusTooManyRequests:
+		return machine.Result{Name: menu.Refused}, nil
+	case res.StatusCode < 200 || res.StatusCode > 299:
+		f.tell(ctx, req, res.Status)
+		return failed, nil
+	}
+	set, err := values(data, c.Answer)
+	if err != nil {
+		f.tell(ctx, req, "its answer is no JSON")
+		return failed, nil
+	}
+	return machine.Result{Name: resOK, Set: set}, nil
+}
+
+// request is what is sent: in the query, or as a JSON object.
+func request(ctx context.Context, c machine.ActionCall) (*http.Request, error) {
+	u, err := url.Parse(c.With[argURL])
+	if err != nil {
+		return nil, err
+	}
+	send := maps.Clone(c.With)
+	maps.DeleteFunc(send, func(name, _ string) bool { return slices.Contains([]string{argURL, argMethod, argAuthorization}, name) })
+	var req *http.Request
+	if c.With[argMethod] == http.MethodPost {
+		body, err := json.Marshal(send, json.Deterministic(true))
+		if err != nil {
+			return nil, err
+		}
+		if req, err = http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body)); err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Idempotency-Key", c.Key)
+	} else {
+		query := u.Query()
+		for name, value := range send {
+			query.Set(name, value)
+		}
+		u.RawQuery = query.Encode()
+		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil); err != nil {
+			return nil, err
+		}
+	}
+	req.Header.Set("Accept", "application/json")
+	if a := c.With[argAuthorization]; a != "" {
+		req.Header.Set("Authorization", a)
+	}
+	return req, nil
+}
+
+// tell logs what an operator should know, and nothing of the caller: what is
+// sent stands in the query or the body.
+func (f *fetcher) tell(ctx context.Context, req *http.Request, why string) {
+	f.Log.WarnContext(ctx, "a server that a menu asks did not answer", "host", req.URL.Host, "path", req.URL.Path, "why", why)
+}
+
+// reason is an error without the address, which has the query in it.
+func reason(err error) string {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	return err.Error()
+}
