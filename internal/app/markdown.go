@@ -16,7 +16,7 @@ const pageHead = `<!doctype html><html lang="en"><meta charset="utf-8"><meta nam
 // markdownPage shows one of our own generated pages. It knows what they use,
 // headings, paragraphs, lists, tables and code, and escapes everything.
 func markdownPage(title string, text []byte) []byte {
-	p := &page{}
+	p := &page{ids: map[string]bool{}}
 	fmt.Fprintf(&p.out, pageHead, html.EscapeString(title))
 	for line := range strings.Lines(string(text)) {
 		p.line(strings.TrimRight(line, "\r\n"))
@@ -29,6 +29,7 @@ func markdownPage(title string, text []byte) []byte {
 type page struct {
 	out   bytes.Buffer
 	block string
+	ids   map[string]bool // of rows; an id stands once in a page
 }
 
 // enter closes the open block and opens another, unless it is the same.
@@ -82,7 +83,12 @@ func (p *page) row(line string) {
 	if strings.Trim(cells[0], " -:") == "" {
 		return // the line between head and body
 	}
-	fmt.Fprintf(&p.out, "<tr id=\"%s\">", html.EscapeString(strings.Trim(cells[0], " `")))
+	if id := strings.Trim(cells[0], " `"); !p.ids[id] {
+		p.ids[id] = true
+		fmt.Fprintf(&p.out, "<tr id=\"%s\">", html.EscapeString(id))
+	} else {
+		p.out.WriteString("<tr>")
+	}
 	for _, c := range cells {
 		fmt.Fprintf(&p.out, "<td>%s</td>", inline(strings.ReplaceAll(strings.TrimSpace(c), "\x00", "|")))
 	}

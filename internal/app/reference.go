@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,10 @@ import (
 	"github.com/swaggest/swgui/v5/static"
 
 	"github.com/hearth-dmrv/hearth/docs"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
+	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -35,6 +40,7 @@ var referenceScript []byte
 type reference struct {
 	oracle     string // DID of the server's own twin, which is there from the first start
 	json, yaml func() ([]byte, error)
+	events     func() ([]byte, error) // AsyncAPI
 }
 
 // describe fills the reference with what tables say, its own included.
@@ -44,6 +50,25 @@ func (s *reference) describe(version string, apis ...*web.API) {
 	})
 	s.json = sync.OnceValues(func() ([]byte, error) { return web.DocumentJSON(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
+	s.events = sync.OnceValues(func() ([]byte, error) { return web.ChannelDocument("Hearth", version, channels()...) })
+}
+
+// channels are the streams and sockets of all areas.
+func channels() []web.Channel {
+	return []web.Channel{
+		{
+			Name: "run", Address: "/runs/{runId}", Title: "The answer of the oracle",
+			About: "Server-sent events: the answer to POST /messages/{sessionId} with stream true, and to GET /runs/{runId}, which joins a run again behind the id of a frame. A comment is sent every 15 seconds.",
+			Sent:  oracle.Frames(),
+		},
+		{
+			Name: "sockets", Address: "/socket.io/", Title: "Sockets of a session",
+			About: "Socket.IO 4 with ?sessionId= and auth {invocation, ucanDelegation}. Plugins send events of their own beside these; list-events names all.",
+			Sent:  slices.Concat(socket.Sent(), oracle.SocketEvents()), Taken: socket.Taken(),
+		},
+		event.Channel(),
+		webhook.Channel(),
+	}
 }
 
 // routes enters the reference itself. It is filled later, because the
@@ -95,6 +120,11 @@ func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	case importFile:
 		return serveImportFile(w)
+	case "events.json":
+		return write(w, "application/json", s.events)
+	case "events":
+		send(w, "text/html; charset=utf-8", markdownPage("Streams and sockets", web.ChannelPage(channels()...)))
+		return nil
 	case "errors":
 		send(w, "text/html; charset=utf-8", markdownPage("Error codes", docs.Errors))
 		return nil

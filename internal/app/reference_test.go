@@ -190,7 +190,7 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 	if !ok || m["openapi"] != "3.1.0" {
 		t.Fatalf("openapi = %v", m["openapi"])
 	}
-	for _, path := range []string{"/v1/openapi.json", "/docs-yaml", "/docs", "/docs/swagger-ui-bundle.js", "/docs/reference.js", "/docs/errors", "/docs/configuration", "/docs/import.xlsx"} {
+	for _, path := range []string{"/v1/openapi.json", "/docs-yaml", "/docs", "/docs/swagger-ui-bundle.js", "/docs/reference.js", "/docs/errors", "/docs/configuration", "/docs/events", "/docs/events.json", "/docs/import.xlsx"} {
 		w := httptest.NewRecorder()
 		h.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != 200 || w.Body.Len() == 0 {

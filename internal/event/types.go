@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Type is a kind of event there is.
@@ -165,4 +167,29 @@ func edits(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Channel describes the stream of events.
+func Channel() web.Channel {
+	type gap struct {
+		Reason string `json:"reason" enum:"expired,ahead"`
+		After  int64  `json:"after" doc:"Your position."`
+		Oldest int64  `json:"oldest" doc:"The oldest event that is kept."`
+		Newest int64  `json:"newest"`
+	}
+	type end struct {
+		Reason string `json:"reason" enum:"shutdown,error,expired,rights_changed,revoked"`
+	}
+	c := web.Channel{
+		Name: "events", Address: "/v1/events", Title: "Events of a workspace",
+		About: "Server-sent events. The id is the number of the event; Last-Event-ID replays what came since.",
+		Sent: []web.Message{
+			{Name: "gap", About: "The events between two numbers are not available.", Payload: gap{}},
+			{Name: "close", About: "The server ends the stream, and why.", Payload: end{}},
+		},
+	}
+	for _, t := range types {
+		c.Sent = append(c.Sent, web.Message{Name: t.Type, About: t.Description, Payload: Item{}})
+	}
+	return c
 }

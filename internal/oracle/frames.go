@@ -8,7 +8,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Names of frames and of events of sockets. Published clients drop any other.
@@ -58,7 +60,7 @@ type call struct {
 	EventID    string         `json:"eventId,omitzero"`
 	Output     *string        `json:"output,omitzero"`
 	Error      string         `json:"error,omitzero"`
-	Failed     bool           `json:"failed,omitzero"` // Output is why
+	Failed     bool           `json:"failed,omitzero" doc:"The tool failed; output says why."`
 }
 
 // failure is an error frame. Nothing in it is internal.
@@ -86,6 +88,26 @@ type invalidation struct {
 	SessionID string `json:"sessionId"`
 	RequestID string `json:"requestId"`
 	Status    string `json:"status"`
+}
+
+// Frames describes the frames of the stream of a run.
+func Frames() []web.Message {
+	return append(run.Frames(),
+		web.Message{Name: eventTool, About: "A tool begins (isRunning), then ends (done); eventId pairs the two.", Payload: call{}},
+		web.Message{Name: eventAction, About: "An action of the page begins, then ends (done or error); toolCallId pairs the two.", Payload: call{}},
+		web.Message{Name: frameRouter, About: "Which step the run is at.", Payload: step{}},
+	)
+}
+
+// SocketEvents describes what the sockets of a session hear of its runs.
+func SocketEvents() []web.Message {
+	return []web.Message{
+		{Name: eventReasoning, About: "A run has begun.", Payload: ack{}},
+		{Name: eventTool, About: "As in the stream of the run.", Payload: call{}},
+		{Name: eventRouter, About: "Which step the run is at.", Payload: step{}},
+		{Name: frameRouter, About: "The same under its other name.", Payload: step{}},
+		{Name: eventInvalidate, About: "A run has ended: read the session again.", Payload: invalidation{}},
+	}
 }
 
 // ids are what every frame of a run carries.

@@ -32,6 +32,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 const oracleDID did.DID = "did:ixo:ixo1oracle000000000000000000000000000000000"
@@ -53,7 +54,7 @@ type option func(*oracle.Config, *run.Config)
 // newHouse builds area D over a store with a model.
 func newHouse(t testing.TB, d *db.DB, m llm.Model, opts ...option) *house {
 	t.Helper()
-	h := &house{t: t, live: &fakeLive{}, log: &syncBuffer{}}
+	h := &house{t: t, live: &fakeLive{t: t, doc: webtest.NewChannel(t, web.Channel{Name: "sockets", Sent: oracle.SocketEvents()})}, log: &syncBuffer{}}
 	log := h.log.logger()
 	key, err := secret.Parse(strings.Repeat("k", 64))
 	if err != nil {
@@ -234,6 +235,7 @@ type reader struct {
 	t    testing.TB
 	body io.ReadCloser
 	in   *bufio.Reader
+	doc  *webtest.Channel // what the reference says of frames
 }
 
 func (h *house) stream(u *user, method, path, body string, headers ...string) (*reader, *http.Response) {
@@ -244,7 +246,11 @@ func (h *house) stream(u *user, method, path, body string, headers ...string) (*
 		h.t.Fatalf("%s %s: %d %s", method, path, res.StatusCode, text)
 	}
 	h.t.Cleanup(func() { _ = res.Body.Close() })
-	return &reader{h.t, res.Body, bufio.NewReader(res.Body)}, res
+	return newReader(h.t, res.Body, bufio.NewReader(res.Body)), res
+}
+
+func newReader(t testing.TB, body io.ReadCloser, in *bufio.Reader) *reader {
+	return &reader{t, body, in, webtest.NewChannel(t, web.Channel{Name: "run", Sent: oracle.Frames()})}
 }
 
 // next is the next frame; false at the end of the stream.
@@ -259,6 +265,9 @@ func (r *reader) next() (frame, bool) {
 		line = strings.TrimRight(line, "\n")
 		switch name, value, _ := strings.Cut(line, ": "); {
 		case line == "" && f.event != "":
+			if err := r.doc.Check(f.event, []byte(f.raw)); err != nil {
+				r.t.Errorf("a frame that the document does not describe: %v", err)
+			}
 			if f.id <= 0 {
 				r.t.Errorf("frame without a number: %+v", f)
 			}
@@ -336,6 +345,8 @@ type emitted struct {
 
 // fakeLive notes events and answers calls of pages.
 type fakeLive struct {
+	t      testing.TB
+	doc    *webtest.Channel // what the reference says of events
 	mu     sync.Mutex
 	events []emitted
 	calls  []tool.Call
@@ -348,6 +359,9 @@ func (l *fakeLive) Emit(user, session, event string, payload any) {
 	raw, err := json.Marshal(payload)
 	if err != nil {
 		raw = []byte(`"` + err.Error() + `"`)
+	}
+	if err := l.doc.Check(event, raw); err != nil && !strings.HasPrefix(event, "weather.") { // a plugin's
+		l.t.Errorf("an event that the document does not describe: %v", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

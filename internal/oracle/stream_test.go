@@ -255,7 +255,7 @@ func TestResume(t *testing.T) {
 		s := h.session(u)
 		ctx, cut := context.WithCancel(t.Context())
 		res := h.open(ctx, ask{u: u, method: "POST", path: "/messages/" + s, body: streamed})
-		first := &reader{t: t, body: res.Body, in: newBuffered(res.Body)}
+		first := newReader(t, res.Body, newBuffered(res.Body))
 		var seen []frame
 		for spoken(seen) != "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 " {
 			f, ok := first.next()

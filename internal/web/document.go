@@ -26,11 +26,11 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 		Info: &huma.Info{
 			Title: title, Version: version, License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			Description: "Digital twins, household surveys, USSD and an oracle in one server. Lists are paged by cursor: follow hasMore, " +
-				"a page may be short. Every answer carries X-Request-Id. [All error codes](/docs/errors), [all settings](/docs/configuration).",
+				"a page may be short. Every answer carries X-Request-Id. [All error codes](/docs/errors), [all settings](/docs/configuration), [streams and sockets](/docs/events).",
 		},
 		Servers: []*huma.Server{{URL: "/", Description: "this server"}},
 		Components: &huma.Components{
-			Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
+			Schemas: newRegistry(),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"key":    {Type: "http", Scheme: "bearer", Description: "An API key: hearth keys create, or POST /v1/api-keys."},
 				"header": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "The same key in a header of its own."},
@@ -47,6 +47,14 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 		}
 	}
 	return doc
+}
+
+// newRegistry makes a registry of schemas. Any JSON is described as that, and
+// not as the bytes it is kept in.
+func newRegistry() huma.Registry {
+	reg := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	reg.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[any]())
+	return reg
 }
 
 // DocumentJSON writes a document. Viewers open a body in its first media type:

@@ -5,9 +5,14 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // Frame is one frame of a stream of server-sent events.
@@ -22,6 +27,7 @@ type Stream struct {
 	Body   string     // of a refusal
 	Frames chan Frame // closed at the end of the stream
 	Cut    func()     // ends it from our side
+	doc    *webtest.Channel
 }
 
 // Open asks for a stream as a role of a workspace. header may be nil.
@@ -93,12 +99,31 @@ func (s *Stream) Next(t testing.TB) (Frame, bool) {
 	for {
 		select {
 		case f, ok := <-s.Frames:
-			if !ok || f.Event != "" {
-				return f, ok
+			if !ok {
+				return f, false
+			}
+			if f.Event != "" {
+				s.documented(t, f)
+				return f, true
 			}
 		case <-late:
 			t.Fatal("no event came")
 		}
+	}
+}
+
+// documented holds a frame to the reference.
+func (s *Stream) documented(t testing.TB, f Frame) {
+	t.Helper()
+	if s.doc == nil {
+		s.doc = webtest.NewChannel(t, event.Channel())
+	}
+	name := f.Event
+	if !slices.ContainsFunc(event.Channel().Sent, func(m web.Message) bool { return m.Name == name }) {
+		name = "entity.created" // a type that a test has made up; all have the same members
+	}
+	if err := s.doc.Check(name, []byte(f.Data)); err != nil {
+		t.Errorf("a frame that the document does not describe: %v", err)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 func TestDelivers(t *testing.T) {
@@ -45,6 +46,9 @@ func TestDelivers(t *testing.T) {
 		verify(t, m, h.Secret)
 		if got := m.header.Get("Content-Type"); got != "application/cloudevents+json" {
 			t.Errorf("content type = %q", got)
+		}
+		if err := webtest.NewChannel(t, webhook.Channel()).Check("cloudevent", []byte(m.body)); err != nil {
+			t.Errorf("a message that the document does not describe: %v", err)
 		}
 		var ce map[string]any
 		if err := json.Unmarshal([]byte(m.body), &ce); err != nil {

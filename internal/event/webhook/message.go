@@ -8,6 +8,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+// Channel describes what endpoints get.
+func Channel() web.Channel {
+	return web.Channel{
+		Name: "webhooks", Address: "{url}", Title: "Webhooks",
+		About: "A POST to the address of each endpoint that wants the event, signed as Standard Webhooks ask. The types are those of the stream of events, and hearth.ping.",
+		Sent:  []web.Message{{Name: "cloudevent", About: "A CloudEvents 1.0 message in structured JSON.", Payload: cloudEvent{}}},
+	}
+}
+
 // cloudEvent is a CloudEvents 1.0 message in structured JSON.
 type cloudEvent struct {
 	SpecVersion     string    `json:"specversion"`

@@ -21,7 +21,7 @@ const (
 
 // trouble is the payload of an error frame of our own.
 type trouble struct {
-	Error     string `json:"error"`
+	Error     string `json:"error" doc:"A sentence for the user."`
 	Kind      string `json:"kind"`
 	Source    string `json:"source"`
 	Status    int    `json:"status,omitzero"`

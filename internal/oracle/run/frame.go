@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Frame is one event of a run as it goes on the wire. ID 0 is a comment that
@@ -39,6 +41,37 @@ const (
 	frameError     = "error"
 	frameDone      = "done"
 )
+
+// Frames describes the frames that this package makes. Those with many words
+// are written by hand, as these types say.
+func Frames() []web.Message {
+	type begun struct {
+		RunID     string `json:"runId" doc:"Join the run again with GET /runs/{runId}."`
+		RequestID string `json:"requestId"`
+	}
+	type words struct {
+		Content   string `json:"content" doc:"The next part of the answer; put all parts together."`
+		Timestamp string `json:"timestamp" format:"date-time"`
+	}
+	type reasoning struct {
+		SessionID string `json:"sessionId"`
+		RequestID string `json:"requestId"`
+		Reasoning string `json:"reasoning" doc:"What the model thinks; empty in the last one."`
+		Details   []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"reasoningDetails,omitempty" doc:"Only in the first one, which says that work has begun."`
+		IsComplete bool   `json:"isComplete" doc:"Nothing more is thought."`
+		Timestamp  string `json:"timestamp" format:"date-time"`
+	}
+	return []web.Message{
+		{Name: frameRun, About: "The first frame: which run this is.", Payload: begun{}},
+		{Name: frameReasoning, About: "Work has begun, or what the model thinks.", Payload: reasoning{}},
+		{Name: frameMessage, About: "A part of the answer.", Payload: words{}},
+		{Name: frameError, About: "The answer has failed; done follows.", Payload: trouble{}},
+		{Name: frameDone, About: "The last frame. A stream without it was cut off: join the run again.", Payload: done{}},
+	}
+}
 
 // durable reports whether a frame must be stored before anybody hears of it: it
 // has a meaning elsewhere.
@@ -172,7 +205,7 @@ func (r *Run) appendReasoning(b []byte, t thought, at time.Time) []byte {
 // done is the payload of the last frame.
 type done struct {
 	Status      Status  `json:"status"`
-	PartialText *string `json:"partialText,omitzero"`
+	PartialText *string `json:"partialText,omitzero" doc:"All that was said, where the answer did not finish: it replaces what you have."`
 	Aborted     bool    `json:"aborted,omitzero"`
 	Failed      bool    `json:"failed,omitzero"`
 	Interrupted bool    `json:"interrupted,omitzero"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 const (
@@ -117,15 +120,15 @@ func start(t testing.TB, change func(*socket.Config)) *rig {
 		change(&cfg)
 	}
 	r := &rig{Hub: socket.New(t.Context(), cfg), dir: dir}
-	web := httptest.NewServer(r.Hub)
-	r.url = web.URL + "/socket.io/"
+	server := httptest.NewServer(r.Hub)
+	r.url = server.URL + "/socket.io/"
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown() = %v", err)
 		}
-		web.Close()
+		server.Close()
 	})
 	return r
 }
@@ -133,7 +136,8 @@ func start(t testing.TB, change func(*socket.Config)) *rig {
 // page is a client of the test.
 type page struct {
 	*siotest.Client
-	t testing.TB
+	t   testing.TB
+	doc *webtest.Channel // what the reference says of events
 }
 
 // dial connects a client and sends its tokens; nothing is said yet about
@@ -149,7 +153,7 @@ func (r *rig) dial(t testing.TB, session string, auth any) *page {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Cut() })
-	return &page{Client: c, t: t}
+	return &page{Client: c, t: t, doc: webtest.NewChannel(t, web.Channel{Name: "sockets", Sent: socket.Sent()})}
 }
 
 // join connects a page of a user and waits until it is let in.
@@ -170,7 +174,20 @@ func (p *page) event(name string) members {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return p.object(args)
+	return p.documented(name, args)
+}
+
+// documented gives the payload of an event, and holds it to the reference where
+// it is one of our own and not of a test.
+func (p *page) documented(name string, args []json.RawMessage) members {
+	p.t.Helper()
+	out := p.object(args)
+	if slices.ContainsFunc(socket.Sent(), func(m web.Message) bool { return m.Name == name }) {
+		if err := p.doc.Check(name, args[0]); err != nil {
+			p.t.Errorf("an event that the document does not describe: %v", err)
+		}
+	}
+	return out
 }
 
 func (p *page) object(args []json.RawMessage) members {
@@ -194,7 +211,7 @@ func (p *page) next() (string, members) {
 	if rest, ok := strings.CutPrefix(text, "42"); !ok || json.Unmarshal([]byte(rest), &args) != nil || json.Unmarshal(args[0], &name) != nil {
 		p.t.Fatalf("got %q, want an event", text)
 	}
-	return name, p.object(args[1:])
+	return name, p.documented(name, args[1:])
 }
 
 // send emits an event.
