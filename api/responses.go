@@ -4,8 +4,8 @@ import "time"
 
 // Spot is where an interview took place.
 type Spot struct {
-	Lat      float64  `json:"lat" minimum:"-90" maximum:"90" example:"-1.2921"`
-	Lon      float64  `json:"lon" minimum:"-180" maximum:"180" example:"36.8219"`
+	Lat      float64  `json:"lat" required:"true" minimum:"-90" maximum:"90" example:"-1.2921"`
+	Lon      float64  `json:"lon" required:"true" minimum:"-180" maximum:"180" example:"36.8219"`
 	Accuracy *float64 `json:"accuracy,omitzero" doc:"Metres."`
 }
 

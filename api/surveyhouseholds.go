@@ -2,8 +2,8 @@ package api
 
 // Place is where a household is.
 type Place struct {
-	Lat float64 `json:"lat" example:"-1.2921"`
-	Lon float64 `json:"lon" example:"36.8219"`
+	Lat float64 `json:"lat" required:"true" example:"-1.2921"`
+	Lon float64 `json:"lon" required:"true" example:"36.8219"`
 }
 
 // MergedHouseholds tells what an upload did.

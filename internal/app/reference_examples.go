@@ -239,7 +239,6 @@ func name(path string, op *huma.Operation) {
 		}
 		content["application/x-ndjson"] = text(importLines)
 		content["text/csv"] = text(importTable)
-		content[mediaXLSX].Examples = map[string]*huma.Example{"table": {Summary: "The table of the CSV example", ExternalValue: "/docs/" + importFile}}
 		op.Description += "\n\nThe table of the CSV example as XLSX: [" + importFile + "](/docs/" + importFile + ")."
 	}
 }

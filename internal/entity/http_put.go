@@ -23,6 +23,15 @@ type document struct {
 	Groups []GroupDraft `json:"groups,omitzero" doc:"Of an organisation that is created."`
 }
 
+// Schema describes it for the reference: a client must say two members; what
+// else a record has may stand there as it was read.
+func (document) Schema(reg huma.Registry) *huma.Schema {
+	type plain document
+	s := huma.SchemaFromType(reg, reflect.TypeFor[plain]())
+	s.Required = []string{"type", "protocol"}
+	return s
+}
+
 func (h handlers) servePut(ctx context.Context, in *struct {
 	changing
 	IfNoneMatch string `header:"If-None-Match" doc:"* creates and never replaces."`

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -54,6 +55,13 @@ type AssignmentList struct {
 	Items []campaign.Assignment `json:"items" doc:"At most 500."`
 }
 
+// noItems refuses a list that is not there: an empty one must be meant.
+func noItems() error {
+	var c fault.Checks
+	c.Require(false, "/items")
+	return c.Err(campaign.InvalidCode, "The list is missing. Send an empty one to take all away.")
+}
+
 // part reads a survey and shows a part of it, with the ETag of the whole.
 func part[T any](ctx context.Context, q db.Querier, id string, of func(*Survey) T) (web.Reply[T], error) {
 	r, v, err := read(ctx, q, id)
@@ -81,6 +89,9 @@ func (h handlers) servePutCollectors(ctx context.Context, in *struct {
 	Body CollectorList
 },
 ) (web.Reply[CollectorList], error) {
+	if in.Body.Items == nil {
+		return web.Reply[CollectorList]{}, noItems()
+	}
 	r, err := h.service.edit(ctx, in.ID, in.IfMatch, change{"collectors changed", in.Reason}, func(d campaign.Draft) (campaign.Draft, error) {
 		d.Collectors = in.Body.Items
 		return d, nil
@@ -104,6 +115,9 @@ func (h handlers) servePutAssignments(ctx context.Context, in *struct {
 	Body AssignmentList
 },
 ) (web.Reply[AssignmentList], error) {
+	if in.Body.Items == nil {
+		return web.Reply[AssignmentList]{}, noItems()
+	}
 	r, err := h.service.edit(ctx, in.ID, in.IfMatch, change{"assignments changed", in.Reason}, func(d campaign.Draft) (campaign.Draft, error) {
 		d.Assignments = in.Body.Items
 		return d, nil

@@ -199,7 +199,7 @@ func TestDocumentComesFromTheTable(t *testing.T) {
 	web.Post(a, "/v1/things/{id}", serveThing, web.Doc{Summary: "Make a thing", Status: 201, Scope: "things:write", Once: true})
 	doc := web.Document("Hearth", "1", a)
 	op := doc.Paths["/v1/things/{id}"].Post
-	if op == nil || op.Responses["201"] == nil || op.Responses["default"] == nil || op.RequestBody == nil {
+	if op == nil || op.Responses["201"] == nil || op.Responses["4XX"] == nil || op.RequestBody == nil {
 		t.Fatalf("operation = %+v", op)
 	}
 	var names []string
@@ -266,7 +266,7 @@ func TestRefusalInText(t *testing.T) {
 	}{{"text", "Refused; the text says why.", web.End}, {"problem", "Refused; code says why. See /docs/errors.", web.Problem}} {
 		a := web.NewAPI(web.APIConfig{Name: "x", Errors: tt.errors})
 		a.Handle("POST", "/x", nothing, web.Doc{Scope: web.Public, Summary: "x"})
-		if got := web.Document("Hearth", "1", a).Paths["/x"].Post.Responses["default"].Description; got != tt.want {
+		if got := web.Document("Hearth", "1", a).Paths["/x"].Post.Responses["4XX"].Description; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -172,7 +172,7 @@ func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Val
 		r = fill(r, func(q *request) { q.jsonPatch = true })
 	} else if b.body != nil && !(len(body) == 0 && b.optional) {
 		v := in.FieldByIndex(b.body)
-		err := DecodeStrict(body, v.Addr().Interface(), b.rules.lenient)
+		err := decode(body, v.Addr().Interface(), reading{lenient: b.rules.lenient, patch: b.rules.patch})
 		if b.misfit != nil && IsMisfit(err) && !v.IsZero() {
 			in.FieldByIndex(b.misfit).Set(reflect.ValueOf(err))
 		} else if err != nil {

@@ -40,6 +40,9 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 	}
 	for _, a := range apis {
 		for _, r := range a.routes {
+			if r.Doc.Channel {
+				continue
+			}
 			if !slices.ContainsFunc(doc.Tags, func(t *huma.Tag) bool { return t.Name == r.Doc.Tag }) {
 				doc.Tags = append(doc.Tags, &huma.Tag{Name: r.Doc.Tag})
 			}
@@ -49,10 +52,13 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 	return doc
 }
 
+// schemaPrefix is where schemas stand in a document.
+const schemaPrefix = "#/components/schemas/"
+
 // newRegistry makes a registry of schemas. Any JSON is described as that, and
 // not as the bytes it is kept in.
 func newRegistry() huma.Registry {
-	reg := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	reg := huma.NewMapRegistry(schemaPrefix, schemaName)
 	reg.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[any]())
 	return reg
 }
@@ -133,12 +139,14 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 		Summary: r.Doc.Summary, Description: describe(r.Doc), Tags: []string{r.Doc.Tag},
 		Responses: map[string]*huma.Response{},
 	}
-	if s := r.Doc.Scope; s != Public {
+	switch s := r.Doc.Scope; {
+	case r.Doc.UCAN:
+		op.Security = []map[string][]string{{"ucan": {}}}
+	case s == Public:
+		op.Extensions = map[string]any{"security": []any{}} // nobody need say who they are
+	default:
 		op.Security = []map[string][]string{{"key": {}}, {"header": {}}}
 		op.Extensions = map[string]any{"x-scope": string(s)}
-	}
-	if r.Doc.UCAN {
-		op.Security = []map[string][]string{{"ucan": {}}}
 	}
 	if r.In != nil {
 		parameters(reg, op, r)
@@ -292,9 +300,61 @@ func bodyContent(reg huma.Registry, op *huma.Operation, d Doc, t reflect.Type) m
 			content[name] = &huma.MediaType{Schema: reg.Schema(reflect.TypeFor[[]PatchOp](), true, "JSONPatch"), Example: patchExample(d.Example)}
 			continue
 		}
-		content[name] = &huma.MediaType{Schema: reg.Schema(t, true, operationTypeHint(op)), Example: d.Example}
+		schema := reg.Schema(t, true, operationTypeHint(op))
+		if name == mediaMergePatch {
+			schema = mergeSchema(reg, schema)
+		}
+		content[name] = &huma.MediaType{Schema: schema, Example: d.Example}
 	}
 	return content
+}
+
+// mergeSchema describes a merge patch of what a schema describes: every member
+// may be left out, and null takes one away, inside objects too. A list is
+// replaced as a whole.
+func mergeSchema(reg huma.Registry, of *huma.Schema) *huma.Schema {
+	name := strings.TrimPrefix(of.Ref, schemaPrefix)
+	whole := of
+	if of.Ref != "" {
+		whole = reg.Map()[name]
+		if !strings.HasSuffix(name, "Patch") {
+			name += "Patch"
+		}
+		if done := reg.Map()[name]; done != nil && done != whole {
+			return &huma.Schema{Ref: schemaPrefix + name}
+		}
+	}
+	if len(whole.Properties) == 0 {
+		return of
+	}
+	patch := *whole
+	patch.Required, patch.Properties = nil, map[string]*huma.Schema{}
+	if of.Ref != "" {
+		reg.Map()[name] = &patch // before its members: one of them may be the same
+		of = &huma.Schema{Ref: schemaPrefix + name}
+	} else {
+		of = &patch
+	}
+	for member, s := range whole.Properties {
+		patch.Properties[member] = orNull(mergeSchema(reg, s))
+	}
+	return of
+}
+
+// orNull allows null beside what a schema allows.
+func orNull(s *huma.Schema) *huma.Schema {
+	switch {
+	case s.Ref != "":
+		return &huma.Schema{AnyOf: []*huma.Schema{s, {Type: "null"}}, Description: s.Description}
+	case s.Type == "" || s.Nullable:
+		return s // anything, or null already
+	}
+	null := *s
+	null.Nullable = true
+	if len(s.Enum) > 0 {
+		null.Enum = append(slices.Clone(s.Enum), nil)
+	}
+	return &null
 }
 
 // patchExample writes a merge patch as a JSON patch: each of its values is added
@@ -348,7 +408,8 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 	default:
 		refusal.Content = map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema(reg, r.Doc)}}
 	}
-	op.Responses["default"] = refusal
+	op.Responses["4XX"] = refusal
+	op.Responses["5XX"] = &huma.Response{Description: "The server cannot do it now. Try again.", Content: refusal.Content}
 }
 
 // problemSchema describes the refusals of a route: a problem, and the members

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -28,6 +29,56 @@ const maxDepth = 64
 // at once, up to 50; when v has a method Validate, with what it says about the
 // others.
 func DecodeStrict(body []byte, v any, lenient bool) error {
+	return decode(body, v, reading{lenient: lenient})
+}
+
+// reading is how a body is read.
+type reading struct {
+	lenient bool // members that are not known may be there
+	patch   bool // members that are needed may be missing
+}
+
+// options are those of the decoder.
+func (r reading) options() json.Options {
+	if r.patch {
+		return json.JoinOptions()
+	}
+	return wholePlaces
+}
+
+// wholePlaces has the decoder refuse a place with one of its two numbers: it
+// would be one on the equator or the meridian. Other members with the tag
+// required:"true" are for those who decode them to miss; only of numbers zero is
+// a good value.
+var wholePlaces = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readWhole[api.Place]), json.UnmarshalFromFunc(readWhole[api.Spot])))
+
+func readWhole[T any](dec *jsontext.Decoder, v *T) error {
+	text, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	unknown, _ := json.GetOption(dec.Options(), json.RejectUnknownMembers)
+	if err := json.Unmarshal(text, v, json.RejectUnknownMembers(unknown)); err != nil {
+		return err
+	}
+	if text.Kind() != '{' {
+		return nil
+	}
+	var given map[string]jsontext.Value
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
+	}
+	for name := range neededOf(reflect.TypeFor[T](), membersOf(reflect.TypeFor[T]())) {
+		if given[name] == nil {
+			return errMissing
+		}
+	}
+	return nil
+}
+
+var errMissing = errors.New("a member is missing")
+
+func decode(body []byte, v any, how reading) error {
 	deepest, nul := Survey(body)
 	if deepest > maxDepth {
 		return fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
@@ -35,34 +86,34 @@ func DecodeStrict(body []byte, v any, lenient bool) error {
 	if nul {
 		return fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
 	}
-	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
+	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true), how.options())
 	if err == nil {
-		return notEmpty(body, v, lenient)
+		return notEmpty(body, v, how)
 	}
-	if lenient && errors.Is(err, json.ErrUnknownName) {
-		return decodeLenient(body, v)
+	if how.lenient && errors.Is(err, json.ErrUnknownName) {
+		return decodeLenient(body, v, how)
 	}
-	return everything(body, v, lenient, jsonFault(body, err))
+	return everything(body, v, how, jsonFault(body, err))
 }
 
 // decodeLenient decodes again without the unknown members, unless one of them
 // is a known name in other letters: that is a client's mistake, not an extra.
-func decodeLenient(body []byte, v any) error {
+func decodeLenient(body []byte, v any, how reading) error {
 	if name, ok := caseVariant(body, v); ok {
-		return everything(body, v, true, unknownMember("/"+name, nil))
+		return everything(body, v, how, unknownMember("/"+name, nil))
 	}
-	if err := json.Unmarshal(body, v); err != nil {
-		return everything(body, v, true, jsonFault(body, err))
+	if err := json.Unmarshal(body, v, how.options()); err != nil {
+		return everything(body, v, how, jsonFault(body, err))
 	}
-	return notEmpty(body, v, true)
+	return notEmpty(body, v, how)
 }
 
 // notEmpty refuses "" where it would pass for a member that is not there.
-func notEmpty(body []byte, v any, lenient bool) error {
+func notEmpty(body []byte, v any, how reading) error {
 	if !bytes.Contains(body, []byte(`""`)) || !mayBeEmpty(v) {
 		return nil
 	}
-	fields := misfits(body, reflect.New(reflect.TypeOf(v).Elem()).Interface(), lenient)
+	fields := misfits(body, reflect.New(reflect.TypeOf(v).Elem()).Interface(), how)
 	if fields == nil {
 		return nil
 	}
@@ -187,17 +238,20 @@ func semanticFault(err *json.SemanticError) error {
 	if errors.Is(err, json.ErrUnknownName) {
 		return unknownMember(string(err.JSONPointer), err)
 	}
+	if errors.Is(err, errMissing) {
+		return fault.New(fault.Invalid, "MISSING_MEMBER", "A member of the body is missing.").Wrap(err).With(missing(string(err.JSONPointer)))
+	}
 	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).With(wrongType(err))
 }
 
 // everything names all members that do not fit, given the fault of the first:
 // its code and message stay.
-func everything(body []byte, v any, lenient bool, first error) error {
+func everything(body []byte, v any, how reading, first error) error {
 	f := fault.As(first)
-	if f == nil || f.Code != "UNKNOWN_MEMBER" && f.Code != "WRONG_TYPE" {
+	if f == nil || f.Code != "UNKNOWN_MEMBER" && f.Code != "WRONG_TYPE" && f.Code != "MISSING_MEMBER" {
 		return first
 	}
-	fields := misfits(body, v, lenient)
+	fields := misfits(body, v, how)
 	if fields == nil {
 		return first
 	}

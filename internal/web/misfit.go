@@ -26,10 +26,10 @@ const maxWrong = 50
 // members pass, except those of the outermost object that differ from a known
 // name by case only. It returns nil, and v is empty, when the body is broken
 // further on.
-func misfits(body []byte, v any, lenient bool) []fault.Field {
+func misfits(body []byte, v any, how reading) []fault.Field {
 	target := reflect.ValueOf(v).Elem()
 	target.SetZero() // the decoder has left a part in it
-	w := &misfitWalk{dec: jsontext.NewDecoder(bytes.NewReader(body)), lenient: lenient, shapes: map[reflect.Type]*misfitShape{}}
+	w := &misfitWalk{dec: jsontext.NewDecoder(bytes.NewReader(body)), reading: how, shapes: map[reflect.Type]*misfitShape{}}
 	err := w.value(target)
 	if err == nil {
 		_, err = w.dec.ReadToken() // the end
@@ -43,10 +43,10 @@ func misfits(body []byte, v any, lenient bool) []fault.Field {
 }
 
 // IsMisfit reports whether err names all members of a body that are not known, of the
-// wrong type or empty: whoever decoded it has the others.
+// wrong type, empty or missing: whoever decoded it has the others.
 func IsMisfit(err error) bool {
 	f := fault.As(err)
-	return f != nil && (f.Code == "UNKNOWN_MEMBER" || f.Code == "WRONG_TYPE" || f.Code == "EMPTY_MEMBER") && len(f.Fields) < maxWrong
+	return f != nil && slices.Contains([]string{"UNKNOWN_MEMBER", "WRONG_TYPE", "EMPTY_MEMBER", "MISSING_MEMBER"}, f.Code) && len(f.Fields) < maxWrong
 }
 
 // JoinFields adds fields to those that are wrong, except where one of these, or what
@@ -83,10 +83,10 @@ var errEnough = errors.New("enough members are wrong")
 
 // walker reads a body value by value, beside the Go value it is meant for.
 type misfitWalk struct {
-	dec     *jsontext.Decoder
-	lenient bool
-	wrong   []fault.Field
-	shapes  map[reflect.Type]*misfitShape
+	dec    *jsontext.Decoder
+	wrong  []fault.Field
+	shapes map[reflect.Type]*misfitShape
+	reading
 }
 
 // shape is what a type looks like in JSON. A body may hold a type very often.
@@ -94,6 +94,7 @@ type misfitShape struct {
 	whole bool // it reads its own JSON
 	known map[string][]int
 	full  map[string]bool // optional members that are not "" when they are given
+	need  map[string]bool // members whose zero is a value, so that they must be given
 }
 
 func (w *misfitWalk) shape(t reflect.Type) *misfitShape {
@@ -102,7 +103,7 @@ func (w *misfitWalk) shape(t reflect.Type) *misfitShape {
 		s = &misfitShape{whole: ownWords(t)}
 		if !s.whole && t.Kind() == reflect.Struct {
 			s.known = membersOf(t)
-			s.full = fullOf(t, s.known)
+			s.full, s.need = fullOf(t, s.known), neededOf(t, s.known)
 		}
 		w.shapes[t] = s
 	}
@@ -189,8 +190,10 @@ func (w *misfitWalk) inside(end jsontext.Kind, each func(name string) error) err
 }
 
 func (w *misfitWalk) members(v reflect.Value) error {
-	known, full := w.shape(v.Type()).known, w.shape(v.Type()).full
-	return w.inside('}', func(name string) error {
+	known, full, need := w.shape(v.Type()).known, w.shape(v.Type()).full, w.shape(v.Type()).need
+	seen := make(map[string]bool, len(need))
+	err := w.inside('}', func(name string) error {
+		seen[name] = seen[name] || need[name]
 		if index, ok := known[name]; ok {
 			text := w.dec.PeekKind() == '"'
 			if err := w.value(fieldAt(v, index)); err != nil || !text || !full[name] || !fieldAt(v, index).IsZero() {
@@ -206,6 +209,12 @@ func (w *misfitWalk) members(v reflect.Value) error {
 		}
 		return w.note(unknownField(string(w.dec.StackPointer())))
 	})
+	for name := range need {
+		if err == nil && !seen[name] && !w.patch {
+			err = w.note(missing(string(w.dec.StackPointer() + "/" + jsontext.Pointer(name))))
+		}
+	}
+	return err
 }
 
 // variant reports whether a name differs from a known one by case only.
@@ -259,6 +268,23 @@ func fullOf(t reflect.Type, known map[string][]int) map[string]bool {
 		}
 	}
 	return out
+}
+
+// neededOf lists the numbers with the tag required:"true".
+func neededOf(t reflect.Type, known map[string][]int) map[string]bool {
+	out := map[string]bool{}
+	for name, index := range known {
+		f := t.FieldByIndex(index)
+		if f.Type.Kind() == reflect.Float64 && f.Tag.Get("required") == "true" {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// missing is a member that must be there.
+func missing(pointer string) fault.Field {
+	return fault.Field{Pointer: pointer, Code: "required", Detail: "This member is required."}
 }
 
 // mayBeEmpty reports whether v, a pointer, has such a member anywhere.

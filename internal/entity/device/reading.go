@@ -36,7 +36,7 @@ const earliest = 946684800000
 type Batch struct {
 	DeviceID string         `json:"deviceId,omitzero" doc:"DID of the device, as in the path."`
 	StoveID  string         `json:"stoveId,omitzero" doc:"DID of the stove, as the device was registered."`
-	Readings []ReadingDraft `json:"readings" doc:"At most 5000, in any order."`
+	Readings []ReadingDraft `json:"readings" required:"false" doc:"At most 5000, in any order."`
 	Status   *StatusDraft   `json:"status,omitzero" doc:"How the device is."`
 }
 

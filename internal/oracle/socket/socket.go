@@ -183,6 +183,7 @@ func (h *Hub) Routes(a *web.API) {
 		return nil
 	}
 	a.Handle(http.MethodGet, "/socket.io/", serve, web.Doc{
+		Channel: true,
 		Summary: "Connect a socket.io client", Scope: web.Public, Tag: "oracle", Light: true, Produces: "text/plain",
 		Description: "Engine.IO 4, polling and websocket, namespace `/`. The query names a session of the caller; the CONNECT packet carries `invocation` or `ucanDelegation`.",
 		Query: []web.Param{
@@ -193,6 +194,7 @@ func (h *Hub) Routes(a *web.API) {
 		},
 	})
 	a.Handle(http.MethodPost, "/socket.io/", serve, web.Doc{
+		Channel: true,
 		Summary: "Send packets of a polling client", Scope: web.Public, Tag: "oracle", Light: true, Consumes: "text/plain", Produces: "text/html",
 		Query: []web.Param{
 			{Name: "EIO", Doc: "Protocol version, 4.", Example: "4"},

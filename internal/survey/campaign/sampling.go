@@ -21,8 +21,8 @@ type Sampling struct {
 	Population           *float64            `json:"population,omitzero" doc:"How many households there are to choose from."`
 	PopulationHash       string              `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
 	Enrolment            string              `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
-	Strata               []api.SurveyStratum `json:"strata" doc:"At most 200."`
-	DesignID             *string             `json:"designId" doc:"The sample design; null until there is one."`
+	Strata               []api.SurveyStratum `json:"strata" required:"false" doc:"At most 200."`
+	DesignID             *string             `json:"designId" required:"false" doc:"The sample design; null until there is one."`
 	ImpliedMarginOfError *float64            `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; made by the server."`
 	Warnings             []string            `json:"warnings,omitzero" doc:"What to look at; made by the server."`
 }

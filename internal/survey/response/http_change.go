@@ -2,7 +2,11 @@ package response
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -85,10 +89,20 @@ func (h handlers) serveGet(ctx context.Context, in *struct {
 
 func (h handlers) servePut(ctx context.Context, in *struct {
 	changed
-	Body Draft
+	Body Replacement
 },
 ) (web.Reply[*Record], error) {
-	return h.service.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Draft: &in.Body})
+	return h.service.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Draft: (*Draft)(&in.Body)})
+}
+
+// Replacement is a response in place of another, of whose household it is.
+type Replacement Draft
+
+// Schema describes it for the reference: what need not be repeated is as it was.
+func (Replacement) Schema(reg huma.Registry) *huma.Schema {
+	s := huma.SchemaFromType(reg, reflect.TypeFor[Draft]())
+	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "householdId" })
+	return s
 }
 
 // Patch is a change of a response. It documents the body; the raw bytes are what

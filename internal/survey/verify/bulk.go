@@ -67,6 +67,9 @@ func (b *Bulk) check() error {
 	case len(b.Responses) > maxBulk:
 		c.Add("/responses", "too_many", fmt.Sprintf("There may be %d responses at most.", maxBulk))
 	}
+	for i, n := range b.Responses {
+		c.Require(n.ResponseID != "", fmt.Sprintf("/responses/%d/responseId", i))
+	}
 	if f := b.Filter; f != nil {
 		if len(moves[f.Status]) == 0 {
 			c.Add("/filter/status", "not_allowed", "The value must be a state that a decision can change.")
