@@ -59,7 +59,7 @@ type AssignmentList struct {
 func noItems() error {
 	var c fault.Checks
 	c.Require(false, "/items")
-	return c.Err(campaign.InvalidCode, "The list is missing. Send an empty one to take all away.")
+	return c.Err("SURVEY_CONFIGURATION_INVALID", "The list is missing. Send an empty one to take all away.")
 }
 
 // part reads a survey and shows a part of it, with the ETag of the whole.
