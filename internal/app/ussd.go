@@ -59,6 +59,41 @@ func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.A
 	return withFetch(accounts.Actions(), c)
 }
 
+// fetching is what menus may ask of others on this server.
+func (a *App) fetching(out *outbound.Client, accounts *account.Service) fetch.Config {
+	return fetch.Config{Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins}
+}
+
+// pagesForMenus is how many pages of twins a menu waits for: with a filter that
+// fits few a page may be short.
+const pagesForMenus = 5
+
+// menuTwins lists twins for a menu as somebody sees them who may read and no
+// more: nobody's twins are theirs.
+func (a *App) menuTwins(ctx context.Context, q fetch.TwinQuery) ([][]byte, error) {
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, Scopes: []string{"entities:read"}})
+	query := entity.Query{Type: q.Type, Status: q.Status, Project: q.Project, Filter: q.Filter, Limit: q.Limit}
+	var out [][]byte
+	for range pagesForMenus {
+		page, err := a.twins.search.List(ctx, a.DB, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.Rows {
+			body, err := a.twins.search.Fields(ctx, &entity.Row{Workspace: auth.OperatorWorkspace}, r.Body, "did,type,status,metadata.name,properties")
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, body)
+		}
+		if query.Limit = q.Limit - len(out); page.Next == nil || query.Limit <= 0 {
+			break
+		}
+		query.After = page.Next
+	}
+	return out, nil
+}
+
 // AccountHooks are what accounts need of others. The command line has none: it
 // asks for twins, and the server makes them.
 type AccountHooks struct {
@@ -127,7 +162,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		return err
 	}
 	l.sessions = ussd.New(ussd.Config{
-		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, fetch.Config{Client: out, Log: a.log}), Gateways: l.gateways, Log: a.log,
+		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, a.fetching(out, l.accounts)), Gateways: l.gateways, Log: a.log,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate,

@@ -1,14 +1,22 @@
 package app
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -70,4 +78,86 @@ func TestTwinsOfACustomer(t *testing.T) {
 		t.Errorf("another household: %s, want %s", home, c.Household)
 	}
 	person(5)
+}
+
+// TestMenuTwins: a menu reads twins of the types that the operator grants and of
+// whoever is logged in, without what is personal, whatever was typed.
+func TestMenuTwins(t *testing.T) {
+	t.Parallel()
+	b := Build(t, strings.Repeat("k", 40), func(c *config.Config) { c.USSD.MenuTwins = []string{"Stove", "Person"} })
+	me := account.Customer{CustomerID: "C2345678A", DID: did.NewEntity().String(), Household: did.NewEntity().String(), Name: "Amina Secret", Phone: "+254700000001", Language: "sw"}
+	if _, err := (registrar{b.twins.entities, b.line.server}).makeTwins(t.Context(), me); err != nil {
+		t.Fatal(err)
+	}
+	ctx := web.WithCaller(t.Context(), web.Caller{Workspace: auth.OperatorWorkspace, DID: "did:x:op", Scopes: []string{"*"}})
+	for n := range 3 {
+		d := entity.Draft{Type: "Stove", Protocol: "did:ixo:protocol/clean-cooking"}
+		if n == 0 {
+			d.Controllers = []string{me.DID, "did:x:op"}
+		}
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"serial": "S%d"}`, n), &d.Properties); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.twins.entities.Create(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := b.twins.search.List(ctx, b.DB, entity.Query{Type: "Stove"})
+	if err != nil || len(page.Rows) != 3 {
+		t.Fatalf("stoves = %d, %v, want 3", len(page.Rows), err)
+	}
+	status := string(page.Rows[0].Status)
+	cfg := b.fetching(nil, b.line.accounts)
+	cfg.Customer = func(_ context.Context, id string) (string, error) { return map[string]string{"amina": me.DID}[id], nil }
+	run := func(action, account string, with map[string]string) machine.Result {
+		t.Helper()
+		if with["status"] == "" {
+			with["status"] = status
+		}
+		r, err := fetch.Actions(cfg)[action].Outside(t.Context(), machine.ActionCall{Call: machine.Call{Action: action, With: with, Account: account, Answer: []menu.Pick{
+			{Var: "rows", At: "/twins", Columns: []menu.Column{
+				{Name: "serial", At: "/properties/serial"}, {Name: "name", At: "/properties/name"}, {Name: "title", At: "/metadata/name"}, {Name: "phone", At: "/properties/phone"}, {Name: "ids", At: "/externalIds/ussd-person"},
+			}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name, action, account string
+		with                  map[string]string
+		want                  string
+		serials               string
+	}{
+		{"all of a type", "twins", "", map[string]string{"type": "Stove"}, "ok", "S2 S1 S0"},
+		{"one", "twins", "", map[string]string{"type": "Stove", "property": "serial", "is": "S1"}, "ok", "S1"},
+		{"a filter", "twins", "", map[string]string{"type": "Stove", "filter": "in(properties.serial,S1,S2)"}, "ok", "S2 S1"},
+		{"what was typed is a value", "twins", "", map[string]string{"type": "Stove", "property": "serial", "is": `x"),exists(did` + "\\"}, "empty", ""},
+		{"nothing typed", "twins", "", map[string]string{"type": "Stove", "property": "serial", "is": ""}, "empty", ""},
+		{"another status", "twins", "", map[string]string{"type": "Stove", "status": "suspended"}, "empty", ""},
+		{"a type that is not granted", "twins", "", map[string]string{"type": "Household"}, "failed", ""},
+		{"by what is personal", "twins", "", map[string]string{"type": "Person", "property": "phone", "is": me.Phone}, "failed", ""},
+		{"own ones", "myTwins", "amina", map[string]string{"type": "Stove"}, "ok", "S0"},
+		{"own ones without a login", "myTwins", "", map[string]string{"type": "Stove"}, "missing", ""},
+		{"own ones of a closed account", "myTwins", "gone", map[string]string{"type": "Stove"}, "missing", ""},
+	} {
+		r := run(tt.action, tt.account, tt.with)
+		got := ""
+		for _, part := range strings.Split(r.Set["rows"], `"serial":"`)[1:] {
+			serial, _, _ := strings.Cut(part, `"`)
+			got = strings.TrimSpace(got + " " + serial)
+		}
+		if r.Name != tt.want || got != tt.serials {
+			t.Errorf("%s: %+v, want %s with %q", tt.name, r, tt.want, tt.serials)
+		}
+	}
+	for action, account := range map[string]string{"twins": "", "myTwins": "amina"} {
+		for _, status := range []string{"active", "draft"} {
+			r := run(action, account, map[string]string{"type": "Person", "status": status})
+			if text := r.Set["rows"]; strings.Contains(text, "Secret") || strings.Contains(text, "+254") || strings.Contains(text, me.CustomerID) {
+				t.Errorf("%s shows what is personal: %s", action, text)
+			}
+		}
+	}
 }

@@ -130,6 +130,7 @@ type USSD struct {
 	TextMode        string         `env:"USSD_TEXT_MODE" file:"textMode" default:"accumulated" is:"textMode" doc:"What the text field of a request on /api/ussd holds: accumulated is all answers so far (1*2*3), so the same text again is the same request; latest is the newest answer alone. A gateway file declares its own."`
 	ServiceCodes    []string       `env:"USSD_SERVICE_CODES" alias:"ZM_SERVICE_CODES" file:"serviceCodes" is:"serviceCodes" doc:"Codes people dial; requests for other codes are refused. Empty: every code is accepted."`
 	Menu            string         `env:"USSD_MENU" file:"menu" default:"hearth" is:"text 4096" doc:"The menus: hearth, classic, or the path of a YAML file, which is read again when it changes."`
+	MenuTwins       []string       `env:"USSD_MENU_TWINS" file:"menuTwins" is:"names 64" doc:"Types of twins that menus may list, such as Stove; never their personal properties. Empty: none but those of whoever is logged in."`
 	GatewaysFile    string         `env:"USSD_GATEWAYS_FILE" file:"gatewaysFile" is:"text 4096" doc:"YAML file with further gateways, in addition to those that are shipped."`
 
 	SMS SMS `file:"sms" title:"Short messages"`

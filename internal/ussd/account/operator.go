@@ -234,6 +234,15 @@ func Voice(ctx context.Context, q db.Querier, ws, did string) (scopes []string, 
 	return slices.Clone(staff), a != nil && a.status == Active, err
 }
 
+// DIDOf is the DID of an open account, "" when it is not open.
+func (s *Service) DIDOf(ctx context.Context, account string) (string, error) {
+	a, err := findByID(ctx, s.db, account)
+	if err != nil || a == nil || a.status != Active {
+		return "", err
+	}
+	return a.did, nil
+}
+
 // Household is what was made for a customer: the DID of her household, whether
 // somebody else has it too, and what it has of her. The zero value is for a DID
 // that is no customer's, or one without a household.

@@ -66,6 +66,9 @@ func (r route) targets(from *menu.Node, input string, authenticated bool) []stri
 			out = append(out, o.To)
 		}
 	}
+	if from.List != nil && len(out) == 0 && strings.Trim(input, "0123456789") == "" {
+		out = append(out, from.List.To)
+	}
 	if input == menu.KeyBack && from.Back != "" {
 		out = append(out, from.Back)
 	}

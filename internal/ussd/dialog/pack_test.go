@@ -3,6 +3,7 @@ package dialog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -122,7 +126,7 @@ func (w *world) build() {
 		w.t.Fatal(err)
 	}
 	actions := w.accounts.Actions()
-	maps.Copy(actions, fetch.Actions(fetch.Config{Client: client}))
+	maps.Copy(actions, fetch.Actions(fetch.Config{Client: client, Types: []string{"Stove"}, Customer: w.accounts.DIDOf, Twins: w.stoves}))
 	sessions := ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: actions, Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now})
 	sessions.Routes(api)
 	sessions.OperatorRoutes(api)
@@ -228,6 +232,16 @@ func (w *world) value(ctx context.Context, name, phone string) (string, bool) {
 			return found != ""
 		})
 		return found, err == nil
+	case "id": // of an account that was opened before
+		all := w.accounts.Actions()
+		var out machine.Result
+		err := w.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			out, err = all["createAccount"].Run(ctx, tx, machine.ActionCall{
+				Call: machine.Call{Vars: map[string]string{"name": "Amina"}, Secrets: map[string]string{"pin": "48213", "confirm": "48213"}, Lang: "en", Default: "en"}, Phone: phone, Now: w.now(),
+			})
+			return err
+		})
+		return out.Set["customerId"], err == nil
 	case "temporaryPin":
 		accounts, _, err := w.accounts.List(ctx, account.Filter{Phone: phone}, "", 1)
 		if err != nil || len(accounts) == 0 {
@@ -267,7 +281,31 @@ func partner(w http.ResponseWriter, r *http.Request) {
 	if status, err := strconv.Atoi(phone[max(0, len(phone)-3):]); err == nil && status >= 400 && status < 600 {
 		w.WriteHeader(status)
 	}
-	_, _ = w.Write([]byte(`{"balance": 1200.50, "currency": "KES"}`))
+	shops := []map[string]string{}
+	for i := range 30 {
+		if strings.HasSuffix(phone, "204") {
+			break
+		}
+		shops = append(shops, map[string]string{"title": fmt.Sprint("Shop ", i+1), "id": fmt.Sprint("K", i+1)})
+	}
+	body, err := json.Marshal(map[string]any{"balance": jsontext.Value("1200.50"), "currency": "KES", "shops": shops})
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	_, _ = w.Write(body)
+}
+
+// stoves are those of the programme: two in Kitui, of which customers have the
+// first. What a real server gives is tested where there is one.
+func (w *world) stoves(_ context.Context, q fetch.TwinQuery) ([][]byte, error) {
+	const stove = `{"did": "did:x:%d", "type": "Stove", "metadata": {"name": "Jiko"}, "properties": {"serial": "S%d", "district": "Kitui"}}`
+	switch {
+	case strings.HasPrefix(q.Filter, "eq(controllers,"):
+		return [][]byte{fmt.Appendf(nil, stove, 1, 1)}, nil
+	case q.Filter == `eq(properties.district,"Kitui")`:
+		return [][]byte{fmt.Appendf(nil, stove, 1, 1), fmt.Appendf(nil, stove, 2, 2)}, nil
+	}
+	return nil, nil
 }
 
 // playAll plays the dialogs of a folder, which visit every node of the pack.

@@ -1,7 +1,9 @@
-// Package fetch offers menu packs what others know: an action that asks another
-// server over HTTP. It runs between two transactions, within the time of the
-// step, and goes out through the guarded client only. What an answer says is a
-// text on a screen at most: it is bounded, on one line, and never looked into.
+// Package fetch offers menu packs what others know: actions that ask another
+// server over HTTP, and that list twins. They run between two transactions,
+// within the time of the step. HTTP goes out through the guarded client only;
+// twins are those of types that the operator grants, or of whoever is logged in,
+// and never with what is personal. What an answer says is a text on a screen at
+// most: it is bounded, on one line, and never looked into.
 package fetch
 
 import (
@@ -48,6 +50,15 @@ type Config struct {
 	// the action fails at once: a partner that hangs must not take the places of
 	// callers who want nothing of it.
 	AtOnce int
+
+	// Twins lists twins as somebody sees them who may read no personal
+	// properties. Without it there are none.
+	Twins func(ctx context.Context, q TwinQuery) ([][]byte, error)
+	// Types are those of twins that packs may list: a right to read that only
+	// the operator gives.
+	Types []string
+	// Customer is the DID of an account that is logged in, "" when it is closed.
+	Customer func(ctx context.Context, account string) (string, error)
 }
 
 // Actions are what packs can ask of others.
@@ -56,18 +67,18 @@ func Actions(c Config) map[string]machine.Action {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	f := &fetcher{c, make(chan struct{}, cmp.Or(c.AtOnce, 64))}
-	return map[string]machine.Action{
-		actHTTP: {
-			About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
-				"with an `Idempotency-Key`. `refused`: it answered with a status of 4xx; a menu may leave that out, then it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",
-			Takes: []machine.Param{
-				{Name: argURL, About: "address, without variables"},
-				{Name: argMethod, About: "`GET` or `POST`; `GET` by default"},
-				{Name: argAuthorization, About: "header `Authorization`; may be missing"},
-			},
-			Any: true, Answers: true, Valid: valid, Effect: true, Outside: f.http, Results: []string{resOK, menu.Refused, menu.Failed},
+	all := f.twinActions()
+	all[actHTTP] = machine.Action{
+		About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
+			"with an `Idempotency-Key`. `empty`: the list that was wanted has no rows; a menu may leave that out, then it goes where `ok` goes. `refused`: it answered with a status of 4xx; left out, it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",
+		Takes: []machine.Param{
+			{Name: argURL, About: "address, without variables"},
+			{Name: argMethod, About: "`GET` or `POST`; `GET` by default"},
+			{Name: argAuthorization, About: "header `Authorization`; may be missing"},
 		},
+		Any: true, Answers: true, Valid: valid, Effect: true, Outside: f.http, Results: []string{resOK, menu.Empty, menu.Refused, menu.Failed},
 	}
+	return all
 }
 
 type fetcher struct {
@@ -137,7 +148,7 @@ func (f *fetcher) http(ctx context.Context, c machine.ActionCall) (machine.Resul
 		f.tell(ctx, req, "its answer is no JSON")
 		return failed, nil
 	}
-	return machine.Result{Name: resOK, Set: set}, nil
+	return machine.Result{Name: outcome(set, c.Answer), Set: set}, nil
 }
 
 // request is what is sent: in the query, or as a JSON object.

@@ -196,3 +196,55 @@ func TestValid(t *testing.T) {
 		}
 	}
 }
+
+func TestValidTwins(t *testing.T) {
+	t.Parallel()
+	all := fetch.Actions(fetch.Config{})
+	for _, tt := range []struct{ action, with, want string }{
+		{"twins", "type=Stove", ""},
+		{"twins", "type=Stove property=district is={district} status=active filter=exists(did)", ""},
+		{"twins", "", "type is missing"},
+		{"myTwins", "", ""},
+		{"twins", "type={kind}", "type shows no variables"},
+		{"twins", "type=Stove filter=eq(did,{did})", "filter shows no variables"},
+		{"twins", "type=Stove property=district", "property and is go together"},
+		{"myTwins", "property=a.b is=x", "does not have the form"},
+	} {
+		with := map[string]string{}
+		for f := range strings.FieldsSeq(tt.with) {
+			name, value, _ := strings.Cut(f, "=")
+			with[name] = value
+		}
+		if err := all[tt.action].Valid(with); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s %s: %v, want %q", tt.action, tt.with, err, tt.want)
+		}
+	}
+}
+
+// TestRows: rows are bounded in number and size, and odd answers have none.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	pick := menu.Pick{Var: "list", At: "/items", Columns: []menu.Column{{Name: "name", At: "/n"}}}
+	for _, tt := range []struct {
+		name, body, want string
+		rows             int
+	}{
+		{"two", `{"items": [{"n": "a"}, {"n": 2}]}`, "ok", 2},
+		{"without the column", `{"items": [{}, 7]}`, "ok", 2},
+		{"none", `{"items": []}`, "empty", 0},
+		{"no list", `{"items": {"n": "a"}}`, "empty", 0},
+		{"not there", `{}`, "empty", 0},
+		{"many", `{"items": [` + strings.Repeat(`{"n": "a"},`, 500) + `{}]}`, "ok", menu.MaxRows},
+		{"large", `{"items": [` + strings.Repeat(`{"n": "`+strings.Repeat("é", 300)+`"},`, 80) + `{}]}`, "ok", menu.MaxRows},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) }))
+			defer s.Close()
+			got := ask(t, loopback, map[string]string{"url": s.URL}, pick)
+			if n := strings.Count(got.Set["list"], `"name"`); got.Name != tt.want || n != tt.rows || len(got.Set["list"]) > 6<<10 {
+				t.Errorf("result = %s with %d rows in %d bytes, want %s with %d", got.Name, n, len(got.Set["list"]), tt.want, tt.rows)
+			}
+		})
+	}
+}

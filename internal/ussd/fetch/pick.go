@@ -28,9 +28,59 @@ func values(data []byte, wanted []menu.Pick) (map[string]string, error) {
 		return nil, errNoJSON
 	}
 	for _, p := range wanted {
-		set[p.Var] = text(find(doc, p.At))
+		if len(p.Columns) == 0 {
+			set[p.Var] = text(find(doc, p.At))
+			continue
+		}
+		var err error
+		if set[p.Var], err = rows(find(doc, p.At), p.Columns); err != nil {
+			return nil, err
+		}
 	}
 	return set, nil
+}
+
+const (
+	maxCell = 60      // characters of a column
+	maxList = 6 << 10 // bytes of a list: it is stored with every step
+)
+
+// rows takes the rows of a list, as many as there is room for; "" is none.
+func rows(list jsontext.Value, columns []menu.Column) (string, error) {
+	var items []jsontext.Value
+	if list.Kind() != '[' || json.Unmarshal(list, &items) != nil {
+		return "", nil
+	}
+	var out []map[string]string
+	size := 2
+	for _, item := range items[:min(len(items), menu.MaxRows)] {
+		row := make(map[string]string, len(columns))
+		for _, c := range columns {
+			row[c.Name] = cut(text(find(item, c.At)), maxCell)
+			size += len(c.Name) + len(row[c.Name]) + 8
+		}
+		if size > maxList {
+			break
+		}
+		out = append(out, row)
+	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	return menu.Rows(out)
+}
+
+// outcome is ok, or empty when the first list that is wanted has no rows.
+func outcome(set map[string]string, wanted []menu.Pick) string {
+	for _, p := range wanted {
+		if len(p.Columns) > 0 {
+			if set[p.Var] == "" {
+				return menu.Empty
+			}
+			break
+		}
+	}
+	return resOK
 }
 
 // find follows a JSON Pointer; nil is nothing.
@@ -73,8 +123,13 @@ func text(v jsontext.Value) string {
 		s = string(v)
 	}
 	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")
-	if r := []rune(s); len(r) > maxValue {
-		s = string(r[:maxValue])
+	return cut(s, maxValue)
+}
+
+// cut keeps the first n characters.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
 	}
 	return s
 }

@@ -101,6 +101,12 @@ func (w *walk) take(n *menu.Node, in string) (Screen, error) {
 		if o := n.Option(&v, in); o != nil {
 			return w.choose(n, o)
 		}
+		if row := n.Row(&v, in); row != nil {
+			for name, value := range row {
+				w.set(name, value)
+			}
+			return w.follow(n, n.List.To)
+		}
 	}
 	switch {
 	case in == "":
@@ -270,6 +276,11 @@ func (w *walk) act(n *menu.Node) (string, error) {
 		}
 	}
 	if res.Account != nil {
+		if w.s.Account != "" && w.s.Account != *res.Account { // phones are shared
+			for _, name := range w.p.Answers() {
+				w.drop(name)
+			}
+		}
 		w.s.Account, w.s.Proof = *res.Account, res.Proof
 	}
 	if res.Lang != "" {

@@ -237,7 +237,7 @@ func (l *linter) options(n *Node) {
 		numbered := slices.ContainsFunc(n.Options, func(o Option) bool {
 			return strings.Trim(o.Key, "0123456789") == "" && o.When == nil && o.If.Holds(v)
 		})
-		if !numbered && !n.unsure {
+		if !numbered && !n.unsure && n.List == nil {
 			l.add(LevelWarning, n.ID, "", "may show no numbered option")
 		}
 	}

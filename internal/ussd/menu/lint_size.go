@@ -31,6 +31,9 @@ func (l *linter) sizes(n *Node, notices []Text) {
 			for f := range flagged {
 				v := l.view(lang, letter)
 				v.Authenticated, v.Draft = f&1 != 0, f&2 != 0
+				if n.List != nil {
+					v.Vars[n.List.Of] = sample(n.List.Text.In(lang, l.p.Default()), v.Vars)
+				}
 				l.size(n, v, letter == worst[0], notices)
 			}
 			if !n.shows(lang) {
@@ -38,6 +41,19 @@ func (l *linter) sizes(n *Node, notices []Text) {
 			}
 		}
 	}
+}
+
+// sample is some rows with the longest values. More only make more pages.
+func sample(text string, longest map[string]string) string {
+	row := map[string]string{}
+	for _, name := range names(text) {
+		row[name] = longest[name]
+	}
+	rows, err := Rows([]map[string]string{row, row, row})
+	if err != nil {
+		return ""
+	}
+	return rows
 }
 
 // view has the longest value for every variable.

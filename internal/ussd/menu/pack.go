@@ -40,6 +40,10 @@ const Language = "language"
 // Caller is the variable that holds the number of the handset.
 const Caller = "caller"
 
+// Empty is the result of actions that found no row. A pack that leaves it out
+// shows what it has for success.
+const Empty = "empty"
+
 // Refused is the result of actions that another server said no to. A pack that
 // leaves it out shows what it has for Failed.
 const (
@@ -79,7 +83,8 @@ type Pack struct {
 	Longest    map[string]int `json:"vars"` // characters that a variable has at most, for lint
 	List       []*Node        `json:"nodes"`
 
-	nodes map[string]*Node
+	nodes   map[string]*Node
+	answers []string
 }
 
 // Navigation has the words of what the machine adds to screens.
@@ -113,6 +118,7 @@ type Node struct {
 	State   string            `json:"state"` // documented name, shown to operators
 	Text    Text              `json:"text"`
 	Options []Option          `json:"options"`
+	List    *List             `json:"list,omitzero"`
 	Any     string            `json:"any"` // where every key leads that is no option
 	Input   *Input            `json:"input"`
 	Do      string            `json:"do"` // action
@@ -199,7 +205,10 @@ type Skip struct {
 // Pick is a value that a node takes out of the JSON that an action gives.
 type Pick struct {
 	Var string `json:"var"`
-	At  string `json:"at"` // JSON Pointer
+	At  string `json:"at"` // JSON Pointer; "" is the whole answer
+	// Columns are taken out of each row of a list, which At leads to. Without
+	// them one value is taken.
+	Columns []Column `json:"columns,omitempty"`
 }
 
 // Target is where a result of an action leads.
@@ -222,6 +231,10 @@ type Known struct {
 
 // Node finds a node by its id; nil is none.
 func (p *Pack) Node(id string) *Node { return p.nodes[id] }
+
+// Answers are the variables that hold what answers gave, or a row of them: they
+// may be about whoever was logged in then.
+func (p *Pack) Answers() []string { return p.answers }
 
 // Nodes lists the nodes in the order of the file.
 func (p *Pack) Nodes() []*Node { return p.List }

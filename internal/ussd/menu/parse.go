@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,7 +57,7 @@ func read(name string, data []byte, k Known) (*Pack, Problems) {
 	root, problems := readTree(data)
 	r := &reader{
 		decoder: decoder{file: name, problems: problems}, known: k, pack: &Pack{nodes: map[string]*Node{}},
-		vars: map[string]bool{App: true, Language: true, Caller: true}, inputs: map[string]bool{}, numbers: map[string]bool{},
+		vars: map[string]bool{App: true, Language: true, Caller: true}, inputs: map[string]bool{}, numbers: map[string]bool{}, lists: map[string][]string{},
 	}
 	for _, v := range k.Vars {
 		r.vars[v] = true
@@ -83,9 +84,16 @@ func (p *Pack) finish() error {
 	}
 	sum := sha256.Sum256(canonical)
 	p.Version = hex.EncodeToString(sum[:6])
+	p.answers = nil
 	for _, n := range p.List {
 		n.pack = p
 		n.prepare()
+		for _, a := range n.Answer {
+			p.answers = append(p.answers, a.Var)
+		}
+		if n.List != nil {
+			p.answers = slices.AppendSeq(p.answers, maps.Keys(n.List.Set))
+		}
 	}
 	return nil
 }
@@ -96,9 +104,11 @@ type reader struct {
 	decoder
 	known      Known
 	pack       *Pack
-	vars       map[string]bool // variables that something sets
-	inputs     map[string]bool // input → whether it is secret
-	numbers    map[string]bool // inputs whose answers are whole numbers wherever they are asked for
+	vars       map[string]bool     // variables that something sets
+	inputs     map[string]bool     // input → whether it is secret
+	numbers    map[string]bool     // inputs whose answers are whole numbers wherever they are asked for
+	lists      map[string][]string // lists that answers give → their columns
+	rowText    bool                // the text at work shows columns of a row
 	later      []func()
 	conditions []located
 	foreign    bool // not all languages could be read: texts may have others
@@ -225,7 +235,14 @@ func (r *reader) longest(v *value) {
 	for _, m := range r.members(v, "vars") {
 		path := "vars." + m.name
 		r.pack.Longest[m.name] = max(1, r.number(m.value, path, 1, screen.StandardGSM7))
-		r.uses(m.name, m.spot, path)
+		r.later = append(r.later, func() {
+			for _, columns := range r.lists {
+				if slices.Contains(columns, m.name) {
+					return
+				}
+			}
+			r.used(m.name, m.spot, path)
+		})
 	}
 }
 
@@ -283,15 +300,20 @@ func (r *reader) choice(n *Node, v *value, path string) string {
 
 // uses checks later that something sets the variable, and that it is no secret.
 func (r *reader) uses(name string, at spot, path string) {
-	r.later = append(r.later, func() {
-		secret, asked := r.inputs[name]
-		switch {
-		case secret:
-			r.bad(at, path, "%s is secret and is never shown", name)
-		case !asked && !r.vars[name]:
-			r.bad(at, path, "nothing sets the variable %s", strconv.Quote(name))
-		}
-	})
+	r.later = append(r.later, func() { r.used(name, at, path) })
+}
+
+func (r *reader) used(name string, at spot, path string) {
+	secret, asked := r.inputs[name]
+	_, listed := r.lists[name]
+	switch {
+	case listed:
+		r.bad(at, path, "%s is a list; a node with list shows its rows", name)
+	case secret:
+		r.bad(at, path, "%s is secret and is never shown", name)
+	case !asked && !r.vars[name]:
+		r.bad(at, path, "nothing sets the variable %s", strconv.Quote(name))
+	}
 }
 
 // sets notes that a variable is set, and refuses names that have a meaning of

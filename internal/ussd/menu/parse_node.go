@@ -16,9 +16,10 @@ var (
 	limitFields      = []string{"gsm7", "ucs2"}
 	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid", "notKept"}
 	nodeFields       = []string{
-		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft", "cases", "else", "answer",
+		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft", "cases", "else", "answer", "list",
 	}
 	optionFields = []string{"key", "text", "if", "when", "set", "to"}
+	listFields   = []string{"of", "text", "set", "to"}
 	caseFields   = []string{"when", "to", "say"}
 	inputFields  = []string{"name", "check", "secret", "error", "skip"}
 	skipFields   = []string{"key", "text"}
@@ -27,7 +28,7 @@ var (
 
 // kindFields are the members that a node of each kind may have.
 var kindFields = map[Kind][]string{
-	KindMenu:  {"state", "text", "options", "any", "back", "keys", "exit", "draft"},
+	KindMenu:  {"state", "text", "options", "list", "any", "back", "keys", "exit", "draft"},
 	KindInput: {"state", "text", "input", "to", "back", "keys", "exit", "draft"},
 	KindDo:    {"state", "do", "with", "answer", "results", "clear"},
 	KindEnd:   {"state", "text", "end"},
@@ -81,6 +82,9 @@ func (r *reader) node(n *Node, m member, path string) {
 		return
 	}
 	r.options(n, o["options"], path+".options")
+	if v := o["list"]; v != nil {
+		r.listOf(n, v, path+".list")
+	}
 	if v := o["any"]; v != nil {
 		n.Any = r.target(v, path+".any")
 	}
@@ -114,7 +118,7 @@ func (r *reader) kind(o object, end bool, path string) Kind {
 	if end {
 		kinds = append(kinds, KindEnd)
 	}
-	if o["options"] != nil || o["any"] != nil {
+	if o["options"] != nil || o["list"] != nil || o["any"] != nil {
 		kinds = append(kinds, KindMenu)
 	}
 	if len(kinds) > 1 {
@@ -314,6 +318,9 @@ func (r *reader) action(n *Node, o object, path string) {
 	if slices.Contains(results, Refused) {
 		n.standIn(Refused, Failed)
 	}
+	if slices.Contains(results, Empty) {
+		n.standIn(Empty, results[0])
+	}
 	for _, name := range results {
 		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {
 			r.bad(v.spot, path+".results", "%s may end with %s, which leads nowhere", n.Do, name)
@@ -360,15 +367,15 @@ func (r *reader) answer(n *Node, v *value, path string) {
 		if m.name == Language {
 			r.bad(m.spot, at, "%s cannot be set by an answer", Language)
 		}
-		r.vars[m.name] = true
-		n.Answer = append(n.Answer, Pick{Var: m.name, At: r.form(m.value, at, pointerForm)})
+		n.Answer = append(n.Answer, r.pick(m, at))
 	}
 }
 
 // clears checks later that there is such a variable; secrets are fine here.
 func (r *reader) clears(v *value, path string) {
 	r.later = append(r.later, func() {
-		if _, asked := r.inputs[v.text]; !asked && !r.vars[v.text] && v.text != "" {
+		_, listed := r.lists[v.text]
+		if _, asked := r.inputs[v.text]; !asked && !listed && !r.vars[v.text] && v.text != "" {
 			r.bad(v.spot, path, "nothing sets the variable %s", strconv.Quote(v.text))
 		}
 	})

@@ -2,6 +2,7 @@ package menu_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -369,5 +370,97 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("Parse = %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// lists is small with a list, and changes to it.
+func lists(t *testing.T, changes ...string) (*menu.Pack, error) {
+	t.Helper()
+	k := smallKnown()
+	k.Answers = []string{"store"}
+	text := changed(t, "start: home", "start: home\nvars: {name: 20, code: 4}", "    clear: [pin]", "    answer: {shops: {rows: /items, name: /n, code: /c}}\n    clear: [pin]", "      no: home", "      no: shops", "  thanks: {",
+		"  shops:\n    text: Which shop?\n    list: {of: shops, text: \"{name} ({code})\", set: {shop: code}, to: thanks}\n    options: [{key: A, text: None, to: home}]\n    back: home\n  thanks: {")
+	for i := 0; i < len(changes); i += 2 {
+		if !strings.Contains(text, changes[i]) {
+			t.Fatalf("the pack does not have %q", changes[i])
+		}
+		text = strings.Replace(text, changes[i], changes[i+1], 1)
+	}
+	return menu.Parse("small.yaml", []byte(text), k)
+}
+
+func TestListProblems(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"good", "pack: small", "pack: small", ""},
+		{"the chosen one is a variable", "Thanks, {name}.", "Thanks, {shop}.", ""},
+		{"unknown list", "of: shops", "of: shop", `no answer gives the list "shop"; there are shops`},
+		{"unknown column", "{name} ({code})", "{title}", `the rows of shops have no column "title"; they have name, code`},
+		{"unknown column set", "shop: code", "shop: id", `the rows of shops have no column "id"`},
+		{"shown as a text", "Thanks, {name}.", "Thanks, {shops}.", "shops is a list; a node with list shows its rows"},
+		{"a number beside it", "key: A", `key: "2"`, "which is a row of the list"},
+		{"no columns", "{rows: /items, name: /n, code: /c}", "{rows: /items}", "from 1 to 6 columns"},
+		{"a text elsewhere", "    input:\n      name: name\n", "    input:\n      name: shops\n", "shops is a list here and a text in another place"},
+		{"language", "shop: code", "language: code", "language cannot be set by a row"},
+		{"two lines", "{name} ({code})", "{name}\\n{code}", "want one line"},
+		{"pointer", "rows: /items", "rows: items", "nodes.save.answer.shops.rows"},
+		{"nowhere", "to: thanks}\n    options", "to: gone}\n    options", `no node has the id "gone"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := lists(t, tt.from, tt.to)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("Parse = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestListRows: rows are numbered, paged and chosen by their number.
+func TestListRows(t *testing.T) {
+	t.Parallel()
+	p, err := lists(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := menu.Lint(p, menu.LintOptions{}); len(got) > 0 {
+		t.Errorf("Lint = %v, want nothing", got)
+	}
+	var all []map[string]string
+	for i := range 12 {
+		all = append(all, map[string]string{"name": fmt.Sprintf("Shop {x} number %d", i+1), "code": fmt.Sprint("K", i+1)})
+	}
+	rows, err := menu.Rows(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Node("shops")
+	seen := 0
+	for page := 0; ; page++ {
+		v := &menu.View{Lang: "en", Vars: map[string]string{"shops": rows}, Page: page}
+		shown := n.Render(v)
+		if shown.Page != page {
+			break
+		}
+		if shown.Units > 182 || !strings.Contains(shown.Text, "0. Back") || strings.Contains(shown.Text, "98. More") != (page < shown.Pages-1) {
+			t.Errorf("page %d = %q", page, shown.Text)
+		}
+		for i := range all {
+			if slices.Contains(strings.Split(shown.Text, "\n"), fmt.Sprintf("%d. Shop {x} number %d (K%d)", i+1, i+1, i+1)) {
+				seen++
+			}
+		}
+	}
+	if seen != len(all) {
+		t.Errorf("%d of %d rows are shown once", seen, len(all))
+	}
+	v := &menu.View{Lang: "en", Vars: map[string]string{"shops": rows}}
+	for key, want := range map[string]string{"1": "K1", "12": "K12", "0": "", "13": "", "-1": "", "A": "", "999999999999": ""} {
+		if got := n.Row(v, key); got["shop"] != want || (got == nil) != (want == "") {
+			t.Errorf("key %s chooses %v, want %q", key, got, want)
+		}
+	}
+	if got := n.Row(&menu.View{Vars: map[string]string{"shops": "no rows"}}, "1"); got != nil {
+		t.Errorf("a text has the row %v", got)
 	}
 }

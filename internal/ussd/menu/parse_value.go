@@ -273,7 +273,9 @@ func (r *reader) placeholders(s string, at spot, path string) {
 			r.bad(at, path, "a { begins no variable; write {{ for a brace")
 			return
 		}
-		r.uses(name, at, path)
+		if !r.rowText {
+			r.uses(name, at, path)
+		}
 		s = rest
 	}
 }

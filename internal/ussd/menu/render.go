@@ -32,6 +32,8 @@ type Shown struct {
 // look is a node in one language, prepared for rendering.
 type look struct {
 	body  string
+	list  string // variable of the rows that stand before the lines; "" is none
+	item  string // of a row
 	lines []line
 	tail  []string // Back, Exit
 	paged []string // More, Back, Exit: of pages that another one follows
@@ -194,6 +196,10 @@ func (lk *look) one(v *View) Shown {
 	var b strings.Builder
 	b.Grow(len(v.Notice) + len(lk.body) + 160)
 	lk.head(&b, v)
+	for _, item := range lk.items(v) {
+		b.WriteByte('\n')
+		b.WriteString(item)
+	}
 	for i := range lk.lines {
 		if l := &lk.lines[i]; l.holds(v) {
 			b.WriteByte('\n')
@@ -238,7 +244,7 @@ func (lk *look) split(v *View, limits screen.Limits) []Shown {
 
 // visible are the lines of the options that v may choose.
 func (lk *look) visible(v *View) []string {
-	var lines []string
+	lines := lk.items(v)
 	for i := range lk.lines {
 		if l := &lk.lines[i]; l.holds(v) {
 			var b strings.Builder
@@ -311,6 +317,9 @@ func (n *Node) prepare() {
 		in := func(t Text) string { return fold(t.In(lang, p.Default()), title) }
 		lk := &n.looks[i]
 		lk.body = in(n.Text)
+		if n.List != nil {
+			lk.list, lk.item = n.List.Of, in(n.List.Text)
+		}
 		for _, o := range n.Options {
 			lk.lines = append(lk.lines, line{text: o.Key + ". " + in(o.Text), when: o.If, values: o.When})
 		}
@@ -332,7 +341,7 @@ func (n *Node) prepare() {
 
 // fixed reports whether nothing but flags changes what is shown.
 func (lk *look) fixed() bool {
-	if len(names(lk.body)) > 0 {
+	if len(names(lk.body)) > 0 || lk.list != "" {
 		return false
 	}
 	for _, l := range lk.lines {

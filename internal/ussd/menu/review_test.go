@@ -91,7 +91,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			"a misspelt member is no dead end",
 			[]string{"    options:\n", "    option:\n"},
 			[]string{
-				"f:15:5: nodes.home.option: is not known here; want one of state, text, options, any, input, do, with, results, clear, to, back, keys, exit, end, draft, cases, else, answer",
+				"f:15:5: nodes.home.option: is not known here; want one of state, text, options, any, input, do, with, results, clear, to, back, keys, exit, end, draft, cases, else, answer, list",
 				"f:19: warning: ask: cannot be reached, unless a link that leads nowhere is meant for it",
 			},
 		},

@@ -45,6 +45,7 @@ func TestSchemaHasTheMembersOfParse(t *testing.T) {
 		{"navigation", inner("navigation"), navigationFields},
 		{"node", keys(doc.Defs["node"]), nodeFields},
 		{"option", keys(doc.Defs["option"]), optionFields},
+		{"list", keys(doc.Defs["list"]), listFields},
 		{"case", keys(doc.Defs["case"]), caseFields},
 		{"input", keys(doc.Defs["input"]), inputFields},
 		{"skip", keys(doc.Defs["skip"]), skipFields},

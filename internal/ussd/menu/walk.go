@@ -25,6 +25,9 @@ func (n *Node) edges() []edge {
 	for _, o := range n.Options {
 		add(o.Key, o.To)
 	}
+	if n.List != nil {
+		add("row", n.List.To)
+	}
 	add("any", n.Any)
 	add("", n.To)
 	for _, key := range slices.Sorted(maps.Keys(n.Keys)) {
@@ -108,6 +111,9 @@ func (n *Node) texts(f func(node, path string, t Text)) {
 	}
 	for _, o := range n.Options {
 		f(n.ID, "option "+o.Key, o.Text)
+	}
+	if n.List != nil {
+		f(n.ID, "list", n.List.Text)
 	}
 	if n.Input != nil {
 		f(n.ID, "input.error", n.Input.Error)
