@@ -19,11 +19,19 @@ type ReadingOutcome struct {
 	Accepted      int               `json:"accepted" doc:"Readings stored now."`
 	Duplicates    int               `json:"duplicates" doc:"Readings that were stored before, or were in the batch twice."`
 	Conflicts     []ReadingConflict `json:"conflicts" doc:"Readings that were left out because another one is stored; only with onConflict=skip."`
+	Refused       []ReadingRefusal  `json:"refused" doc:"Readings that are not valid and were left out, the first 100 in the order of the batch. Sent again corrected, with the others or without, they are stored."`
+	RefusedCount  int               `json:"refusedCount,omitzero" doc:"How many were left out."`
 	Gaps          []ReadingGap      `json:"gaps" doc:"Gaps this batch has brought, the first 100."`
 	MoreGaps      bool              `json:"moreGaps,omitzero" doc:"There are more than are shown here."`
 	LastReadingAt time.Time         `json:"lastReadingAt,omitzero" doc:"Time of the newest reading of the device."`
 
 	Contradictions int `json:"contradictions,omitzero" doc:"Readings of the batch whose cookingEvent says otherwise than their temperature, which decides."`
+}
+
+// ReadingRefusal is a reading that is not valid.
+type ReadingRefusal struct {
+	Index  int     `json:"index" doc:"Place in the batch, from 0; the row in a table."`
+	Errors []Field `json:"errors" doc:"Everything that is wrong with it."`
 }
 
 // ReadingConflict is a reading that differs from the stored one of its time.

@@ -52,6 +52,7 @@ type (
 	Reading         = api.Reading
 	ReadingOutcome  = api.ReadingOutcome
 	ReadingConflict = api.ReadingConflict
+	ReadingRefusal  = api.ReadingRefusal
 	ReadingGap      = api.ReadingGap
 	CookingEvent    = api.CookingEvent
 	DeviceStatus    = api.DeviceStatus
@@ -126,7 +127,8 @@ type DeviceReport struct {
 	LastSync time.Time `json:"lastSync,omitzero"`
 }
 
-// Add stores a batch whole or not at all. Readings that are stored already are
+// Add stores the good readings of a batch and names those that are not valid in
+// Refused; when none is good it is an error. Readings that are stored already are
 // counted as duplicates. Codes: READINGS_INVALID, DEVICE_DATA_CONFLICT,
 // DEVICE_DEACTIVATED.
 func (d Devices) Add(ctx context.Context, did string, b ReadingBatch, opts ...Option) (*ReadingOutcome, error) {

@@ -4,9 +4,9 @@
 // documented API, their readings, and what readings show: gaps, cooking
 // events, and stoves used at once.
 //
-// It promises that a reading is stored once however often it is sent, that a
-// batch is stored whole or not at all, that another reading for a time that
-// has one is refused with both named, and that what is derived from readings
+// It promises that a reading is stored once however often it is sent, that the
+// good readings of a batch are stored together or not at all and the others
+// named, that another reading for a time that has one is refused with both named, and that what is derived from readings
 // depends on nothing but the readings: not on the order, the batches or the
 // pages they came in. Nothing derived is stored.
 //
@@ -251,6 +251,7 @@ type (
 	Completeness   = api.Completeness
 	Reading        = api.Reading
 	Conflict       = api.ReadingConflict
+	Refusal        = api.ReadingRefusal
 	Outcome        = api.ReadingOutcome
 	Overlap        = api.Overlap
 	Stacking       = api.Stacking

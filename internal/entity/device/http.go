@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	aboutReadings = "A batch is stored whole or not at all. A reading is known by its device and its time: sending it again is counted as a duplicate and changes nothing, " +
-		"so a device that got no answer just sends again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
+	aboutReadings = "The good readings of a batch are stored together; those that are not valid are named by their place in refused, and the answer is 400 only when none is good. A reading is known by its device and its time: sending it again is counted as a duplicate and changes nothing, " +
+		"so a device that got no answer just sends the batch again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
 		"Batches may come late and in any order. Who may send: keys that may change twins (entities:write), the device itself, and its controllers; " +
 		"a key of the role device whose principal is the DID of the device, or one of its controllers, is made for this."
 	aboutEvents = "An event begins with a reading at or above the threshold. Where a reading has no temperature the word of the device counts instead (cookingEvent); where it has both the temperature decides, " +

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -22,9 +23,10 @@ const (
 	gapsInEvent  = 10
 )
 
-// Add stores a batch of readings: all of it or, when something is stored
-// already for the time of a reading and differs, nothing. With skip such
-// readings are left out and named instead.
+// Add stores the good readings of a batch and names the others; when none is
+// good it is the fault READINGS_INVALID. When something is stored already for
+// the time of a reading and differs, nothing is stored; with skip such readings
+// are left out and named instead.
 //
 // Who may add: a caller that may change twins (entities:write), the device
 // itself, and its controllers.
@@ -94,6 +96,19 @@ type storing struct {
 	rules Rules
 }
 
+// outcome is what is known about a batch before anything of it is stored.
+func (p *parcel) outcome() Outcome {
+	out := Outcome{Duplicates: p.repeats, Conflicts: []Conflict{}, Refused: []Refusal{}, RefusedCount: len(p.refused)}
+	for _, r := range p.refused[:min(len(p.refused), maxNamed)] {
+		one := Refusal{Index: r.index}
+		for _, f := range r.fields {
+			one.Errors = append(one.Errors, api.Field{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail})
+		}
+		out.Refused = append(out.Refused, one)
+	}
+	return out
+}
+
 // contradictions counts the readings in which the device says otherwise than its
 // temperature.
 func (st *storing) contradictions() int {
@@ -107,7 +122,8 @@ func (st *storing) contradictions() int {
 }
 
 func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
-	out := Outcome{Duplicates: st.p.repeats, Conflicts: []Conflict{}, Contradictions: st.contradictions()}
+	out := st.p.outcome()
+	out.Contradictions = st.contradictions()
 	if err := lock(ctx, tx, st.t.NID, st.now.UnixMilli()); err != nil {
 		return out, err
 	}

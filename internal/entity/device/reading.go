@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Bounds of a batch.
@@ -48,6 +50,8 @@ type ReadingDraft struct {
 	CookingEvent *bool              `json:"cookingEvent,omitzero" doc:"Whether the device itself takes it for cooking. It counts where there is no temperature; where there is one that decides, and a contradiction is flagged."`
 	Duration     *float64           `json:"duration,omitzero" doc:"Seconds the device says it has been cooking until then. It counts, up to a day, as far as no reading before says otherwise; alone it stands for cookingEvent true." example:"1800"`
 	Values       map[string]float64 `json:"values,omitzero" doc:"Further channels, at most 16: name → number."`
+
+	misfit []fault.Field // what was sent and does not fit, by pointers into the reading
 }
 
 // StatusDraft is how a device says it is.
@@ -143,10 +147,19 @@ type status struct {
 type parcel struct {
 	rows    []row
 	repeats int // readings that were in the batch twice
+	refused []refusal
 	status  *status
 }
 
-// check reads a batch. Wrong readings are named, the first hundred of them.
+// refusal is what is wrong with a reading of a batch.
+type refusal struct {
+	index  int
+	fields []fault.Field
+}
+
+// check reads a batch. Readings that are wrong are refused and the others taken,
+// unless there is no good one or something else is wrong; then all of it is
+// named, the first hundred readings.
 func (b Batch) check(now time.Time) (*parcel, error) {
 	var c fault.Checks
 	switch {
@@ -157,58 +170,110 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 		return nil, invalid(c)
 	}
 	p := &parcel{rows: make([]row, 0, len(b.Readings))}
-	wrong := 0
 	for i, d := range b.Readings {
 		var bad fault.Checks
-		r := d.check(&bad, fmt.Sprintf("/readings/%d", i), now)
+		r := d.check(&bad, readingAt(i), now)
 		r.index = i
 		if bad.OK() {
 			p.rows = append(p.rows, r)
-			continue
-		}
-		if wrong++; wrong <= maxNamed {
-			for _, f := range bad.Fields() {
-				c.Add(f.Pointer, f.Code, f.Detail)
-			}
+		} else {
+			p.refused = append(p.refused, refusal{i, bad.Fields()})
 		}
 	}
+	p.sort()
 	if b.Status != nil {
 		p.status = b.Status.check(&c, now)
 	}
-	p.sort(&c)
-	if err := invalid(c); err != nil {
-		return nil, err
+	if c.OK() && (len(p.rows) > 0 || len(p.refused) == 0) {
+		return p, nil
 	}
-	return p, nil
+	var all fault.Checks
+	for _, r := range p.refused[:min(len(p.refused), maxNamed)] {
+		for _, f := range r.fields {
+			all.Add(f.Pointer, f.Code, f.Detail)
+		}
+	}
+	for _, f := range c.Fields() {
+		all.Add(f.Pointer, f.Code, f.Detail)
+	}
+	return nil, invalid(all)
 }
+
+// readingAt is the place of a reading in a batch.
+func readingAt(index int) string { return fmt.Sprintf("/readings/%d", index) }
 
 func invalid(c fault.Checks) error {
 	return c.Err("READINGS_INVALID", "The readings are not valid. Nothing was stored.")
 }
 
-// sort puts rows into the order of time and takes out repeats. Two that
-// differ for one time are a mistake of the sender: neither is more right.
-func (p *parcel) sort(c *fault.Checks) {
+// sort puts rows into the order of time and takes out repeats. Of several that
+// differ for one time none is more right: all of them are refused.
+func (p *parcel) sort() {
 	slices.SortStableFunc(p.rows, func(a, b row) int { return cmp.Compare(a.at, b.at) })
 	kept := p.rows[:0]
-	named := 0
-	for _, r := range p.rows {
-		n := len(kept)
-		switch {
-		case n == 0 || kept[n-1].at != r.at:
-			kept = append(kept, r)
-		case kept[n-1].same(r):
-			p.repeats++
-		case named < maxNamed:
-			named++
-			c.Add(fmt.Sprintf("/readings/%d", r.index), "conflict", fmt.Sprintf("The batch has another reading for this time, number %d.", kept[n-1].index))
+	for rest := p.rows; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].at == rest[0].at {
+			n++
+		}
+		same := rest[:n]
+		rest = rest[n:]
+		if i := slices.IndexFunc(same, func(r row) bool { return !r.same(same[0]) }); i < 0 {
+			p.repeats += n - 1
+			kept = append(kept, same[0])
+		} else {
+			p.clash(same, i)
 		}
 	}
 	p.rows = kept
+	slices.SortFunc(p.refused, func(a, b refusal) int { return cmp.Compare(a.index, b.index) })
+}
+
+// clash refuses readings for one time, of which that at i differs from the first.
+func (p *parcel) clash(same []row, i int) {
+	for k, r := range same {
+		other := same[0].index
+		if k == 0 {
+			other = same[i].index
+		}
+		p.refused = append(p.refused, refusal{r.index, []fault.Field{{
+			Pointer: readingAt(r.index), Code: "conflict", Detail: fmt.Sprintf("The batch has another reading for this time, number %d.", other),
+		}}})
+	}
+}
+
+// plainReading is a ReadingDraft that is decoded as any other struct.
+type plainReading ReadingDraft
+
+// UnmarshalJSONFrom reads a reading. What does not fit is for check to name, so
+// that the readings beside it are taken.
+func (d *ReadingDraft) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	text, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	*d = ReadingDraft{}
+	if err := json.Unmarshal(text, (*plainReading)(d), json.RejectUnknownMembers(true)); err == nil {
+		return nil
+	}
+	*d = ReadingDraft{}
+	f := fault.As(web.DecodeStrict(text, (*plainReading)(d), false))
+	if f == nil || len(f.Fields) == 0 {
+		d.misfit = []fault.Field{{Code: "wrong_type", Detail: "A reading is an object."}}
+	} else {
+		d.misfit = f.Fields
+	}
+	return nil
 }
 
 func (d ReadingDraft) check(c *fault.Checks, at string, now time.Time) row {
 	r := row{at: checkTime(c, at+"/timestamp", d.Timestamp, now)}
+	for _, f := range d.misfit {
+		c.Add(at+f.Pointer, f.Code, f.Detail)
+	}
+	if len(d.misfit) > 0 {
+		return r
+	}
 	if d.Timestamp == "" {
 		c.Require(false, at+"/timestamp")
 	}

@@ -67,8 +67,10 @@ func TestBatchCheck(t *testing.T) {
 			[]string{"/readings/0/values invalid", "/readings/1/values invalid", "/readings/2/values invalid"},
 		},
 		{"negative duration", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1,"duration":-1}]}`, []string{"/readings/0/duration out_of_range"}},
+		{"no object", `{"readings":[5,null,{"timestamp":7}]}`, []string{"/readings/0 wrong_type", "/readings/1/timestamp required", "/readings/1 required", "/readings/2/timestamp wrong_type"}},
+		{"one is good", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":"hot"},{"timestamp":"2024-02-20T08:15:00Z","temperature":1},{"timestamp":"x"}]}`, nil},
 		{"twice the same", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1},{"timestamp":"2024-02-20T10:15:00+02:00","temperature":1.0}]}`, nil},
-		{"twice and different", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1},{"timestamp":"2024-02-20T08:15:00.0004Z","temperature":2}]}`, []string{"/readings/1 conflict"}},
+		{"twice and different", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1},{"timestamp":"2024-02-20T08:15:00.0004Z","temperature":2}]}`, []string{"/readings/0 conflict", "/readings/1 conflict"}},
 		{
 			"status", `{"status":{"battery":101,"signal":"` + strings.Repeat("x", 41) + `","lastSync":"now"}}`,
 			[]string{"/status/lastSync invalid", "/status/battery out_of_range", "/status/signal too_long"},
@@ -168,10 +170,10 @@ func TestParcelHasNoOrder(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if first.repeats != second.repeats || !slices.EqualFunc(first.rows, second.rows, row.same) {
+		if first.repeats != second.repeats || len(first.refused) != len(second.refused) || !slices.EqualFunc(first.rows, second.rows, row.same) {
 			t.Fatalf("parcels %+v and %+v", first, second)
 		}
-		if !slices.IsSortedFunc(first.rows, func(a, b row) int { return int(a.at - b.at) }) || len(first.rows)+first.repeats != len(b.Readings) {
+		if !slices.IsSortedFunc(first.rows, func(a, b row) int { return int(a.at - b.at) }) || len(first.rows)+first.repeats+len(first.refused) != len(b.Readings) {
 			t.Fatalf("rows %+v with %d repeats of %d", first.rows, first.repeats, len(b.Readings))
 		}
 	})
