@@ -34,6 +34,23 @@ type ReadingRefusal struct {
 	Errors []Field `json:"errors" doc:"Everything that is wrong with it."`
 }
 
+// ReadingCorrection is a change of a reading that was stored.
+type ReadingCorrection struct {
+	Timestamp time.Time `json:"timestamp" doc:"Time of the reading."`
+	Was       *Reading  `json:"was,omitzero" doc:"What it said before; not there where a withdrawn reading came back."`
+	Withdrawn bool      `json:"withdrawn,omitzero" doc:"There is no reading for this time any more."`
+	Reason    string    `json:"reason"`
+	By        string    `json:"by" doc:"DID of who changed it."`
+	Time      time.Time `json:"time" doc:"When it was changed."`
+}
+
+// CorrectionOutcome is what became of a correction.
+type CorrectionOutcome struct {
+	Corrected int `json:"corrected" doc:"Readings that say something else now."`
+	Withdrawn int `json:"withdrawn" doc:"Readings that are gone."`
+	Unchanged int `json:"unchanged" doc:"Readings that said so already."`
+}
+
 // ReadingConflict is a reading that differs from the stored one of its time.
 type ReadingConflict struct {
 	Index     int       `json:"index" doc:"Place in the batch, from 0."`

@@ -48,15 +48,17 @@ type DeviceConfiguration struct {
 
 // Nouns of package api.
 type (
-	DeviceLinks     = api.DeviceLinks
-	Reading         = api.Reading
-	ReadingOutcome  = api.ReadingOutcome
-	ReadingConflict = api.ReadingConflict
-	ReadingRefusal  = api.ReadingRefusal
-	ReadingGap      = api.ReadingGap
-	CookingEvent    = api.CookingEvent
-	DeviceStatus    = api.DeviceStatus
-	Completeness    = api.Completeness
+	DeviceLinks       = api.DeviceLinks
+	Reading           = api.Reading
+	ReadingOutcome    = api.ReadingOutcome
+	ReadingConflict   = api.ReadingConflict
+	ReadingRefusal    = api.ReadingRefusal
+	ReadingCorrection = api.ReadingCorrection
+	CorrectionOutcome = api.CorrectionOutcome
+	ReadingGap        = api.ReadingGap
+	CookingEvent      = api.CookingEvent
+	DeviceStatus      = api.DeviceStatus
+	Completeness      = api.Completeness
 )
 
 // DeviceDraft asks for a device. Type is needed.
@@ -140,6 +142,32 @@ func (d Devices) AddNew(ctx context.Context, did string, b ReadingBatch, opts ..
 	k := post(devicePath(did)+"/readings", b)
 	k.query = url.Values{"onConflict": {"skip"}}
 	return do[ReadingOutcome](ctx, d.c, k, opts)
+}
+
+// CorrectionDraft says which readings are wrong, and why. Readings take the
+// places of those of the same time; Withdraw removes those of a range.
+type CorrectionDraft struct {
+	Reason   string        `json:"reason"`
+	Readings []Reading     `json:"readings,omitzero"`
+	Withdraw *ReadingRange `json:"withdraw,omitzero"`
+}
+
+// ReadingRange is a time whose readings go; To is not included.
+type ReadingRange struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Correct corrects and withdraws readings, at most 1000 in one step. Codes:
+// CORRECTION_INVALID, DEVICE_DEACTIVATED.
+func (d Devices) Correct(ctx context.Context, did string, c CorrectionDraft, opts ...Option) (*CorrectionOutcome, error) {
+	return do[CorrectionOutcome](ctx, d.c, post(devicePath(did)+"/corrections", c), opts)
+}
+
+// Corrections walks over what was corrected in the readings of a device, in the
+// order of their times. An error ends it.
+func (d Devices) Corrections(ctx context.Context, did string, q PageQuery, opts ...Option) iter.Seq2[ReadingCorrection, error] {
+	return pages[ReadingCorrection](ctx, d.c, devicePath(did)+"/corrections", q.values(), opts)
 }
 
 // ReadingQuery asks for readings, or for gaps between them. Without times it

@@ -39,6 +39,7 @@ var types = []Type{
 	{"protocol.migrated", "Twins were moved to another version of their protocol."},
 	{"device.readings_added", "A device has sent readings."},
 	{"device.reading_gap", "Readings of a device are missing."},
+	{"device.readings_corrected", "Readings of a device were corrected or withdrawn."},
 	{"template.created", "A template, or a draft of its next version, was made."},
 	{"template.updated", "A draft of a template was changed."},
 	{"template.published", "A version of a template was published."},

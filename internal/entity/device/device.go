@@ -243,20 +243,22 @@ type Device struct {
 
 // Nouns of package api, by their names here.
 type (
-	DeviceLinks    = api.DeviceLinks
-	CookingEvent   = api.CookingEvent
-	Gap            = api.ReadingGap
-	HouseholdLinks = api.HouseholdLinks
-	Status         = api.DeviceStatus
-	Completeness   = api.Completeness
-	Reading        = api.Reading
-	Conflict       = api.ReadingConflict
-	Refusal        = api.ReadingRefusal
-	Outcome        = api.ReadingOutcome
-	Overlap        = api.Overlap
-	Stacking       = api.Stacking
-	StoveUse       = api.StoveUse
-	StackedDays    = api.StackingShare
+	DeviceLinks       = api.DeviceLinks
+	CookingEvent      = api.CookingEvent
+	Gap               = api.ReadingGap
+	HouseholdLinks    = api.HouseholdLinks
+	Status            = api.DeviceStatus
+	Completeness      = api.Completeness
+	Reading           = api.Reading
+	Conflict          = api.ReadingConflict
+	Refusal           = api.ReadingRefusal
+	Correction        = api.ReadingCorrection
+	CorrectionOutcome = api.CorrectionOutcome
+	Outcome           = api.ReadingOutcome
+	Overlap           = api.Overlap
+	Stacking          = api.Stacking
+	StoveUse          = api.StoveUse
+	StackedDays       = api.StackingShare
 )
 
 // deviceOf shows a record the caller may see.

@@ -24,6 +24,9 @@ const (
 	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. A reading belongs to the household its device was linked to at that time: " +
 		"since and until of the relationship decide, and its removal; one that does not say since when holds from when it was added, the first of a device also for what came before, " +
 		"and of two at once the one that began last counts. Two monitors on one stove are one stove. Days are days of UTC. A range is at most 92 days and 100,000 readings."
+	aboutCorrections = "A correction is stored whole or not at all. Readings take the places of those of the same time; withdraw removes those of a range. At most 1000 readings go in one step. " +
+		"What they said stays in the list of corrections, with the reason, and everything that is derived follows. The same correction again changes nothing, " +
+		"and a device that sends once more what was corrected or withdrawn since does not bring it back: that counts as a duplicate."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
 	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
 )
@@ -48,6 +51,15 @@ func (s *Service) Routes(a *web.API) {
 		Codes: []string{"READINGS_INVALID", "DEVICE_DATA_CONFLICT", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND"},
 	})
 	web.Get(a, "/v1/devices/{did}/readings", s.serveReadings, web.Doc{Summary: "List readings of a device, oldest first", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
+	web.Post(a, "/v1/devices/{did}/corrections", s.serveCorrect, web.Doc{
+		Summary: "Correct or withdraw readings of a device", Scope: "entities:write", Tag: tag, Once: true, MaxBody: maxBatch, Description: aboutCorrections,
+		Example: CorrectionDraft{Reason: "The sensor hung beside the stove.", Withdraw: &WithdrawDraft{From: "2024-02-20T08:00:00Z", To: "2024-02-20T10:00:00Z"}},
+		Codes:   []string{"CORRECTION_INVALID", "DEVICE_DEACTIVATED", "ENTITY_NOT_FOUND"},
+	})
+	web.Get(a, "/v1/devices/{did}/corrections", s.serveCorrections, web.Doc{
+		Summary: "List what was corrected in the readings of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
+		Description: "In the order of the times of the readings, each with what it said before, why it was changed and by whom.",
+	})
 	web.Get(a, "/v1/devices/{did}/gaps", s.serveGaps, web.Doc{
 		Summary: "List gaps in the readings of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 		Description: "A gap is more than one and a half sampling intervals without a reading. Gaps that touch the range are listed; the last 7 days by default, at most 92.",
@@ -193,6 +205,34 @@ func (s *Service) serveAdd(ctx context.Context, in *struct {
 		return web.Reply[Outcome]{}, s.refused(ctx, in.DID, in.Body, err)
 	}
 	return s.Add(ctx, in.DID, in.Body, in.OnConflict == "skip")
+}
+
+func (s *Service) serveCorrect(ctx context.Context, in *struct {
+	one
+	Body CorrectionDraft
+},
+) (web.Reply[CorrectionOutcome], error) {
+	return s.Correct(ctx, in.DID, in.Body)
+}
+
+func (s *Service) serveCorrections(ctx context.Context, in *struct {
+	one
+	web.Paging
+},
+) (web.Reply[web.Page[Correction]], error) {
+	var from changeMark
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &from)
+	if err != nil {
+		return web.Reply[web.Page[Correction]]{}, err
+	}
+	items, next, err := s.Corrections(ctx, in.DID, from, limit)
+	if err != nil {
+		return web.Reply[web.Page[Correction]]{}, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
 }
 
 func (s *Service) serveReadings(ctx context.Context, in *struct {

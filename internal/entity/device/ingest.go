@@ -131,7 +131,7 @@ func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
 	if ok, err := alive(ctx, tx, st.t.Workspace, st.t.NID); err != nil {
 		return out, err
 	} else if !ok {
-		return out, fault.New(fault.Conflict, "DEVICE_DEACTIVATED", "The device is deactivated and takes no more readings.")
+		return out, deactivated()
 	}
 	oldest, newest, err := ends(ctx, tx, st.t.NID)
 	if err != nil {
@@ -148,11 +148,29 @@ func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
 	return out, st.tell(ctx, tx, &out, oldest, newest)
 }
 
-// insert stores the rows of the parcel, some in each statement.
+func deactivated() error {
+	return fault.New(fault.Conflict, "DEVICE_DEACTIVATED", "The device is deactivated and takes no more readings.")
+}
+
+// insert stores the rows of the parcel, some in each statement. What was
+// corrected or withdrawn since it was sent first does not come back.
 func (st *storing) insert(ctx context.Context, tx *db.Tx, out *Outcome) error {
-	for rest := st.p.rows; len(rest) > 0; {
-		part := rest[:min(perStatement, len(rest))]
-		rest = rest[len(part):]
+	changed, err := wasChanged(ctx, tx, st.t.NID)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(st.p.rows, perStatement) {
+		if changed {
+			past, err := findPast(ctx, tx, st.t.NID, part)
+			if err != nil {
+				return err
+			}
+			sent := len(part)
+			part = slices.DeleteFunc(slices.Clone(part), func(r row) bool { return slices.ContainsFunc(past[r.at], r.same) })
+			if out.Duplicates += sent - len(part); len(part) == 0 {
+				continue
+			}
+		}
 		n, err := insertRows(ctx, tx, st.t.NID, part)
 		if err != nil {
 			return err

@@ -51,6 +51,8 @@ type ReadingDraft struct {
 	Duration     *float64           `json:"duration,omitzero" doc:"Seconds the device says it has been cooking until then. It counts, up to a day, as far as no reading before says otherwise; alone it stands for cookingEvent true." example:"1800"`
 	Values       map[string]float64 `json:"values,omitzero" doc:"Further channels, at most 16: name → number."`
 
+	Contradiction bool `json:"contradiction,omitzero" doc:"Not looked at: readings that were read here may be sent back as they are."`
+
 	misfit []fault.Field // what was sent and does not fit, by pointers into the reading
 }
 

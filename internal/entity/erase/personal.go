@@ -34,6 +34,9 @@ func Personal() []privacy.Table {
 			privacy.Kept("", privacy.Acts, "added_by removed_by"), privacy.None(privacy.Ours, "ws source"),
 		}},
 		{Name: "device_readings", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "temperature data")}},
+		{Name: "device_reading_changes", Rules: []privacy.Rule{
+			privacy.Kept(privacy.Twin, readings, "temperature data"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
+		}},
 		{Name: "device_status", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "battery signal")}},
 		{Name: "group_members", Rules: []privacy.Rule{
 			privacy.Erased("memberships", "member"), privacy.Kept("memberships", member, "member"),
