@@ -81,6 +81,20 @@ type CookingEvent struct {
 	Truncated       bool      `json:"truncated" doc:"No later reading shows its end yet, or it went on for more than a day past the range."`
 }
 
+// Usage is what a device saw on one day in one place. A device that was moved
+// during the day has several.
+type Usage struct {
+	Day            string  `json:"day" doc:"Day of UTC." example:"2024-02-20"`
+	DeviceID       string  `json:"deviceId" doc:"DID of the monitor."`
+	StoveID        string  `json:"stoveId,omitzero" doc:"DID of the stove it was on."`
+	HouseholdID    string  `json:"householdId,omitzero" doc:"DID of the household it was in."`
+	Readings       int64   `json:"readings" example:"288"`
+	Completeness   float64 `json:"completeness" doc:"Share of the readings that were to be expected, 0 to 1."`
+	Events         int64   `json:"events" doc:"Cooking events that begin on this day." example:"3"`
+	CookingMinutes float64 `json:"cookingMinutes" doc:"Of the day, also of events that began the day before." example:"95"`
+	Contradictions int64   `json:"contradictions,omitzero" doc:"Readings in which the device says otherwise than its temperature."`
+}
+
 // DeviceStatus is how a device is, as far as is known.
 type DeviceStatus struct {
 	DeviceID       string       `json:"deviceId"`

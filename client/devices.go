@@ -57,6 +57,7 @@ type (
 	CorrectionOutcome = api.CorrectionOutcome
 	ReadingGap        = api.ReadingGap
 	CookingEvent      = api.CookingEvent
+	Usage             = api.Usage
 	DeviceStatus      = api.DeviceStatus
 	Completeness      = api.Completeness
 )
@@ -233,6 +234,12 @@ func (d Devices) EventPage(ctx context.Context, did string, q CookingQuery, opts
 // Events walks over the cooking events of a device. An error ends it.
 func (d Devices) Events(ctx context.Context, did string, q CookingQuery, opts ...Option) iter.Seq2[CookingEvent, error] {
 	return pages[CookingEvent](ctx, d.c, devicePath(did)+"/events", q.values(), opts)
+}
+
+// Usage walks over what the stoves of a project were used, by day and device: the
+// last 30 days without times. An error ends it.
+func (d Devices) Usage(ctx context.Context, project string, q ReadingQuery, opts ...Option) iter.Seq2[Usage, error] {
+	return pages[Usage](ctx, d.c, "/v1/projects/"+url.PathEscape(project)+"/usage", q.values(), opts)
 }
 
 // Status tells how a device is.

@@ -35,7 +35,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	if every := a.cfg.Backup.Every; every > 0 {
 		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Workspace: auth.OperatorWorkspace})
 	}
-	a.twins.handlers(c.Handlers)
+	a.twins.jobs(&c)
 	a.surveys.jobs(&c)
 	a.line.jobs(&c)
 	a.asked(c.Handlers, a.twins.bulk.Handlers())

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -29,6 +30,8 @@ func TestOfflineAnswers(t *testing.T) {
 			{"How many tractors are there?", []string{"count: 0", "type tractors, which no twin has"}},
 			{"count twins by type", []string{"| 25    | Household", "| 4     | Stove"}},
 			{"count households by district", []string{"| 23    | Kwale", "| 2     | Machakos"}},
+			{"how much are the stoves used in Kitui?", []string{"stoves: 1", "used: 1", "events: 1", "cookingHours: 0.5", `in the project "Kitui"`}},
+			{"usage of Nowhere", []string{"Name a project that is there"}},
 			{"find twins named jiko two", []string{"Jiko Two", `"jiko two" in the name`}},
 			{"list households", []string{"did:ixo:entity:", `There are more: say "more".`}},
 			{"more", []string{"did:ixo:entity:", "Household"}},
@@ -73,6 +76,8 @@ func (p *programme) settleCounty(t *testing.T) (session string) {
 			`"relationships":[{"role":"project","target":%q}]}`, name, project.DID), &made)
 	}
 	p.want(t, "POST", "/v1/entities/"+made.DID+"/transitions", `{"to":"suspended","reason":"broken"}`, nil)
+	p.want(t, "POST", "/v1/devices", `{"type":"StoveUseMonitor","stoveId":"`+made.DID+`"}`, &made)
+	p.want(t, "POST", "/v1/devices/"+made.DID+"/readings", `{"readings":[{"timestamp":"`+time.Now().UTC().Add(-24*time.Hour).Truncate(24*time.Hour).Add(12*time.Hour).Format(time.RFC3339)+`","cookingEvent":true,"duration":1800}]}`, nil)
 	for i := range 25 {
 		district := "Kwale"
 		if i < 2 {
@@ -81,7 +86,7 @@ func (p *programme) settleCounty(t *testing.T) (session string) {
 		p.want(t, "POST", "/v1/entities", `{"type":"Household","protocol":"did:ixo:protocol/household","properties":{"district":"`+district+`"}}`, nil)
 	}
 	p.want(t, "POST", "/v1/entities", `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"x"}}`, &org)
-	p.want(t, "POST", "/v1/entities/"+org.DID+"/groups", `{"name":"x","scopes":["entities:read","surveys:read"]}`, &group)
+	p.want(t, "POST", "/v1/entities/"+org.DID+"/groups", `{"name":"x","scopes":["entities:read","surveys:read","devices:read"]}`, &group)
 	p.want(t, "PUT", "/v1/entities/"+group.DID+"/members/"+keyDID(t, string(rune(talker))), ``, nil)
 	if err := json.Unmarshal(p.talk(t, "POST", "/sessions", "").Body.Bytes(), &made); err != nil {
 		t.Fatal(err)

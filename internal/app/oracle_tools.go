@@ -1,13 +1,16 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
@@ -42,6 +45,7 @@ func (l lookups) source() tool.Source {
 		Progress: func(ctx context.Context, survey string, round int) (any, error) {
 			return l.surveys.surveys.Progress(ctx, survey, round)
 		},
+		Usage: l.usage,
 	}
 }
 
@@ -94,6 +98,27 @@ func (l lookups) listTwins(ctx context.Context, q tool.TwinList) ([]tool.Twin, s
 		return out, "", nil
 	}
 	return out, strconv.FormatInt(page.Next.NID, 10), nil
+}
+
+// usage reads a page of the days of the stoves of a project.
+func (l lookups) usage(ctx context.Context, u tool.UsageList) (page []tool.StoveDay, next string, err error) {
+	q := device.FleetQuery{Project: u.Project, After: u.After, Limit: u.Limit}
+	for name, day := range map[string]struct {
+		said string
+		to   *time.Time
+	}{"from": {u.From, &q.From}, "to": {u.To, &q.To}} {
+		if day.said == "" {
+			continue
+		}
+		if *day.to, err = time.Parse(time.DateOnly, day.said); err != nil {
+			return nil, "", tool.BadArgument(name, "The value must be a day such as 2024-02-20.")
+		}
+	}
+	days, next, err := l.twins.devices.Fleet(ctx, q)
+	for _, d := range days {
+		page = append(page, tool.StoveDay{Day: d.Day, Stove: cmp.Or(d.StoveID, d.DeviceID), Events: d.Events, Minutes: d.CookingMinutes})
+	}
+	return page, next, err
 }
 
 // listSurveys reads a page of surveys, newest first.

@@ -71,7 +71,8 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.KnownAs,
 		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
-		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
+		Moved: func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return t.devices.Moved(ctx, tx, r) },
+		At:    history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
@@ -159,9 +160,18 @@ func (t *twins) routes(api *web.API) {
 	t.resolve.Routes(api)
 }
 
-// handlers are the jobs of area A.
-func (t *twins) handlers(into map[string]job.Handler) {
-	maps.Copy(into, t.entities.Handlers())
+// kindDays is the job that remakes the days of devices that wait for it.
+const kindDays = "device.days"
+
+// jobs adds the jobs of area A.
+func (t *twins) jobs(c *job.RunnerConfig) {
+	maps.Copy(c.Handlers, t.entities.Handlers())
+	c.Handlers[kindDays] = func(ctx context.Context, r *job.Run) error {
+		n, err := t.devices.Catch(ctx)
+		r.Progress(int64(n), 0, "")
+		return err
+	}
+	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute})
 }
 
 // retentions are what area A keeps for a while: results of batches as long as

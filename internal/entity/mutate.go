@@ -27,6 +27,7 @@ type reviser struct {
 	jobs         *job.Service
 	speakers     Speakers
 	groupChanged func()
+	moved        func(ctx context.Context, tx *db.Tx, r *Row) error
 }
 
 // Action names a change in the history and in the event log.
@@ -238,6 +239,11 @@ func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) 
 		return err
 	}
 	rv.noteGroup(tx, next.DomainType)
+	if rv.moved != nil && (next.DomainType == "device" || next.Project != rev.old.Project) {
+		if err := rv.moved(ctx, tx, next); err != nil {
+			return err
+		}
+	}
 	err = rv.events.Append(ctx, tx, event.Event{
 		Workspace: next.Workspace, Type: cmp.Or(rev.act.Event, "entity.updated"), Subject: next.DID, Revision: next.Revision, Data: rev.act.Data,
 	})

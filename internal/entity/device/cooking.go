@@ -222,7 +222,7 @@ type scan struct {
 	first, last int64          // readings before the one and from the other on are somebody else's
 	limit       int            // events wanted at most
 	earlier     bool           // events that began before the range and reach into it count too
-	saw         func(at int64) // learns of every reading; nil: nobody
+	saw         func(x sample) // learns of every reading; nil: nobody
 	events      []CookingEvent
 	d           detector
 }
@@ -242,9 +242,9 @@ func (s *scan) take(e CookingEvent) {
 
 func (s *scan) add(x sample) { s.d.add(x) }
 
-func (s *scan) see(at int64) {
+func (s *scan) see(x sample) {
 	if s.saw != nil {
-		s.saw(at)
+		s.saw(x)
 	}
 }
 

@@ -151,6 +151,9 @@ func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, er
 		return out, nil
 	}
 	slices.Sort(touched)
+	if err := cr.s.follow(ctx, tx, cr.t, touched); err != nil {
+		return out, err
+	}
 	return out, cr.s.cfg.Events.Append(ctx, tx, event.Event{Type: "device.readings_corrected", Subject: cr.t.DID, Data: corrected{
 		out.Corrected, out.Withdrawn, moment(touched[0]), moment(touched[len(touched)-1]),
 	}})

@@ -7,8 +7,9 @@
 // It promises that a reading is stored once however often it is sent, that the
 // good readings of a batch are stored together or not at all and the others
 // named, that another reading for a time that has one is refused with both named, and that what is derived from readings
-// depends on nothing but the readings: not on the order, the batches or the
-// pages they came in. Nothing derived is stored.
+// depends on nothing but the readings and where their device was: not on the
+// order, the batches or the pages they came in. Of what is derived only the
+// figures of a day are stored; they are remade when readings change or move.
 //
 // It does not judge how much fuel was saved: that is an analysis over several
 // areas.
@@ -256,6 +257,7 @@ type (
 	CorrectionOutcome = api.CorrectionOutcome
 	Outcome           = api.ReadingOutcome
 	Overlap           = api.Overlap
+	Usage             = api.Usage
 	Stacking          = api.Stacking
 	StoveUse          = api.StoveUse
 	StackedDays       = api.StackingShare

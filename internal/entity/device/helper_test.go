@@ -90,12 +90,16 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*device.Config)) *env {
 	store := once.New(once.Config{DB: d, Key: key})
 	l := event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors(), Now: now, Log: dbtest.Log(t)})
-	e := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Idem: store, Cursors: eventtest.Cursors(), Now: now, Log: dbtest.Log(t)})
+	var s *device.Service
+	e := entity.New(entity.Config{
+		DB: d, Protocols: p, Events: l, Idem: store, Cursors: eventtest.Cursors(), Now: now, Log: dbtest.Log(t),
+		Moved: func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return s.Moved(ctx, tx, r) },
+	})
 	cfg := device.Config{DB: d, Entities: e, Protocols: p, Events: l, Idem: store, Cursors: eventtest.Cursors(), Now: now}
 	for _, f := range change {
 		f(&cfg)
 	}
-	s := device.New(cfg)
+	s = device.New(cfg)
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	s.Routes(a)
 	e.Routes(a)

@@ -27,6 +27,9 @@ const (
 	aboutCorrections = "A correction is stored whole or not at all. Readings take the places of those of the same time; withdraw removes those of a range. At most 1000 readings go in one step. " +
 		"What they said stays in the list of corrections, with the reason, and everything that is derived follows. The same correction again changes nothing, " +
 		"and a device that sends once more what was corrected or withdrawn since does not bring it back: that counts as a duplicate."
+	aboutUsage = "A row for each day of UTC and device, in this order; a device that was moved during the day has one for each place. A day counts for the project of the device, or else of the household it was in, or of its stove. " +
+		"Rows are kept as readings come. Late, corrected and withdrawn readings, other settings of the device and other relationships have them remade: at once for the readings of a request, or within minutes. " +
+		"The last 30 days by default, at most 92. A page may be short although there is more."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
 	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
 )
@@ -66,6 +69,9 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/devices/{did}/events", s.serveEvents, web.Doc{
 		Summary: "Derive the cooking events of a device", Scope: "devices:read", Tag: tag, Description: aboutEvents, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
+	})
+	web.Get(a, "/v1/projects/{did}/usage", s.serveUsage, web.Doc{
+		Summary: "List what the stoves of a project were used, by day", Scope: "devices:read", Tag: tag, Description: aboutUsage, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/devices/{did}/status", s.serveStatus, web.Doc{Summary: "Tell how a device is", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
 }

@@ -262,6 +262,9 @@ func (st *storing) tell(ctx context.Context, tx *db.Tx, out *Outcome, oldest, ne
 	gaps := newGaps(st.rules.Interval, times, oldest, newest)
 	out.Gaps = append(out.Gaps, gaps[:min(len(gaps), maxGapsShown)]...)
 	out.MoreGaps = len(gaps) > maxGapsShown
+	if err := st.s.follow(ctx, tx, st.t, times); err != nil {
+		return err
+	}
 	e := event.Event{Type: "device.readings_added", Subject: st.t.DID, At: st.now, Data: added{out.Accepted, moment(times[0]), moment(times[len(times)-1])}}
 	if err := st.s.cfg.Events.Append(ctx, tx, e); err != nil || len(gaps) == 0 {
 		return err

@@ -97,7 +97,7 @@ func walk(ctx context.Context, q db.Querier, device int64, sc *scan, budget int)
 	more, last := true, sc.from
 	looked, err = eachSample(ctx, q, span{device, sc.from, min(sc.to+maxFollow.Milliseconds(), sc.last), budget}, func(x sample) bool {
 		last = x.at
-		sc.see(x.at)
+		sc.see(x)
 		if x.speaks() {
 			sc.add(x)
 			more = sc.wants(x.at) // a reading that says nothing may come before one that tells of an event in the range

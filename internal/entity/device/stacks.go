@@ -122,9 +122,9 @@ func (w *stackWalk) add(ctx context.Context, q db.Querier, v visit, typ string) 
 	in, _ := v.within(w.q.From, w.q.To)
 	sc := newScan(w.q.apply(configurationOf(v.e).rules()), in.from, in.to, w.budget)
 	sc.earlier, sc.first, sc.last = true, v.from, v.to
-	sc.saw = func(at int64) {
-		if at >= in.from && at < in.to {
-			w.observed[day(at)] = true
+	sc.saw = func(x sample) {
+		if x.at >= in.from && x.at < in.to {
+			w.observed[day(x.at)] = true
 		}
 	}
 	looked, next, err := walk(ctx, q, v.NID, sc, w.left)

@@ -37,6 +37,9 @@ func Personal() []privacy.Table {
 		{Name: "device_reading_changes", Rules: []privacy.Rule{
 			privacy.Kept(privacy.Twin, readings, "temperature data"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
 		}},
+		{Name: "device_days", Rules: []privacy.Rule{
+			privacy.Kept(privacy.Person, peoples, "household"), privacy.Kept(privacy.Thing, things, "stove"), privacy.None(privacy.Ours, "ws"),
+		}},
 		{Name: "device_status", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "battery signal")}},
 		{Name: "group_members", Rules: []privacy.Rule{
 			privacy.Erased("memberships", "member"), privacy.Kept("memberships", member, "member"),

@@ -27,14 +27,15 @@ type question struct {
 
 // Parts of questions.
 var (
-	partType   = []string{"type", "query", "q", "text", "search"}
-	partName   = []string{"name", "query", "q", "text", "search"}
-	partStatus = []string{"status"}
-	partIn     = []string{"in"}
-	partBy     = []string{"by"}
-	partSurvey = []string{"survey", "surveyId", "campaign", "campaignId", "id", "did", "query"}
-	partDID    = []string{"did", "id"}
-	twinWords  = []string{"twin", "entit"}
+	partType    = []string{"type", "query", "q", "text", "search"}
+	partName    = []string{"name", "query", "q", "text", "search"}
+	partStatus  = []string{"status"}
+	partIn      = []string{"in"}
+	partProject = []string{"project"}
+	partBy      = []string{"by"}
+	partSurvey  = []string{"survey", "surveyId", "campaign", "campaignId", "id", "did", "query"}
+	partDID     = []string{"did", "id"}
+	twinWords   = []string{"twin", "entit"}
 )
 
 // questions are tried in this order.
@@ -44,6 +45,12 @@ var questions = []question{
 		[]string{"survey"},
 		[]string{"progress", "status"},
 		[][]string{partSurvey},
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:how (?:much|often|long) (?:are|were) (?:the )?(?:stoves|devices) used|(?:show |tell )?(?:me )?(?:the )?(?:fleet |stove )?usage)(?:\s+(?:in|of|for)\s+(?:(` + didWord.String() + `)|(.+?)))?[.?!]*$`),
+		[]string{"fleet"},
+		[]string{"usage"},
+		[][]string{partProject, partIn},
 	},
 	{
 		regexp.MustCompile(`(` + didWord.String() + `)`),
@@ -163,7 +170,7 @@ func callWith(s tool.Spec, values []string, parts [][]string) tool.Call {
 func help(tools []tool.Spec) string {
 	var b strings.Builder
 	b.WriteString("I am the built-in offline model of Hearth, not a language model. No language model is configured: set LLM_BASE_URL or LLM_PROVIDER for one.\n\n" +
-		"I understand: \"list twins\", \"list households\", \"find twins named …\", \"how many stoves are active in Kitui?\", \"count twins by type\", " +
+		"I understand: \"list twins\", \"list households\", \"find twins named …\", \"how many stoves are active in Kitui?\", \"count twins by type\", \"how much are the stoves used in Kitui?\", " +
 		"\"list surveys\", \"progress of survey …\", a DID (I read that twin), \"more\" and \"help\".\n\n" +
 		"Commands: /tool name {json} · /tools [{\"name\":…,\"args\":{…}}, …] · /echo text · /think text · /slow 100ms 50 · /fail kind.")
 	if len(tools) > 0 {

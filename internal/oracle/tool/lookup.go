@@ -86,6 +86,9 @@ type Source struct {
 	ReadTwin func(ctx context.Context, did string) (jsontext.Value, error)
 	Surveys  func(ctx context.Context, q SurveyQuery) (Surveys, error)
 	Progress func(ctx context.Context, survey string, round int) (any, error)
+	// Usage reads a page of what the stoves of a project were used, by day, and
+	// says where the next one begins. Days are such as 2024-02-20, "" the last 30.
+	Usage func(ctx context.Context, l UsageList) (page []StoveDay, next string, err error)
 }
 
 // lookupTool is a tool that only reads: one value of the table, with what its
@@ -135,6 +138,13 @@ var lookups = []lookupTool{
 		about: "Tell how far a survey has come: drawn, contacted, completed, verified.",
 		schema: object + `"required":["survey"],"properties":{"survey":` + text + `,"description":"Id of the survey."},` +
 			`"round":{"type":"integer","minimum":1}}}`,
+	},
+	{
+		name: "fleet_usage", scope: "devices:read", do: fleetUsage,
+		about: "Tell how much the stoves of a project were used: stoves that reported and that were cooked on, cooking events and hours, for each day.",
+		schema: object + `"properties":{"project":` + text + `,"description":"DID of the project."},"in":` + text + `,"description":"Name of the project."},` +
+			`"from":` + text + `,"description":"First day, such as 2024-02-01; 30 days before the last one when absent."},` +
+			`"to":` + text + `,"description":"Last day; today when absent."}}}`,
 	},
 }
 
