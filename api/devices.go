@@ -18,7 +18,7 @@ type Reading struct {
 type ReadingOutcome struct {
 	Accepted      int               `json:"accepted" doc:"Readings stored now."`
 	Duplicates    int               `json:"duplicates" doc:"Readings that were stored before, or were in the batch twice."`
-	Conflicts     []ReadingConflict `json:"conflicts" doc:"Readings that were left out because another one is stored; only with onConflict=skip."`
+	Conflicts     []ReadingConflict `json:"conflicts" doc:"Readings that were left out because another one is stored; only with onConflict=skip and of files, the first 100 of a file."`
 	Refused       []ReadingRefusal  `json:"refused" doc:"Readings that are not valid and were left out, the first 100 in the order of the batch. Sent again corrected, with the others or without, they are stored."`
 	RefusedCount  int               `json:"refusedCount,omitzero" doc:"How many were left out."`
 	Gaps          []ReadingGap      `json:"gaps" doc:"Gaps this batch has brought, the first 100."`
@@ -30,7 +30,7 @@ type ReadingOutcome struct {
 
 // ReadingRefusal is a reading that is not valid.
 type ReadingRefusal struct {
-	Index  int     `json:"index" doc:"Place in the batch, from 0; the row in a table."`
+	Index  int     `json:"index" doc:"Place in the batch, from 0; in a file the line, from 1."`
 	Errors []Field `json:"errors" doc:"Everything that is wrong with it."`
 }
 
@@ -53,7 +53,7 @@ type CorrectionOutcome struct {
 
 // ReadingConflict is a reading that differs from the stored one of its time.
 type ReadingConflict struct {
-	Index     int       `json:"index" doc:"Place in the batch, from 0."`
+	Index     int       `json:"index" doc:"Place in the batch, from 0; in a file the line, from 1."`
 	Timestamp time.Time `json:"timestamp"`
 	Stored    Reading   `json:"stored"`
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net/url"
 	"time"
@@ -142,6 +143,19 @@ func (d Devices) Add(ctx context.Context, did string, b ReadingBatch, opts ...Op
 func (d Devices) AddNew(ctx context.Context, did string, b ReadingBatch, opts ...Option) (*ReadingOutcome, error) {
 	k := post(devicePath(did)+"/readings", b)
 	k.query = url.Values{"onConflict": {"skip"}}
+	return do[ReadingOutcome](ctx, d.c, k, opts)
+}
+
+// AddCSV stores the readings of a table with the columns timestamp, temperature,
+// cookingEvent, duration and values.name, at most 100,000. Rows that are not valid
+// and rows that differ from what is stored are left out and named by their line.
+func (d Devices) AddCSV(ctx context.Context, did string, table io.Reader, opts ...Option) (*ReadingOutcome, error) {
+	raw, err := readFile(table)
+	if err != nil {
+		return nil, err
+	}
+	k := post(devicePath(did)+"/readings/file", raw)
+	k.media, k.keyed, k.safe, k.long = "text/csv", false, true, true
 	return do[ReadingOutcome](ctx, d.c, k, opts)
 }
 

@@ -16,6 +16,9 @@ const (
 		"so a device that got no answer just sends the batch again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
 		"Batches may come late and in any order. Who may send: keys that may change twins (entities:write), the device itself, and its controllers; " +
 		"a key of the role device whose principal is the DID of the device, or one of its controllers, is made for this."
+	aboutFiles = "CSV, XLSX or NDJSON, at most 16 MiB and 100,000 readings. The columns of a table are timestamp, temperature, cookingEvent, duration and values.name, under other names with mapping; " +
+		"a row without one of them leaves it out. It is a batch in every other way, stored 5,000 readings at a time: the same file again stores nothing twice, rows that are not valid are named by their line, " +
+		"and rows that differ from what is stored are left out and named in conflicts. 400 when no row is good."
 	aboutEvents = "An event begins with a reading at or above the threshold. Where a reading has no temperature the word of the device counts instead (cookingEvent); where it has both the temperature decides, " +
 		"and contradictions are counted. A duration moves the beginning back, as far as no reading before says otherwise. It goes on while no two readings in a row are more than three sampling intervals apart and it is not below " +
 		"the threshold for longer than two, counted from the first colder reading. It ends at the next reading after its last hot one, at most one interval later, so six hot readings " +
@@ -52,6 +55,14 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/devices/{did}/readings", s.serveAdd, web.Doc{
 		Summary: "Add readings of a device", Scope: "devices:write", Tag: tag, Once: true, MaxBody: maxBatch, Description: aboutReadings, Example: batchExample(),
 		Codes: []string{"READINGS_INVALID", "DEVICE_DATA_CONFLICT", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND"},
+	})
+	a.Handle(http.MethodPost, "/v1/devices/{did}/readings/file", s.serveFile, web.Doc{
+		Summary: "Add readings of a device from a file", Scope: "devices:write", Tag: tag, Answer: Outcome{}, Description: aboutFiles,
+		Consumes: "text/csv, application/x-ndjson, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		Query: []web.Param{
+			{Name: "mapping", Doc: "JSON object: column → timestamp, temperature, cookingEvent, duration or values.name; \"\" leaves a column out. At most 4 KiB.", Example: `{"Time":"timestamp","°C":"temperature"}`},
+		},
+		Codes: []string{"READINGS_INVALID", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/devices/{did}/readings", s.serveReadings, web.Doc{Summary: "List readings of a device, oldest first", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
 	web.Post(a, "/v1/devices/{did}/corrections", s.serveCorrect, web.Doc{

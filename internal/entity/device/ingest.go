@@ -37,9 +37,8 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 	if err != nil {
 		return none, err
 	}
-	c := web.CallerFrom(ctx)
-	if !c.May("entities:write") && !controls(c, t.e) {
-		return none, fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and those who may change twins send its readings.")
+	if err := maySend(ctx, t); err != nil {
+		return none, err
 	}
 	p, err := b.check(now)
 	if err := check.Together(b.names(t, now), err); err != nil {
@@ -50,6 +49,14 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 		out, err := st.run(ctx, tx)
 		return web.Reply[Outcome]{Value: out, Status: http.StatusOK}, err
 	})
+}
+
+// maySend wants the caller to be one who may send the readings of a device.
+func maySend(ctx context.Context, t *subject) error {
+	if c := web.CallerFrom(ctx); !c.May("entities:write") && !controls(c, t.e) {
+		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and those who may change twins send its readings.")
+	}
+	return nil
 }
 
 // refused is why a batch is not read, and whatever else is wrong with it and can

@@ -171,18 +171,7 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 		c.Add("/readings", "too_many", "A batch has at most 5000 readings.")
 		return nil, invalid(c)
 	}
-	p := &parcel{rows: make([]row, 0, len(b.Readings))}
-	for i, d := range b.Readings {
-		var bad fault.Checks
-		r := d.check(&bad, readingAt(i), now)
-		r.index = i
-		if bad.OK() {
-			p.rows = append(p.rows, r)
-		} else {
-			p.refused = append(p.refused, refusal{i, bad.Fields()})
-		}
-	}
-	p.sort()
+	p := gather(b.Readings, now)
 	if b.Status != nil {
 		p.status = b.Status.check(&c, now)
 	}
@@ -199,6 +188,23 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 		all.Add(f.Pointer, f.Code, f.Detail)
 	}
 	return nil, invalid(all)
+}
+
+// gather sorts readings into those that are good and those that are refused.
+func gather(readings []ReadingDraft, now time.Time) *parcel {
+	p := &parcel{rows: make([]row, 0, len(readings))}
+	for i, d := range readings {
+		var bad fault.Checks
+		r := d.check(&bad, readingAt(i), now)
+		r.index = i
+		if bad.OK() {
+			p.rows = append(p.rows, r)
+		} else {
+			p.refused = append(p.refused, refusal{i, bad.Fields()})
+		}
+	}
+	p.sort()
+	return p
 }
 
 // readingAt is the place of a reading in a batch.
