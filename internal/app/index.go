@@ -113,6 +113,8 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 			bytes = template.MaxFile
 		case "POST /v1/devices/{did}/readings":
 			items = device.MaxReadings
+		case "POST /v1/devices/{did}/readings/file":
+			bytes, items = device.MaxFile, device.MaxFileRows
 		case "POST /v1/entities:batch":
 			items = bulk.MaxOperations
 		case "POST /v1/responses:batch":

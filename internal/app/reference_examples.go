@@ -233,14 +233,19 @@ func name(path string, op *huma.Operation) {
 			}},
 		}
 		body.Example = nil
+	case "/v1/devices/{did}/readings/file":
+		content["application/x-ndjson"] = text(readingLines)
+		content["text/csv"] = text(readingTable)
 	case "/v1/imports":
-		text := func(example string) *huma.MediaType {
-			return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: example}
-		}
 		content["application/x-ndjson"] = text(importLines)
 		content["text/csv"] = text(importTable)
 		op.Description += "\n\nThe table of the CSV example as XLSX: [" + importFile + "](/docs/" + importFile + ")."
 	}
+}
+
+// text is a body that is no JSON, with an example.
+func text(example string) *huma.MediaType {
+	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: example}
 }
 
 // say sets a member of the example of a body.
@@ -263,7 +268,10 @@ const (
 		"Household,did:ixo:protocol/household,Kitui\n" +
 		"Household,did:ixo:protocol/household,Kisumu\n"
 	importFile = "import.xlsx"
-	mediaXLSX  = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+	readingLines = `{"timestamp":"2024-02-21T08:00:00Z","temperature":84.5}` + "\n" + `{"timestamp":"2024-02-21T08:05:00Z","temperature":61}` + "\n"
+	readingTable = "timestamp,temperature,values.power\n2024-02-21T08:10:00Z,40.5,1.5\n2024-02-21T08:15:00Z,31,\n"
+	mediaXLSX    = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
 // serveImportFile writes the table of the CSV example as a workbook.

@@ -160,7 +160,8 @@ func (t *twins) routes(api *web.API) {
 	t.resolve.Routes(api)
 }
 
-// kindDays is the job that remakes the days of devices that wait for it.
+// kindDays is the job that remakes the days of devices that wait for it, and tells
+// the event log of the readings of the hour before.
 const kindDays = "device.days"
 
 // jobs adds the jobs of area A.
@@ -169,6 +170,10 @@ func (t *twins) jobs(c *job.RunnerConfig) {
 	c.Handlers[kindDays] = func(ctx context.Context, r *job.Run) error {
 		n, err := t.devices.Catch(ctx)
 		r.Progress(int64(n), 0, "")
+		if err != nil {
+			return err
+		}
+		_, err = t.devices.Tell(ctx)
 		return err
 	}
 	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute})
@@ -179,6 +184,7 @@ func (t *twins) jobs(c *job.RunnerConfig) {
 func (t *twins) retentions(e config.Events) []retention {
 	return []retention{
 		{"results of batches", e.IdempotencyRetention, t.bulk.ExpireBatches},
+		{"readings", e.ReadingRetention, t.devices.Expire},
 	}
 }
 

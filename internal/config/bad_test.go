@@ -59,6 +59,7 @@ var wrong = map[string][]string{
 	"HEARTH_OWNER_KEY":                   {"short", strings.Repeat("x", 31)},
 	"HEARTH_EVENT_RETENTION":             {"1s", "-1", "99999999999d"},
 	"HEARTH_JOB_RETENTION":               {"never"},
+	"HEARTH_READING_RETENTION":           {"1h", "never"},
 	"HEARTH_DELIVERY_RETENTION":          {"1m"},
 	"HEARTH_WEBHOOK_TIMEOUT":             {"0"},
 	"HEARTH_WEBHOOK_MAX_ATTEMPTS":        {"0", "101"},

@@ -184,15 +184,13 @@ func TestSampleOf(t *testing.T) {
 				var c fault.Checks
 				got := r.check(&c, "", time.UnixMilli(origin)).sample()
 				want := sample{at: origin}
-				if cooking != nil && !*cooking {
+				switch {
+				case cooking != nil && !*cooking:
 					want.said = rests
-				} else {
-					if cooking != nil {
-						want.said = cooks
-					}
-					if length != nil && *length > 0 {
-						want.said, want.length = cooks, int64(min(*length*1000, 86_400_000))
-					}
+				case length != nil && *length > 0:
+					want.said, want.length = cooks, int64(min(*length*1000, 86_400_000))
+				case cooking != nil:
+					want.said = cooks
 				}
 				if got != want {
 					t.Errorf("%v %v %v: sample %+v, want %+v", cooking, length, values, got, want)

@@ -120,7 +120,7 @@ type correcting struct {
 
 func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, error) {
 	var out CorrectionOutcome
-	if err := lock(ctx, tx, cr.t.NID, cr.now); err != nil {
+	if _, err := relock(ctx, tx, cr.t.NID); err != nil {
 		return out, err
 	}
 	if ok, err := alive(ctx, tx, cr.t.Workspace, cr.t.NID); err != nil {
@@ -193,7 +193,7 @@ func (cr *correcting) replace(ctx context.Context, tx *db.Tx, part []row, c *fau
 			_, err = insertRows(ctx, tx, cr.t.NID, []row{r})
 		}
 		if err == nil {
-			err = cr.note(ctx, tx, r.at, have, ok, false)
+			err = cr.note(ctx, tx, change{at: r.at, was: have, had: ok})
 		}
 		if err != nil {
 			return nil, err
@@ -222,7 +222,7 @@ func (cr *correcting) withdraw(ctx context.Context, tx *db.Tx) ([]int64, error) 
 		if err := removeRow(ctx, tx, cr.t.NID, r.at); err != nil {
 			return nil, err
 		}
-		if err := cr.note(ctx, tx, r.at, r, true, true); err != nil {
+		if err := cr.note(ctx, tx, change{at: r.at, was: r, had: true, gone: true}); err != nil {
 			return nil, err
 		}
 		gone = append(gone, r.at)
@@ -231,10 +231,9 @@ func (cr *correcting) withdraw(ctx context.Context, tx *db.Tx) ([]int64, error) 
 }
 
 // note keeps what was said for a time before it changes.
-func (cr *correcting) note(ctx context.Context, tx *db.Tx, at int64, was row, had, gone bool) error {
-	return insertChange(ctx, tx, change{
-		device: cr.t.NID, at: at, nid: cr.s.db.NewNID(), was: was, had: had, gone: gone, actor: cr.actor, reason: cr.f.reason, changed: cr.now,
-	})
+func (cr *correcting) note(ctx context.Context, tx *db.Tx, c change) error {
+	c.device, c.nid, c.actor, c.reason, c.changed = cr.t.NID, cr.s.db.NewNID(), cr.actor, cr.f.reason, cr.now
+	return insertChange(ctx, tx, c)
 }
 
 // Corrections lists what was changed in the readings of a device, in the order of

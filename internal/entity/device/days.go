@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -13,6 +14,7 @@ import (
 // does it.
 const (
 	daysAtOnce   = 40
+	fewReadings  = 12          // fewer, from a device that has sent within the hour, wait
 	densest      = time.Minute // between two readings
 	reachOfEvent = 2           // days to either side that an event is followed to
 	daysPerTx    = 5
@@ -40,43 +42,58 @@ const (
 	intoTomorrow  = 2
 )
 
+// days keeps what follows from the readings of each day, tells the event log of
+// readings, and removes those that were kept long enough.
+type days struct {
+	cfg Config
+	db  *db.DB
+
+	sweep sync.Mutex
+	swept int64 // the device whose old readings were looked at last
+}
+
 // keeper remakes the days of one device in a transaction that has its lock.
 type keeper struct {
-	s     *Service
+	s     *days
 	t     *subject
 	parts []placement
 	names map[string]string // project of a household or stove
+	first int64             // the days before are final: their readings are gone
 }
 
 // keeper makes a keeper of a device.
-func (s *Service) keeper(ctx context.Context, tx *db.Tx, t *subject) (*keeper, error) {
+func (s *days) keeper(ctx context.Context, tx *db.Tx, t *subject) (*keeper, error) {
+	have, err := relock(ctx, tx, t.NID)
+	if err != nil {
+		return nil, err
+	}
 	parts, err := placementsOf(ctx, tx, t.NID)
-	return &keeper{s: s, t: t, parts: parts, names: map[string]string{}}, err
+	return &keeper{s: s, t: t, parts: parts, names: map[string]string{}, first: have.trimmed}, err
 }
 
 // follow brings the days of a device up to what has changed in its readings: at
 // once, or by the job when there is too much to do for a request.
-func (s *Service) follow(ctx context.Context, tx *db.Tx, t *subject, times []int64) error {
+func (s *days) follow(ctx context.Context, tx *db.Tx, t *subject, times []int64) error {
 	if len(times) == 0 {
 		return nil
 	}
-	var days []int64
+	var touched []int64
 	for _, at := range times {
-		if d := day(at); len(days) == 0 || days[len(days)-1] != d {
-			days = append(days, d)
+		if d := day(at); len(touched) == 0 || touched[len(touched)-1] != d {
+			touched = append(touched, d)
 		}
 	}
-	slices.Sort(days)
-	days = slices.Compact(days)
-	if len(days) > daysAtOnce || configurationOf(t.e).interval() < densest {
-		return markDays(ctx, tx, t.NID, days[0]-reachOfEvent, days[len(days)-1]+reachOfEvent)
+	slices.Sort(touched)
+	touched = slices.Compact(touched)
+	if len(touched) > daysAtOnce || configurationOf(t.e).interval() < densest {
+		return markDays(ctx, tx, t.NID, touched[0]-reachOfEvent, touched[len(touched)-1]+reachOfEvent)
 	}
 	k, err := s.keeper(ctx, tx, t)
 	if err != nil {
 		return err
 	}
 	done := map[int64]int64{}
-	for _, d := range days {
+	for _, d := range touched {
 		if err := k.around(ctx, tx, d, done); err != nil {
 			return err
 		}
@@ -115,6 +132,9 @@ func (k *keeper) once(ctx context.Context, tx *db.Tx, d int64, done map[int64]in
 // remake counts a day anew and tells which events reached over midnight, before
 // and now.
 func (k *keeper) remake(ctx context.Context, tx *db.Tx, d int64) (int64, error) {
+	if d < k.first {
+		return 0, nil
+	}
 	spill, err := removeDays(ctx, tx, k.t.NID, d)
 	if err != nil {
 		return 0, err
@@ -204,7 +224,7 @@ func (k *keeper) project(ctx context.Context, q db.Querier, p placement) (string
 // since a twin has changed: the device itself, or a household or stove with its
 // devices. Those of a household that is not told here, with more devices than one
 // request looks at, follow with their next readings.
-func (s *Service) Moved(ctx context.Context, tx *db.Tx, r *entity.Row) error {
+func (s *days) Moved(ctx context.Context, tx *db.Tx, r *entity.Row) error {
 	if r.DomainType == deviceIs {
 		return markDays(ctx, tx, r.NID, firstDay, lastDay)
 	}
@@ -230,7 +250,7 @@ const (
 
 // Catch remakes days that wait, some in each transaction, until none does. It
 // tells how many there were.
-func (s *Service) Catch(ctx context.Context) (int, error) {
+func (s *days) Catch(ctx context.Context) (int, error) {
 	n, after := 0, int64(0)
 	for {
 		waiting, err := waitingDevices(ctx, s.db, after, devicesTaken)
@@ -254,7 +274,7 @@ func (s *Service) Catch(ctx context.Context) (int, error) {
 }
 
 // catchSome remakes some days of a device and tells whether more wait.
-func (s *Service) catchSome(ctx context.Context, tx *db.Tx, device int64) (bool, error) {
+func (s *days) catchSome(ctx context.Context, tx *db.Tx, device int64) (bool, error) {
 	from, to, err := lockWaiting(ctx, tx, device)
 	if err != nil || to < from {
 		return false, err

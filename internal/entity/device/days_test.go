@@ -84,8 +84,11 @@ func TestUsage(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("withdrawn before midnight", "09 1 1 60 24", "10 1 1 30 12", "10 2 1 30 18", "11 2 1 20 10")
-		if w := e.send(t, "owner", "GET", "/v1/projects/did:ixo:household%2F1/usage", ""); w.Code != 404 {
-			t.Errorf("usage of a household = %d %s, want 404", w.Code, w.Body)
+		if got := all[device.Usage](t, e, "/v1/projects/did:ixo:household%2F1/usage?limit=1"); len(got) != 0 {
+			t.Errorf("usage of a household = %+v, want nothing", got)
+		}
+		if w := e.send(t, "owner", "GET", "/v1/projects/did:ixo:project%2Fnone/usage", ""); w.Code != 404 {
+			t.Errorf("usage of what is not there = %d %s, want 404", w.Code, w.Body)
 		}
 		if got := len(all[device.Usage](t, e, "/v1/projects/"+project+"/usage?from=2024-02-10&to=2024-02-10")); got != 2 {
 			t.Errorf("%d rows of one day, want 2", got)
@@ -146,45 +149,13 @@ func TestDaysAreKept(t *testing.T) {
 			e := newEnv(t, d)
 			ctx := as(t.Context(), "ws", "owner")
 			rng := rand.New(rand.NewPCG(uint64(turn), 11))
-			homes := []string{"did:ixo:household/1", "did:ixo:household/2"}
 			if turn == 0 {
-				e.fleet(t, homes...)
+				e.fleet(t, stirred()...)
 			}
-			id := e.register(t, device.Draft{HouseholdID: homes[0]})
+			id := e.register(t, device.Draft{HouseholdID: stirred()[0]})
 			start := time.Date(2024, 2, 8+turn, 0, 0, 0, 0, time.UTC)
 			for range 25 {
-				at := start.Add(time.Duration(rng.IntN(5*24*12)) * 5 * time.Minute)
-				switch rng.IntN(6) {
-				case 0:
-					e.move(t, id, homes[rng.IntN(2)], at)
-				case 1:
-					to := at.Add(time.Duration(1+rng.IntN(20)) * 15 * time.Minute)
-					if _, err := e.s.Correct(ctx, id, device.CorrectionDraft{Reason: "x", Withdraw: &device.WithdrawDraft{From: at.Format(time.RFC3339), To: to.Format(time.RFC3339)}}); err != nil {
-						t.Fatal(err)
-					}
-				default:
-					var part []device.ReadingDraft
-					temp := 20 + 60*float64(rng.IntN(2))
-					for i := range 1 + rng.IntN(60) {
-						if rng.IntN(12) == 0 {
-							temp = 100 - temp
-						}
-						r := reading(at.Add(time.Duration(i)*5*time.Minute), temp)
-						if rng.IntN(8) == 0 {
-							yes, long := true, float64(rng.IntN(40_000))
-							r.Temperature, r.CookingEvent, r.Duration = nil, &yes, &long
-						}
-						part = append(part, r)
-					}
-					if _, err := e.s.Add(ctx, id, device.Batch{Readings: part}, true); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if rng.IntN(4) == 0 {
-					if _, err := e.s.Catch(ctx); err != nil {
-						t.Fatal(err)
-					}
-				}
+				e.stir(t, rng, id, start.Add(time.Duration(rng.IntN(5*24*12))*5*time.Minute))
 			}
 			if _, err := e.s.Catch(ctx); err != nil {
 				t.Fatal(err)
@@ -195,4 +166,48 @@ func TestDaysAreKept(t *testing.T) {
 			}
 		}
 	})
+}
+
+func stirred() []string { return []string{"did:ixo:household/1", "did:ixo:household/2"} }
+
+// stir moves a device, withdraws readings of it or adds some, from a moment on.
+func (e *env) stir(t *testing.T, rng *rand.Rand, id string, at time.Time) {
+	t.Helper()
+	ctx := as(t.Context(), "ws", "owner")
+	switch rng.IntN(6) {
+	case 0:
+		e.move(t, id, stirred()[rng.IntN(2)], at)
+	case 1:
+		to := at.Add(time.Duration(1+rng.IntN(20)) * 15 * time.Minute)
+		if _, err := e.s.Correct(ctx, id, device.CorrectionDraft{Reason: "x", Withdraw: &device.WithdrawDraft{From: at.Format(time.RFC3339), To: to.Format(time.RFC3339)}}); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		if _, err := e.s.Add(ctx, id, device.Batch{Readings: scatter(rng, at)}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rng.IntN(4) == 0 {
+		if _, err := e.s.Catch(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// scatter makes readings from a moment on, some of them without a temperature.
+func scatter(rng *rand.Rand, at time.Time) []device.ReadingDraft {
+	var out []device.ReadingDraft
+	temp := 20 + 60*float64(rng.IntN(2))
+	for i := range 1 + rng.IntN(60) {
+		if rng.IntN(12) == 0 {
+			temp = 100 - temp
+		}
+		r := reading(at.Add(time.Duration(i)*5*time.Minute), temp)
+		if rng.IntN(8) == 0 {
+			yes, long := true, float64(rng.IntN(40_000))
+			r.Temperature, r.CookingEvent, r.Duration = nil, &yes, &long
+		}
+		out = append(out, r)
+	}
+	return out
 }

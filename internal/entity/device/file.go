@@ -19,8 +19,8 @@ import (
 
 // Bounds of a file of readings.
 const (
-	maxFile     = 16 << 20 // bytes
-	maxFileRows = 100_000
+	MaxFile     = 16 << 20 // bytes
+	MaxFileRows = 100_000
 	maxMapping  = 4 << 10 // bytes
 )
 
@@ -118,7 +118,7 @@ func (f *filing) all(ctx context.Context, in *sheet.Reader) error {
 		} else if err != nil {
 			return unreadable(err)
 		}
-		if f.rows++; f.rows > maxFileRows {
+		if f.rows++; f.rows > MaxFileRows {
 			var c fault.Checks
 			c.Add(lineAt(rec.Line, ""), "too_many", "A file has at most 100000 readings. What is before this line is stored; send the rest in another file.")
 			return invalid(c)
@@ -198,9 +198,9 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := table{format: sheet.FormatOf(r.Header.Get("Content-Type"))}
-	if !f.format.Known() {
-		return fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be CSV, XLSX or NDJSON. Say so with Content-Type.").
-			With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use text/csv, application/x-ndjson or the type of XLSX."})
+	if f.format != sheet.CSV && f.format != sheet.NDJSON {
+		return fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be CSV or NDJSON. Say so with Content-Type.").
+			With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use text/csv or application/x-ndjson."})
 	}
 	var c fault.Checks
 	if in.Mapping != "" && (len(in.Mapping) > maxMapping || json.Unmarshal([]byte(in.Mapping), &f.mapping) != nil) {
@@ -215,7 +215,7 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	web.LeavePlace(r.Context())
-	if f.body, err = web.ReadBody(w, r, maxFile); err != nil {
+	if f.body, err = web.ReadBody(w, r, MaxFile); err != nil {
 		return err
 	}
 	out, err := s.AddFile(r.Context(), in.DID, f)

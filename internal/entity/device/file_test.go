@@ -1,7 +1,6 @@
 package device_test
 
 import (
-	"bytes"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
-	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
 // file sends a file of readings.
@@ -101,6 +99,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		says                     string
 	}{
 		{"owner", "application/json", "", "{}", 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{"owner", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "", "x", 415, "UNSUPPORTED_MEDIA_TYPE"},
 		{"owner", "text/csv", "?mapping=x", "timestamp\n", 400, "query/mapping"},
 		{"owner", "text/csv", "", "", 400, "READINGS_INVALID"},
 		{"owner", "text/csv", "", "timestamp,temperature\n", 400, "READINGS_INVALID"},
@@ -114,24 +113,5 @@ func TestFilesThatAreNone(t *testing.T) {
 		if _, w := e.file(t, tt.role, id, tt.media, tt.query, tt.body); w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
 			t.Errorf("%s %s %q = %d %s, want %d with %s", tt.role, tt.media, tt.body, w.Code, w.Body, tt.want, tt.says)
 		}
-	}
-	var book bytes.Buffer
-	x, err := sheet.NewBook(&book, "readings")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Sheet(); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range [][]string{{"timestamp", "temperature"}, {"2024-02-20T09:00:00Z", "21.5"}} {
-		if err := x.Row(row...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if out, w := e.file(t, "owner", id, sheet.XLSX.MediaType(), "", book.String()); w.Code != 200 || out.Accepted != 1 {
-		t.Errorf("XLSX = %d %s, want one reading", w.Code, w.Body)
 	}
 }

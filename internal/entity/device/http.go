@@ -16,7 +16,7 @@ const (
 		"so a device that got no answer just sends the batch again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
 		"Batches may come late and in any order. Who may send: keys that may change twins (entities:write), the device itself, and its controllers; " +
 		"a key of the role device whose principal is the DID of the device, or one of its controllers, is made for this."
-	aboutFiles = "CSV, XLSX or NDJSON, at most 16 MiB and 100,000 readings. The columns of a table are timestamp, temperature, cookingEvent, duration and values.name, under other names with mapping; " +
+	aboutFiles = "CSV or NDJSON, at most 16 MiB and 100,000 readings. The columns of a table are timestamp, temperature, cookingEvent, duration and values.name, under other names with mapping; " +
 		"a row without one of them leaves it out. It is a batch in every other way, stored 5,000 readings at a time: the same file again stores nothing twice, rows that are not valid are named by their line, " +
 		"and rows that differ from what is stored are left out and named in conflicts. 400 when no row is good."
 	aboutEvents = "An event begins with a reading at or above the threshold. Where a reading has no temperature the word of the device counts instead (cookingEvent); where it has both the temperature decides, " +
@@ -31,7 +31,7 @@ const (
 		"What they said stays in the list of corrections, with the reason, and everything that is derived follows. The same correction again changes nothing, " +
 		"and a device that sends once more what was corrected or withdrawn since does not bring it back: that counts as a duplicate."
 	aboutUsage = "A row for each day of UTC and device, in this order; a device that was moved during the day has one for each place. A day counts for the project of the device, or else of the household it was in, or of its stove. " +
-		"Rows are kept as readings come. Late, corrected and withdrawn readings, other settings of the device and other relationships have them remade: at once for the readings of a request, or within minutes. " +
+		"Rows are kept as readings come. Late, corrected and withdrawn readings, other settings of the device and other relationships have them remade: at once for the readings of a batch, within minutes for those that a device sends one by one and for all else. " +
 		"The last 30 days by default, at most 92. A page may be short although there is more."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
 	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
@@ -58,7 +58,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodPost, "/v1/devices/{did}/readings/file", s.serveFile, web.Doc{
 		Summary: "Add readings of a device from a file", Scope: "devices:write", Tag: tag, Answer: Outcome{}, Description: aboutFiles,
-		Consumes: "text/csv, application/x-ndjson, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		Consumes: "text/csv, application/x-ndjson",
 		Query: []web.Param{
 			{Name: "mapping", Doc: "JSON object: column → timestamp, temperature, cookingEvent, duration or values.name; \"\" leaves a column out. At most 4 KiB.", Example: `{"Time":"timestamp","°C":"temperature"}`},
 		},

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -118,9 +117,9 @@ func (p *parcel) outcome() Outcome {
 
 // contradictions counts the readings in which the device says otherwise than its
 // temperature.
-func (st *storing) contradictions() int {
+func (st *storing) contradictions(p *parcel) int {
 	n := 0
-	for _, r := range st.p.rows {
+	for _, r := range p.rows {
 		if st.rules.contradicts(r.sample()) {
 			n++
 		}
@@ -129,30 +128,52 @@ func (st *storing) contradictions() int {
 }
 
 func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
-	out := st.p.outcome()
-	out.Contradictions = st.contradictions()
-	if err := lock(ctx, tx, st.t.NID, st.now.UnixMilli()); err != nil {
-		return out, err
+	have, err := lock(ctx, tx, st.t.NID, st.now.UnixMilli())
+	if err != nil {
+		return Outcome{}, err
 	}
 	// It may have been deactivated between the look at it and the lock.
 	if ok, err := alive(ctx, tx, st.t.Workspace, st.t.NID); err != nil {
-		return out, err
+		return Outcome{}, err
 	} else if !ok {
-		return out, deactivated()
+		return Outcome{}, deactivated()
 	}
+	p := st.p.since(have.trimmed)
+	if len(p.rows) == 0 && len(st.p.rows) > 0 {
+		return Outcome{}, p.nothing()
+	}
+	out := p.outcome()
+	out.Contradictions = st.contradictions(p)
 	oldest, newest, err := ends(ctx, tx, st.t.NID)
 	if err != nil {
 		return out, err
 	}
-	if err := st.insert(ctx, tx, &out); err != nil {
+	if err := st.insert(ctx, tx, p, &out); err != nil {
 		return out, err
 	}
-	if st.p.status != nil {
-		if err := putStatus(ctx, tx, st.t.NID, st.p.status); err != nil {
+	if p.status != nil {
+		if err := putStatus(ctx, tx, st.t.NID, p.status); err != nil {
 			return out, err
 		}
 	}
-	return out, st.tell(ctx, tx, &out, oldest, newest)
+	times := make([]int64, len(p.rows))
+	for i, r := range p.rows {
+		times[i] = r.at
+	}
+	gaps := st.complete(&out, times, oldest, newest)
+	if out.Accepted == 0 {
+		return out, nil
+	}
+	if len(times) < fewReadings && have.hushed(st.now) {
+		err = markDays(ctx, tx, st.t.NID, day(times[0])-reachOfEvent, day(times[len(times)-1])+reachOfEvent)
+	} else {
+		err = st.s.follow(ctx, tx, st.t, times)
+	}
+	if err != nil {
+		return out, err
+	}
+	have.add(out.Accepted, times, gaps)
+	return out, st.s.tell(ctx, tx, st.t.Row, have, gaps, st.now)
 }
 
 func deactivated() error {
@@ -161,12 +182,12 @@ func deactivated() error {
 
 // insert stores the rows of the parcel, some in each statement. What was
 // corrected or withdrawn since it was sent first does not come back.
-func (st *storing) insert(ctx context.Context, tx *db.Tx, out *Outcome) error {
+func (st *storing) insert(ctx context.Context, tx *db.Tx, p *parcel, out *Outcome) error {
 	changed, err := wasChanged(ctx, tx, st.t.NID)
 	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(st.p.rows, perStatement) {
+	for part := range slices.Chunk(p.rows, perStatement) {
 		if changed {
 			past, err := findPast(ctx, tx, st.t.NID, part)
 			if err != nil {
@@ -236,28 +257,12 @@ func conflict(all []Conflict) error {
 	return f
 }
 
-// added is what the event log keeps about a batch.
-type added struct {
-	Count int       `json:"count"`
-	From  time.Time `json:"from"`
-	To    time.Time `json:"to"`
-}
-
-// gapped is what the event log keeps about the gaps a batch has brought.
-type gapped struct {
-	Count   int   `json:"count"`
-	Missing int64 `json:"missing"`
-	Gaps    []Gap `json:"gaps"` // the first ten
-}
-
-// tell completes the outcome and appends the events. The device had readings
-// from oldest to newest before.
-func (st *storing) tell(ctx context.Context, tx *db.Tx, out *Outcome, oldest, newest int64) error {
-	times := make([]int64, len(st.p.rows))
+// complete fills in what is told about the readings of a device, which had some
+// from oldest to newest before, and gives the gaps that the batch has brought.
+func (st *storing) complete(out *Outcome, times []int64, oldest, newest int64) []Gap {
 	last := newest
-	for i, r := range st.p.rows {
-		times[i] = r.at
-		last = max(last, r.at)
+	if len(times) > 0 {
+		last = max(last, times[len(times)-1])
 	}
 	if last != 0 {
 		out.LastReadingAt = moment(last)
@@ -269,16 +274,5 @@ func (st *storing) tell(ctx context.Context, tx *db.Tx, out *Outcome, oldest, ne
 	gaps := newGaps(st.rules.Interval, times, oldest, newest)
 	out.Gaps = append(out.Gaps, gaps[:min(len(gaps), maxGapsShown)]...)
 	out.MoreGaps = len(gaps) > maxGapsShown
-	if err := st.s.follow(ctx, tx, st.t, times); err != nil {
-		return err
-	}
-	e := event.Event{Type: "device.readings_added", Subject: st.t.DID, At: st.now, Data: added{out.Accepted, moment(times[0]), moment(times[len(times)-1])}}
-	if err := st.s.cfg.Events.Append(ctx, tx, e); err != nil || len(gaps) == 0 {
-		return err
-	}
-	all := gapped{Count: len(gaps), Gaps: gaps[:min(len(gaps), gapsInEvent)]}
-	for _, g := range gaps {
-		all.Missing += g.Missing
-	}
-	return st.s.cfg.Events.Append(ctx, tx, event.Event{Type: "device.reading_gap", Subject: st.t.DID, At: st.now, Data: all})
+	return gaps
 }

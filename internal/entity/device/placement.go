@@ -53,18 +53,18 @@ const (
 
 // ties lists what relationships of a role a device has and had.
 func ties(ctx context.Context, q db.Querier, device int64, role string) ([]tie, error) {
-	var all []tie
-	for _, query := range []string{selectTies, selectPastTies} {
-		rows, err := q.Query(ctx, query, device, role, maxTies)
-		some, err := db.Collect(rows, err, "list ties", func(t *tie, row db.Row) error {
-			return row.Scan(&t.nid, &t.role, &t.target, &t.since, &t.until, &t.added, &t.removed)
-		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
+	now, err := scanTies(q.Query(ctx, selectTies, device, role, maxTies))
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	past, err := scanTies(q.Query(ctx, selectPastTies, device, role, maxTies))
+	return append(now, past...), err
+}
+
+func scanTies(rows db.Rows, err error) ([]tie, error) {
+	return db.Collect(rows, err, "list ties", func(t *tie, row db.Row) error {
+		return row.Scan(&t.nid, &t.role, &t.target, &t.since, &t.until, &t.added, &t.removed)
+	})
 }
 
 // stay is the time a device belongs to a target.

@@ -178,17 +178,25 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 	if c.OK() && (len(p.rows) > 0 || len(p.refused) == 0) {
 		return p, nil
 	}
-	var all fault.Checks
-	for _, r := range p.refused[:min(len(p.refused), maxNamed)] {
-		for _, f := range r.fields {
-			all.Add(f.Pointer, f.Code, f.Detail)
-		}
-	}
+	all := p.wrong()
 	for _, f := range c.Fields() {
 		all.Add(f.Pointer, f.Code, f.Detail)
 	}
 	return nil, invalid(all)
 }
+
+// wrong is what is wrong with the readings that are refused, the first hundred.
+func (p *parcel) wrong() (c fault.Checks) {
+	for _, r := range p.refused[:min(len(p.refused), maxNamed)] {
+		for _, f := range r.fields {
+			c.Add(f.Pointer, f.Code, f.Detail)
+		}
+	}
+	return c
+}
+
+// nothing is the fault of a parcel without a good reading.
+func (p *parcel) nothing() error { return invalid(p.wrong()) }
 
 // gather sorts readings into those that are good and those that are refused.
 func gather(readings []ReadingDraft, now time.Time) *parcel {

@@ -34,6 +34,7 @@ type Config struct {
 // Service is the use cases of households, devices and readings. It is safe for
 // many goroutines.
 type Service struct {
+	*days
 	cfg Config
 	db  *db.DB
 }
@@ -49,7 +50,7 @@ func New(cfg Config) *Service {
 	if cfg.ScanBudget <= 0 {
 		cfg.ScanBudget = scanBudget
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	return &Service{days: &days{cfg: cfg, db: cfg.DB}, cfg: cfg, db: cfg.DB}
 }
 
 // CreateHousehold makes the twin of a household.

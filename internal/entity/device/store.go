@@ -14,7 +14,12 @@ const (
 	// The row of a device is locked by whoever adds readings to it, so batches
 	// of one device are stored one after the other.
 	lockDevice = `INSERT INTO device_status (device, battery, signal, last_sync, received_at) VALUES ($1, NULL, '', 0, $2)
-		ON CONFLICT (device) DO UPDATE SET received_at = excluded.received_at`
+		ON CONFLICT (device) DO UPDATE SET received_at = excluded.received_at
+		RETURNING told_at, pend_count, pend_from, pend_to, pend_gaps, pend_missing, trimmed`
+	// As above for whoever changes readings that are there.
+	lockQuietly = `UPDATE device_status SET last_sync = last_sync WHERE device = $1
+		RETURNING told_at, pend_count, pend_from, pend_to, pend_gaps, pend_missing, trimmed`
+	updateTold = `UPDATE device_status SET told_at = $2, pend_count = $3, pend_from = $4, pend_to = $5, pend_gaps = $6, pend_missing = $7 WHERE device = $1`
 	// An older status never replaces a newer one.
 	updateStatus = `UPDATE device_status SET battery = coalesce($2, battery), signal = CASE WHEN $3 = '' THEN signal ELSE $3 END, last_sync = $4
 		WHERE device = $1 AND last_sync <= $4`
@@ -22,12 +27,39 @@ const (
 	selectAlive  = `SELECT 1 FROM entities WHERE nid = $1 AND ws = $2 AND status <> 'deactivated'`
 )
 
-// lock makes this transaction the only one that changes readings of a device.
-func lock(ctx context.Context, tx *db.Tx, device, now int64) error {
-	if _, err := tx.Exec(ctx, lockDevice, device, now); err != nil {
-		return fmt.Errorf("lock device: %w", err)
+// standing is what is known of a device beside its readings: what the event log
+// has not been told yet, and from which day on readings are kept.
+type standing struct {
+	told          int64 // when the log was told last
+	count         int64 // readings it was not told of
+	from, to      int64 // their times
+	gaps, missing int64 // gaps they have brought
+	trimmed       int64 // day before which readings were removed
+}
+
+// lock makes this transaction the only one that changes readings of a device, for
+// a batch that has come.
+func lock(ctx context.Context, tx *db.Tx, device, now int64) (standing, error) {
+	return scanStanding(tx.QueryRow(ctx, lockDevice, device, now))
+}
+
+// relock is lock for what does not come from the device. A device that never
+// sent anything has nothing to lock.
+func relock(ctx context.Context, tx *db.Tx, device int64) (standing, error) {
+	s, err := scanStanding(tx.QueryRow(ctx, lockQuietly, device))
+	if errors.Is(err, sql.ErrNoRows) {
+		return standing{}, nil
 	}
-	return nil
+	return s, err
+}
+
+func scanStanding(row db.Row) (s standing, err error) {
+	return s, db.Wrap("lock device", row.Scan(&s.told, &s.count, &s.from, &s.to, &s.gaps, &s.missing, &s.trimmed))
+}
+
+func putTold(ctx context.Context, tx *db.Tx, device int64, s standing) error {
+	_, err := tx.Exec(ctx, updateTold, device, s.told, s.count, s.from, s.to, s.gaps, s.missing)
+	return db.Wrap("note what was told", err)
 }
 
 // alive reports whether the twin of a device can still take readings.

@@ -16,7 +16,7 @@ const (
 	selectSpill = `SELECT spill FROM device_days WHERE device = $1 AND day = $2`
 	deleteDay   = `DELETE FROM device_days WHERE device = $1 AND day = $2`
 	selectUsage = `SELECT day, device, part, household, stove, readings, expected, events, cooking, contradictions FROM device_days
-		WHERE project_key = $1 AND (day, device, part) > ($2, $3, $4) AND day <= $5 AND ws = $6 ORDER BY day, device, part LIMIT $7`
+		WHERE project_key = $1 AND (day, device, part) > ($2, $3, $4) AND day <= $5 ORDER BY day, device, part LIMIT $6`
 
 	updateWaiting = `UPDATE device_status SET dirty_from = CASE WHEN dirty_from < $2 THEN dirty_from ELSE $2 END,
 			dirty_to = CASE WHEN dirty_to > $3 THEN dirty_to ELSE $3 END WHERE device = $1`
@@ -129,8 +129,10 @@ type usageMark struct {
 	To     int64 `json:"to"`
 }
 
-func listUsage(ctx context.Context, q db.Querier, ws, project string, m usageMark, limit int) ([]dayRow, error) {
-	rows, err := q.Query(ctx, selectUsage, entity.Key(ws, "project", project), m.Day, m.Device, m.Part, m.To, ws, limit)
+// listUsage reads days of a project by its key. Whoever shows them looks at the
+// workspace of the devices.
+func listUsage(ctx context.Context, q db.Querier, project int64, m usageMark, limit int) ([]dayRow, error) {
+	rows, err := q.Query(ctx, selectUsage, project, m.Day, m.Device, m.Part, m.To, limit)
 	return db.Collect(rows, err, "list usage", func(r *dayRow, row db.Row) error {
 		return row.Scan(&r.day, &r.device, &r.part, &r.place.household, &r.place.stove, &r.readings, &r.expected, &r.events, &r.cooking, &r.contradictions)
 	})

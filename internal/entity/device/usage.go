@@ -12,31 +12,28 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Usage lists what the devices of a project saw, by day and device. It reads the
-// days that are kept, not readings. next is where to go on, nil at the end.
-func (s *Service) Usage(ctx context.Context, project string, m usageMark, limit int) (items []Usage, next *usageMark, err error) {
+// Usage lists what the devices of a project saw, by day and device; nothing counts
+// for a twin that is none. It reads the days that are kept, not readings. next is where to go on, nil at the end.
+func (s *days) Usage(ctx context.Context, project string, m usageMark, limit int) (items []Usage, next *usageMark, err error) {
 	c := web.CallerFrom(ctx)
 	row, err := s.cfg.Entities.Find(ctx, s.db, project)
 	if err != nil {
 		return nil, nil, err
 	}
-	if row.DomainType != "project" {
-		return nil, nil, fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No project has this DID.")
-	}
-	days, err := listUsage(ctx, s.db, c.Workspace, row.DID, m, limit+1)
+	found, err := listUsage(ctx, s.db, entity.Key(row.Workspace, "project", row.DID), m, limit+1)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(days) > limit {
-		days = days[:limit]
-		last := days[limit-1]
+	if len(found) > limit {
+		found = found[:limit]
+		last := found[limit-1]
 		next = &usageMark{last.day, last.device, last.part, m.To}
 	}
-	devices, err := s.known(ctx, c, days)
+	devices, err := s.known(ctx, c, found)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, d := range days {
+	for _, d := range found {
 		if t := devices[d.device]; t != nil {
 			items = append(items, d.shown(t))
 		}
@@ -54,7 +51,7 @@ type FleetQuery struct {
 }
 
 // Fleet is Usage for callers within the program. next is "" at the end.
-func (s *Service) Fleet(ctx context.Context, q FleetQuery) (items []Usage, next string, err error) {
+func (s *days) Fleet(ctx context.Context, q FleetQuery) (items []Usage, next string, err error) {
 	if q.To.IsZero() {
 		q.To = s.cfg.Now()
 	}
@@ -76,10 +73,10 @@ func (s *Service) Fleet(ctx context.Context, q FleetQuery) (items []Usage, next 
 }
 
 // known reads the devices of days that the caller may know of.
-func (s *Service) known(ctx context.Context, c web.Caller, days []dayRow) (map[int64]*entity.Row, error) {
+func (s *days) known(ctx context.Context, c web.Caller, list []dayRow) (map[int64]*entity.Row, error) {
 	seen := map[int64]bool{}
 	var nids []int64
-	for _, d := range days {
+	for _, d := range list {
 		if !seen[d.device] {
 			seen[d.device] = true
 			nids = append(nids, d.device)
@@ -116,7 +113,7 @@ func (d dayRow) shown(t *entity.Row) Usage {
 }
 
 // serveUsage answers with the days of a project.
-func (s *Service) serveUsage(ctx context.Context, in *struct {
+func (s *days) serveUsage(ctx context.Context, in *struct {
 	DID string `path:"did" doc:"DID of the project."`
 	month
 	web.Paging

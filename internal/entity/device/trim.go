@@ -1,0 +1,104 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	// One device after the other, each with one look at its oldest reading.
+	selectSenders = `SELECT device FROM device_status WHERE device > $1 ORDER BY device LIMIT $2`
+	deleteOldest  = `DELETE FROM device_readings WHERE device = $1 AND at < $2 AND at < $3`
+	selectNth     = `SELECT at FROM device_readings WHERE device = $1 AND at < $2 ORDER BY at LIMIT 1 OFFSET $3`
+	updateTrimmed = `UPDATE device_status SET trimmed = $2 WHERE device = $1 AND trimmed < $2`
+)
+
+// Expire removes readings of whole days before a moment, whose figures are kept,
+// at most limit and all of one device, and tells how many went. Called until it
+// removes none it has looked at every device once. Days that wait to be remade
+// keep theirs.
+func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	s.sweep.Lock()
+	defer s.sweep.Unlock()
+	cut := day(before.UnixMilli())
+	for {
+		devices, err := s.senders(ctx, s.swept, devicesTaken)
+		if err != nil {
+			return 0, err
+		}
+		if len(devices) == 0 {
+			s.swept = 0
+			return 0, nil
+		}
+		for _, device := range devices {
+			oldest, err := oneTime(s.db.QueryRow(ctx, selectOldest, device))
+			if err != nil {
+				return 0, err
+			}
+			if oldest != 0 && oldest < cut*dayMS {
+				n, err := s.trim(ctx, device, cut, limit)
+				if err != nil || n > 0 {
+					return n, err // there may be more of it
+				}
+			}
+			s.swept = device
+		}
+	}
+}
+
+func (s *days) senders(ctx context.Context, after int64, limit int) ([]int64, error) {
+	rows, err := s.db.Query(ctx, selectSenders, after, limit)
+	return db.Collect(rows, err, "list devices", db.Column[int64])
+}
+
+// trim removes the oldest readings of a device. From the first on its days before
+// the cut are final.
+func (s *days) trim(ctx context.Context, device, cut int64, limit int) (int, error) {
+	var n int64
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		n = 0
+		if _, err := relock(ctx, tx, device); err != nil {
+			return err
+		}
+		if from, to, err := lockWaiting(ctx, tx, device); err != nil || from <= to && from < cut {
+			return err
+		}
+		if _, err := tx.Exec(ctx, updateTrimmed, device, cut); err != nil {
+			return fmt.Errorf("trim readings: %w", err)
+		}
+		end, err := oneTime(tx.QueryRow(ctx, selectNth, device, cut*dayMS, limit))
+		if err != nil {
+			return err
+		}
+		if end == 0 {
+			end = cut * dayMS
+		}
+		n, err = tx.Exec(ctx, deleteOldest, device, cut*dayMS, end)
+		return db.Wrap("trim readings", err)
+	})
+	return int(n), err
+}
+
+// since leaves out the readings of days that are final: their figures could not
+// be counted anew. It changes nothing in p.
+func (p *parcel) since(first int64) *parcel {
+	if first == 0 {
+		return p
+	}
+	out := *p
+	out.rows, out.refused = nil, append([]refusal{}, p.refused...)
+	for _, r := range p.rows {
+		if r.at >= first*dayMS {
+			out.rows = append(out.rows, r)
+			continue
+		}
+		out.refused = append(out.refused, refusal{r.index, []fault.Field{{
+			Pointer: readingAt(r.index) + "/timestamp", Code: "out_of_range", Detail: "Readings before " + moment(first*dayMS).Format(time.DateOnly) + " are no longer kept, only the figures of their days.",
+		}}})
+	}
+	return &out
+}
