@@ -59,7 +59,7 @@ type (
 // HouseholdDraft asks for a household. Nothing is needed.
 type HouseholdDraft struct {
 	DID         string            `json:"did,omitzero"`
-	Type        string            `json:"type,omitzero"`     // CleanCookingHousehold when absent
+	Type        string            `json:"type,omitzero"`     // Household when absent
 	Location    Object            `json:"location,omitzero"` // district, density …
 	Baseline    Object            `json:"baseline,omitzero"` // fuelType, monthlyConsumption …
 	Name        string            `json:"name,omitzero"`

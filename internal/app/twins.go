@@ -176,7 +176,7 @@ func (t *twins) jobs(c *job.RunnerConfig) {
 		_, err = t.devices.Tell(ctx)
 		return err
 	}
-	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute})
+	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute}, job.Every{Kind: entity.KindRename, Interval: 24 * time.Hour})
 }
 
 // retentions are what area A keeps for a while: results of batches as long as

@@ -24,7 +24,7 @@ type joinJob struct {
 
 // Handlers are what runs the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
-	return map[string]job.Handler{kindJoin: s.runJoin, kindCertify: s.runCertify}
+	return map[string]job.Handler{kindJoin: s.runJoin, kindCertify: s.runCertify, KindRename: s.runRename}
 }
 
 // farEnd is visibleEnd for a relationship that is about to be stored. When

@@ -42,6 +42,8 @@ type Action struct {
 
 	edges bool // the relationships have changed
 	says  bool // and with them what the twin says; see judge.Says
+	// renames: the type is another word for the same.
+	renames bool
 }
 
 // Entity decodes the record.
@@ -117,7 +119,7 @@ func (rv *reviser) revise(ctx context.Context, q db.Querier, r *Row, act Action,
 			return nil, relationship.LackingAt(ctx, q, &relationship.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
-	restated := act.says || verdict.Restated(before, e)
+	restated := act.says || !act.renames && verdict.Restated(before, e)
 	if restated && act.Event != "entity.erased" && verdict.Outlived(before, e) {
 		if err := rv.mayLapse(ctx, q, r); err != nil {
 			return nil, err

@@ -55,6 +55,7 @@ func (p *Prepared) Body() []byte { return slices.Clone(p.row.Body) }
 func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	caller := web.CallerFrom(ctx)
 	d.SplitVersion()
+	oneType(&d)
 	e := d.Entity()
 	if len(e.Controllers) == 0 {
 		e.SetControllers(caller.DID)

@@ -21,7 +21,7 @@ func TestDevicesAsDocumented(t *testing.T) {
   "location": {"district": "XYZ", "density": "Medium"},
   "baseline": {"fuelType": "Charcoal", "monthlyConsumption": 40}
 }`))
-		if home.Type != "CleanCookingHousehold" || home.Location["district"] != "XYZ" || home.Baseline["monthlyConsumption"] != 40.0 {
+		if home.Type != "Household" || home.Location["district"] != "XYZ" || home.Baseline["monthlyConsumption"] != 40.0 {
 			t.Errorf("household = %+v, want what was sent", home)
 		}
 		monitor := wants[client.Device](t, 201, curl(t, s, "POST /v1/devices", `{

@@ -32,13 +32,11 @@ import (
 const (
 	monitorProtocol   = "did:ixo:protocol/stove-use-monitor"
 	applianceProtocol = "did:ixo:protocol/clean-cooking"
-	householdProtocol = "did:ixo:protocol/household"
 )
 
 // Names of the documented API, and of the roles between the twins.
 const (
 	monitorType   = "StoveUseMonitor"
-	householdType = "CleanCookingHousehold"
 	householdRole = "household"
 	stoveRole     = "stove"
 	projectRole   = "project"

@@ -3,6 +3,7 @@ package device
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -12,12 +13,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-const maxSize = 1000 // people in a household
+const (
+	maxSize        = 1000                    // people in a household
+	documentedType = "CleanCookingHousehold" // another word for the type of households
+)
 
 // HouseholdDraft is what a household is registered from.
 type HouseholdDraft struct {
 	DID         string            `json:"did,omitzero" doc:"DID of the household; made when absent."`
-	Type        string            `json:"type,omitzero" doc:"What it is, in your words; CleanCookingHousehold when absent."`
+	Type        string            `json:"type,omitzero" doc:"Household, which it is when absent too; CleanCookingHousehold is taken for it."`
 	Location    entity.Object     `json:"location,omitzero" doc:"Where it is: district, density, and whatever else is known."`
 	Baseline    entity.Object     `json:"baseline,omitzero" doc:"How it cooked before: fuelType, monthlyConsumption, and whatever else is known."`
 	Name        string            `json:"name,omitzero"`
@@ -47,6 +51,12 @@ func (d HouseholdDraft) Validate() error {
 		} else if n < 0 {
 			c.Add("/baseline/monthlyConsumption", "out_of_range", "The value must be at least 0.")
 		}
+	}
+	if d.Type != "" && !strings.EqualFold(d.Type, entity.HouseholdType) && !strings.EqualFold(d.Type, documentedType) {
+		c.Add("/type", "invalid", "The type is Household. POST /v1/entities makes twins of other types.")
+	}
+	if len(location) == 0 && d.Name == "" && len(d.ExternalIDs) == 0 && c.OK() {
+		c.Add("", "required", "A household has at least a location, a name or an external id.")
 	}
 	check.Short(&c, "/name", d.Name, maxName)
 	check.Short(&c, "/phone", d.Phone, maxWord)
@@ -93,10 +103,7 @@ func (d HouseholdDraft) twin() (entity.Draft, error) {
 	if d.Consent != nil {
 		props["consent"] = *d.Consent
 	}
-	out := entity.Draft{DID: d.DID, Type: d.Type, Protocol: householdProtocol, Controllers: d.Controllers, ExternalIDs: d.ExternalIDs}
-	if out.Type == "" {
-		out.Type = householdType
-	}
+	out := entity.Draft{DID: d.DID, Type: entity.HouseholdType, Protocol: entity.HouseholdProtocol, Controllers: d.Controllers, ExternalIDs: d.ExternalIDs}
 	out.Relationships = edgesOf("", "", d.Project)
 	err := fill(&out, props, members(d.Metadata))
 	return out, err
@@ -122,7 +129,7 @@ func fill(d *entity.Draft, props, meta map[string]any) error {
 // Household is a household as the API shows it.
 type Household struct {
 	DID         string            `json:"did" example:"did:ixo:household/123"`
-	Type        string            `json:"type" example:"CleanCookingHousehold"`
+	Type        string            `json:"type" example:"Household"`
 	Location    entity.Object     `json:"location"`
 	Devices     []Ref             `json:"devices" doc:"The newest 100 devices; empty in lists. links.devices has all."`
 	MoreDevices bool              `json:"moreDevices,omitzero" doc:"There are more than are shown here."`

@@ -92,8 +92,8 @@ func (s *Service) householdRoutes(a *web.API) {
 	web.Post(a, "/v1/households", s.serveCreateHousehold, web.Doc{
 		Summary: "Register a household", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true,
 		Description: "The household is a twin of did:ixo:protocol/household: change it, link it and read its history as any other. " +
-			"Its type is the word of whoever makes it, here CleanCookingHousehold unless you say another; imports and POST /v1/entities take the type they are given, such as Household. " +
-			"All of them are listed here and by protocol=did:ixo:protocol/household at /v1/entities, whatever their type.",
+			"Its type is Household, as that of those from imports and the USSD line. It needs a location, a name or an external id; POST /v1/entities takes less. " +
+			"All of them are listed here and by protocol=did:ixo:protocol/household at /v1/entities.",
 		Example: householdExample(),
 		Codes:   []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
 	})

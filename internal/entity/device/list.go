@@ -50,7 +50,7 @@ const newest = 1<<63 - 1
 func (s *Service) Households(ctx context.Context, below int64, limit int) (items []Household, next int64, err error) {
 	sight := s.cfg.Entities.See(ctx)
 	err = s.pick(ctx, picking{below, limit, func(p place) ([]*entity.Row, error) {
-		return ofProtocol(ctx, s.db, web.CallerFrom(ctx).Workspace, householdProtocol, p)
+		return ofProtocol(ctx, s.db, web.CallerFrom(ctx).Workspace, entity.HouseholdProtocol, p)
 	}}, householdIs, func(e *entity.Entity) error {
 		if err := sight.Entity(ctx, s.db, e); err != nil {
 			return err

@@ -35,7 +35,7 @@ func TestStacking(t *testing.T) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		const home = "did:ixo:household/123"
-		if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{DID: home}); err != nil {
+		if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{DID: home, Name: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := e.e.Create(ctx, entity.Draft{DID: "did:ixo:stove/old", Type: "traditional", Protocol: "did:ixo:protocol/clean-cooking"}); err != nil {
@@ -92,7 +92,7 @@ func TestBudget(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *device.Config) { c.ScanBudget = 2000 })
 		id := e.register(t, device.Draft{HouseholdID: "did:ixo:household/1", Configuration: config(1)})
-		if _, err := e.s.CreateHousehold(as(t.Context(), "ws", "owner"), device.HouseholdDraft{DID: "did:ixo:household/1"}); err != nil {
+		if _, err := e.s.CreateHousehold(as(t.Context(), "ws", "owner"), device.HouseholdDraft{DID: "did:ixo:household/1", Name: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		from := time.Date(2024, 2, 10, 0, 0, 0, 0, time.UTC)

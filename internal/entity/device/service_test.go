@@ -398,7 +398,7 @@ func TestDevicesOfAHousehold(t *testing.T) {
 		if diff := cmp.Diff(want, list()); diff != "" {
 			t.Errorf("devices of an external household (-want +got):\n%s", diff)
 		}
-		if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{DID: home}); err != nil {
+		if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{DID: home, Name: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -442,7 +442,7 @@ func TestListsArePaged(t *testing.T) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		for range 7 {
-			if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{}); err != nil {
+			if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{Name: "a"}); err != nil {
 				t.Fatal(err)
 			}
 			e.register(t, device.Draft{})

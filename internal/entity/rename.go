@@ -1,0 +1,117 @@
+package entity
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// HouseholdProtocol is the protocol of households, HouseholdType their one type:
+// who makes them, in which words, is no reason to count them apart.
+const (
+	HouseholdProtocol = "did:ixo:protocol/household"
+	HouseholdType     = "Household"
+)
+
+// householdWords are other words for the type, which were stored before there was
+// one.
+func householdWords() []string {
+	return []string{"CleanCookingHousehold", "household", "households", "Households", "HOUSEHOLD"}
+}
+
+// oneType puts the one type of households into a draft that says it in other
+// words.
+func oneType(d *Draft) {
+	if d.Protocol == HouseholdProtocol && slices.ContainsFunc(householdWords(), func(w string) bool { return strings.EqualFold(w, d.Type) }) {
+		d.Type = HouseholdType
+	}
+}
+
+// KindRename is the job that gives households that are stored under another word
+// their one type.
+const KindRename = "entity.households"
+
+const (
+	selectFirstWorkspace = `SELECT ws FROM entities WHERE ws > $1 ORDER BY ws LIMIT 1`
+	selectOtherWord      = `SELECT nid, did FROM entities WHERE type_key = $1 AND nid > $2 AND ws = $3 AND type = $4 AND protocol = $5 ORDER BY nid LIMIT $6`
+)
+
+// renameChunk is how many twins one transaction renames.
+const renameChunk = 20
+
+// runRename is the job.
+func (s *Service) runRename(ctx context.Context, r *job.Run) error {
+	n, err := s.RenameHouseholds(ctx)
+	r.Progress(n, 0, "")
+	return err
+}
+
+// RenameHouseholds gives the households of all workspaces their one type and tells
+// how many had another word. It may run as often as it likes: what has the type is
+// not looked at.
+func (s *Service) RenameHouseholds(ctx context.Context) (done int64, err error) {
+	for ws := ""; ; {
+		err := s.db.QueryRow(ctx, selectFirstWorkspace, ws).Scan(&ws)
+		if errors.Is(err, sql.ErrNoRows) {
+			return done, nil
+		} else if err != nil {
+			return done, fmt.Errorf("find workspace: %w", err)
+		}
+		for _, word := range householdWords() {
+			n, err := s.renameAll(web.WithCaller(ctx, web.Caller{Workspace: ws}), ws, word)
+			if done += n; err != nil {
+				return done, err
+			}
+		}
+	}
+}
+
+// renameAll renames the households of one word.
+func (s *Service) renameAll(ctx context.Context, ws, word string) (done int64, err error) {
+	type named struct {
+		nid int64
+		did string
+	}
+	for after := int64(0); ; {
+		rows, err := s.db.Query(ctx, selectOtherWord, Key(ws, "type", word), after, ws, word, HouseholdProtocol, renameChunk)
+		list, err := db.Collect(rows, err, "list households", func(n *named, row db.Row) error { return row.Scan(&n.nid, &n.did) })
+		if err != nil || len(list) == 0 {
+			return done, err
+		}
+		after = list[len(list)-1].nid
+		err = s.db.InTx(ctx, func(tx *db.Tx) error {
+			for _, n := range list {
+				if err := s.rename(ctx, tx, ws, n.did, word); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return done, fmt.Errorf("rename households: %w", err)
+		}
+		done += int64(len(list))
+	}
+}
+
+// rename gives one twin the type. Its revision before stays in the history, and a
+// verdict about it stands: it says what it said.
+func (s *Service) rename(ctx context.Context, tx *db.Tx, ws, did, word string) error {
+	row, err := findForUpdate(ctx, tx, ws, did)
+	if err != nil || row == nil || row.Type != word {
+		return err
+	}
+	act := Action{Name: "rename", Reason: "Households have one type.", Unchecked: true, renames: true}
+	_, err = s.Mutate(ctx, tx, row, act, func(e *Entity) error {
+		e.Type = HouseholdType
+		return nil
+	})
+	return err
+}
