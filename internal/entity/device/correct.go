@@ -351,3 +351,34 @@ func flag(set bool) int64 {
 	}
 	return 0
 }
+
+// corrections are the routes of corrections.
+type corrections struct{ *Service }
+
+func (s corrections) serveCorrect(ctx context.Context, in *struct {
+	one
+	Body CorrectionDraft
+},
+) (web.Reply[CorrectionOutcome], error) {
+	return s.Correct(ctx, in.DID, in.Body)
+}
+
+func (s corrections) serveCorrections(ctx context.Context, in *struct {
+	one
+	web.Paging
+},
+) (web.Reply[web.Page[Correction]], error) {
+	var from changeMark
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &from)
+	if err != nil {
+		return web.Reply[web.Page[Correction]]{}, err
+	}
+	items, next, err := s.Corrections(ctx, in.DID, from, limit)
+	if err != nil {
+		return web.Reply[web.Page[Correction]]{}, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+}

@@ -24,6 +24,9 @@ const (
 	maxMapping  = 4 << 10 // bytes
 )
 
+// filer takes files of readings.
+type filer struct{ *Service }
+
 // table is a file of readings as it was sent.
 type table struct {
 	format  sheet.Format
@@ -44,11 +47,11 @@ func kindOf(path string) string {
 	return ""
 }
 
-// AddFile stores the good readings of a file, some in each transaction, and names
+// add stores the good readings of a file, some in each transaction, and names
 // the others by their lines. Readings that differ from what is stored are left
 // out and named too. Faults: READINGS_INVALID when none is good or the file
 // cannot be read, and those of Add.
-func (s *Service) AddFile(ctx context.Context, id string, f table) (Outcome, error) {
+func (s filer) add(ctx context.Context, id string, f table) (Outcome, error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
 		return Outcome{}, err
@@ -61,7 +64,7 @@ func (s *Service) AddFile(ctx context.Context, id string, f table) (Outcome, err
 		return Outcome{}, unreadable(err)
 	}
 	defer in.Close()
-	r := &filing{s: s, t: t, out: Outcome{Conflicts: []Conflict{}, Refused: []Refusal{}, Gaps: []Gap{}}}
+	r := &filing{s: s.Service, t: t, out: Outcome{Conflicts: []Conflict{}, Refused: []Refusal{}, Gaps: []Gap{}}}
 	if err := r.all(ctx, in); err != nil {
 		return Outcome{}, err
 	}
@@ -189,12 +192,17 @@ func (f *filing) add(one Outcome) {
 
 // serveFile takes a file of readings. It reads as slowly as the client sends, so
 // it gives its place back first.
-func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
+func (s filer) serveFile(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[struct {
 		one
 		Mapping string `query:"mapping"`
 	}](r)
 	if err != nil {
+		return err
+	}
+	if t, err := s.find(r.Context(), s.db, in.DID, deviceIs); err != nil {
+		return err
+	} else if err := maySend(r.Context(), t); err != nil {
 		return err
 	}
 	f := table{format: sheet.FormatOf(r.Header.Get("Content-Type"))}
@@ -209,16 +217,11 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	if err := wrong(c); err != nil {
 		return err
 	}
-	if t, err := s.find(r.Context(), s.db, in.DID, deviceIs); err != nil {
-		return err
-	} else if err := maySend(r.Context(), t); err != nil {
-		return err
-	}
 	web.LeavePlace(r.Context())
 	if f.body, err = web.ReadBody(w, r, MaxFile); err != nil {
 		return err
 	}
-	out, err := s.AddFile(r.Context(), in.DID, f)
+	out, err := s.add(r.Context(), in.DID, f)
 	if err != nil {
 		return err
 	}

@@ -15,12 +15,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 )
 
+// sent is a file, and who sends it as what.
+type sent struct{ role, media, query, body string }
+
 // file sends a file of readings.
-func (e *env) file(t *testing.T, role, id, media, query, body string) (device.Outcome, *httptest.ResponseRecorder) {
+func (e *env) file(t *testing.T, id string, f sent) (device.Outcome, *httptest.ResponseRecorder) {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/devices/"+url.PathEscape(id)+"/readings/file"+query, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer ws "+role)
-	r.Header.Set("Content-Type", media)
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/devices/"+url.PathEscape(id)+"/readings/file"+f.query, strings.NewReader(f.body))
+	r.Header.Set("Authorization", "Bearer ws "+f.role)
+	r.Header.Set("Content-Type", f.media)
 	w := httptest.NewRecorder()
 	e.h.ServeHTTP(w, r)
 	var out device.Outcome
@@ -46,7 +49,7 @@ func TestReadingsFromAFile(t *testing.T) {
 			"soon,20,,,\n" +
 			"2024-02-20T08:15:00Z,,,,\n" +
 			"2024-02-20T08:20:00Z,,TRUE,600,\n"
-		out, w := e.file(t, "device", id, "text/csv", "", table)
+		out, w := e.file(t, id, sent{"device", "text/csv", "", table})
 		if w.Code != 200 || out.Accepted != 3 || out.RefusedCount != 3 || len(out.Refused) != 3 || out.Contradictions != 1 {
 			t.Fatalf("file = %d %s, want 3 accepted and 3 refused", w.Code, w.Body)
 		}
@@ -55,10 +58,10 @@ func TestReadingsFromAFile(t *testing.T) {
 				t.Errorf("refused %s, want %s", got, want)
 			}
 		}
-		if out, w := e.file(t, "device", id, "text/csv", "", table); w.Code != 200 || out.Accepted != 0 || out.Duplicates != 3 {
+		if out, w := e.file(t, id, sent{"device", "text/csv", "", table}); w.Code != 200 || out.Accepted != 0 || out.Duplicates != 3 {
 			t.Errorf("the same file again = %d %s, want 3 duplicates", w.Code, w.Body)
 		}
-		out, w = e.file(t, "owner", id, "text/csv", "?mapping="+url.QueryEscape(`{"Zeit":"timestamp","°C":"temperature","x":""}`), "Zeit;x;°C\n2024-02-20T08:00:00Z;;81\n2024-02-20T09:00:00Z;1;20\n")
+		out, w = e.file(t, id, sent{"owner", "text/csv", "?mapping=" + url.QueryEscape(`{"Zeit":"timestamp","°C":"temperature","x":""}`), "Zeit;x;°C\n2024-02-20T08:00:00Z;;81\n2024-02-20T09:00:00Z;1;20\n"})
 		if w.Code != 200 || out.Accepted != 1 || len(out.Conflicts) != 1 || out.Conflicts[0].Index != 2 || *out.Conflicts[0].Stored.Temperature != 80.5 {
 			t.Errorf("with other names = %d %s, want one accepted and line 2 in conflict", w.Code, w.Body)
 		}
@@ -82,7 +85,7 @@ func TestLargeFile(t *testing.T) {
 			fmt.Fprintf(&b, "%s,%d\n", from.Add(time.Duration(i)*5*time.Minute).Format(time.RFC3339), 20+i%70)
 		}
 		b.WriteString("2024-02-20T08:00:00.5Z,9999\n")
-		out, w := e.file(t, "owner", id, "text/csv", "", b.String())
+		out, w := e.file(t, id, sent{"owner", "text/csv", "", b.String()})
 		if w.Code != 200 || out.Accepted != 12_345 || out.RefusedCount != 1 || out.Refused[0].Index != 12_347 || e.stored(t) != 12_345 {
 			t.Errorf("file = %d %.300s with %d stored, want 12345 and the last line refused", w.Code, w.Body, e.stored(t))
 		}
@@ -94,23 +97,23 @@ func TestFilesThatAreNone(t *testing.T) {
 	e := newEnv(t, dbtest.SQLite(t))
 	id := e.register(t, device.Draft{})
 	for _, tt := range []struct {
-		role, media, query, body string
-		want                     int
-		says                     string
+		sent
+		want int
+		says string
 	}{
-		{"owner", "application/json", "", "{}", 415, "UNSUPPORTED_MEDIA_TYPE"},
-		{"owner", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "", "x", 415, "UNSUPPORTED_MEDIA_TYPE"},
-		{"owner", "text/csv", "?mapping=x", "timestamp\n", 400, "query/mapping"},
-		{"owner", "text/csv", "", "", 400, "READINGS_INVALID"},
-		{"owner", "text/csv", "", "timestamp,temperature\n", 400, "READINGS_INVALID"},
-		{"owner", "text/csv", "", "timestamp,temperature\nx,1\n", 400, "/lines/2/timestamp"},
-		{"owner", "text/csv", "", "timestamp,heat\n2024-02-20T08:00:00Z,1\n", 400, "/lines/2/heat"},
-		{"owner", "application/x-ndjson", "", `{"timestamp":"2024-02-20T08:00:00Z","temperature":5}`, 200, `"accepted":1`},
-		{"thief", "text/csv", "", "timestamp,temperature\n", 404, "ENTITY_NOT_FOUND"},
-		{"writer", "text/csv", "", "timestamp,temperature\n", 403, "NOT_CONTROLLER"},
-		{"auditor", "text/csv", "", "timestamp,temperature\n", 403, "SCOPE_MISSING"},
+		{sent{"owner", "application/json", "", "{}"}, 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{sent{"owner", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "", "x"}, 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{sent{"owner", "text/csv", "?mapping=x", "timestamp\n"}, 400, "query/mapping"},
+		{sent{"owner", "text/csv", "", ""}, 400, "READINGS_INVALID"},
+		{sent{"owner", "text/csv", "", "timestamp,temperature\n"}, 400, "READINGS_INVALID"},
+		{sent{"owner", "text/csv", "", "timestamp,temperature\nx,1\n"}, 400, "/lines/2/timestamp"},
+		{sent{"owner", "text/csv", "", "timestamp,heat\n2024-02-20T08:00:00Z,1\n"}, 400, "/lines/2/heat"},
+		{sent{"owner", "application/x-ndjson", "", `{"timestamp":"2024-02-20T08:00:00Z","temperature":5}`}, 200, `"accepted":1`},
+		{sent{"thief", "text/csv", "", "timestamp,temperature\n"}, 404, "ENTITY_NOT_FOUND"},
+		{sent{"writer", "text/csv", "", "timestamp,temperature\n"}, 403, "NOT_CONTROLLER"},
+		{sent{"auditor", "text/csv", "", "timestamp,temperature\n"}, 403, "SCOPE_MISSING"},
 	} {
-		if _, w := e.file(t, tt.role, id, tt.media, tt.query, tt.body); w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
+		if _, w := e.file(t, id, tt.sent); w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
 			t.Errorf("%s %s %q = %d %s, want %d with %s", tt.role, tt.media, tt.body, w.Code, w.Body, tt.want, tt.says)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Add readings of a device", Scope: "devices:write", Tag: tag, Once: true, MaxBody: maxBatch, Description: aboutReadings, Example: batchExample(),
 		Codes: []string{"READINGS_INVALID", "DEVICE_DATA_CONFLICT", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND"},
 	})
-	a.Handle(http.MethodPost, "/v1/devices/{did}/readings/file", s.serveFile, web.Doc{
+	a.Handle(http.MethodPost, "/v1/devices/{did}/readings/file", filer{s}.serveFile, web.Doc{
 		Summary: "Add readings of a device from a file", Scope: "devices:write", Tag: tag, Answer: Outcome{}, Description: aboutFiles,
 		Consumes: "text/csv, application/x-ndjson",
 		Query: []web.Param{
@@ -65,12 +65,12 @@ func (s *Service) Routes(a *web.API) {
 		Codes: []string{"READINGS_INVALID", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/devices/{did}/readings", s.serveReadings, web.Doc{Summary: "List readings of a device, oldest first", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
-	web.Post(a, "/v1/devices/{did}/corrections", s.serveCorrect, web.Doc{
+	web.Post(a, "/v1/devices/{did}/corrections", corrections{s}.serveCorrect, web.Doc{
 		Summary: "Correct or withdraw readings of a device", Scope: "entities:write", Tag: tag, Once: true, MaxBody: maxBatch, Description: aboutCorrections,
 		Example: CorrectionDraft{Reason: "The sensor hung beside the stove.", Withdraw: &WithdrawDraft{From: "2024-02-20T08:00:00Z", To: "2024-02-20T10:00:00Z"}},
 		Codes:   []string{"CORRECTION_INVALID", "DEVICE_DEACTIVATED", "ENTITY_NOT_FOUND"},
 	})
-	web.Get(a, "/v1/devices/{did}/corrections", s.serveCorrections, web.Doc{
+	web.Get(a, "/v1/devices/{did}/corrections", corrections{s}.serveCorrections, web.Doc{
 		Summary: "List what was corrected in the readings of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
 		Description: "In the order of the times of the readings, each with what it said before, why it was changed and by whom.",
 	})
@@ -222,34 +222,6 @@ func (s *Service) serveAdd(ctx context.Context, in *struct {
 		return web.Reply[Outcome]{}, s.refused(ctx, in.DID, in.Body, err)
 	}
 	return s.Add(ctx, in.DID, in.Body, in.OnConflict == "skip")
-}
-
-func (s *Service) serveCorrect(ctx context.Context, in *struct {
-	one
-	Body CorrectionDraft
-},
-) (web.Reply[CorrectionOutcome], error) {
-	return s.Correct(ctx, in.DID, in.Body)
-}
-
-func (s *Service) serveCorrections(ctx context.Context, in *struct {
-	one
-	web.Paging
-},
-) (web.Reply[web.Page[Correction]], error) {
-	var from changeMark
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &from)
-	if err != nil {
-		return web.Reply[web.Page[Correction]]{}, err
-	}
-	items, next, err := s.Corrections(ctx, in.DID, from, limit)
-	if err != nil {
-		return web.Reply[web.Page[Correction]]{}, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
 }
 
 func (s *Service) serveReadings(ctx context.Context, in *struct {

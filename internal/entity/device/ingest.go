@@ -173,7 +173,7 @@ func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
 		return out, err
 	}
 	have.add(out.Accepted, times, gaps)
-	return out, st.s.tell(ctx, tx, st.t.Row, have, gaps, st.now)
+	return out, st.s.tell(ctx, tx, st.t.Row, have, gaps)
 }
 
 func deactivated() error {

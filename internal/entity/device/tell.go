@@ -48,7 +48,8 @@ func (s *standing) hushed(now time.Time) bool {
 
 // tell appends the events about readings, or leaves them for later: of the first
 // at once, of those that come within the hour after it when that is over.
-func (s *days) tell(ctx context.Context, tx *db.Tx, t *entity.Row, have standing, gaps []Gap, now time.Time) error {
+func (s *days) tell(ctx context.Context, tx *db.Tx, t *entity.Row, have standing, gaps []Gap) error {
+	now := s.cfg.Now()
 	if have.hushed(now) {
 		return putTold(ctx, tx, t.NID, have)
 	}
@@ -90,7 +91,7 @@ func (s *days) Tell(ctx context.Context) (int, error) {
 				if err != nil || t == nil {
 					return err
 				}
-				return s.tell(ctx, tx, t, have, nil, s.cfg.Now())
+				return s.tell(ctx, tx, t, have, nil)
 			})
 			if err != nil {
 				return n, err
