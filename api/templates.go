@@ -86,6 +86,7 @@ type LanguageReport struct {
 // TemplateValidations are the rules of a whole response.
 type TemplateValidations struct {
 	RequiredSections    []string `json:"requiredSections,omitzero" doc:"Sections that need at least one answer when they are relevant."`
+	ConsentOptional     bool     `json:"consentOptional,omitzero" doc:"Whether a response without an answer to the question for consent may be complete. Without it such a response is partial."`
 	CompletionThreshold float64  `json:"completionThreshold,omitzero" doc:"Share of the relevant questions that must be answered, from 0 to 1." example:"0.8"`
 }
 

@@ -83,13 +83,20 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// interview is what a household says that has agreed to it, of the sections that
+// the survey of the responses has.
+const interview = `{"consent":{"consent_given":true,"respondent_is_main_cook":true,"language":"sw","carbon_rights_waiver":true},` +
+	`"eligibility":{"current_cooking":["wood"],"target_area":true,"household_in_other_programme":false,"owns_target_device":false,` +
+	`"baseline_stove_type":"three_stone","willing_to_participate":true},` +
+	`"socio_economic":{"household_size":5,"children_under_5":1,"income_band":"low","housing_type":"mud","head_education":"primary","density":"low"}}`
+
 // furnishResponses puts a response, a picture and a conflict into the house.
 func (h *house) furnishResponses(t *testing.T) {
 	t.Helper()
 	h.ids["response"] = "zq.answer"
 	h.ids["attachment"] = hashOf(picture)
 	answer := `{"responseId":"zq.answer","householdId":"did:ixo:household/7","timestamp":"2024-02-20T10:00:00Z","collector":"did:ixo:agent/123",` +
-		`"responses":{"eligibility":{"current_cooking":["wood"]}},"attachments":[{"sha256":"` + h.ids["attachment"] + `"}]}`
+		`"responses":` + interview + `,"attachments":[{"sha256":"` + h.ids["attachment"] + `"}]}`
 	ctx, err := h.Auth.AsOwner(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestRolesDoTheirJobs(t *testing.T) {
 	if got := fmt.Sprint(do(200, "owner", "GET /v1/audit?type=survey.contacts_disclosed", "")); strings.Count(got, "did:ixo:role/collector") != 1 {
 		t.Errorf("audit = %s, want the collector once", got)
 	}
-	do(201, "collector", "POST "+at+"/responses", `{"responseId":"zq.role","householdId":"`+home+`","timestamp":"2024-02-20T10:00:00Z","responses":{"eligibility":{"current_cooking":["wood"]}}}`)
+	do(201, "collector", "POST "+at+"/responses", `{"responseId":"zq.role","householdId":"`+home+`","timestamp":"2024-02-20T10:00:00Z","responses":`+interview+`}`)
 
 	// The supervisor draws, asks again and runs the checks, and judges nothing.
 	do(201, "supervisor", "POST "+at+"/back-checks:draw", `{"size":2,"seed":"roles"}`)
@@ -95,4 +95,29 @@ func TestRolesDoTheirJobs(t *testing.T) {
 	do(200, "evaluator", "POST /v1/entities/"+claim+"/verification", `{"status":"rejected","reason":"the stove was sold","revision":1}`)
 	do(403, "evaluator", "POST /v1/entities/"+producer+"/verification", `{"status":"verified","revision":1}`)
 	do(403, "manager", "POST /v1/entities/"+claim+"/verification", `{"status":"verified","revision":1}`)
+}
+
+// TestDocumentedTemplate: the template of the interface document asks for no
+// consent. With the one section that the reference names it can be used, and the
+// response of the document, which does not answer it, is taken as partial.
+func TestDocumentedTemplate(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	owner := h.guest(t, owner)
+	const template = `{"templateId":"mine-v1","sections":[%s` +
+		`{"id":"eligibility","questions":[{"id":"current_cooking","type":"multiple_choice","required":true,"options":["wood","charcoal","lpg","electric"]}]},` +
+		`{"id":"socio_economic","questions":[{"id":"household_size","type":"number","validation":{"min":1,"max":20}}]}],` +
+		`"validations":{"requiredSections":["eligibility","socio_economic"],"completionThreshold":0.8}}`
+	const survey = `{"surveyId":"mine","type":"BaselineSurvey","projectId":"did:ixo:entity:123","templateId":"mine-v1","sampling":{"method":"census"},"collectors":["did:ixo:agent/123"]}`
+	owner.wants("as documented", "POST /v1/templates", fmt.Sprintf(template, ""), "201")
+	owner.wants("with a question for consent", "PUT /v1/templates/mine-v1", fmt.Sprintf(template, `{"id":"consent","questions":[{"id":"agreed","type":"consent"}]},`), "200")
+	owner.wants("publish", "POST /v1/templates/mine-v1/publish", `{}`, "200")
+	owner.wants("a survey", "POST /v1/surveys", survey, "201")
+	owner.wants("start it", "POST /v1/surveys/mine/activate", `{}`, "200")
+	w, r := h.ask(t, owner.credential, "POST", "/v1/responses", `{"responseId":"resp_789","surveyId":"mine-v1","householdId":"did:ixo:household/123","timestamp":"2024-02-20T10:00:00Z",`+
+		`"responses":{"eligibility":{"current_cooking":["wood","charcoal"]},"socio_economic":{"household_size":5}},`+
+		`"verification":{"status":"verified","verifier":"did:ixo:agent/456","timestamp":"2024-02-20T11:00:00Z"}}`)
+	if w.Code != 201 || r["status"] != "partial" || fmt.Sprint(r["missing"]) != "[/responses/consent/agreed]" {
+		t.Errorf("the documented response = %d %s, want 201 and partial", w.Code, w.Body)
+	}
 }

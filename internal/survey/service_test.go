@@ -43,7 +43,7 @@ func TestDocumentedRecord(t *testing.T) {
 		id := record(t, w.Body.Bytes()).SurveyID
 		wanted := strings.NewReplacer("ID", id, "\n", "", "\t", "").Replace(`{"surveyId":"ID","type":"BaselineSurvey","stage":"baseline","projectId":"did:ixo:entity:123","external":true,
 			"template":{"eligibilityCriteria":true,"socioEconomicData":true,"cookingPatterns":true,"stovePerceptions":true},
-			"templateId":"baseline-v1","templateVersion":1,"sections":["consent","eligibility","socio_economic","cooking_patterns","stove_perceptions"],
+			"templateId":"baseline-v1","templateVersion":2,"sections":["consent","eligibility","socio_economic","cooking_patterns","stove_perceptions"],
 			"sampling":{"method":"stratified","size":100,"confidence":0.95,"parameterType":"proportion","strata":[],"designId":null,"impliedMarginOfError":0.098,"warnings":["strata required before activation"]},
 			"modes":["visit"],"languages":["en","sw"],"onePerHousehold":true,
 			"round":1,"rounds":[{"round":1,"opened":"2026-03-01T12:00:00.000Z","openedBy":"did:key:owner"}],"status":"draft","revision":1,

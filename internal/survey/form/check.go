@@ -89,7 +89,7 @@ func (ev *evaluation) question(b *block, n *node, c *cell) {
 	case n.kind.Nested:
 		ev.block(c.kids)
 	case n.kind.Consent:
-		ev.consent(c, answered)
+		ev.consent(b, n, answered)
 	}
 	if c.known == yes {
 		ev.required(b, n, c, answered)
@@ -99,8 +99,13 @@ func (ev *evaluation) question(b *block, n *node, c *cell) {
 	}
 }
 
-func (ev *evaluation) consent(c *cell, answered bool) {
+// consent notes whether somebody agrees to the interview.
+func (ev *evaluation) consent(b *block, n *node, answered bool) {
+	c := &b.cells[n.index]
 	if !answered {
+		if c.known == yes && len(ev.r.NoConsent) < MaxProblems {
+			ev.r.NoConsent = append(ev.r.NoConsent, b.at(n))
+		}
 		return
 	}
 	given := c.state == given && c.flag && (ev.r.Consent == nil || *ev.r.Consent)
@@ -180,7 +185,8 @@ func (ev *evaluation) finish() {
 	if ev.cost > maxCost {
 		ev.wrong("/responses", "too_costly", "The expressions of the template take too long for these answers.")
 	}
-	r.Complete = len(r.Missing) == 0 && len(r.Wrong) == 0 && r.Completeness >= ev.f.t.Validations.CompletionThreshold
+	rules := ev.f.t.Validations
+	r.Complete = len(r.Missing) == 0 && len(r.Wrong) == 0 && r.Completeness >= rules.CompletionThreshold && (len(r.NoConsent) == 0 || rules.ConsentOptional)
 }
 
 var _ cel.Members = (*block)(nil)

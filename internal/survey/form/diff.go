@@ -32,6 +32,8 @@ func Diff(old, new *Template) Difference {
 	a, b := old.Validations, new.Validations
 	d.changed("/validations/completionThreshold", a.CompletionThreshold != b.CompletionThreshold, b.CompletionThreshold > a.CompletionThreshold,
 		fmt.Sprintf("The completion threshold went from %v to %v.", a.CompletionThreshold, b.CompletionThreshold))
+	d.changed("/validations/consentOptional", a.ConsentOptional != b.ConsentOptional, a.ConsentOptional,
+		"Whether a response without an answer to the question for consent may be complete changed.")
 	d.set("/validations/requiredSections", a.RequiredSections, b.RequiredSections, setRule{added: true})
 	d.sections(old.Sections, new.Sections)
 	return d.result()

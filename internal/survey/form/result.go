@@ -22,6 +22,7 @@ type Input struct {
 type Result struct {
 	Wrong        []fault.Field  // always an error: type, option, range, constraint, unknown name; at most 100
 	Missing      []fault.Field  // required, relevant, not answered, or what answers that were kept wait for; at most 100
+	NoConsent    []string       // pointers of questions for consent that are asked and not answered
 	Dropped      []string       // pointers of answers that were not relevant; at most 100
 	Answers      jsontext.Value // canonical (RFC 8785), with calculated values
 	Public       jsontext.Value // Answers without those marked as PII; canonical; the same memory when there are none

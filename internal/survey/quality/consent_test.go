@@ -16,13 +16,13 @@ import (
 
 // consentEnv also verifies. Its survey asks for consent as question says, and is
 // verified by policy.
-func consentEnv(t *testing.T, d *db.DB, question, policy string) *env {
+func consentEnv(t *testing.T, d *db.DB, question, policy string, more ...string) *env {
 	t.Helper()
 	v := newEnv(t, d)
 	verify.New(verify.Config{
 		DB: d, Surveys: v.Surveys, Responses: v.Responses, Media: media.New(media.Config{DB: d, Key: v.Key}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(),
 	}).Routes(v.API)
-	v.Must(t, "ws owner", "POST /v1/templates", `{"templateId":"asking","title":"Asking","sections":[{"id":"consent","questions":[`+question+`]},
+	v.Must(t, "ws owner", "POST /v1/templates", `{"templateId":"asking","title":"Asking",`+strings.Join(more, "")+`"sections":[{"id":"consent","questions":[`+question+`]},
 		{"id":"home","questions":[{"id":"size","type":"integer"}]}]}`, nil)
 	v.Must(t, "ws owner", "POST /v1/templates/asking/publish", `{}`, nil)
 	v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"s","type":"MonitoringSurvey","projectId":%q,"templateId":"asking","sampling":{"method":"census"},
@@ -31,14 +31,30 @@ func consentEnv(t *testing.T, d *db.DB, question, policy string) *env {
 	return v
 }
 
+// optional is of templates for which consent may be elsewhere.
+const optional = `"validations":{"consentOptional":true},`
+
 // silent is an interview without an answer to the question for consent.
 const silent = `{"responseId":"r1","householdId":"did:ixo:household/1","timestamp":"2026-03-02T09:00:00Z","responses":{"home":{"size":4}}}`
 
-// TestConsentMissing is a flag: a verifier sees it and decides.
+// TestConsentMissing: without an answer a response is partial. Where the template
+// says that consent may be elsewhere it is a flag: a verifier sees it and decides.
 func TestConsentMissing(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := consentEnv(t, d, `{"id":"agree","type":"consent"}`, `{}`)
+		var r response.Record
+		v.Must(t, "ws ann", "POST /v1/surveys/s/responses", silent, &r)
+		if r.Status != response.Partial || strings.Join(r.Missing, " ") != "/responses/consent/agree" {
+			t.Errorf("without consent it is %s and %v is missing, want partial and the question", r.Status, r.Missing)
+		}
+		w := v.Send(t, "ws vera", "POST /v1/responses/r1/verification", `{"status":"verified","reason":"Looks well.","revision":1}`)
+		if w.Code != 409 || !strings.Contains(w.Body.String(), "RESPONSE_NOT_VERIFIABLE") {
+			t.Errorf("verify = %d %s, want that it is not verifiable", w.Code, w.Body)
+		}
+	})
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := consentEnv(t, d, `{"id":"agree","type":"consent"}`, `{}`, optional)
 		v.Must(t, "ws ann", "POST /v1/surveys/s/responses", silent, nil)
 		if got := v.report(t).Flags["consent_missing"]; got != 1 {
 			t.Errorf("the report counts %d without consent, want 1", got)
@@ -84,7 +100,7 @@ func TestConsentKeepsTheServerFromVerifying(t *testing.T) {
 		{`{"mode":"auto","autoRules":["duration_short"]}`, response.Verified},
 	} {
 		dbtest.Any(t, func(t *testing.T, d *db.DB) {
-			v := consentEnv(t, d, `{"id":"agree","type":"consent"}`, tt.policy)
+			v := consentEnv(t, d, `{"id":"agree","type":"consent"}`, tt.policy, optional)
 			var r response.Record
 			v.Must(t, "ws ann", "POST /v1/surveys/s/responses", silent, &r)
 			if r.Verification.Status != tt.want {

@@ -113,8 +113,8 @@ func TestRefusalIsNotVerified(t *testing.T) {
 	}
 }
 
-// TestLittleIsFlagged: what is documented is taken, and nobody verifies it
-// without looking: it has two of many answers, and no consent.
+// TestLittleIsFlagged: what is documented is taken, and is no whole interview: it
+// has two of many answers, and no consent.
 func TestLittleIsFlagged(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
@@ -126,8 +126,8 @@ func TestLittleIsFlagged(t *testing.T) {
 			t.Fatalf("submit = %d %s", w.Code, w.Body)
 		}
 		r := v.get(t, "owner", "resp_789")
-		if r.Status != response.Complete || r.Verification.Status != response.Pending || rules(r) != "consent_missing low_completeness" {
-			t.Errorf("status %s, %s, flags %s; want it complete, pending and flagged", r.Status, r.Verification.Status, rules(r))
+		if r.Status != response.Partial || r.Verification.Status != response.Pending || rules(r) != "consent_missing" || strings.Join(r.Missing, " ") != "/responses/consent/consent_given" {
+			t.Errorf("status %s, %s, flags %s; want it partial, pending and flagged", r.Status, r.Verification.Status, rules(r))
 		}
 	})
 }

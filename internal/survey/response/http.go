@@ -16,7 +16,7 @@ import (
 const tag = "responses"
 
 const submitting = "Every answer is checked against the version of the template the survey has pinned. A multiple-choice answer is an array, also for one option; " +
-	"a number is a JSON number. Required answers that are missing refuse the response unless partial is true, or consent is refused: that is stored with the status refused, and cannot be verified. " +
+	"a number is a JSON number. Required answers that are missing refuse the response unless partial is true, or consent is refused: that is stored with the status refused, and cannot be verified. Without an answer to the question for consent a response is partial, unless the template says otherwise; a decision of verified that comes with it is kept as in_review. " +
 	"The same responseId with the same content is stored once and answered with 200 to who has collected or sent it and to keys with the scope responses:pii; with other content, or from others, it is refused, and every question that differs is named, in differences for programs. A household has one response in a round unless the survey says otherwise; " +
 	"supersedes names the one to replace, which who has collected or sent that may, or a key with the scope surveys:write. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only; of those marked as indirect, verifiers see pictures and rounded places as evidence. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
 

@@ -340,15 +340,26 @@ func statusOf(r *form.Result) Status {
 	return Partial
 }
 
+// missing are the pointers of what keeps a response from being complete.
+func missing(r *form.Result) (out []string) {
+	for _, f := range r.Missing {
+		out = append(out, f.Pointer)
+	}
+	for _, at := range r.NoConsent {
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
 // judge says what the survey and its checks think of the response.
 func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) error {
 	o, h := p.open, &p.head
 	p.row.Status = statusOf(r)
 	h.Status, h.Completeness, h.Consent, h.Dropped = p.row.Status, r.Completeness, r.Consent, r.Dropped
 	if h.Status == Partial {
-		for _, f := range r.Missing {
-			h.Missing = append(h.Missing, f.Pointer)
-		}
+		h.Missing = missing(r)
 	}
 	if o.Eligibility != nil {
 		if ok, err := r.Holds(o.Eligibility); err == nil {
@@ -379,14 +390,18 @@ func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) erro
 	if p.decision == nil {
 		return nil
 	}
-	if p.row.Status != Complete && p.decision.Status == Verified {
+	early := p.row.Status == Partial && p.decision.Status == Verified && !p.draft.Partial
+	if p.row.Status != Complete && p.decision.Status == Verified && !early {
 		return NotVerifiable("/verification/status", p.row.Status)
 	}
 	if p.imported {
 		p.row.ImportedBy = h.SubmittedBy
 	}
 	p.row.VStatus, p.row.Verifier, p.row.VerifiedAt = p.decision.Status, p.decision.Verifier, ms(p.decision.Timestamp).UnixMilli()
-	if p.decision.Status == Verified {
+	switch {
+	case early: // who has decided is kept, and the response waits for what is missing
+		p.row.VStatus = InReview
+	case p.decision.Status == Verified:
 		p.row.Reviews = 1
 		if p.imported && o.Policy.MinReviewers > 1 {
 			p.row.VStatus = InReview // the first of two

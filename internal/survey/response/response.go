@@ -78,7 +78,7 @@ type Head struct {
 	SupersededBy    string       `json:"supersededBy,omitzero"`
 	Metadata        form.Object  `json:"metadata,omitzero"`
 	Completeness    float64      `json:"completeness" doc:"Share of the questions asked that are answered."`
-	Missing         []string     `json:"missing,omitzero" doc:"Pointers of required answers that are missing; of partial responses."`
+	Missing         []string     `json:"missing,omitzero" doc:"Pointers of required answers, and of the answer to the question for consent, that are missing; of partial responses."`
 	Dropped         []string     `json:"dropped,omitzero" doc:"Pointers of answers to questions that were not to be asked; they were not kept."`
 	ContentID       string       `json:"contentId" doc:"CID of the answers that anybody may read."`
 	Status          Status       `json:"status" enum:"complete,partial,refused,redacted"`

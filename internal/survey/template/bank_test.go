@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -17,7 +18,7 @@ import (
 func bank(t *testing.T, id string, sections ...string) *form.Form {
 	t.Helper()
 	f, v, err := template.New(template.Config{}).Form(t.Context(), nil, "ws", template.Ref{ID: id, Sections: sections}) // no store is asked
-	if err != nil || !v.Shipped || v.Version != 1 {
+	if err != nil || !v.Shipped || v.Version != 2 {
 		t.Fatalf("%s: %+v, %v %v", id, v, err, fields(err))
 	}
 	return f
@@ -117,12 +118,12 @@ func documented() []string {
 	return []string{"consent", "eligibility", "socio_economic", "cooking_patterns", "stove_perceptions"}
 }
 
-// The documented response is taken, and whole: it was verified.
+// The documented response is taken, and is not whole: nobody has said yes.
 func TestDocumentedResponse(t *testing.T) {
 	t.Parallel()
 	f := bank(t, "baseline-v1", documented()...)
 	r := check(f, `{"eligibility":{"current_cooking":["wood","charcoal"]},"socio_economic":{"household_size":5}}`)
-	if !r.OK() || len(r.Missing) > 0 || len(r.Dropped) > 0 || !r.Complete || r.Answered != 2 || r.Consent != nil {
+	if !r.OK() || len(r.Missing) > 0 || len(r.Dropped) > 0 || r.Complete || len(r.NoConsent) != 1 || r.Answered != 2 || r.Consent != nil {
 		t.Errorf("wrong %v, missing %v, dropped %v, complete %v, answered %d of %d", r.Wrong, r.Missing, r.Dropped, r.Complete, r.Answered, r.Relevant)
 	}
 	for answers, want := range map[string]string{
@@ -228,5 +229,35 @@ func TestBankDetails(t *testing.T) {
 	problems := check(bank(t, "follow-up-v1"), `{"installation":{"problems":["none","smoke"]}}`)
 	if problems.OK() {
 		t.Error("none beside a problem is taken")
+	}
+}
+
+// An interview that answers no more than it must is whole: the threshold asks for
+// nothing that is not required.
+func TestLeastInterviewIsWhole(t *testing.T) {
+	t.Parallel()
+	for id, text := range interviews() {
+		f := bank(t, id)
+		var answers map[string]map[string]jsontext.Value
+		if err := json.Unmarshal([]byte(text), &answers); err != nil {
+			t.Fatal(err)
+		}
+		result := func() *form.Result {
+			sent, err := json.Marshal(answers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return check(f, string(sent))
+		}
+		for _, section := range answers {
+			for name, said := range section {
+				if delete(section, name); len(result().Missing) > 0 || len(result().NoConsent) > 0 {
+					section[name] = said
+				}
+			}
+		}
+		if r := result(); !r.Complete {
+			t.Errorf("%s: the least interview answers %d of %d and is not complete: %v", id, r.Answered, r.Relevant, r.Missing)
+		}
 	}
 }

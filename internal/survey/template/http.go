@@ -12,14 +12,14 @@ import (
 
 const creating = "A new template is version 1, a draft. Publish it with POST /v1/templates/{templateId}/publish; then surveys can use it. Texts are a string or an object of language to string. " +
 	"relevant, required, constraint and calculate are CEL expressions over the answers: every section is a map of its answers, and a question whose id is unique is a name of its own. " +
-	"An interview whose question of the type consent has no answer is flagged (consent_missing); where the question is required it is refused, or partial. " +
+	"A survey needs a question of the type consent: a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} is all that the example lacks. An interview in which it has no answer is partial and flagged (consent_missing), or only flagged where validations.consentOptional is true; where the question is required it is refused, or partial. " +
 	"Limits: 1,000 templates of 100 versions each in a workspace, 512 KiB a version, 100 sections, 1,000 questions, 1,000 options a question."
 
 const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members the server decides may be in it and are not looked at. It becomes a draft: mode=create (default) makes a new template, " +
 	"mode=update the draft of the one that is there, with If-Match as in PUT. report says what of a workbook could not be carried over, with its row; " +
 	"questions that look personal are marked and named in it, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for. On the sheet survey: hearth_type (consent, quantity, matrix, …), hearth_pii (none, direct, indirect), " +
 	"hearth_backCheckClass (1 to 3), hearth_min, hearth_max, hearth_step, hearth_regex, hearth_maxLength, hearth_unit, hearth_units, hearth_dontKnow, hearth_refuse, hearth_indicators, hearth_minRepeats and hearth_maxRepeats, " +
-	"and CEL in hearth_relevant, hearth_required, hearth_constraint and hearth_calculate. On choices: hearth_exclusive and hearth_score. On settings: hearth_stage, hearth_requiredSections and hearth_completionThreshold. The workbook of a template shows all of them in use."
+	"and CEL in hearth_relevant, hearth_required, hearth_constraint and hearth_calculate. On choices: hearth_exclusive and hearth_score. On settings: hearth_stage, hearth_requiredSections, hearth_completionThreshold and hearth_consentOptional. The workbook of a template shows all of them in use."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }

@@ -36,14 +36,17 @@ func TestStandard(t *testing.T) {
 	l := loadShipped()
 	for _, stage := range []string{"baseline", "follow-up", "monitoring"} {
 		e := l.find(Standard(stage), 0)
-		if e == nil || e.v.Stage != stage || e.v.Version != 1 || e.v.Status != StatusPublished || !e.v.Shipped {
+		if e == nil || e.v.Stage != stage || e.v.Version != 2 || e.v.Status != StatusPublished || !e.v.Shipped {
 			t.Errorf("Standard(%s) = %s: %+v", stage, Standard(stage), e)
 		}
 	}
 	if Standard("") != "" || Standard("x") != "" || len(l.list) != 3 {
 		t.Errorf("other stages: %q %q, %d shipped", Standard(""), Standard("x"), len(l.list))
 	}
-	if l.find("baseline-v1", 2) != nil {
+	if one := l.find("baseline-v1", 1); one == nil || one.v.Version != 1 || one.v.Validations.CompletionThreshold != 0 {
+		t.Errorf("the first version = %+v, want it as it was", one)
+	}
+	if l.find("baseline-v1", 3) != nil || l.find("baseline-v1", -1) != nil {
 		t.Error("a version that does not exist is found")
 	}
 }

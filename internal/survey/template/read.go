@@ -91,7 +91,7 @@ func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items
 		if len(items) == limit {
 			return items, &at, nil
 		}
-		if one := summarize(s.shipped.list[at.Shipped].v, 1); f.fits(&one) {
+		if one := summarize(s.shipped.list[at.Shipped].v, len(shippedVersions)); f.fits(&one) {
 			items = append(items, one)
 		}
 	}
@@ -132,11 +132,14 @@ func infoOf(v *Version, current bool) api.TemplateVersionInfo {
 // Versions lists the versions of a template, newest first; there are at most
 // 100. The fault is TEMPLATE_NOT_FOUND.
 func (s *Service) Versions(ctx context.Context, id string) ([]api.TemplateVersionInfo, error) {
-	if e := s.shipped.find(id, 0); e != nil {
-		return []api.TemplateVersionInfo{infoOf(e.v, true)}, nil
+	var out []api.TemplateVersionInfo
+	if n := len(s.shipped.byID[id]); n > 0 {
+		for i := n; i > 0; i-- {
+			out = append(out, infoOf(s.shipped.find(id, i).v, i == n))
+		}
+		return out, nil
 	}
 	ws := web.CallerFrom(ctx).Workspace
-	var out []api.TemplateVersionInfo
 	err := s.db.View(ctx, func(q db.Querier) error {
 		h, err := findHead(ctx, q, ws, id)
 		if err != nil {

@@ -11,25 +11,36 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 //go:embed shipped/*.json
 var shippedFiles embed.FS
 
-// library is the shipped templates: the question bank, by stage. Each has one
-// version, which is published.
+// library is the shipped templates: the question bank, by stage. All of their
+// versions are published and never change.
 type library struct {
-	byID map[string]*entry
-	list []*entry // by identifier
+	byID map[string][]*entry // versions from 1 on
+	list []*entry            // the newest of each, by identifier
 }
 
-// find gives a version of a shipped template, 0 for the one there is.
+// find gives a version of a shipped template, 0 for the newest.
 func (l *library) find(id string, version int) *entry {
-	if version != 0 && version != 1 {
+	all := l.byID[id]
+	if version == 0 {
+		version = len(all)
+	}
+	if version < 1 || version > len(all) {
 		return nil
 	}
-	return l.byID[id]
+	return all[version-1]
 }
+
+// shippedVersions are what each version of the shipped templates says beside its
+// file. Before the second, a response that answered next to nothing was complete.
+// The threshold of it is below what an interview has that answers no more than
+// is required.
+var shippedVersions = []form.Validations{{}, {CompletionThreshold: 0.6}}
 
 // Standard is the identifier of the shipped template of a stage: baseline,
 // follow-up or monitoring. For any other it is "".
@@ -47,32 +58,35 @@ var bank = sync.OnceValue(loadShipped)
 // loadShipped reads the files in this package. One that is wrong is a mistake
 // in the program, found by the first test that starts a service.
 func loadShipped() *library {
-	l := &library{byID: map[string]*entry{}}
+	l := &library{byID: map[string][]*entry{}}
 	names, err := fs.Glob(shippedFiles, "shipped/*.json")
 	if err != nil {
 		panic(err)
 	}
 	for _, name := range names {
-		e, err := readShipped(name)
-		if err != nil {
-			panic(fmt.Sprintf("shipped template %s: %v", name, err))
+		var e *entry
+		for i := range shippedVersions {
+			if e, err = readShipped(name, i+1); err != nil {
+				panic(fmt.Sprintf("shipped template %s: %v", name, err))
+			}
+			l.byID[e.v.TemplateID] = append(l.byID[e.v.TemplateID], e)
 		}
-		l.byID[e.v.TemplateID] = e
 		l.list = append(l.list, e)
 	}
 	slices.SortFunc(l.list, func(a, b *entry) int { return strings.Compare(a.v.TemplateID, b.v.TemplateID) })
 	return l
 }
 
-func readShipped(name string) (*entry, error) {
+func readShipped(name string, version int) (*entry, error) {
 	text, err := shippedFiles.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	v := &Version{Version: 1, Status: StatusPublished, Shipped: true, Revision: 1}
+	v := &Version{Version: version, Status: StatusPublished, Shipped: true, Revision: 1}
 	if err := json.Unmarshal(text, &v.Template, json.RejectUnknownMembers(true)); err != nil {
 		return nil, err
 	}
+	v.Validations.CompletionThreshold = shippedVersions[version-1].CompletionThreshold
 	f, err := compile(&v.Template)
 	if err != nil {
 		if bad := fault.As(err); bad != nil {

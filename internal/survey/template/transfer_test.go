@@ -20,12 +20,12 @@ func TestWorkbookAndBack(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		for _, id := range []string{"baseline-v1", "follow-up-v1", "monitoring-v1"} {
-			out := e.call(t, "ws", "GET /v1/templates/"+id+"/versions/1/xlsform", "")
+			out := e.call(t, "ws", "GET /v1/templates/"+id+"/versions/2/xlsform", "")
 			if out.Code != 200 || out.Header().Get("Content-Type") != xlsx || out.Header().Get("ETag") != `"1"` ||
-				out.Header().Get("Content-Disposition") != "attachment; filename="+id+"-1.xlsx" {
+				out.Header().Get("Content-Disposition") != "attachment; filename="+id+"-2.xlsx" {
 				t.Fatalf("%s = %d %v", id, out.Code, out.Header())
 			}
-			if w := e.call(t, "ws", "GET /v1/templates/"+id+"/versions/1/xlsform", "", "If-None-Match", `"1"`); w.Code != 304 || w.Body.Len() > 0 {
+			if w := e.call(t, "ws", "GET /v1/templates/"+id+"/versions/2/xlsform", "", "If-None-Match", `"1"`); w.Code != 304 || w.Body.Len() > 0 {
 				t.Errorf("%s again = %d, %d bytes, want 304", id, w.Code, w.Body.Len())
 			}
 			in := e.call(t, "ws", "POST /v1/templates:import?templateId=copy-of-"+id, out.Body.String(), "Content-Type", xlsx)
@@ -65,7 +65,7 @@ func TestReadAndSendBack(t *testing.T) {
 		changed := bytes.Replace(w.Body.Bytes(), []byte("Monitoring survey"), []byte("Our survey"), 1)
 		back := e.call(t, "ws", "PUT /v1/templates/mine", string(changed), "If-Match", w.Header().Get("ETag"))
 		var v template.Version
-		if err := json.Unmarshal(back.Body.Bytes(), &v); err != nil || back.Code != 200 || v.Title.In("en", "") != "Our survey" || v.ClonedFrom != "monitoring-v1@1" || v.Revision != 2 {
+		if err := json.Unmarshal(back.Body.Bytes(), &v); err != nil || back.Code != 200 || v.Title.In("en", "") != "Our survey" || v.ClonedFrom != "monitoring-v1@2" || v.Revision != 2 {
 			t.Errorf("sent back = %d %.300s", back.Code, back.Body)
 		}
 		if w := e.call(t, "ws", "GET /v1/templates/mine", "", "If-None-Match", `"2"`); w.Code != 304 {

@@ -148,6 +148,7 @@ func (im *importer) readSettings() {
 	if f := im.set.float("hearth_completionThreshold"); f != nil {
 		t.Validations.CompletionThreshold = *f
 	}
+	t.Validations.ConsentOptional = im.set.yes("hearth_consentOptional")
 	t.ReviewIntervalDays = im.set.count("hearth_reviewIntervalDays")
 	metadata := ""
 	for _, c := range []string{"hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4"} {

@@ -33,6 +33,7 @@ func (e *exporter) settings(version int) {
 	if t.Validations.CompletionThreshold != 0 {
 		c.number("hearth_completionThreshold", &t.Validations.CompletionThreshold)
 	}
+	c.flag("hearth_consentOptional", t.Validations.ConsentOptional)
 	c.count("hearth_reviewIntervalDays", t.ReviewIntervalDays)
 	for i, part := range chunks(string(t.Metadata.Value)) {
 		header := "hearth_metadata"

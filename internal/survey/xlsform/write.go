@@ -123,7 +123,7 @@ var (
 	choicesOrder  = []string{"list_name", "name", "label", "hearth_value", "hearth_label", "hearth_exclusive", "hearth_score"}
 	settingsOrder = []string{
 		"form_title", "form_id", "version", "default_language", "hearth_format", "hearth_title", "hearth_description", "hearth_stage", "hearth_defaultLanguage", "hearth_languages",
-		"hearth_requiredSections", "hearth_completionThreshold", "hearth_reviewIntervalDays", "hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4",
+		"hearth_requiredSections", "hearth_completionThreshold", "hearth_consentOptional", "hearth_reviewIntervalDays", "hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4",
 	}
 )
 
