@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -140,8 +141,41 @@ func (l *listener) port() int {
 
 // tlsConfig makes the TLS side of the configuration, nil without one. With
 // ACME it also returns the handler of http-01 challenges, which sends everyone
-// else to https.
+// else to https. Where gateways have certificates every client is asked for
+// one; what it proves is judged where a gateway calls, so that others may show
+// what they like.
 func tlsConfig(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler, error) {
+	c, challenges, err := serverTLS(cfg, log)
+	if c == nil || err != nil {
+		return c, challenges, err
+	}
+	if c.ClientCAs, err = gatewayCA(cfg); err != nil {
+		return nil, nil, err
+	}
+	if c.ClientCAs != nil {
+		c.ClientAuth = tls.RequestClientCert
+	}
+	return c, challenges, nil
+}
+
+// gatewayCA reads the authority of the gateways' certificates, nil without one.
+func gatewayCA(cfg *config.Config) (*x509.CertPool, error) {
+	file := cfg.USSD.GatewayCA
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("USSD_GATEWAY_CA: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("USSD_GATEWAY_CA: %s holds no certificate in PEM form", file)
+	}
+	return pool, nil
+}
+
+func serverTLS(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler, error) {
 	switch {
 	case cfg.TLS.CertFile != "":
 		files := &certFiles{cert: cfg.TLS.CertFile, key: cfg.TLS.KeyFile, log: log}
@@ -166,9 +200,14 @@ func tlsConfig(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler,
 	return nil, nil, nil
 }
 
-// CheckTLS reports whether the certificate files of cfg can be used.
-func CheckTLS(cfg *config.Config) error {
+// CheckFiles reports whether the files that cfg names for certificates and
+// gateways can be used.
+func CheckFiles(cfg *config.Config) error {
 	_, _, err := tlsConfig(cfg, slog.New(slog.DiscardHandler))
+	if cfg.HasArea("c") {
+		_, wrong := openGateways(cfg.USSD)
+		err = errors.Join(err, wrong)
+	}
 	return err
 }
 

@@ -132,6 +132,20 @@ func (c *Core) sender(s config.SMS) sms.Sender {
 	return nil
 }
 
+// openGateways reads the gateways. One that signs needs the secret.
+func openGateways(u config.USSD) (*wire.Set, error) {
+	all, err := wire.Open(u.GatewaysFile)
+	if err != nil {
+		return nil, fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
+	}
+	for _, g := range all.List() {
+		if g.Signed() && u.GatewaySecret.Reveal() == "" {
+			return nil, fmt.Errorf("USSD_GATEWAY_SECRET: is missing: the signatures of the gateway %s are checked with it", g.Name)
+		}
+	}
+	return all, nil
+}
+
 // buildLine makes the services of area C, lowest first. A menu or a gateway
 // that is wrong stops the start, as does a key that opens no PIN.
 func (a *App) buildLine(ctx context.Context) (err error) {
@@ -142,13 +156,12 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log}); err != nil {
 		return fmt.Errorf("USSD_MENU: %w", err)
 	}
-	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
-		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
+	if l.gateways, err = openGateways(u); err != nil {
+		return err
 	}
-	for _, g := range l.gateways.List() {
-		if g.Signed() && u.GatewaySecret.Reveal() == "" {
-			return fmt.Errorf("USSD_GATEWAY_SECRET: is missing: the signatures of the gateway %s are checked with it", g.Name)
-		}
+	authority, err := gatewayCA(a.cfg)
+	if err != nil {
+		return err
 	}
 	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{registrar{a.twins.entities, l.server}.makeTwins, ussd.Forget}); err != nil {
 		return err
@@ -164,7 +177,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	l.sessions = ussd.New(ussd.Config{
 		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, a.fetching(out, l.accounts)), Gateways: l.gateways, Log: a.log,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
-		GatewaySecret: u.GatewaySecret.Reveal(), GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
+		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate,
 	})
 	a.line = l

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -158,6 +160,43 @@ func TestMenuTwins(t *testing.T) {
 			if text := r.Set["rows"]; strings.Contains(text, "Secret") || strings.Contains(text, "+254") || strings.Contains(text, me.CustomerID) {
 				t.Errorf("%s shows what is personal: %s", action, text)
 			}
+		}
+	}
+}
+
+// TestCheckFiles: what the line needs is missed before the start, by name.
+func TestCheckFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	signed := write("gateways.yaml", "gateway: mine\nrequest: {format: json, session: s, phone: p, text: t, default: {code: \"*2233#\"}}\nreply: {format: text}\nsignature: {header: X-Signature}\n")
+	for _, tt := range []struct {
+		name   string
+		change func(*config.USSD)
+		want   string
+	}{
+		{"nothing", func(*config.USSD) {}, ""},
+		{"a gateway that signs", func(u *config.USSD) { u.GatewaysFile, u.GatewaySecret = signed, "0123456789abcdef" }, ""},
+		{"a gateway that signs, without a secret", func(u *config.USSD) { u.GatewaysFile = signed }, "USSD_GATEWAY_SECRET: is missing: the signatures of the gateway mine"},
+		{"no file", func(u *config.USSD) { u.GatewaysFile = signed + "x" }, "USSD_GATEWAYS_FILE: "},
+	} {
+		cfg := config.Default()
+		tt.change(&cfg.USSD)
+		if err := CheckFiles(cfg); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	for text, want := range map[string]string{"no certificate": "holds no certificate", "": "holds no certificate"} {
+		cfg := config.Default()
+		cfg.USSD.GatewayCA = write("ca.pem", text)
+		if _, err := gatewayCA(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

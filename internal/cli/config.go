@@ -14,7 +14,7 @@ func configCheck(_ context.Context, c *call) error {
 	if file == "" {
 		file = "none"
 	}
-	if err := app.CheckTLS(c.cfg); err != nil {
+	if err := app.CheckFiles(c.cfg); err != nil {
 		return errUsage{err.Error()}
 	}
 	fmt.Fprintf(c.out, "The configuration is valid (file: %s).\n", file)

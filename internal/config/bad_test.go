@@ -79,6 +79,7 @@ var wrong = map[string][]string{
 	"LEGACY_PIN_ENCRYPTION_KEY":       {"a\nb"},
 	"USSD_MENU":                       {"a\x00b"},
 	"USSD_GATEWAYS_FILE":              {"a\x00b"},
+	"USSD_GATEWAY_CA":                 {"a\x00b", "ca.pem"},
 	"USSD_MENU_TWINS":                 {"a\tb", strings.Repeat("x", 65)},
 	"SMS_PROVIDER":                    {"pigeon", "webhook", "africastalking"},
 	"SMS_WEBHOOK_URL":                 {"hooks.example"},

@@ -150,7 +150,10 @@ func (k *checker) secrets() {
 
 func (k *checker) ussd() {
 	u := k.c.USSD
-	if u.GatewayOnly && len(u.GatewayNetworks) == 0 && u.GatewaySecret == "" {
-		k.add("refuses everybody: want USSD_GATEWAY_NETWORKS or USSD_GATEWAY_SECRET as well", "USSD_GATEWAY_ONLY", "USSD_GATEWAY_NETWORKS", "USSD_GATEWAY_SECRET")
+	if u.GatewayOnly && len(u.GatewayNetworks) == 0 && u.GatewaySecret == "" && u.GatewayCA == "" {
+		k.add("refuses everybody: want USSD_GATEWAY_NETWORKS, USSD_GATEWAY_SECRET or USSD_GATEWAY_CA as well", "USSD_GATEWAY_ONLY", "USSD_GATEWAY_NETWORKS", "USSD_GATEWAY_SECRET", "USSD_GATEWAY_CA")
+	}
+	if u.GatewayCA != "" && !k.c.UsesTLS() {
+		k.add("has no effect without HEARTH_TLS_CERT or HEARTH_ACME_DOMAINS: gateways show certificates where TLS is served here", "USSD_GATEWAY_CA", "HEARTH_TLS_CERT", "HEARTH_ACME_DOMAINS")
 	}
 }

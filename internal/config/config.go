@@ -125,6 +125,7 @@ type USSD struct {
 	LegacyPINKey    Secret         `env:"LEGACY_PIN_ENCRYPTION_KEY" file:"legacyPinEncryptionKey" is:"secret 0" doc:"Passphrase of imported PINs, which are checked with it once and then encrypted again. Empty: PIN_ENCRYPTION_KEY."`
 	GatewayNetworks []netip.Prefix `env:"USSD_GATEWAY_NETWORKS" file:"gatewayNetworks" is:"networks" doc:"Networks of the telecom gateways; they are exempt from the limit per address."`
 	GatewaySecret   Secret         `env:"USSD_GATEWAY_SECRET" file:"gatewaySecret" is:"secret 16" doc:"Shared secret by which a gateway proves itself."`
+	GatewayCA       string         `env:"USSD_GATEWAY_CA" file:"gatewayCa" is:"text 4096" doc:"File with the certificates (PEM) of the authority that issues the client certificates of gateways, where TLS is served here: whoever shows one is a gateway. Never a public authority."`
 	GatewayOnly     bool           `env:"USSD_GATEWAY_ONLY" file:"gatewayOnly" default:"false" is:"boolean" doc:"Refuse every caller that is not a known gateway."`
 	SessionTTL      time.Duration  `env:"USSD_SESSION_TTL" file:"sessionTtl" default:"180s" is:"duration 10s 1d" doc:"How long a handset session may be silent."`
 	RateLimit       int            `env:"USSD_RATE_LIMIT" file:"rateLimit" default:"100" is:"integer 0 10000000" doc:"Requests per minute and address; 0: no limit."`

@@ -67,7 +67,7 @@ func (w *warnings) areas(c *Config) {
 	if c.HasArea("c") {
 		open := !c.USSD.GatewayOnly
 		w.addf(open && (c.Production() || c.given("USSD_GATEWAY_ONLY")),
-			"USSD is open: anyone who reaches /api/ussd can speak for any phone number; set USSD_GATEWAY_ONLY with USSD_GATEWAY_NETWORKS or USSD_GATEWAY_SECRET")
+			"USSD is open: anyone who reaches /api/ussd can speak for any phone number; set USSD_GATEWAY_ONLY with USSD_GATEWAY_NETWORKS, USSD_GATEWAY_SECRET or USSD_GATEWAY_CA")
 		w.addf(c.USSD.RateLimit == 0, "USSD_RATE_LIMIT=0: no limit on dialling, and none on guessing PINs over many sessions")
 		for _, p := range c.USSD.GatewayNetworks {
 			w.addf(p.Bits() == 0, "USSD_GATEWAY_NETWORKS holds %s: everybody is a gateway", p)

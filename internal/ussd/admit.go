@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net/http"
 	"net/netip"
@@ -120,8 +122,8 @@ func (s *Service) admit(r *http.Request, g *wire.Gateway) (known bool, err error
 	return false, nil
 }
 
-// known reports whether r comes from a gateway's network or has its secret. Of
-// a gateway that signs only the signature counts. g may be nil.
+// known reports whether r comes from a gateway's network, over a connection with
+// a certificate of the gateways' authority, or has their secret. Of a gateway that signs only the signature counts. g may be nil.
 func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool {
 	if g != nil && g.Signed() {
 		body, err := readBody(r, nil)
@@ -134,6 +136,9 @@ func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool 
 			return true
 		}
 	}
+	if certified(r.TLS, s.cfg.GatewayCA, s.now()) {
+		return true
+	}
 	if s.cfg.GatewaySecret == "" {
 		return false
 	}
@@ -143,4 +148,21 @@ func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool 
 	}
 	sum := sha256.Sum256([]byte(given)) // of equal length, so that comparing tells nothing
 	return given != "" && subtle.ConstantTimeCompare(sum[:], s.secret[:]) == 1
+}
+
+// certified reports whether the other end of a connection has shown a client
+// certificate that an authority has issued, and its key: TLS itself proves the
+// key, and asks for a certificate of nobody in particular.
+func certified(c *tls.ConnectionState, authority *x509.CertPool, now time.Time) bool {
+	if c == nil || authority == nil || len(c.PeerCertificates) == 0 {
+		return false
+	}
+	between := x509.NewCertPool()
+	for _, cert := range c.PeerCertificates[1:] {
+		between.AddCert(cert)
+	}
+	_, err := c.PeerCertificates[0].Verify(x509.VerifyOptions{
+		Roots: authority, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err == nil
 }

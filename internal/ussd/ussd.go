@@ -12,6 +12,7 @@ package ussd
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -60,9 +61,10 @@ type Config struct {
 	RateLimit       int           // requests a minute and address; 0 is no limit
 	GatewayNetworks []netip.Prefix
 	GatewaySecret   string
-	GatewayOnly     bool     // refuse everybody who is no known gateway
-	ServiceCodes    []string // that are answered; none answers all
-	InFlight        int      // steps at work at once; 1024
+	GatewayCA       *x509.CertPool // issues client certificates of gateways; nil is nobody
+	GatewayOnly     bool           // refuse everybody who is no known gateway
+	ServiceCodes    []string       // that are answered; none answers all
+	InFlight        int            // steps at work at once; 1024
 
 	// Seen is told of every step, Dropped of every session that expired at a
 	// node without an end. Neither is given anything personal.

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -50,6 +51,38 @@ func certificate(t *testing.T, dir string) (cert, key string, pool *x509.CertPoo
 	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(chain)
 	return cert, key, pool
+}
+
+// TestGatewayCertificate: on a server that takes gateways only, whoever shows a
+// certificate of their authority gets a screen.
+func TestGatewayCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key, pool := certificate(t, t.TempDir())
+	p := launch(t, "PORT=0", "HOST=127.0.0.1", "HEARTH_DATA_DIR="+t.TempDir(), "HEARTH_OWNER_KEY="+server.OwnerKey, "HEARTH_TLS_CERT="+cert, "HEARTH_TLS_KEY="+key,
+		"USSD_GATEWAY_CA="+cert, "USSD_GATEWAY_ONLY=true")
+	base := p.address("hearth")
+	own, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range [][]tls.Certificate{nil, {own}} {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: shown}}
+		defer transport.CloseIdleConnections()
+		body := strings.NewReader(`{"sessionId":"s","serviceCode":"*2233#","phoneNumber":"+254700000001","text":""}`)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/api/ussd", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := (&http.Client{Transport: transport}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		if res.Body.Close(); err != nil || strings.HasPrefix(string(answer), "CON ") != (shown != nil) {
+			t.Errorf("with %d certificates: %d %s, %v", len(shown), res.StatusCode, answer, err)
+		}
+	}
 }
 
 func TestTLS(t *testing.T) {
