@@ -81,15 +81,16 @@ func cooking(at time.Time, temperatures ...float64) client.ReadingBatch {
 	return b
 }
 
-// checkCooking wants one event of half an hour, its readings and its gap.
+// checkCooking wants one event of an hour: the half that the device says it had
+// been cooking, and the half its temperatures show.
 func checkCooking(t *testing.T, c *client.Client, did string, begin time.Time) {
 	t.Helper()
 	ctx := t.Context()
 	from, to := begin.Add(-2*time.Hour), begin.Add(2*time.Hour)
 	n := 0
 	for ev, err := range c.Devices.Events(ctx, did, client.CookingQuery{From: from, To: to, MinSeconds: new(int64(1800)), Limit: 1}) {
-		if n++; err != nil || !ev.Start.Equal(begin) || ev.DurationSeconds != 1800 || ev.MaxTemperature != 85.4 || ev.Readings != 6 || ev.Truncated {
-			t.Errorf("event = %+v, %v; want 1800 seconds from %s on", ev, err, begin)
+		if n++; err != nil || !ev.Start.Equal(begin.Add(-30*time.Minute)) || ev.DurationSeconds != 3600 || ev.MaxTemperature != 85.4 || ev.Readings != 6 || ev.Truncated {
+			t.Errorf("event = %+v, %v; want 3600 seconds from half an hour before %s on", ev, err, begin)
 		}
 	}
 	if n != 1 {
