@@ -107,6 +107,10 @@ type DeviceStatus struct {
 	Completeness   Completeness `json:"completeness"`
 }
 
+// SchemaName is its name in the reference: DeviceStatus is what generators make
+// of the member status of Device.
+func (DeviceStatus) SchemaName() string { return "DeviceHealth" }
+
 // Completeness is the share of expected readings that are there, 0 to 1.
 type Completeness struct {
 	LastDay   *float64 `json:"last24Hours,omitzero" doc:"0 to 1; absent while there is no reading."`

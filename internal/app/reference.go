@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/docs"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -40,6 +41,7 @@ var referenceScript []byte
 type reference struct {
 	oracle     string // DID of the server's own twin, which is there from the first start
 	json, yaml func() ([]byte, error)
+	older      func() ([]byte, error) // OpenAPI 3.0
 	events     func() ([]byte, error) // AsyncAPI
 }
 
@@ -49,6 +51,7 @@ func (s *reference) describe(version string, apis ...*web.API) {
 		return examples{oracle: s.oracle}.explain(web.Document("Hearth", version, apis...))
 	})
 	s.json = sync.OnceValues(func() ([]byte, error) { return web.DocumentJSON(document()) })
+	s.older = sync.OnceValues(func() ([]byte, error) { return web.OlderDocument(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
 	s.events = sync.OnceValues(func() ([]byte, error) { return web.ChannelDocument("Hearth", version, channels()...) })
 }
@@ -74,14 +77,15 @@ func channels() []web.Channel {
 // routes enters the reference itself. It is filled later, because the
 // document describes these routes too.
 func (s *reference) routes(a *web.API) {
-	page := func(path, summary, media string, h web.HandlerFunc) {
-		a.Handle("GET", path, h, web.Doc{Summary: summary, Scope: web.Public, Produces: media, Light: true})
+	page := func(path, summary, media string, h web.HandlerFunc, query ...web.Param) {
+		a.Handle("GET", path, h, web.Doc{Summary: summary, Scope: web.Public, Produces: media, Light: true, Query: query})
 	}
+	version := web.Param{Name: "openapi", Doc: "3.0 for tools that do not read 3.1."}
 	page("/docs", "Interactive API reference", "text/html", s.servePage)
 	page("/docs/{file...}", "Assets and pages of the reference", "text/html", s.serveFile)
-	page("/docs-json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON)
+	page("/docs-json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON, version)
 	page("/docs-yaml", "This API as OpenAPI 3.1 YAML", "text/yaml", s.serveYAML)
-	page("/v1/openapi.json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON)
+	page("/v1/openapi.json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON, version)
 }
 
 func (s *reference) servePage(w http.ResponseWriter, _ *http.Request) error {
@@ -90,8 +94,15 @@ func (s *reference) servePage(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *reference) serveJSON(w http.ResponseWriter, _ *http.Request) error {
-	return write(w, "application/json", s.json)
+func (s *reference) serveJSON(w http.ResponseWriter, r *http.Request) error {
+	switch version := r.URL.Query().Get("openapi"); version {
+	case "", "3.1":
+		return write(w, "application/json", s.json)
+	case "3.0":
+		return write(w, "application/json", s.older)
+	}
+	return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+		With(fault.Field{Pointer: "query/openapi", Code: "not_allowed", Detail: "The value must be 3.0 or 3.1."})
 }
 
 func (s *reference) serveYAML(w http.ResponseWriter, _ *http.Request) error {

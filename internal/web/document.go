@@ -83,6 +83,43 @@ func DocumentJSON(doc *huma.OpenAPI) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
+// OlderDocument writes a document as OpenAPI 3.0, for tools that read no other.
+func OlderDocument(doc *huma.OpenAPI) ([]byte, error) {
+	text, err := doc.Downgrade()
+	if err != nil {
+		return nil, err
+	}
+	var root any
+	if err := json.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	nullsOut(root)
+	return json.Marshal(root, json.Deterministic(true))
+}
+
+// nullsOut writes "this or null" as 3.0 does, which knows no type null.
+func nullsOut(n any) {
+	switch v := n.(type) {
+	case []any:
+		for _, one := range v {
+			nullsOut(one)
+		}
+	case map[string]any:
+		for _, one := range v {
+			nullsOut(one)
+		}
+		either, _ := v["anyOf"].([]any)
+		null := slices.IndexFunc(either, func(one any) bool {
+			s, _ := one.(map[string]any)
+			return s["type"] == "null"
+		})
+		if null >= 0 {
+			delete(v, "anyOf")
+			v["allOf"], v["nullable"] = slices.Delete(either, null, null+1), true
+		}
+	}
+}
+
 // mergeFirst puts the merge patch first wherever it stands among media types.
 func mergeFirst(n *node) {
 	if !n.isObject() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,8 @@ func TestClients(t *testing.T) {
 	t.Parallel()
 	clienttest.Need(t)
 	s := server.Run(t, server.Options{Env: []string{"CORS_ORIGIN=" + origin + ",https://other.example"}})
-	env := append(tokens(t, s), "URL="+s.URL, "ORIGIN="+origin)
-	for _, script := range []string{"sdk", "socket", "ucan"} {
+	env := append(tokens(t, s), "URL="+s.URL, "ORIGIN="+origin, "KEY="+s.Key)
+	for _, script := range []string{"sdk", "socket", "ucan", "document"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			clienttest.Run(t, script+".mjs", env...)
@@ -55,6 +56,42 @@ func tokens(t *testing.T, s *server.Server) []string {
 		t.Fatalf("owner %q, oracle %q, want two DIDs", owner, oracle)
 	}
 	return []string{"ORACLE=" + oracle, "OUR_DID=" + owner, "OUR_INVOCATION=" + invocation, "OUR_DELEGATION=" + delegation}
+}
+
+// TestGoClient has oapi-codegen make a client of the API document, and compiles
+// it: a minute of work, for make test-all.
+func TestGoClient(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("HEARTH_TEST_DATABASES") != "all" {
+		t.Skip("a client of 50,000 lines is compiled by make test-all only")
+	}
+	s := server.Run(t, server.Options{})
+	answer, err := s.Client(1).Do(t.Context(), "GET", "/docs-json?openapi=3.0", nil)
+	if err != nil || answer.Status != 200 {
+		t.Fatalf("GET /docs-json?openapi=3.0: %+v, %v", answer, err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("oapi")); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"openapi.json": answer.Body, "gen/doc.go": []byte("// Package gen is generated.\npackage gen\n")} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"tool", "oapi-codegen", "-generate", "types,client", "-package", "gen", "-o", "gen/gen.go", "openapi.json"},
+		{"build", "./gen"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%.4000s", strings.Join(args, " "), err, out)
+		}
+	}
 }
 
 // field finds the line of a printed record that begins with name.

@@ -63,6 +63,9 @@ type StatusDraft struct {
 	LastSync string   `json:"lastSync,omitzero" doc:"When it last sent (RFC 3339); now when absent. A status that is older than the one known is passed over." example:"2024-02-20T08:20:00Z"`
 }
 
+// SchemaName is its name in the reference, beside DeviceHealth.
+func (StatusDraft) SchemaName() string { return "DeviceHealthDraft" }
+
 // extras are the members of a reading that are kept as text.
 type extras struct {
 	CookingEvent *bool              `json:"cookingEvent,omitzero"`

@@ -21,7 +21,7 @@ import (
 
 const (
 	oldestNode = 20
-	runTime    = 2 * time.Minute // for all scenarios of a script
+	runTime    = 5 * time.Minute // for all scenarios of a script, on a busy machine
 )
 
 // Need skips the test, or fails it, unless scripts can be run here.
