@@ -4,7 +4,7 @@ go 1.26.0
 
 tool github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 
-require github.com/oapi-codegen/runtime v1.1.2
+require github.com/oapi-codegen/runtime v1.1.2 // indirect; what generated clients import
 
 require (
 	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
