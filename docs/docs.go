@@ -6,7 +6,7 @@ import _ "embed"
 
 //go:generate go run ../internal/archtest/codes .. errors.md
 //go:generate go run ../internal/config/gen -o configuration.md
-//go:generate go run ../internal/ussd/reference/gen ussd.md
+//go:generate go run ../internal/ussd/reference ussd.md
 
 // Errors is the page of all error codes, in Markdown.
 //

@@ -190,7 +190,7 @@ func request(ctx context.Context, c machine.ActionCall) (*http.Request, error) {
 // tell logs what an operator should know, and nothing of the caller: what is
 // sent stands in the query or the body.
 func (f *fetcher) tell(ctx context.Context, req *http.Request, why string) {
-	f.Log.WarnContext(ctx, "a server that a menu asks did not answer", "host", req.URL.Host, "path", req.URL.Path, "why", why)
+	f.Log.WarnContext(ctx, "a server that a menu asks did not answer", "address", req.URL.Host+req.URL.Path, "reason", why)
 }
 
 // reason is an error without the address, which has the query in it.

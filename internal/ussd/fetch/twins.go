@@ -99,7 +99,7 @@ func validTwins(typed bool) func(with map[string]string) error {
 // twins lists twins of a type that the operator has granted.
 func (f *fetcher) twins(ctx context.Context, c machine.ActionCall) (machine.Result, error) {
 	if !slices.Contains(f.Types, c.With[argType]) {
-		f.Log.WarnContext(ctx, "a menu lists twins of a type that it may not read: name it in USSD_MENU_TWINS", "type", c.With[argType])
+		f.Log.WarnContext(ctx, "a menu lists twins of a type that it may not read: name it in USSD_MENU_TWINS", "setting", "USSD_MENU_TWINS", "kind", c.With[argType])
 		return machine.Result{Name: menu.Failed}, nil
 	}
 	return f.list(ctx, c, "")
@@ -145,7 +145,7 @@ func (f *fetcher) list(ctx context.Context, c machine.ActionCall, controller str
 	}
 	found, err := f.Twins(ctx, q)
 	if err != nil {
-		f.Log.WarnContext(ctx, "twins could not be listed for a menu", "type", q.Type, "err", err.Error())
+		f.Log.WarnContext(ctx, "twins could not be listed for a menu", "kind", q.Type, "err", err.Error())
 		return machine.Result{Name: menu.Failed}, nil
 	}
 	all := make([]jsontext.Value, len(found))

@@ -140,7 +140,7 @@ func (r *reader) compile() {
 		r.bad(r.conditions[0].spot, r.conditions[0].path, "conditions cannot be read: %v", err)
 		return
 	}
-	names := func(name string) (cel.Ref, error) { return r.resolve(name, known) }
+	names := func(name string) (cel.Ref, error) { return resolve(name, known, r.inputs) }
 	for _, c := range r.conditions {
 		if c.program, err = env.Compile(c.Source, names, cel.Condition); err != nil {
 			r.bad(c.spot, c.path, "%v", err)
@@ -150,11 +150,11 @@ func (r *reader) compile() {
 }
 
 // resolve finds the variable of a name, or says what is wrong with it.
-func (r *reader) resolve(name string, known []string) (cel.Ref, error) {
+func resolve(name string, known []string, secret map[string]bool) (cel.Ref, error) {
 	if slices.Contains(known, name) {
 		return cel.Ref{Var: name}, nil
 	}
-	if r.inputs[name] {
+	if secret[name] {
 		return cel.Ref{}, fmt.Errorf("%s is secret: no condition sees it", name)
 	}
 	list := known

@@ -1,8 +1,8 @@
-// Package reference makes the parts of docs/ussd.md that list what menu packs
+// Command reference makes the parts of docs/ussd.md that list what menu packs
 // and dialogs may say, from the tables that the program itself uses. A part
 // stands between a line "<!-- made from the code: name -->" and a line
-// "<!-- end -->"; the rest of the page is written by hand.
-package reference
+// "<!-- end -->"; the rest of the page is written by hand. Give it the file.
+package main
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package reference_test
+package main
 
 import (
 	"os"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
-	"github.com/hearth-dmrv/hearth/internal/ussd/reference"
 )
 
 // TestPageIsMadeFromTheCode: docs/ussd.md is what the code gives.
@@ -17,7 +16,7 @@ func TestPageIsMadeFromTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := reference.Page(string(page))
+	want, err := Page(string(page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +48,7 @@ func TestPageRefuses(t *testing.T) {
 		"not closed": {"<!-- made from the code: checks -->\n", `"checks" is not known, there twice or not closed`},
 		"twice":      {strings.Repeat("<!-- made from the code: checks -->\n<!-- end -->\n", 2), `"checks" is not known, there twice`},
 	} {
-		if _, err := reference.Page(tt.page); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := Page(tt.page); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: Page() = %v, want %q", name, err, tt.want)
 		}
 	}

@@ -1,12 +1,8 @@
-// Command gen brings the parts of docs/ussd.md that are made from the code up
-// to date. Give it the file.
 package main
 
 import (
 	"fmt"
 	"os"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/reference"
 )
 
 func main() {
@@ -24,7 +20,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := reference.Page(string(page))
+	text, err := Page(string(page))
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
