@@ -97,24 +97,24 @@ func (s *reference) servePage(w http.ResponseWriter, _ *http.Request) error {
 func (s *reference) serveJSON(w http.ResponseWriter, r *http.Request) error {
 	switch version := r.URL.Query().Get("openapi"); version {
 	case "", "3.1":
-		return write(w, "application/json", s.json)
+		return write(w, r, "application/json", s.json)
 	case "3.0":
-		return write(w, "application/json", s.older)
+		return write(w, r, "application/json", s.older)
 	}
 	return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 		With(fault.Field{Pointer: "query/openapi", Code: "not_allowed", Detail: "The value must be 3.0 or 3.1."})
 }
 
-func (s *reference) serveYAML(w http.ResponseWriter, _ *http.Request) error {
-	return write(w, "text/yaml; charset=utf-8", s.yaml)
+func (s *reference) serveYAML(w http.ResponseWriter, r *http.Request) error {
+	return write(w, r, "text/yaml; charset=utf-8", s.yaml)
 }
 
-func write(w http.ResponseWriter, media string, document func() ([]byte, error)) error {
+func write(w http.ResponseWriter, r *http.Request, media string, document func() ([]byte, error)) error {
 	body, err := document()
 	if err != nil {
 		return fmt.Errorf("encode API document: %w", err)
 	}
-	send(w, media, body)
+	send(w, media, web.Packed(w.Header(), r, body))
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 	case importFile:
 		return serveImportFile(w)
 	case "events.json":
-		return write(w, "application/json", s.events)
+		return write(w, r, "application/json", s.events)
 	case "events":
 		send(w, "text/html; charset=utf-8", markdownPage("Streams and sockets", web.ChannelPage(channels()...)))
 		return nil

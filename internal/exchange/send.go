@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -30,6 +29,9 @@ func (s *Service) File(ctx context.Context, o *Order, status job.Status) (f *fil
 	return f, until, nil
 }
 
+// AboutFile says to readers of the reference how the file of an export is had.
+const AboutFile = "Ranges are served, so a download that broke off goes on where it stopped (`curl -C -`); texts are sent packed to those who take gzip."
+
 // Download is what File found, and what those who read it are told.
 type Download struct {
 	Status    job.Status
@@ -38,7 +40,7 @@ type Download struct {
 	Name      string
 }
 
-// Send sends the file of an export, a piece at a time. Faults:
+// Send sends the file of an export, or the ranges of it that are asked for. Faults:
 // EXPORT_NOT_READY, EXPORT_EXPIRED.
 func (s *Service) Send(w http.ResponseWriter, r *http.Request, d Download) error {
 	switch {
@@ -55,19 +57,12 @@ func (s *Service) Send(w http.ResponseWriter, r *http.Request, d Download) error
 	} else if !there {
 		return expired()
 	}
-	etag := `"` + d.File.SHA256 + `"`
 	h := w.Header()
-	h.Set("ETag", etag)
-	if web.NotModified(r, etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
 	h.Set("Content-Type", d.MediaType)
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, d.Name))
-	h.Set("Content-Length", strconv.FormatInt(d.File.Bytes, 10))
+	h.Set("Cache-Control", "private, no-cache") // keep it, and ask whether it may still be read
 	web.LeavePlace(ctx)
-	_, err = file.Send(ctx, s.db, d.File, w) // a client that has gone is no matter
-	return err
+	return web.SendContent(w, r, `"`+d.File.SHA256+`"`, file.Walk(ctx, s.db, d.File))
 }
 
 func expired() error {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -109,9 +110,9 @@ func (r *rig) whole(t *testing.T, j job.Job, o *exchange.Order, want []byte) {
 	if err != nil || f == nil || f.SHA256 != hex.EncodeToString(sum[:]) || f.Bytes != int64(len(want)) || !until.After(time.Now()) {
 		t.Fatalf("%s: File() = %+v until %v, %v", j.Status, f, until, err)
 	}
-	var got bytes.Buffer
-	if _, err := file.Send(t.Context(), r.db, f, &got); err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%d bytes came, want %d: %v", got.Len(), len(want), err)
+	got, err := io.ReadAll(io.NewSectionReader(file.Walk(t.Context(), r.db, f), 0, f.Bytes))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes came, want %d: %v", len(got), len(want), err)
 	}
 	var n counts
 	if err := o.Read(&struct{}{}, &n); err != nil || n.Bytes != int64(len(want)) {

@@ -72,7 +72,7 @@ func reply[O any](w http.ResponseWriter, r *http.Request, status int, answer *O)
 			return err
 		}
 	}
-	writeBody(w, cmp.Or(p.media, mediaJSON), cmp.Or(p.status, status, http.StatusOK), body)
+	writeBody(w, cmp.Or(p.media, mediaJSON), cmp.Or(p.status, status, http.StatusOK), Packed(w.Header(), r, body))
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/exports/{id}", s.serveExportOne, web.Doc{Summary: "Read an export", Scope: "exports:read", Tag: exports, Codes: []string{"EXPORT_NOT_FOUND"}})
 	a.Handle(http.MethodGet, "/v1/exports/{id}/file", s.serveFile, web.Doc{
 		Summary: "Download the file of an export", Scope: "exports:read", Tag: exports, Produces: "application/octet-stream",
-		Description: "The media type is that of the format. The scope `entities:read` is needed too, and `entities:pii` where withheld says that personal properties are in it.",
+		Description: "The media type is that of the format. The scope `entities:read` is needed too, and `entities:pii` where withheld says that personal properties are in it. " + exchange.AboutFile,
 		Codes:       []string{"EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
 	})
 	web.Post(a, "/v1/protocols/{did}/migrations", s.serveMigration, web.Doc{

@@ -44,7 +44,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/exports/{exportId}/file", s.serveFile, web.Doc{
 		Summary: "Download the file of an export of responses", Scope: "exports:read", Tag: tag, Produces: "application/octet-stream",
-		Description: "The media type is that of the format. The scope `responses:read` is needed too, and `responses:pii` for a file with pii=full.",
+		Description: "The media type is that of the format. The scope `responses:read` is needed too, and `responses:pii` for a file with pii=full. " + exchange.AboutFile,
 		Codes:       []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
 	})
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/codebook", s.serveCodebook, web.Doc{

@@ -140,24 +140,13 @@ func (s *Store) Serve(w http.ResponseWriter, r *http.Request, f *File) error {
 		return NotFound() // it was dropped since it was found
 	}
 	h := w.Header()
-	etag := `"` + f.SHA256 + `"`
-	h.Set("ETag", etag)
-	if web.NotModified(r, etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
 	h.Set("Content-Type", f.MediaType)
-	h.Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
 	h.Set("Content-Disposition", `attachment; filename="`+f.SHA256[:16]+`"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cache-Control", "private, no-store")
-	if r.Method == http.MethodHead {
-		w.WriteHeader(http.StatusOK)
-		return nil
-	}
 	web.LeavePlace(r.Context())
-	return s.Send(r.Context(), f, w)
+	return web.SendContent(w, r, `"`+f.SHA256+`"`, s.Open(r.Context(), f))
 }
 
 // readable finds a file the caller may read: its own, or one that a response has

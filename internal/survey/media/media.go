@@ -189,23 +189,19 @@ func (f *File) bind(n int64) string {
 	return f.Workspace + "\n" + f.SHA256 + "\n" + strconv.FormatInt(f.id, 10) + "\n" + strconv.FormatInt(n, 10)
 }
 
-// Send writes a file to w, a piece at a time, until its reader is gone.
-func (s *Store) Send(ctx context.Context, f *File, w io.Writer) error {
-	for n, sent := int64(0), int64(0); sent < f.Bytes; n++ {
+// Open makes a reader of a file. ctx bounds all its reading.
+func (s *Store) Open(ctx context.Context, f *File) *file.Walker {
+	return file.NewWalker(f.Bytes, func(n int64) ([]byte, error) {
 		sealed, err := findPiece(ctx, s.db, f.id, n)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		raw, err := s.box.Open(f.bind(n), sealed)
 		if err != nil {
-			return fmt.Errorf("open piece %d of attachment: %w", n, err)
+			return nil, fmt.Errorf("open piece %d of attachment: %w", n, err)
 		}
-		if _, err := w.Write(raw); err != nil {
-			return nil
-		}
-		sent += int64(len(raw))
-	}
-	return nil
+		return raw, nil
+	})
 }
 
 // piecesAtOnce is how many pieces one transaction removes.

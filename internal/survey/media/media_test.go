@@ -48,12 +48,12 @@ func TestReceiveAndSend(t *testing.T) {
 				t.Errorf("%d bytes again: %v, %v", size, fresh, err)
 			}
 			there, err := media.Find(t.Context(), d, "ws", f.SHA256)
-			var out bytes.Buffer
-			if err == nil {
-				err = s.Send(t.Context(), there, &out)
+			if err != nil || there == nil {
+				t.Fatalf("%d bytes: %v, %v", size, there, err)
 			}
-			if err != nil || out.String() != text {
-				t.Errorf("%d bytes: %d came back, %v", size, out.Len(), err)
+			out, err := io.ReadAll(io.NewSectionReader(s.Open(t.Context(), there), 0, there.Bytes))
+			if err != nil || string(out) != text {
+				t.Errorf("%d bytes: %d came back, %v", size, len(out), err)
 			}
 			if other, err := media.Find(t.Context(), d, "other", f.SHA256); other != nil || err != nil {
 				t.Errorf("in another workspace: %v, %v", other, err)

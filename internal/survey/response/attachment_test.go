@@ -152,9 +152,9 @@ func TestAttachmentInACrowd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer
-		if err := v.media.Send(t.Context(), f, &out); err != nil || out.String() != text {
-			t.Errorf("%d bytes, %v", out.Len(), err)
+		out, err := io.ReadAll(io.NewSectionReader(v.media.Open(t.Context(), f), 0, f.Bytes))
+		if err != nil || string(out) != text {
+			t.Errorf("%d bytes, %v", len(out), err)
 		}
 	})
 }

@@ -3,36 +3,12 @@ package file_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/file"
 )
-
-func TestSend(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		for _, size := range []int{0, 1, 2*file.PieceSize + 77} {
-			f, raw := received(t, d, db.NewID(), size)
-			var out bytes.Buffer
-			if gone, err := file.Send(t.Context(), d, f, &out); gone || err != nil || !bytes.Equal(out.Bytes(), raw) {
-				t.Errorf("%d bytes: %d came, %v, %v", size, out.Len(), gone, err)
-			}
-		}
-		f, _ := received(t, d, db.NewID(), 10)
-		r, w := io.Pipe()
-		r.Close()
-		if gone, err := file.Send(t.Context(), d, f, w); !gone || err != nil {
-			t.Errorf("to nobody: %v, %v", gone, err)
-		}
-		f.Bytes = 20
-		if gone, err := file.Send(t.Context(), d, f, io.Discard); gone || err == nil {
-			t.Errorf("a piece is missing: %v, %v", gone, err)
-		}
-	})
-}
 
 // Pieces of one packer do not share anything, and are what one for each makes.
 func TestPacker(t *testing.T) {

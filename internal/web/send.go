@@ -1,0 +1,142 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// minGzip is how large an answer must be to be worth packing: a single record is
+// sent as it is, because to pack it takes longer than to make it.
+const minGzip = 8 << 10
+
+// Content is a file that is sent.
+type Content interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// SendContent answers with a file under an ETag, which is that of its bytes: the
+// whole of it, the ranges that are asked for, or 304. Text is packed where the
+// client takes that and asks for no range; a packed file has a tag of its own, so
+// that nobody puts half of one and half of the other together. The headers that
+// describe the file are set before.
+func SendContent(w http.ResponseWriter, r *http.Request, etag string, c Content) error {
+	if c.Size() > 0 { // what cannot be read is found out before the first byte is promised
+		if _, err := c.ReadAt(make([]byte, 1), 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	read := &noted{c: c}
+	h := w.Header()
+	if packs(h.Get("Content-Type")) {
+		h.Add("Vary", "Accept-Encoding")
+		if c.Size() >= minGzip && r.Method == http.MethodGet && r.Header.Get("Range") == "" && takesGzip(r) {
+			return sendPacked(w, r, strings.TrimSuffix(etag, `"`)+`-gzip"`, io.NewSectionReader(read, 0, c.Size()))
+		}
+	}
+	h.Set("ETag", etag)
+	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(read, 0, c.Size()))
+	return read.err
+}
+
+func sendPacked(w http.ResponseWriter, r *http.Request, etag string, from io.Reader) error {
+	h := w.Header()
+	h.Set("ETag", etag)
+	if NotModified(r, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Encoding", "gzip")
+	h.Del("Content-Length")
+	z := packer(w)
+	defer packers.Put(z)
+	from = onlyReader{from} // so that the packer gets it in pieces of its own size
+	if _, err := io.Copy(z, from); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+type onlyReader struct{ io.Reader }
+
+// noted remembers why a file could not be read on: http.ServeContent tells
+// nobody.
+type noted struct {
+	c   Content
+	err error
+}
+
+func (n *noted) ReadAt(b []byte, off int64) (int, error) {
+	done, err := n.c.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
+	}
+	return done, err
+}
+
+// packers are kept: each has 800 KB of tables.
+var packers = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	if err != nil {
+		return gzip.NewWriter(io.Discard) // cannot be: the level is one of the package
+	}
+	return z
+}}
+
+func packer(w io.Writer) *gzip.Writer {
+	z, ok := packers.Get().(*gzip.Writer)
+	if !ok {
+		return gzip.NewWriter(w)
+	}
+	z.Reset(w)
+	return z
+}
+
+// Packed packs a body of a request's answer where that is worth it, and says so
+// in the headers.
+func Packed(h http.Header, r *http.Request, body []byte) []byte {
+	if len(body) < minGzip {
+		return body
+	}
+	h.Add("Vary", "Accept-Encoding")
+	if !takesGzip(r) {
+		return body
+	}
+	var out bytes.Buffer
+	z := packer(&out)
+	defer packers.Put(z)
+	if _, err := z.Write(body); err != nil {
+		return body
+	}
+	if err := z.Close(); err != nil {
+		return body
+	}
+	h.Set("Content-Encoding", "gzip")
+	return out.Bytes()
+}
+
+// packs reports whether a media type gets smaller.
+func packs(media string) bool {
+	return strings.HasPrefix(media, "text/") || strings.HasPrefix(media, "application/") && (strings.Contains(media, "json") || strings.Contains(media, "yaml"))
+}
+
+// takesGzip reports whether the client of a request unpacks gzip.
+func takesGzip(r *http.Request) bool {
+	for _, line := range r.Header["Accept-Encoding"] {
+		for one := range strings.SplitSeq(line, ",") {
+			name, q, _ := strings.Cut(one, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			_, q, _ = strings.Cut(strings.ReplaceAll(q, " ", ""), "q=")
+			return strings.Trim(q, "0.") != "" || q == ""
+		}
+	}
+	return false
+}
