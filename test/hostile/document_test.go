@@ -44,7 +44,7 @@ func (o *operation) String() string { return o.Method + " " + o.Path }
 func (o *operation) types(status int) []string {
 	r, ok := o.Responses[strconv.Itoa(status)]
 	if !ok {
-		r = o.Responses["default"]
+		r = o.Responses[strconv.Itoa(status/100)+"XX"]
 	}
 	return slices.Collect(maps.Keys(r.Content))
 }
