@@ -100,6 +100,7 @@ type API struct {
 	cfg    APIConfig
 	routes []Route
 	serve  []http.HandlerFunc
+	pack   packers
 }
 
 // NewAPI makes an empty table.
@@ -186,7 +187,7 @@ func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O
 		if err != nil {
 			return err
 		}
-		return reply(w, r, status, answer)
+		return reply(w, r, status, answer, &a.pack)
 	})
 }
 

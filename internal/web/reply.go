@@ -53,7 +53,7 @@ type parts struct {
 }
 
 // reply writes a handler's answer. status is that of the route.
-func reply[O any](w http.ResponseWriter, r *http.Request, status int, answer *O) error {
+func reply[O any](w http.ResponseWriter, r *http.Request, status int, answer *O, pack *packers) error {
 	var p parts
 	if a, ok := any(answer).(replier); ok {
 		p = a.parts()
@@ -72,7 +72,7 @@ func reply[O any](w http.ResponseWriter, r *http.Request, status int, answer *O)
 			return err
 		}
 	}
-	writeBody(w, cmp.Or(p.media, mediaJSON), cmp.Or(p.status, status, http.StatusOK), Packed(w.Header(), r, body))
+	writeBody(w, cmp.Or(p.media, mediaJSON), cmp.Or(p.status, status, http.StatusOK), pack.body(w.Header(), r, body))
 	return nil
 }
 

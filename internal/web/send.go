@@ -54,8 +54,7 @@ func sendPacked(w http.ResponseWriter, r *http.Request, etag string, from io.Rea
 	}
 	h.Set("Content-Encoding", "gzip")
 	h.Del("Content-Length")
-	z := packer(w)
-	defer packers.Put(z)
+	z := newPacker(w)
 	from = onlyReader{from} // so that the packer gets it in pieces of its own size
 	if _, err := io.Copy(z, from); err != nil {
 		return err
@@ -80,27 +79,20 @@ func (n *noted) ReadAt(b []byte, off int64) (int, error) {
 	return done, err
 }
 
-// packers are kept: each has 800 KB of tables.
-var packers = sync.Pool{New: func() any {
-	z, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
-	if err != nil {
-		return gzip.NewWriter(io.Discard) // cannot be: the level is one of the package
-	}
-	return z
-}}
+// packers are kept by those who pack often: each has a megabyte of tables.
+type packers struct{ pool sync.Pool }
 
-func packer(w io.Writer) *gzip.Writer {
-	z, ok := packers.Get().(*gzip.Writer)
-	if !ok {
-		return gzip.NewWriter(w)
+func newPacker(w io.Writer) *gzip.Writer {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return gzip.NewWriter(w) // cannot be: the level is one of the package
 	}
-	z.Reset(w)
 	return z
 }
 
-// Packed packs a body of a request's answer where that is worth it, and says so
-// in the headers.
-func Packed(h http.Header, r *http.Request, body []byte) []byte {
+// body packs the body of an answer where that is worth it, and says so in the
+// headers.
+func (p *packers) body(h http.Header, r *http.Request, body []byte) []byte {
 	if len(body) < minGzip {
 		return body
 	}
@@ -109,8 +101,13 @@ func Packed(h http.Header, r *http.Request, body []byte) []byte {
 		return body
 	}
 	var out bytes.Buffer
-	z := packer(&out)
-	defer packers.Put(z)
+	z, ok := p.pool.Get().(*gzip.Writer)
+	if ok {
+		z.Reset(&out)
+	} else {
+		z = newPacker(&out)
+	}
+	defer p.pool.Put(z)
 	if _, err := z.Write(body); err != nil {
 		return body
 	}
@@ -120,6 +117,10 @@ func Packed(h http.Header, r *http.Request, body []byte) []byte {
 	h.Set("Content-Encoding", "gzip")
 	return out.Bytes()
 }
+
+// Packed packs a large body that a handler writes itself, where the client takes
+// that, and says so in the headers.
+func Packed(h http.Header, r *http.Request, body []byte) []byte { return new(packers).body(h, r, body) }
 
 // packs reports whether a media type gets smaller.
 func packs(media string) bool {
