@@ -170,11 +170,8 @@ func (t *twins) jobs(c *job.RunnerConfig) {
 	c.Handlers[kindDays] = func(ctx context.Context, r *job.Run) error {
 		n, err := t.devices.Catch(ctx)
 		r.Progress(int64(n), 0, "")
-		if err != nil {
-			return err
-		}
-		_, err = t.devices.Tell(ctx)
-		return err
+		_, untold := t.devices.Tell(ctx)
+		return errors.Join(err, untold)
 	}
 	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute}, job.Every{Kind: entity.KindRename, Interval: 24 * time.Hour})
 }

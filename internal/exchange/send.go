@@ -60,9 +60,15 @@ func (s *Service) Send(w http.ResponseWriter, r *http.Request, d Download) error
 	h := w.Header()
 	h.Set("Content-Type", d.MediaType)
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, d.Name))
-	h.Set("Cache-Control", "private, no-cache") // keep it, and ask whether it may still be read
+	content := file.Walk(ctx, s.db, d.File)
+	if r.Header.Get("Range") != "" {
+		// The way to a place in the file is found before the others get ours.
+		if err := content.Survey(ctx, s.db, d.File.ID); err != nil {
+			return err
+		}
+	}
 	web.LeavePlace(ctx)
-	return web.SendContent(w, r, `"`+d.File.SHA256+`"`, file.Walk(ctx, s.db, d.File))
+	return web.SendContent(w, r, `"`+d.File.SHA256+`"`, content)
 }
 
 func expired() error {

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -35,6 +36,7 @@ const (
 	deleteFileText   = `DELETE FROM transfer_files WHERE id = $1`
 	insertPieceText  = `INSERT INTO transfer_pieces(file, n, data) VALUES ($1, $2, $3)`
 	readPieceText    = `SELECT data FROM transfer_pieces WHERE file = $1 AND n = $2`
+	pieceTailsText   = `SELECT substr(data, length(data) - 3) FROM transfer_pieces WHERE file = $1 ORDER BY n`
 	deletePiecesText = `DELETE FROM transfer_pieces WHERE file = $1 AND n IN (SELECT n FROM transfer_pieces WHERE file = $1 ORDER BY n LIMIT $2)`
 )
 
@@ -99,6 +101,22 @@ func readPiece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, e
 		return nil, nil
 	}
 	return data, db.Wrap("read piece", err)
+}
+
+// pieceSizes are how large the pieces of a file are when they are unpacked: the
+// last four bytes of each say so.
+func pieceSizes(ctx context.Context, q db.Querier, id string) ([]int64, error) {
+	rows, err := q.Query(ctx, pieceTailsText, id)
+	return db.Collect(rows, err, "measure pieces", func(n *int64, row db.Row) error {
+		var tail []byte
+		if err := row.Scan(&tail); err != nil {
+			return err
+		}
+		if len(tail) == 4 {
+			*n = int64(binary.LittleEndian.Uint32(tail))
+		}
+		return nil
+	})
 }
 
 // Shrink removes at most limit pieces of a file and tells how many.

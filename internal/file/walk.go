@@ -31,6 +31,25 @@ func Walk(ctx context.Context, q db.Querier, f *File) *Walker {
 // Size is how many bytes there are.
 func (w *Walker) Size() int64 { return w.size }
 
+// Survey finds out where all pieces of a file end without unpacking any, so that
+// a place far in it is reached at once.
+func (w *Walker) Survey(ctx context.Context, q db.Querier, id string) error {
+	sizes, err := pieceSizes(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	w.ends = w.ends[:0]
+	end := int64(0)
+	for _, n := range sizes {
+		end += n
+		w.ends = append(w.ends, end)
+	}
+	if end != w.size {
+		w.ends = nil // walk, and find out what is missing
+	}
+	return nil
+}
+
 // ReadAt reads from a place on.
 func (w *Walker) ReadAt(b []byte, off int64) (done int, err error) {
 	for done < len(b) {

@@ -18,11 +18,19 @@ func content(w *file.Walker) ([]byte, error) { return io.ReadAll(io.NewSectionRe
 
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for _, size := range []int{0, 1, 2*file.PieceSize + 77} {
 			f, raw := received(t, d, db.NewID(), size)
 			if got, err := content(file.Walk(t.Context(), d, f)); err != nil || !bytes.Equal(got, raw) {
 				t.Errorf("%d bytes: %d came, %v", size, len(got), err)
+			}
+			surveyed := file.Walk(t.Context(), d, f)
+			if err := surveyed.Survey(t.Context(), d, f.ID); err != nil {
+				t.Fatal(err)
+			}
+			last := make([]byte, min(1, size))
+			if _, err := surveyed.ReadAt(last, int64(size-len(last))); err != nil || !bytes.Equal(last, raw[size-len(last):]) {
+				t.Errorf("the last byte of %d: %q, %v", size, last, err)
 			}
 		}
 		f, _ := received(t, d, db.NewID(), 10)

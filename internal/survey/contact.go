@@ -32,6 +32,8 @@ func mayContact(ctx context.Context, o *Open, f HouseholdFilter) error {
 			With(fault.Field{Pointer: "query/contact", Code: "not_yours", Detail: "Contacts are shown of the households assigned to you: send collector=me with it."})
 	case !c.May("responses:write") && !c.May("responses:check"):
 		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To read how to reach households needs the scope responses:write or responses:check.")
+	case o.StrictCollectors && !o.Collectors[c.DID] && !c.May("responses:check"):
+		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "You are no collector of this survey any more.")
 	case o.Status != StatusActive && o.Status != StatusPaused:
 		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Contacts are shown while the survey is active or paused. It is "+string(o.Status)+".")
 	}
@@ -59,8 +61,11 @@ func (l *lists) addContacts(ctx context.Context, o *Open, items []*Household) er
 		}
 		if c != nil {
 			h.Contact = c
+			told.Households = append(told.Households, name(h.HouseholdID))
 		}
-		told.Households = append(told.Households, name(h.HouseholdID))
+	}
+	if len(told.Households) == 0 {
+		return nil // nobody was told anything
 	}
 	return l.db.InTx(ctx, func(tx *db.Tx) error {
 		return l.events.Append(ctx, tx, event.Event{

@@ -48,6 +48,9 @@ func TestContacts(t *testing.T) {
 		if w := v.send(t, "ws collector", ask, ""); w.Code != 200 || strings.Contains(w.Body.String(), "Amina") {
 			t.Errorf("contacts of a list without assignments = %d %s, want none", w.Code, w.Body)
 		}
+		if n := strings.Count(v.events(t, "ws"), "survey.contacts_disclosed"); n != 0 {
+			t.Errorf("%d audit entries although nobody was told anything", n)
+		}
 		one := at + "/did:ixo:household%2F1"
 		v.must(t, "supervisor", "PATCH "+one, `{"collector":"did:key:collector"}`, "If-Match", "*")
 		if w := v.send(t, "ws supervisor", "PATCH "+one, `{"location":{"lat":5,"lon":5}}`, "If-Match", "*"); w.Code != 403 || !strings.Contains(w.Body.String(), "SCOPE_MISSING") {

@@ -69,7 +69,7 @@ func readWhole[T any](dec *jsontext.Decoder, v *T) error {
 		return err
 	}
 	for name := range neededOf(reflect.TypeFor[T](), membersOf(reflect.TypeFor[T]())) {
-		if given[name] == nil {
+		if given[name] == nil || given[name].Kind() == 'n' {
 			return errMissing
 		}
 	}

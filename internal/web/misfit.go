@@ -193,7 +193,7 @@ func (w *misfitWalk) members(v reflect.Value) error {
 	known, full, need := w.shape(v.Type()).known, w.shape(v.Type()).full, w.shape(v.Type()).need
 	seen := make(map[string]bool, len(need))
 	err := w.inside('}', func(name string) error {
-		seen[name] = seen[name] || need[name]
+		seen[name] = seen[name] || need[name] && w.dec.PeekKind() != 'n'
 		if index, ok := known[name]; ok {
 			text := w.dec.PeekKind() == '"'
 			if err := w.value(fieldAt(v, index)); err != nil || !text || !full[name] || !fieldAt(v, index).IsZero() {

@@ -17,6 +17,7 @@ func TestHalfAPlace(t *testing.T) {
 		{`{"list":[{"lat":1.5,"lon":-2}]}`, "", ""},
 		{`{"at":null}`, "", ""},
 		{`{"at":{"lat":1}}`, "MISSING_MEMBER", "/at/lon"},
+		{`{"at":{"lat":null,"lon":36.8}}`, "MISSING_MEMBER", "/at/lat"},
 		{`{"at":{}}`, "MISSING_MEMBER", "/at/lat"},
 		{`{"list":[{"lat":1,"lon":2},{"lon":2}]}`, "MISSING_MEMBER", "/list/1/lat"},
 		{`{"at":{"lat":1,"lon":2,"alt":3}}`, "UNKNOWN_MEMBER", "/at/alt"},

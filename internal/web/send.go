@@ -41,6 +41,12 @@ func SendContent(w http.ResponseWriter, r *http.Request, etag string, c Content)
 		}
 	}
 	h.Set("ETag", etag)
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		// Many ranges would read the same pieces again and again. A server may
+		// send the whole instead.
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+	}
 	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(read, 0, c.Size()))
 	return read.err
 }

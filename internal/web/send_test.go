@@ -43,6 +43,7 @@ func TestSendContent(t *testing.T) {
 		{"a part", "text/csv", []string{"Range", "bytes=4-7"}, 206, "ixo:", `"tag"`},
 		{"the rest", "text/csv", []string{"Range", "bytes=34990-", "If-Range", `"tag"`, "Accept-Encoding", "gzip"}, 206, lines[34990:], `"tag"`},
 		{"of a packed one", "text/csv", []string{"Range", "bytes=34990-", "If-Range", `"tag-gzip"`}, 200, lines, `"tag"`},
+		{"many parts", "text/csv", []string{"Range", "bytes=0-0,-1,0-0,-1"}, 200, lines, `"tag"`},
 		{"past the end", "text/csv", []string{"Range", "bytes=99999-"}, 416, "invalid range: failed to overlap\n", `"tag"`},
 		{"not changed", "text/csv", []string{"If-None-Match", `"tag"`}, 304, "", `"tag"`},
 		{"packed not changed", "text/csv", []string{"If-None-Match", `"tag-gzip"`, "Accept-Encoding", "gzip"}, 304, "", `"tag-gzip"`},

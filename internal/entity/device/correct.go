@@ -120,7 +120,8 @@ type correcting struct {
 
 func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, error) {
 	var out CorrectionOutcome
-	if _, err := relock(ctx, tx, cr.t.NID); err != nil {
+	have, err := relock(ctx, tx, cr.t.NID)
+	if err != nil {
 		return out, err
 	}
 	if ok, err := alive(ctx, tx, cr.t.Workspace, cr.t.NID); err != nil {
@@ -129,7 +130,7 @@ func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, er
 		return out, deactivated()
 	}
 	var touched []int64
-	var c fault.Checks
+	c := cr.f.past(have.trimmed)
 	for part := range slices.Chunk(cr.f.rows, perStatement) {
 		some, err := cr.replace(ctx, tx, part, &c)
 		if err != nil {
@@ -157,6 +158,19 @@ func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, er
 	return out, cr.s.cfg.Events.Append(ctx, tx, event.Event{Type: "device.readings_corrected", Subject: cr.t.DID, Data: corrected{
 		out.Corrected, out.Withdrawn, moment(touched[0]), moment(touched[len(touched)-1]),
 	}})
+}
+
+// past says what of a correction is before the days that are kept: readings of
+// those are gone, and their figures are final.
+func (f fix) past(first int64) (c fault.Checks) {
+	const gone = "The readings of this time were removed, and the figures of their days are final."
+	if len(f.rows) > 0 && f.rows[0].at < first*dayMS {
+		c.Add("/readings", "out_of_range", gone)
+	}
+	if f.to > 0 && f.from < first*dayMS {
+		c.Add("/withdraw/from", "out_of_range", gone)
+	}
+	return c
 }
 
 // corrected is what the event log keeps about a correction.

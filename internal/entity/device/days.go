@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +19,10 @@ const (
 	densest      = time.Minute // between two readings
 	reachOfEvent = 2           // days to either side that an event is followed to
 	daysPerTx    = 5
-	devicesTaken = 100 // that wait, in one look
+	// readingsAtOnce is how many readings one transaction looks at before it
+	// leaves the other days to the next.
+	readingsAtOnce = 50_000
+	devicesTaken   = 100 // that wait, in one look
 )
 
 // dayRow is what a device saw on one day of UTC in one place. What follows from
@@ -59,6 +63,7 @@ type keeper struct {
 	parts []placement
 	names map[string]string // project of a household or stove
 	first int64             // the days before are final: their readings are gone
+	look  int64             // readings that were looked at
 }
 
 // keeper makes a keeper of a device.
@@ -94,6 +99,9 @@ func (s *days) follow(ctx context.Context, tx *db.Tx, t *subject, times []int64)
 	}
 	done := map[int64]int64{}
 	for _, d := range touched {
+		if k.look > readingsAtOnce { // it sends more often than it says
+			return markDays(ctx, tx, t.NID, d-reachOfEvent, touched[len(touched)-1]+reachOfEvent)
+		}
 		if err := k.around(ctx, tx, d, done); err != nil {
 			return err
 		}
@@ -149,6 +157,7 @@ func (k *keeper) remake(ctx context.Context, tx *db.Tx, d int64) (int64, error) 
 			return 0, err
 		}
 		spill |= r.spill
+		k.look += int64(r.readings)
 		if r.readings == 0 && r.cooking == 0 {
 			continue
 		}
@@ -249,13 +258,15 @@ const (
 )
 
 // Catch remakes days that wait, some in each transaction, until none does. It
-// tells how many there were.
+// tells how many there were. A device that cannot be remade keeps no other
+// waiting: what went wrong is told at the end.
 func (s *days) Catch(ctx context.Context) (int, error) {
 	n, after := 0, int64(0)
+	var failed error
 	for {
 		waiting, err := waitingDevices(ctx, s.db, after, devicesTaken)
-		if err != nil || len(waiting) == 0 {
-			return n, err
+		if err != nil || len(waiting) == 0 || ctx.Err() != nil {
+			return n, errors.Join(failed, err)
 		}
 		for _, device := range waiting {
 			after = device
@@ -265,7 +276,8 @@ func (s *days) Catch(ctx context.Context) (int, error) {
 					return err
 				})
 				if err != nil {
-					return n, err
+					failed = errors.Join(failed, err)
+					break
 				}
 				n++
 			}
@@ -306,7 +318,9 @@ func (s *days) catchSome(ctx context.Context, tx *db.Tx, device int64) (bool, er
 		if _, err := k.remake(ctx, tx, next); err != nil {
 			return false, err
 		}
-		from = next + 1
+		if from = next + 1; k.look > readingsAtOnce {
+			break
+		}
 	}
 	return true, doneWaiting(ctx, tx, device, from, to)
 }

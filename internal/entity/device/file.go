@@ -149,7 +149,7 @@ func (f *filing) store(ctx context.Context) error {
 	p := gather(f.part, now)
 	one := p.outcome()
 	if len(p.rows) > 0 {
-		st := &storing{s: f.s, t: f.t, p: p, skip: true, now: now, rules: configurationOf(f.t.e).rules()}
+		st := &storing{s: f.s, t: f.t, p: p, skip: true, file: true, now: now, rules: configurationOf(f.t.e).rules()}
 		err := f.s.db.InTx(ctx, func(tx *db.Tx) (err error) {
 			one, err = st.run(ctx, tx)
 			return err

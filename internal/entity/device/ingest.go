@@ -98,6 +98,7 @@ type storing struct {
 	t     *subject
 	p     *parcel
 	skip  bool
+	file  bool // it is part of a file
 	now   time.Time
 	rules Rules
 }
@@ -140,6 +141,9 @@ func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
 	}
 	p := st.p.since(have.trimmed)
 	if len(p.rows) == 0 && len(st.p.rows) > 0 {
+		if st.file {
+			return p.outcome(), nil // other parts of it may be good
+		}
 		return Outcome{}, p.nothing()
 	}
 	out := p.outcome()

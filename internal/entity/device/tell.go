@@ -68,14 +68,14 @@ func (s *days) tell(ctx context.Context, tx *db.Tx, t *entity.Row, have standing
 	return putTold(ctx, tx, t.NID, standing{told: now.UnixMilli()})
 }
 
-const selectUntold = `SELECT device FROM device_status WHERE pend_count > 0 AND device > $1 ORDER BY device LIMIT $2`
+const selectUntold = `SELECT device FROM device_status WHERE pend_count > 0 AND told_at <= $3 AND device > $1 ORDER BY device LIMIT $2`
 
 // Tell appends the events that have waited for their hour, and tells how many
 // devices they are about.
 func (s *days) Tell(ctx context.Context) (int, error) {
 	n, after := 0, int64(0)
 	for {
-		rows, err := s.db.Query(ctx, selectUntold, after, devicesTaken)
+		rows, err := s.db.Query(ctx, selectUntold, after, devicesTaken, s.cfg.Now().Add(-quiet).UnixMilli())
 		waiting, err := db.Collect(rows, err, "list untold devices", db.Column[int64])
 		if err != nil || len(waiting) == 0 {
 			return n, err

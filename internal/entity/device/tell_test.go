@@ -91,6 +91,14 @@ func TestTrim(t *testing.T) {
 		if err != nil || r.Value.Accepted != 18 || r.Value.RefusedCount != 18 || r.Value.Refused[0].Errors[0].Pointer != "/readings/0/timestamp" {
 			t.Errorf("with others = %+v, %v, want 18 refused and 18 accepted", r.Value, err)
 		}
+		for _, of := range []device.CorrectionDraft{
+			{Reason: "x", Withdraw: &device.WithdrawDraft{From: day.Format(time.RFC3339), To: day.AddDate(0, 0, 9).Format(time.RFC3339)}},
+			{Reason: "x", Readings: late[:1]},
+		} {
+			if _, err := e.s.Correct(ctx, id, of); code(err) != "CORRECTION_INVALID" {
+				t.Errorf("a correction of days that are final = %v, want CORRECTION_INVALID", err)
+			}
+		}
 		if n, err := e.s.Expire(ctx, day.AddDate(0, 0, 5), 50); err != nil || n != 0 {
 			t.Errorf("Expire again = %d, %v, want nothing", n, err)
 		}

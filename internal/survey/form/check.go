@@ -186,6 +186,10 @@ func (ev *evaluation) finish() {
 		ev.wrong("/responses", "too_costly", "The expressions of the template take too long for these answers.")
 	}
 	rules := ev.f.t.Validations
+	if r.Consent == nil && len(r.NoConsent) == 0 {
+		// Answers that hide the question are no way around it.
+		r.NoConsent = ev.f.consents()
+	}
 	r.Complete = len(r.Missing) == 0 && len(r.Wrong) == 0 && r.Completeness >= rules.CompletionThreshold && (len(r.NoConsent) == 0 || rules.ConsentOptional)
 }
 

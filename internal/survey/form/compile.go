@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -114,14 +115,22 @@ func (f *Form) Sections() []string {
 }
 
 // HasConsent reports whether a consent question is in the selected sections.
-func (f *Form) HasConsent() bool {
-	found := false
+func (f *Form) HasConsent() bool { return len(f.consents()) > 0 }
+
+// consents are the pointers of the consent questions of the selected sections;
+// of one in a repeat that of the repeat.
+func (f *Form) consents() []string {
+	var at []string
 	for i, s := range f.sections {
 		if f.selected[i] {
-			s.each(func(n *node) { found = found || n.kind.Consent })
+			s.each(func(n *node) {
+				if n.kind.Consent {
+					at = append(at, cmp.Or(n.place, "/responses/"+s.id))
+				}
+			})
 		}
 	}
-	return found
+	return at
 }
 
 // compiler gathers problems while it builds.

@@ -152,7 +152,8 @@ func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackC
 	if err != nil {
 		return nil, err
 	}
-	mine := h != nil && h.AssignedTo != "" && h.AssignedTo == web.CallerFrom(ctx).DID
+	c := web.CallerFrom(ctx)
+	mine := h != nil && h.AssignedTo != "" && h.AssignedTo == c.DID && (c.May("responses:check") || c.May("responses:write"))
 	if b.HouseholdID = r.Household; !mine && !r.Knows(ctx) {
 		b.HouseholdID = s.cfg.Responses.Sight(ctx, o).Household(r.Household)
 	}
