@@ -46,8 +46,9 @@ type runJob struct {
 }
 
 // Run asks for the checks over all responses of a round; 0 is the open one.
-// While a run of the round is to be done it gives that one, whoever asked for it:
-// to ask again tells how far it is. Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
+// While a run of the round is to be done that the caller may read as a job it
+// gives that one; any other is replaced. Faults: SURVEY_NOT_FOUND,
+// ROUND_NOT_FOUND.
 func (s *Service) Run(ctx context.Context, surveyID string, round int) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
 	p, err := s.scope(ctx, surveyID, round)
@@ -60,8 +61,9 @@ func (s *Service) Run(ctx context.Context, surveyID string, round int) (web.Repl
 			return none, err
 		}
 		if old.job != "" {
+			c := web.CallerFrom(ctx)
 			again, err := s.cfg.Jobs.Accepted(ctx, tx, old.job)
-			if err == nil && !again.Value.Status.Final() {
+			if err == nil && !again.Value.Status.Final() && (c.May("jobs:read") || c.DID == again.Value.CreatedBy) {
 				return again, nil
 			}
 		}
