@@ -137,7 +137,7 @@ func ExampleEntities_Patch() {
 }
 
 func ExampleImports_Create() {
-	c, stop := standIn(`{"id":"job_1","status":"succeeded","counts":{"created":2,"refused":1},"items":[{"line":3,"action":"refused","error":{"code":"ROW_INVALID","message":"The row cannot be read."}}]}`)
+	c, stop := standIn(`{"id":"job_1","status":"completedWithErrors","counts":{"created":2,"refused":1},"items":[{"line":3,"action":"refused","error":{"code":"ROW_INVALID","message":"The row cannot be read."}}]}`)
 	defer stop()
 	ctx := context.Background()
 	file := strings.NewReader("name,serial\nStove 1,SN1\nStove 2,SN2\n")
@@ -148,7 +148,7 @@ func ExampleImports_Create() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if job, err = c.Jobs.Wait(ctx, job.ID); err != nil || job.Status != "succeeded" {
+	if job, err = c.Jobs.Wait(ctx, job.ID); err != nil || !job.Done() {
 		log.Fatal(err, job.Errors)
 	}
 	report, err := c.Imports.Get(ctx, job.ID)

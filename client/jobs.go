@@ -21,9 +21,9 @@ type Jobs struct{ c *Client }
 type Job struct {
 	ID              string         `json:"id"`
 	Kind            string         `json:"kind"`
-	Status          string         `json:"status"` // queued, running, succeeded, failed or cancelled
+	Status          string         `json:"status"` // queued, running, succeeded, completedWithErrors, failed or cancelled
 	Progress        Progress       `json:"progress"`
-	Result          jsontext.Value `json:"result,omitzero"` // JSON, once it has succeeded; lists leave it out
+	Result          jsontext.Value `json:"result,omitzero"` // JSON, once it has ended by itself; lists leave it out
 	Errors          []JobError     `json:"errors,omitempty"`
 	Attempts        int            `json:"attempts"`
 	MaxAttempts     int            `json:"maxAttempts"`
@@ -38,8 +38,13 @@ type Job struct {
 
 // Final reports whether the job is over.
 func (j Job) Final() bool {
-	return j.Status == "succeeded" || j.Status == "failed" || j.Status == "cancelled"
+	return j.Status != "" && j.Status != "queued" && j.Status != "running"
 }
+
+// Done reports whether the job has done its work. In one that ended as
+// completedWithErrors some rows were refused: the report of the import or
+// migration says which and why.
+func (j Job) Done() bool { return j.Status == "succeeded" || j.Status == "completedWithErrors" }
 
 // Nouns of package api.
 type (

@@ -19,7 +19,7 @@ import (
 // ids are those of their jobs: Jobs.Wait waits for any of them.
 type Transferred struct {
 	ID         string     `json:"id"`
-	Status     string     `json:"status"` // queued, running, succeeded, failed or cancelled
+	Status     string     `json:"status"` // queued, running, succeeded, completedWithErrors, failed or cancelled
 	Errors     []JobError `json:"errors,omitempty"`
 	CreatedBy  string     `json:"createdBy"`
 	CreatedAt  time.Time  `json:"createdAt"`

@@ -27,7 +27,7 @@ func (s *Service) Routes(a *web.API) {
 }
 
 type listIn struct {
-	Status Status `query:"status" enum:"queued,running,succeeded,failed,cancelled" doc:"Only jobs that stand here."`
+	Status Status `query:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Only jobs that stand here."`
 	Kind   string `query:"kind" doc:"Only jobs of this kind." example:"survey.export"`
 	web.Paging
 }
@@ -35,8 +35,8 @@ type listIn struct {
 func (in *listIn) validate() error {
 	var c fault.Checks
 	in.Size(&c)
-	if all := []Status{"", Queued, Running, Succeeded, Failed, Cancelled}; !slices.Contains(all, in.Status) {
-		c.Add("query/status", "unknown", "The status must be queued, running, succeeded, failed or cancelled.")
+	if in.Status != "" && !slices.Contains(statuses, in.Status) {
+		c.Add("query/status", "unknown", "The status must be queued, running, succeeded, completedWithErrors, failed or cancelled.")
 	}
 	if in.Kind != "" && !kindForm.MatchString(in.Kind) {
 		c.Add("query/kind", "invalid", "A kind is lower-case words joined by dots or dashes.")

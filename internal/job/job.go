@@ -31,17 +31,23 @@ import (
 // Status is where a job stands.
 type Status string
 
-// The statuses. The last three are final.
+// The statuses. The last four are final.
 const (
-	Queued    Status = "queued"
-	Running   Status = "running"
-	Succeeded Status = "succeeded"
-	Failed    Status = "failed"
-	Cancelled Status = "cancelled"
+	Queued              Status = "queued"
+	Running             Status = "running"
+	Succeeded           Status = "succeeded"
+	CompletedWithErrors Status = "completedWithErrors" // parts of the work were refused
+	Failed              Status = "failed"
+	Cancelled           Status = "cancelled"
 )
 
+// statuses are all of them.
+var statuses = []Status{Queued, Running, Succeeded, CompletedWithErrors, Failed, Cancelled}
+
 // Final reports whether a job in this status is over.
-func (s Status) Final() bool { return s == Succeeded || s == Failed || s == Cancelled }
+func (s Status) Final() bool {
+	return s == Succeeded || s == CompletedWithErrors || s == Failed || s == Cancelled
+}
 
 const (
 	maxJSON         = 64 << 10 // bytes of a payload, a state or a result
@@ -91,10 +97,10 @@ func encode(what string, v any) (string, error) {
 type Job struct {
 	ID              string    `json:"id" doc:"Name of the job." example:"0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 	Kind            string    `json:"kind" doc:"What sort of work it is." example:"survey.export"`
-	Status          Status    `json:"status" enum:"queued,running,succeeded,failed,cancelled" doc:"Where it stands; the last three are final."`
+	Status          Status    `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Where it stands; the last four are final. completedWithErrors: some rows were refused, and the report says why; failed: all were, or the work was given up."`
 	Progress        Progress  `json:"progress" doc:"How far it has come."`
-	Result          any       `json:"result,omitzero" doc:"What came out of it, once it has succeeded. Lists leave it out."`
-	Errors          []Failure `json:"errors,omitempty" doc:"Why the last attempt failed."`
+	Result          any       `json:"result,omitzero" doc:"What came out of it, once it has ended by itself; also when all rows were refused. Lists leave it out."`
+	Errors          []Failure `json:"errors,omitempty" doc:"Why the last attempt failed, or that nothing was taken."`
 	Attempts        int       `json:"attempts" doc:"How often it was started."`
 	MaxAttempts     int       `json:"maxAttempts" doc:"How often it is started at most."`
 	CancelRequested bool      `json:"cancelRequested,omitzero" doc:"Somebody asked to stop it."`

@@ -14,7 +14,7 @@ import (
 // Handler does the work of one kind of job. The caller in ctx is who asked for
 // it. ctx ends when the job is cancelled, its lease is lost or the server
 // stops; the handler then returns soon, with any error. nil ends the job as
-// succeeded. Any other error is a failed attempt: a fault of kind Invalid and
+// succeeded, or as Tally says. Any other error is a failed attempt: a fault of kind Invalid and
 // a Permanent error end the job, others have it tried again later.
 type Handler func(ctx context.Context, r *Run) error
 
@@ -35,6 +35,8 @@ type Run struct {
 	progress Progress
 	dirty    bool // progress differs from what is stored
 	result   any
+	done     int64 // see Tally
+	refused  int64
 }
 
 // Decode reads the payload into v. A payload that does not fit fails the job
@@ -81,6 +83,28 @@ func (r *Run) SetResult(v any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result = v
+}
+
+// Tally tells how many parts of the work were done and how many were refused,
+// in all attempts. A handler that returns nil then ends the job as
+// completedWithErrors when some were refused, and as failed when none was done.
+func (r *Run) Tally(done, refused int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done, r.refused = done, refused
+}
+
+// ended is how a job ends whose handler has returned nil.
+func (r *Run) ended() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.refused == 0:
+		return Succeeded
+	case r.done == 0:
+		return Failed
+	}
+	return CompletedWithErrors
 }
 
 // Hold makes tx depend on the lease: it fails when another instance has taken

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func TestOneOfManyRunners(t *testing.T) {
@@ -305,6 +308,60 @@ func TestProgress(t *testing.T) {
 		close(leave)
 		if j := r.awaitStatus(t, id, job.Succeeded); j.Progress.Done != 1000 || j.Progress.Note != "" {
 			t.Errorf("progress = %+v, want the last one", j.Progress)
+		}
+	})
+}
+
+// A job that refused parts of its work is no success, and its readers, the list
+// and the events have a word for it.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d, nil)
+		type tally struct{ Done, Refused int64 }
+		r.start(t, one(func(_ context.Context, run *job.Run) error {
+			var p tally
+			if err := run.Decode(&p); err != nil {
+				return err
+			}
+			run.SetResult(map[string]int64{"refused": p.Refused})
+			run.Tally(p.Done, p.Refused)
+			return nil
+		}))
+		for _, tt := range []struct {
+			in    tally
+			want  job.Status
+			event string
+			code  string
+		}{
+			{tally{0, 0}, job.Succeeded, "job.finished", ""},
+			{tally{3, 0}, job.Succeeded, "job.finished", ""},
+			{tally{299, 1}, job.CompletedWithErrors, "job.completed_with_errors", ""},
+			{tally{0, 300}, job.Failed, "job.failed", "ALL_ROWS_REFUSED"},
+		} {
+			before := len(r.recorded())
+			draft := work
+			draft.Payload = tt.in
+			id := r.enqueue(t, ann, draft)
+			j := r.awaitStatus(t, id, tt.want)
+			code := ""
+			if len(j.Errors) > 0 {
+				code = j.Errors[0].Code
+			}
+			if code != tt.code || j.Attempts != 1 || j.Result == nil || j.Links.Cancel != "" {
+				t.Errorf("%+v: %+v, want code %q, one attempt and the result", tt.in, j, tt.code)
+			}
+			await(t, "the end is recorded", func() bool { return len(r.recorded()) > before })
+			if got, want := r.recorded()[before], tt.event+" "+id+" of w"; got != want {
+				t.Errorf("%+v: event %q, want %q", tt.in, got, want)
+			}
+			if _, err := r.Cancel(web.WithCaller(t.Context(), ann), id); fault.CodeOf(err) != "JOB_FINISHED" {
+				t.Errorf("%+v: cancel = %v, want JOB_FINISHED", tt.in, err)
+			}
+		}
+		w := send(r.handler(t), "ann", "GET /v1/jobs?status=completedWithErrors", nil)
+		if n := strings.Count(w.Body.String(), `"kind":"test.work"`); w.Code != 200 || n != 1 {
+			t.Errorf("list = %d with %d jobs, want the one that refused a part: %s", w.Code, n, w.Body)
 		}
 	})
 }

@@ -28,7 +28,8 @@ type Config struct {
 	// job when it is the job's. They call Wake or CancelHere. It must not block.
 	Publish func(id string)
 
-	// Record notes job.finished, job.failed and job.cancelled in the
+	// Record notes job.finished, job.completed_with_errors, job.failed and
+	// job.cancelled in the
 	// transaction that ends a job. The caller in ctx is who asked for it.
 	Record func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
 }
@@ -212,7 +213,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Job, error) {
 		if r, err = find(ctx, tx, web.CallerFrom(ctx), id); err != nil {
 			return err
 		}
-		if r.status == Succeeded || r.status == Failed {
+		if r.status.Final() && r.status != Cancelled {
 			return fault.New(fault.Conflict, "JOB_FINISHED", "The job has ended already.")
 		}
 		j, err = r.job()
@@ -226,7 +227,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Job, error) {
 
 // record notes the end of a job of a workspace.
 func (s *Service) record(ctx context.Context, tx *db.Tx, r *row, ended Status, revision int64) error {
-	typ := map[Status]string{Succeeded: "job.finished", Failed: "job.failed", Cancelled: "job.cancelled"}[ended]
+	typ := map[Status]string{Succeeded: "job.finished", CompletedWithErrors: "job.completed_with_errors", Failed: "job.failed", Cancelled: "job.cancelled"}[ended]
 	if r.ws == "" || typ == "" {
 		return nil
 	}

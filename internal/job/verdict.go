@@ -34,7 +34,9 @@ func (r *Runner) verdict(run *Run, j claimed, err, cause error) verdict {
 			if result != nil {
 				v.ending.result = &text
 			}
-			v.status = Succeeded
+			if v.status = run.ended(); v.status == Failed {
+				v.ending.errors = failures(failure(errNothingTaken))
+			}
 			return v
 		}
 		err = Permanent(bad)
@@ -66,6 +68,9 @@ func (r *Runner) verdict(run *Run, j claimed, err, cause error) verdict {
 	v.status, v.pause = Queued, &pause{due: now.Add(wait).UnixMilli(), errors: v.ending.errors, progress: progress}
 	return v
 }
+
+// errNothingTaken is why a job failed that did all its work.
+var errNothingTaken = fault.New(fault.Invalid, "ALL_ROWS_REFUSED", "Every row was refused, and nothing is stored. The report of the job says why, row by row.")
 
 // failures is the stored form of what readers may know.
 func failures(f Failure) *string {

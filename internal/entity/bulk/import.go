@@ -114,7 +114,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 		return err
 	}
 	if st.Ended {
-		r.SetResult(reported{st.Counts, reportLinks("imports", r.ID)})
+		st.Counts.end(r, "imports")
 		return nil
 	}
 	if f == nil {
@@ -211,7 +211,7 @@ func (w *importer) passes(ctx context.Context, open func() (*sheet.Reader, error
 		}
 	}
 	w.st.Ended = true
-	w.run.SetResult(reported{w.st.Counts, reportLinks("imports", w.run.ID)})
+	w.st.Counts.end(w.run, "imports")
 	return w.db.InTx(ctx, func(tx *db.Tx) error { return w.run.Save(ctx, tx, w.st) })
 }
 

@@ -55,7 +55,7 @@ func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
 			return permanent(err)
 		}
 	}
-	r.SetResult(reported{m.st.Counts, reportLinks("migrations", r.ID)})
+	m.st.Counts.end(r, "migrations")
 	return nil
 }
 

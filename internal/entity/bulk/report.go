@@ -49,6 +49,13 @@ type reported struct {
 	Links ReportLinks `json:"links"`
 }
 
+// end gives a job its result, and its counts the last word: what was refused is
+// not a success.
+func (c *Counts) end(r *job.Run, kind string) {
+	r.Tally(c.Done-c.Refused, c.Refused+c.Incomplete)
+	r.SetResult(reported{*c, reportLinks(kind, r.ID)})
+}
+
 // Accepted is the job of a new import, export or migration.
 type Accepted struct {
 	job.Job
@@ -85,7 +92,7 @@ func accepted(kind string, j web.Reply[job.Job], err error) (web.Reply[Accepted]
 // Common is what every import, export and migration shows.
 type Common struct {
 	ID         string        `json:"id" doc:"The same as the id of its job."`
-	Status     job.Status    `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
+	Status     job.Status    `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled"`
 	Errors     []job.Failure `json:"errors,omitempty" doc:"Why it failed as a whole."`
 	CreatedBy  string        `json:"createdBy" doc:"DID of whoever asked for it."`
 	CreatedAt  time.Time     `json:"createdAt"`

@@ -97,7 +97,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 type Export struct {
 	ID           string                `json:"id" doc:"The same as the id of its job."`
 	SurveyID     string                `json:"surveyId"`
-	Status       job.Status            `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
+	Status       job.Status            `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled"`
 	Format       Format                `json:"format"`
 	Shape        Shape                 `json:"shape"`
 	PII          Level                 `json:"pii"`
