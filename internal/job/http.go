@@ -17,7 +17,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{
 		Summary: "Read a job", Tag: "jobs", Scope: web.Signed, Codes: []string{"JOB_NOT_FOUND", "SCOPE_MISSING"},
-		Description: "For whoever started it, as long as they have any right in the workspace. The jobs of others need the scope `jobs:read`.",
+		Description: "For whoever started it, as long as they have any right in the workspace. Quality runs (`survey.quality`) are for everybody who may ask for one too: `responses:verify` or `responses:check`. Other jobs of others need the scope `jobs:read`.",
 	})
 	web.Post(a, "/v1/jobs/{id}/cancel", s.serveCancel, web.Doc{
 		Summary: "Cancel a job", Tag: "jobs", Scope: "jobs:write", Also: []int{202},

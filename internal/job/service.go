@@ -41,6 +41,8 @@ type Service struct {
 
 	mu      sync.Mutex
 	running map[string]*stopper // the runs of this process, by job
+
+	shared map[string]func(ctx context.Context, payload []byte) bool
 }
 
 // New makes a Service.
@@ -57,7 +59,14 @@ func New(cfg Config) *Service {
 	if cfg.Record == nil {
 		cfg.Record = func(context.Context, *db.Tx, string, string, int64) error { return nil }
 	}
-	return &Service{cfg: cfg, wake: make(chan struct{}, 1), running: map[string]*stopper{}}
+	return &Service{cfg: cfg, wake: make(chan struct{}, 1), running: map[string]*stopper{}, shared: map[string]func(context.Context, []byte) bool{}}
+}
+
+// Share lets callers read jobs of a kind that they did not start: those for
+// whom may reports true, given what the job was asked for. Call it before the
+// first request.
+func (s *Service) Share(kind string, may func(ctx context.Context, payload []byte) bool) {
+	s.shared[kind] = may
 }
 
 // Enqueue stores a job in tx and returns its id. It becomes visible, and its
@@ -103,9 +112,10 @@ func (s *Service) Enqueue(ctx context.Context, tx *db.Tx, d Draft) (string, erro
 }
 
 // Accepted is the answer of a route whose work goes on in a job: 202, the
-// address of the job, and the job. q is the transaction that enqueued it.
+// address of the job, and the job. The route vouches that the caller may know
+// of it; q is the transaction that has enqueued or found it.
 func (s *Service) Accepted(ctx context.Context, q db.Querier, id string) (web.Reply[Job], error) {
-	r, err := find(ctx, q, web.CallerFrom(ctx), id)
+	r, err := findAny(ctx, q, web.CallerFrom(ctx).Workspace, id)
 	if err != nil {
 		return web.Reply[Job]{}, err
 	}
@@ -123,18 +133,25 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	return r.job()
 }
 
-// Show is Get for whoever started the job or has the scope jobs:read. Anybody
-// else gets SCOPE_MISSING, which does not say whether there is such a job.
+// Show is Get for whoever started the job, may read it as one of its kind
+// (Share) or has the scope jobs:read. Anybody else gets SCOPE_MISSING, which
+// does not say whether there is such a job.
 func (s *Service) Show(ctx context.Context, id string) (Job, error) {
 	c := web.CallerFrom(ctx)
-	j, err := s.Get(ctx, id)
-	if c.May("jobs:read") || err != nil && fault.KindOf(err) != fault.NotFound {
-		return j, err
+	r, err := findAny(ctx, s.cfg.DB, c.Workspace, id)
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return Job{}, err
 	}
-	if err != nil || len(c.Scopes) == 0 || c.DID != j.CreatedBy {
-		return Job{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "To read a job that you did not start needs the scope jobs:read.")
+	if err == nil && len(c.Scopes) > 0 {
+		may := s.shared[r.kind]
+		if visible(c, r) && (c.May("jobs:read") || c.DID == r.createdBy) || may != nil && may(ctx, []byte(r.payload)) {
+			return r.job()
+		}
 	}
-	return j, nil
+	if c.May("jobs:read") {
+		return Job{}, notFound()
+	}
+	return Job{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "To read a job that you did not start needs the scope jobs:read.")
 }
 
 // Filter chooses jobs; empty members choose all.

@@ -30,7 +30,7 @@ type row struct {
 	caller             string // JSON of owner
 	created            int64
 	started, finished  *int64
-	payload, requestID string // of a new or claimed job only
+	payload, requestID string // not in lists
 	state, dedupe      *string
 }
 
@@ -92,7 +92,7 @@ func timeOf(ms *int64) *time.Time {
 
 const (
 	listColumns = `nid, id, ws, kind, status, errors, done, total, note, attempts, max_attempts, due_at, cancel, revision, created_by, caller, created_at, started_at, finished_at`
-	findByID    = `SELECT ` + listColumns + `, result FROM jobs WHERE id = $1 AND ws = $2`
+	findByID    = `SELECT ` + listColumns + `, result, payload FROM jobs WHERE id = $1 AND ws = $2`
 	listAll     = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listStatus  = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listKind    = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND kind = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
@@ -128,15 +128,21 @@ func findByKey(ctx context.Context, q db.Querier, ws, kind, key string) (string,
 
 // find reads a job. A foreign one is missing.
 func find(ctx context.Context, q db.Querier, c web.Caller, id string) (*row, error) {
+	r, err := findAny(ctx, q, c.Workspace, id)
+	if err == nil && !visible(c, r) {
+		return nil, notFound()
+	}
+	return r, err
+}
+
+// findAny reads a job of a workspace, whoever may know of it.
+func findAny(ctx context.Context, q db.Querier, ws, id string) (*row, error) {
 	r := &row{}
-	err := q.QueryRow(ctx, findByID, id, c.Workspace).Scan(r.fields(&r.result)...)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := q.QueryRow(ctx, findByID, id, ws).Scan(r.fields(&r.result, &r.payload)...)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && r.ws == "" {
 		return nil, notFound()
 	} else if err != nil {
 		return nil, fmt.Errorf("find job: %w", err)
-	}
-	if !visible(c, r) {
-		return nil, notFound()
 	}
 	return r, nil
 }

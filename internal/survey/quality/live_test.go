@@ -2,10 +2,15 @@ package quality_test
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
@@ -55,4 +60,46 @@ func TestFlagQueries(t *testing.T) {
 			t.Errorf("%s = %d %s, want %d", query, w.Code, w.Body, code)
 		}
 	}
+}
+
+// TestRunOfOthers: while a run of a round is unfinished everybody who asks for
+// one gets it and can read it, so that no two of them fill the queue in turns;
+// also a key of one project, and many at once.
+func TestRunOfOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.Start(t, "ws", "s", 1)
+		ask := func(as, survey string) string {
+			var j job.Job
+			v.Must(t, "ws "+as, "POST /v1/surveys/"+survey+"/quality/runs", "{}", &j)
+			return j.ID
+		}
+		var group sync.WaitGroup
+		got := make([]string, 8)
+		for i := range got {
+			group.Go(func() { got[i] = ask([]string{"vera", "rolf", "project", "owner"}[i%4], "s") })
+		}
+		group.Wait()
+		if slices.Sort(got); len(slices.Compact(got)) != 1 {
+			t.Fatalf("runs = %v, want one", got)
+		}
+		jobs, _, err := v.jobs.List(surveytest.As(t.Context(), "ws", "owner"), job.Filter{Kind: quality.RunKind}, 0, 100)
+		if err != nil || len(jobs) != 1 {
+			t.Errorf("%d runs are stored, want 1: %v", len(jobs), err)
+		}
+		for as, want := range map[string]string{"vera": "", "rolf": "", "project": "", "owner": "", "reader": "SCOPE_MISSING", "stranger": "JOB_NOT_FOUND"} {
+			if _, err := v.jobs.Show(surveytest.As(t.Context(), "ws", as), got[0]); fault.CodeOf(err) != want {
+				t.Errorf("%s reads the run: %v, want %q", as, err, want)
+			}
+		}
+		if _, err := v.jobs.Show(surveytest.As(t.Context(), "else", "vera"), got[0]); fault.CodeOf(err) != "SCOPE_MISSING" {
+			t.Errorf("another workspace reads the run: %v", err)
+		}
+		v.work(t)
+		v.await(t, got[0])
+		if again := ask("rolf", "s"); again == got[0] {
+			t.Error("a run that has ended is given again")
+		}
+	})
 }

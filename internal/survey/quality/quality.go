@@ -95,7 +95,9 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	s := &Service{cfg: cfg, db: cfg.DB}
+	cfg.Jobs.Share(RunKind, s.mayRead)
+	return s
 }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -46,9 +48,8 @@ type runJob struct {
 }
 
 // Run asks for the checks over all responses of a round; 0 is the open one.
-// While a run of the round is to be done that the caller may read as a job it
-// gives that one; any other is replaced. Faults: SURVEY_NOT_FOUND,
-// ROUND_NOT_FOUND.
+// While one is to be done or at work it gives that one, whoever asked for it.
+// Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
 func (s *Service) Run(ctx context.Context, surveyID string, round int) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
 	p, err := s.scope(ctx, surveyID, round)
@@ -56,19 +57,36 @@ func (s *Service) Run(ctx context.Context, surveyID string, round int) (web.Repl
 		return none, err
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
-		old, err := findRound(ctx, tx, p.o.NID, p.round)
+		old, err := lockRound(ctx, tx, p.o.NID, p.round)
 		if err != nil {
 			return none, err
 		}
 		if old.job != "" {
-			c := web.CallerFrom(ctx)
 			again, err := s.cfg.Jobs.Accepted(ctx, tx, old.job)
-			if err == nil && !again.Value.Status.Final() && (c.May("jobs:read") || c.DID == again.Value.CreatedBy) {
+			if err == nil && !again.Value.Status.Final() {
 				return again, nil
+			}
+			if err != nil && fault.KindOf(err) != fault.NotFound {
+				return none, err
 			}
 		}
 		return s.enqueue(ctx, tx, p, "")
 	})
+}
+
+// mayRead reports whether the caller may read a run as a job: whoever may ask
+// for it gets that of somebody else.
+func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
+	c := web.CallerFrom(ctx)
+	if !c.May("responses:verify") && !c.May("responses:check") {
+		return false
+	}
+	var in runJob
+	if json.Unmarshal(payload, &in) != nil {
+		return false
+	}
+	_, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	return err == nil
 }
 
 // enqueue makes the job of a run.

@@ -158,6 +158,8 @@ const (
 	selectRound = `SELECT run, job, newest, looked, started_at, finished_at, data FROM quality_rounds WHERE survey = $1 AND round = $2`
 	insertRound = `INSERT INTO quality_rounds (survey, round, run, job, newest, looked, started_at, finished_at, data) VALUES ($1, $2, 0, $3, 0, 0, 0, 0, '')
 		ON CONFLICT (survey, round) DO UPDATE SET job = excluded.job`
+	keepRound = `INSERT INTO quality_rounds (survey, round, run, job, newest, looked, started_at, finished_at, data) VALUES ($1, $2, 0, '', 0, 0, 0, 0, '')
+		ON CONFLICT (survey, round) DO UPDATE SET job = quality_rounds.job`
 	claimRound = `INSERT INTO quality_rounds (survey, round, run, job, newest, looked, started_at, finished_at, data) VALUES ($1, $2, $3, $4, 0, 0, 0, 0, '')
 		ON CONFLICT (survey, round) DO UPDATE SET run = excluded.run`
 	holdRound   = `UPDATE quality_rounds SET run = $3 WHERE survey = $1 AND round = $2 AND run = $3`
@@ -176,6 +178,15 @@ func findRound(ctx context.Context, q db.Querier, survey int64, round int) (roun
 	var r roundRow
 	err := q.QueryRow(ctx, selectRound, survey, round).Scan(&r.run, &r.job, &r.newest, &r.looked, &r.startedAt, &r.finishedAt, &r.data)
 	return r, absent("find round", err)
+}
+
+// lockRound is findRound for a round that is about to get a run: on PostgreSQL
+// others who want one wait until tx has ended.
+func lockRound(ctx context.Context, tx *db.Tx, survey int64, round int) (roundRow, error) {
+	if _, err := tx.Exec(ctx, keepRound, survey, round); err != nil {
+		return roundRow{}, fmt.Errorf("lock round: %w", err)
+	}
+	return findRound(ctx, tx, survey, round)
 }
 
 // record is a flag as the caller of ctx sees it.
