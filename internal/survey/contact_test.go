@@ -111,6 +111,53 @@ func TestContacts(t *testing.T) {
 	})
 }
 
+// TestContactsOfBackChecker: whoever only asks again is told who and where the
+// households are that are assigned to them, by name or by a rule, and knows the
+// others by made-up names.
+func TestContactsOfBackChecker(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d, reached)
+		id := v.create(t, "ws", strings.Replace(open, `"collectors":["did:ixo:agent/1"]`, `"collectors":["did:key:checker"],"assignments":[{"collector":"did:key:checker","areas":["east"]}]`, 1))
+		at := "/v1/surveys/" + id + "/households"
+		v.must(t, "owner", "POST "+at, `{"items":[
+			{"householdId":"did:ixo:household/0","location":{"lat":1,"lon":30}},
+			{"householdId":"did:ixo:household/1","location":{"lat":1,"lon":31},"collector":"did:key:checker"},
+			{"householdId":"did:ixo:household/2","location":{"lat":1,"lon":32},"area":"east"},
+			{"householdId":"did:ixo:household/3","location":{"lat":1,"lon":33},"collector":"did:key:collector"}]}`)
+		v.move(t, "ws", id, "activate")
+		ask := "GET " + at + "?collector=me&contact=true"
+		body := v.send(t, "ws checker", ask, "").Body.String()
+		for _, want := range []string{"Amina of did:ixo:household/1", "Amina of did:ixo:household/2", `"lon":31`, `"lon":32`, `"phone":"+2547"`, `"place":{"district":"Kitui"}`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("contacts = %s, want %s", body, want)
+			}
+		}
+		if strings.Contains(body, "masked") || strings.Contains(body, "household/3") || strings.Contains(body, `"lon":30`) {
+			t.Errorf("contacts = %s, want those of two households", body)
+		}
+		if n := strings.Count(v.events(t, "ws"), "survey.contacts_disclosed"); n != 1 {
+			t.Errorf("%d audit entries for one call", n)
+		}
+		if got := strings.Join(v.walk(t, "ws checker", at+"?collector=me&limit=1"), " "); got != "1 2" {
+			t.Errorf("page by page = %s, want 1 2", got)
+		}
+		all := v.send(t, "ws checker", "GET "+at, "").Body.String()
+		if strings.Contains(all, "household/0") || strings.Contains(all, "household/3") || strings.Contains(all, `"lon":33`) || strings.Count(all, `"masked":true`) != 2 {
+			t.Errorf("the list = %s, want others masked", all)
+		}
+		for n, want := range map[int]int{1: 200, 2: 200, 3: 400, 9: 400} {
+			if w := v.send(t, "ws checker", fmt.Sprintf("GET %s/did:ixo:household%%2F%d", at, n), ""); w.Code != want || strings.Contains(w.Body.String(), `"lat"`) != (want == 200) {
+				t.Errorf("household %d = %d %s, want %d", n, w.Code, w.Body, want)
+			}
+		}
+		v.must(t, "owner", "PATCH "+at+"/did:ixo:household%2F1", `{"collector":"did:key:collector"}`, "If-Match", "*")
+		if body := v.send(t, "ws checker", ask, "").Body.String(); strings.Contains(body, "household/1") || !strings.Contains(body, "household/2") {
+			t.Errorf("after the assignment has ended = %s, want household 2 only", body)
+		}
+	})
+}
+
 // TestManyContacts: a page has as many as the audit log can name.
 func TestManyContacts(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ var (
 
 // callerOf makes a caller of a workspace: "owner" may everything, "reader"
 // reads surveys, "collector" and "mate" send responses too, "supervisor" assigns
-// and checks, "project" is an owner in one project, "two" in two.
+// and checks, "checker" checks only, "project" is an owner in one project, "two" in two.
 func callerOf(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws, Scopes: []string{"*"}}
 	switch role {
@@ -52,6 +52,8 @@ func callerOf(ws, role string) web.Caller {
 		c.Scopes = []string{"surveys:read", "responses:write"}
 	case "supervisor":
 		c.Scopes = []string{"surveys:read", "surveys:assign", "responses:check"}
+	case "checker":
+		c.Scopes = []string{"surveys:read", "responses:check"}
 	case "project":
 		c.Projects = []string{oneProject}
 	case "two":

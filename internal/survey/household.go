@@ -51,7 +51,7 @@ type Household struct {
 	Location     *campaign.Location `json:"location,omitzero"`
 	Attributes   form.Object        `json:"attributes,omitzero"`
 	Contact      *Contact           `json:"contact,omitzero" doc:"With contact=true, of a household assigned to the caller whose twin is held here."`
-	Masked       bool               `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii, surveys:assign and surveys:write, and names stand in place of DIDs; or somebody else is to visit the household."`
+	Masked       bool               `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii, surveys:assign and surveys:write, and names stand in place of DIDs; or somebody else is to visit the household. A key with responses:check sees those it is to visit."`
 	Erased       bool               `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
 	Revision     int64              `json:"revision"`
 	Updated      time.Time          `json:"updated"`

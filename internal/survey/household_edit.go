@@ -21,15 +21,18 @@ func (l *lists) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Ho
 		return web.Reply[*Household]{}, err
 	}
 	x := l.view(ctx, o)
-	if !x.All() { // the answer would tell which name it has
-		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write, surveys:assign and surveys:write."})
-	}
-	h, err := findListed(ctx, l.db, o.NID, did)
+	h, err := findHousehold(ctx, l.db, o.NID, did)
 	if err != nil {
 		return web.Reply[*Household]{}, err
 	}
-	if x.present(h); !x.sees(h) {
+	if h != nil {
+		x.present(h)
+	}
+	if !x.All() && (h == nil || !x.back || !x.visits(h)) { // the answer would tell which name it has, or that it is listed
+		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write, surveys:assign and surveys:write, or responses:check and that you are to visit the household."})
+	}
+	if h == nil || !x.sees(h) {
 		return web.Reply[*Household]{}, notListed()
 	}
 	return web.Reply[*Household]{Value: h, ETag: web.ETag(h.Revision)}, nil

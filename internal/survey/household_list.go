@@ -85,7 +85,8 @@ func (x view) page(ctx context.Context, l *lists, f HouseholdFilter, at spot, li
 	if f != (HouseholdFilter{}) {
 		examine = maxLooked
 	}
-	for named := f.Collector != "" && !at.Rules && x.All(); ; named = false {
+	known := f.Collector != "" && (x.All() || f.Collector == x.self) // by DID, not by a name that stands for it
+	for named := known && !at.Rules; ; named = false {
 		var rows []*Household
 		if named {
 			rows, err = scanHouseholds(l.db.Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
@@ -100,7 +101,7 @@ func (x view) page(ctx context.Context, l *lists, f HouseholdFilter, at spot, li
 				return items, &at, nil
 			}
 			at.After = h.HouseholdID
-			if f.Collector != "" && !named && h.Collector != "" && x.All() {
+			if known && !named && h.Collector != "" {
 				continue // it was in the first part
 			}
 			if x.present(h); f.fits(h) {

@@ -9,11 +9,12 @@ import (
 )
 
 // view is how a caller sees the households of a campaign. Whoever manages it must
-// know all of them, a collector those it is to visit.
+// know all of them, a collector or back-checker those it is to visit.
 type view struct {
 	privacy.Sight
 	self string
 	own  bool // only the households that self is to visit
+	back bool // self is told who and where these are, whatever else it may know
 	open *Open
 }
 
@@ -29,13 +30,17 @@ func (l *lists) viewOf(ctx context.Context, ws, project string, assigned bool) v
 	c, names := web.CallerFrom(ctx), l.vault.Pseudonyms(ws, project)
 	x := privacy.See(c.DID, c.May, names, "surveys:write", "surveys:assign")
 	if x.All() || !c.May("responses:write") {
-		return view{Sight: x, self: c.DID}
+		return view{Sight: x, self: c.DID, back: c.May("responses:check")}
 	}
 	return view{Sight: privacy.See(c.DID, c.May, names, "responses:write"), self: c.DID, own: assigned}
 }
 
+// visits reports whether the caller is to visit a household. Its AssignedTo is
+// set.
+func (x view) visits(h *Household) bool { return x.self != "" && h.AssignedTo == x.self }
+
 // sees reports whether a household is one the caller sees. Its AssignedTo is set.
-func (x view) sees(h *Household) bool { return !x.own || x.self != "" && h.AssignedTo == x.self }
+func (x view) sees(h *Household) bool { return !x.own || x.visits(h) }
 
 // present fills in what follows from the campaign, and hides where people live
 // and who they are from those who only look at results, or visit others.
@@ -45,7 +50,7 @@ func (x view) present(h *Household) {
 	if h.OutcomeRound = h.round; h.Outcome == OutcomeListed {
 		h.OutcomeRound = 0
 	}
-	if x.All() && x.sees(h) {
+	if x.All() && x.sees(h) || x.back && x.visits(h) {
 		return
 	}
 	h.Masked = h.Location != nil || !h.Attributes.IsZero()
