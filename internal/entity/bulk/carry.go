@@ -46,7 +46,7 @@ var uncarried = map[string]string{
 	"verification":         "What a verifier has said is not taken from a file. Verify the twin here.",
 	"verifiableCredential": "Credentials are not taken from a file.",
 	"linkedClaims":         "Claims are not taken from a file.",
-	"project":              `The project is not taken from here, and the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table the same text in a column relationships.`,
+	"project":              `The project is not taken from here, and the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table a column relationships.project with the DID.`,
 }
 
 // placed reports whether the row names no project, or has the relationship that
@@ -244,7 +244,7 @@ func (ca *carrier) finish(ctx context.Context, tx *db.Tx, r *row, made *entity.R
 	}
 	for _, d := range r.after {
 		if _, err := ca.entities.RelateTx(ctx, tx, made.DID, d); err != nil {
-			return nil, err
+			return nil, r.blame(d, err)
 		}
 	}
 	// An organisation always has an active group: its groups have waited for it.

@@ -162,7 +162,7 @@ func (e *exporter) collect(ctx context.Context) error {
 	}
 	err = e.each(ctx, nil, func(r *entity.Row) error {
 		e.st.Counts.Total++
-		return found.Collect(tableRecord(r.Body))
+		return found.Collect(tableRecord(r.Body, true))
 	}, func(*entity.Place) error {
 		e.run.Progress(0, 0, fmt.Sprintf("%d twins looked at", e.st.Counts.Total))
 		return nil
@@ -228,7 +228,7 @@ func (e *exporter) write(ctx context.Context) error {
 			if e.d.Format == sheet.NDJSON {
 				return w.Write(r.Body)
 			}
-			return w.Write(tableRecord(r.Body))
+			return w.Write(tableRecord(r.Body, !slices.Contains(e.d.Columns, "relationships")))
 		}, func(next *entity.Place) error {
 			e.st.Place, e.st.Ended = next, next == nil
 			if next == nil {

@@ -28,7 +28,10 @@ const batching = "1 to 1000 operations in at most 8 MiB, done in their order wit
 	"with pointers into the batch; the records it writes have at most 12 MiB together, one that is changed counts four times. Otherwise the answer is 200 with a result for each, even when all were refused. $0, $1, … as did or target stand for the twin that operation creates: a household and its devices are one batch."
 
 const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJSON (a record on each line), CSV (UTF-8, names in the first line, comma, semicolon or tab) or XLSX (first sheet). The format comes from the " +
-	"Content-Type or from format. A column is a path into the record: type, protocol, properties.serial, metadata.name, externalIds.erp; lists are JSON text; an empty cell is no value. At most 1,000 columns, 1 MiB a row. " +
+	"Content-Type or from format. A column is a path into the record: type, protocol, properties.serial, metadata.name, externalIds.erp; lists are JSON text; an empty cell is no value. " +
+	"Relationships have a column for each role: relationships.project holds the DID of the target, relationships.project.externalIds.erp the name that the system erp has for it, of a twin that is stored or that another row of the file makes; several stand in one cell, with ; between them. " +
+	"A cell that names a twin that is not there refuses its row, with the column and the value. Relationships with since or until are JSON text in a column relationships. " +
+	"At most 1,000 columns, 1 MiB a row. " +
 	"An apostrophe before = + - @ is taken off. Groups are stored before all other rows, whatever their place.\n\n" +
 	"mode=create makes a twin of every row. mode=upsert changes the twin with the row's DID, else the one with one of its external ids, by merging the row into it, and makes it when there is none; the same file twice changes nothing. " +
 	"dryRun=true stores nothing and gives the same report, as far as no other row has to be stored first. A file that is broken as a whole stores nothing; a row that is wrong is refused alone. " +
@@ -38,7 +41,7 @@ const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJS
 	"Controllers are those of the row. When it names only such as are not held in this workspace before the import, and you control the twin through none of them, you become one more controller, and the row has a warning: " +
 	"otherwise nobody here could change the twin. An update leaves the status of a twin alone."
 
-const exporting = "Every twin that matches, in the order of their making, as a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; text that a spreadsheet would run as a " +
+const exporting = "Every twin that matches, in the order of their making, as a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; relationships are the columns relationships.<role> with the DIDs of the targets and ; between them, or JSON text in a column relationships where they have a since or an until. All of it can be imported. Text that a spreadsheet would run as a " +
 	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. " +
 	"Without the scope `entities:pii` twins you do not control come without their personal properties. The scope `entities:read` is needed too."
 
@@ -315,7 +318,7 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 	if err := d.validate(); err != nil {
 		return web.Reply[Accepted]{}, err
 	}
-	err := checkColumns(d.Columns, func(field string) error {
+	err := checkColumns(d.Columns, d.Format != sheet.NDJSON, func(field string) error {
 		_, err := s.cfg.Search.Fields(ctx, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace}, []byte("{}"), field)
 		return err
 	})

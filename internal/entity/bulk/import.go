@@ -171,6 +171,7 @@ func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)
 		if id != "" {
 			w.lines[maphash.String(w.seed, id)] = place(rec.Line, group)
 		}
+		w.externals(rec.JSON, place(rec.Line, group))
 		w.pace.Rest(ctx)
 	}
 }
@@ -242,6 +243,9 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 		}
 		w.note(&p)
 		out, err := storeChunk(ctx, w.db, chunk{Steps: p.steps, All: w.allOf(&p), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
+			for i := first; i < len(out); i++ {
+				out[i].Err = p.rows[i].inColumns(out[i].Err)
+			}
 			return w.seal(ctx, tx, p.lines, out, first)
 		}})
 		if err != nil {

@@ -87,11 +87,16 @@ func (w *importer) relationships(ctx context.Context, in *sheet.Reader) error {
 	return w.later(ctx, in, func(rec sheet.Record, r *row) lateWork {
 		_, group := w.p.glance(rec.JSON)
 		_, late := w.split(r.draft.Relationships, place(rec.Line, group))
-		if len(late) == 0 {
+		if len(late) == 0 && !w.refers(r) {
 			return nil
 		}
 		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (outcome, error) {
-			return w.addRelationships(ctx, tx, r, late, told)
+			r.found = nil // it may run twice
+			referred, _, err := w.refer(ctx, tx, r, true)
+			if err != nil {
+				return outcome{Action: unchanged}, err
+			}
+			return w.addRelationships(ctx, tx, r, append(late[:len(late):len(late)], referred...), told)
 		}
 	})
 }
@@ -193,7 +198,7 @@ func (ca *carrier) addRelationships(ctx context.Context, tx *db.Tx, r *row, late
 	}
 	for _, d := range late {
 		if _, err := ca.relate(ctx, tx, held, d); err != nil {
-			return o, err
+			return o, r.blame(d, err)
 		}
 	}
 	if told.Action != created {

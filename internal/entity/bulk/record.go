@@ -38,6 +38,9 @@ type row struct {
 	said   map[string]jsontext.Value // what is not taken from a file, see uncarried
 	notes  []fault.Field             // warnings that are known before it is stored
 
+	targets []target      // what the cells of a table name
+	found   []foundTarget // those of them that were looked up
+
 	late   bool                   // it refers to later rows
 	stage  int                    // in which its twin ends
 	after  []entity.RelationDraft // relationships of a twin that is to stay a draft
@@ -80,6 +83,9 @@ func (p *importJob) rowOf(record jsontext.Value) (*row, error) {
 		if v, ok := members[name]; ok && len(v) == len(`"2006-01-02"`) {
 			members[name] = jsontext.Value(string(v[:len(v)-1]) + `T00:00:00Z"`)
 		}
+	}
+	if err := p.readTargets(r); err != nil {
+		return nil, err
 	}
 	if err := cleanRelations(members); err != nil {
 		return nil, err
@@ -175,7 +181,7 @@ func (s *Service) kinds(ctx context.Context, p *importJob) func(path string) str
 		switch {
 		case len(parts) == 1:
 			return memberKinds[path]
-		case parts[0] == "externalIds":
+		case parts[0] == "externalIds" || parts[0] == "relationships":
 			return "text"
 		case parts[0] == "properties" && len(parts) == 2:
 			if kind := protocol.Cell(s.propertyKind(ctx, ws, p, parts[1])); kind != "" {

@@ -138,7 +138,7 @@ func (ca *carrier) step(ctx context.Context, rec sheet.Record) (step, *entity.Pr
 	}
 	st, made, err := ca.prepare(ctx, r)
 	if f := withClash(refusal(err), clash); f != nil {
-		return refuse(r.draft.DID, f), nil, nil, nil
+		return refuse(r.draft.DID, r.inColumns(f)), nil, nil, nil
 	} else if err != nil {
 		return st, nil, nil, err
 	}
@@ -155,11 +155,17 @@ func (ca *carrier) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
+	referred, waits, err := ca.refer(ctx, ca.db, r, false)
+	if err != nil {
+		return nil, err
+	}
+	r.draft.Relationships = append(r.draft.Relationships, referred...)
 	if len(r.draft.Relationships) > 0 {
 		_, group := ca.p.glance(rec.JSON)
 		early, late := ca.split(r.draft.Relationships, place(rec.Line, group))
 		r.draft.Relationships, r.late = early, len(late) > 0
 	}
+	r.late = r.late || waits
 	if r.status == entity.StatusDeactivated {
 		r.stage = stageOf(ca.domainOf(ctx, r))
 	}

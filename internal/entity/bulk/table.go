@@ -23,8 +23,9 @@ func columnRank(path string) int {
 }
 
 // tableRecord is a record without what nobody wants in a table: addresses, and
-// lists and objects that are empty.
-func tableRecord(body []byte) jsontext.Value {
+// lists and objects that are empty. byRole gives relationships a column for each
+// role.
+func tableRecord(body []byte, byRole bool) jsontext.Value {
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	if _, err := dec.ReadToken(); err != nil {
 		return body
@@ -48,6 +49,9 @@ func tableRecord(body []byte) jsontext.Value {
 		if string(v) == "[]" || string(v) == "{}" || member == "links" || member == "statusCode" || member == "moreRelationships" || member == "moreCredentials" {
 			out = out[:before]
 			continue
+		}
+		if member == "relationships" && byRole {
+			v = tableRelations(v)
 		}
 		out = append(out, v...)
 	}

@@ -109,7 +109,7 @@ func (ca *carrier) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 	for _, d := range row.relations() {
 		added, err := ca.relate(ctx, tx, held, d)
 		if err != nil {
-			return o, err
+			return o, row.blame(d, err)
 		}
 		if added {
 			o.Action = updated
