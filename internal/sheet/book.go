@@ -159,6 +159,7 @@ func (b *BookWriter) Row(cells ...string) error {
 		}
 		b.row = append(b.row, quoted)
 	}
+	b.xlsx.typed = false
 	return b.xlsx.row(b.rows, names, b.row)
 }
 

@@ -45,9 +45,10 @@ func quotes(s string) bool {
 	return strings.ContainsAny(s, "\",;\t\r\n") || s != strings.TrimSpace(s)
 }
 
-// Values adds a row of JSON values: numbers and booleans stay what they are,
-// nil is an empty cell, a text a spreadsheet would run is guarded. An *Error
-// names a cell or row past the limits.
+// Values adds a row of JSON values: numbers and booleans stay what they are, a
+// text that is a date or a time in UTC becomes one, nil is an empty cell, a text
+// a spreadsheet would run is guarded. An *Error names a cell or row past the
+// limits.
 func (b *BookWriter) Values(cells ...jsontext.Value) error {
 	b.rows++
 	if len(cells) > xlsxColumns {
@@ -56,6 +57,7 @@ func (b *BookWriter) Values(cells ...jsontext.Value) error {
 	for len(b.names) < len(cells) {
 		b.names = append(b.names, strings.TrimSuffix(cellName(len(b.names), 1), "1"))
 	}
+	b.xlsx.typed = true
 	return b.xlsx.row(b.rows, b.names, cells)
 }
 

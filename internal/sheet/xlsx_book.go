@@ -19,7 +19,7 @@ type part struct{ name, path string }
 type workbook struct {
 	sheets  []part // in their order
 	strings texts  // shared between cells
-	dates   []bool // by style: whether a number is shown as a date
+	dates   []string // by style: layout of the time that a number is, "" of others
 	epoch   time.Time
 }
 
@@ -100,7 +100,7 @@ func (b *workbook) readBook(z *zip.Reader) error {
 	}
 	// Day 60 is the 29th of February 1900 that spreadsheets believe in; days
 	// before it are off by one, and nobody has data from then.
-	b.epoch = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	b.epoch = dayZero()
 	if d := book.Properties.Date1904; d == "1" || d == "true" {
 		b.epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
@@ -156,15 +156,21 @@ func (b *workbook) readStyles(z *zip.Reader) error {
 	} else if err != nil {
 		return err
 	}
-	custom := map[string]bool{}
+	custom := map[string]string{}
 	for _, f := range styles.Formats {
-		custom[f.ID] = isDateFormat(f.Code)
+		custom[f.ID] = ""
+		if isDateFormat(f.Code) {
+			custom[f.ID] = layoutOf(f.Code)
+		}
 	}
 	for _, c := range styles.Cells {
 		n, _ := digits(c.Format)
 		builtIn := n >= 14 && n <= 22 || n >= 27 && n <= 36 || n >= 45 && n <= 47 || n >= 50 && n <= 58
-		is, known := custom[c.Format]
-		b.dates = append(b.dates, known && is || !known && builtIn)
+		layout, known := custom[c.Format]
+		if !known && builtIn {
+			layout = time.RFC3339Nano
+		}
+		b.dates = append(b.dates, layout)
 	}
 	return nil
 }
@@ -280,10 +286,10 @@ func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 		return cell{text: value}, true
 	}
 	n, _ := digits(style)
-	if value == "" || n >= int64(len(b.dates)) || !b.dates[n] {
+	if value == "" || n >= int64(len(b.dates)) || b.dates[n] == "" {
 		return cell{text: value, number: value != ""}, true
 	}
-	return b.date(value), true
+	return b.date(value, b.dates[n]), true
 }
 
 func textCell(s string) cell {
@@ -292,12 +298,12 @@ func textCell(s string) cell {
 }
 
 // date turns the days of a spreadsheet into a time, to the millisecond.
-func (b *workbook) date(value string) cell {
+func (b *workbook) date(value, layout string) cell {
 	days, err := strconv.ParseFloat(value, 64)
 	if err != nil || math.IsNaN(days) || days < 0 || days > 2_958_466 { // the year 10000
 		return cell{text: value, bad: "The cell is shown as a date and is none."}
 	}
 	whole, part := math.Modf(days)
-	t := b.epoch.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86_400_000)) * time.Millisecond)
-	return cell{text: t.Format(time.RFC3339Nano), date: true}
+	t := b.epoch.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*day)) * time.Millisecond)
+	return cell{text: t.Format(layout), date: layout == time.RFC3339Nano}
 }

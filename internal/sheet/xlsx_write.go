@@ -18,7 +18,8 @@ const (
 	typesXML = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 		`<Default Extension="xml" ContentType="application/xml"/>` +
-		`<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>`
+		`<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>` +
+		`<Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/>`
 	typeXML = `<Override PartName="/xl/worksheets/sheet%d.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>`
 	rootXML = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
 		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
@@ -34,6 +35,7 @@ type xlsxWriter struct {
 	sheets int
 	sheet  io.Writer // nil before the first is begun
 	bare   bool      // texts are written as they are
+	typed  bool      // texts that are times are written as times
 	buf    bytes.Buffer
 }
 
@@ -43,12 +45,14 @@ func newXLSXWriter(out io.Writer) (*xlsxWriter, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.typed = true
 	return w, w.begin(1)
 }
 
 // beginXLSX writes all but the sheets.
 func beginXLSX(out io.Writer, sheets []string) (*xlsxWriter, error) {
 	types, book, rels := bytes.NewBufferString(typesXML), bytes.NewBufferString(bookXML), bytes.NewBufferString(relsXML)
+	fmt.Fprintf(rels, stylesRel, len(sheets)+1)
 	for i, name := range sheets {
 		fmt.Fprintf(types, typeXML, i+1)
 		book.WriteString(`<sheet name="`)
@@ -62,6 +66,7 @@ func beginXLSX(out io.Writer, sheets []string) (*xlsxWriter, error) {
 		{"_rels/.rels", rootXML},
 		{"xl/workbook.xml", book.String() + `</sheets></workbook>`},
 		{"xl/_rels/workbook.xml.rels", rels.String() + `</Relationships>`},
+		{"xl/styles.xml", stylesXML()},
 	} {
 		f, err := w.zip.Create(part[0])
 		if err != nil {
@@ -120,6 +125,12 @@ func (w *xlsxWriter) row(number int64, names []string, cells []jsontext.Value) e
 }
 
 func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
+	if w.typed && v.Kind() == '"' {
+		if days, style := timeCell(v[1 : len(v)-1]); style > 0 {
+			fmt.Fprintf(&w.buf, `<c r="%s" s="%d"><v>%s</v></c>`, name, style, days)
+			return ""
+		}
+	}
 	text, isText := cellText(v)
 	if w.bare {
 		text, isText = bareText(v)
