@@ -37,14 +37,14 @@ type SurveyExport struct {
 
 // SurveyExportDraft says which responses to write, and how. Format is needed.
 type SurveyExportDraft struct {
-	Format       string    `json:"format"`                // csv, xlsx, ndjson or jsonld
+	Format       string    `json:"format"`                // csv, xlsx, ndjson, jsonld, geojson or dta
 	Shape        string    `json:"shape,omitzero"`        // wide (default): a row for each response; long: for each answer
 	PII          string    `json:"pii,omitzero"`          // none, pseudonymised (default), or full with the scope responses:pii
 	Filter       string    `json:"filter,omitzero"`       // as in the list of responses
 	Verification []string  `json:"verification,omitzero"` // states; all but superseded and invalidated by default
 	AsOf         time.Time `json:"asOf,omitzero"`         // every response as it was then; now by default
 	Rounds       []int     `json:"rounds,omitzero"`       // all by default
-	Language     string    `json:"language,omitzero"`     // of the labels in XLSX
+	Language     string    `json:"language,omitzero"`     // of the labels in XLSX and Stata
 }
 
 // Codebook explains every column of the exports of a survey.

@@ -17,8 +17,8 @@ type part struct{ name, path string }
 
 // workbook is what the cells of a sheet refer to.
 type workbook struct {
-	sheets  []part // in their order
-	strings texts  // shared between cells
+	sheets  []part   // in their order
+	strings texts    // shared between cells
 	dates   []string // by style: layout of the time that a number is, "" of others
 	epoch   time.Time
 }

@@ -32,6 +32,8 @@ type Column struct {
 	Note       string        `json:"note,omitzero"`
 
 	inside []Column // of a repeat
+	open   bool     // takes an answer in other words
+	part   string   // of an answer that is an object, or of the place of the interview
 }
 
 // SchemaName is the name that clients know it by.
@@ -42,7 +44,7 @@ func (b *builder) column(q *form.Question, path []string, suffix string) Column 
 	c := Column{
 		Name: strings.Join(path, ".") + suffix, Of: "answer", Section: path[0], Title: b.section.Title, Question: strings.Join(path[1:], ".") + suffix,
 		Type: string(q.Type), Label: q.Label, Hint: q.Hint, Options: q.Options, Unit: q.Unit, Units: q.Units,
-		PII: b.marks[strings.Join(path, ".")], Indicators: q.Indicators, Shapes: []Shape{Wide, Long},
+		PII: b.marks[strings.Join(path, ".")], Indicators: q.Indicators, Shapes: []Shape{Wide, Long}, open: q.Other,
 	}
 	if q.DontKnow {
 		c.Missing = append(c.Missing, dontKnow)
@@ -144,8 +146,8 @@ func heads() []headColumn {
 		{col("supersedes", text, "The response it replaced", ""), Full, false, raw(func(h *head) string { return h.supersedes })},
 		{col("submittedBy", text, "Who sent it", ""), Full, false, raw(func(h *head) string { return h.submittedBy })},
 		{col("deviceId", text, "Device it was sent from", ""), Full, false, raw(func(h *head) string { return h.deviceID })},
-		{withUnit(col("location/lat", number, "Latitude of the interview", ""), "degrees"), Full, true, placeCell(func(p *Place) *float64 { return &p.Lat })},
-		{withUnit(col("location/lon", number, "Longitude of the interview", ""), "degrees"), Full, true, placeCell(func(p *Place) *float64 { return &p.Lon })},
+		{partOf("lat", "degrees", col("location/lat", number, "Latitude of the interview", "")), Full, true, placeCell(func(p *Place) *float64 { return &p.Lat })},
+		{partOf("lon", "degrees", col("location/lon", number, "Longitude of the interview", "")), Full, true, placeCell(func(p *Place) *float64 { return &p.Lon })},
 		{withUnit(col("location/accuracy", number, "Accuracy of the position", ""), "m"), Full, true, placeCell(func(p *Place) *float64 { return p.Accuracy })},
 		{col("erased", string(form.Boolean), "The household was erased: answers about a person are gone", ""), Full, false, (*Layout).erasedCell},
 		{col("metadata", "object", "What the sender added, as JSON", ""), Full, false, raw(func(h *head) string { return h.metadata })},
@@ -154,5 +156,10 @@ func heads() []headColumn {
 
 func withUnit(c Column, unit string) Column {
 	c.Unit = unit
+	return c
+}
+
+func partOf(part, unit string, c Column) Column {
+	c.part, c.Unit = part, unit
 	return c
 }

@@ -1,5 +1,5 @@
 // Package export writes the responses of a survey to files, as jobs: CSV, XLSX,
-// NDJSON and JSON-LD, a row for each response or for each answer, with the
+// NDJSON, JSON-LD, GeoJSON and Stata, a row for each response or for each answer, with the
 // codebook that explains every column.
 //
 // It promises that a file shows every response as it was at one moment, that a
@@ -88,14 +88,14 @@ func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
 
 // Draft is what an export is made from.
 type Draft struct {
-	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld" example:"csv"`
+	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld,geojson,dta" example:"csv"`
 	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
 	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
 	Filter       string    `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
 	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
 	AsOf         time.Time `json:"asOf,omitzero" doc:"Every response as it was at this time; by default when the export was asked for."`
 	Rounds       []int     `json:"rounds,omitzero" doc:"Only these rounds; all by default."`
-	Language     string    `json:"language,omitzero" doc:"Of the labels in the codebook of an XLSX file; that of the template by default." example:"sw"`
+	Language     string    `json:"language,omitzero" doc:"Of the labels in an XLSX or Stata file; that of the template by default." example:"sw"`
 }
 
 // settings are what is stored of a draft.
@@ -121,10 +121,13 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	}
 	var c fault.Checks
 	if !d.Format.Known() {
-		c.Add("/format", "unknown", "The format must be csv, xlsx, ndjson or jsonld.")
+		c.Add("/format", "unknown", "The format must be csv, xlsx, ndjson, jsonld, geojson or dta.")
 	}
 	if d.Shape != Wide && d.Shape != Long {
 		c.Add("/shape", "unknown", "The shape must be wide or long.")
+	}
+	if d.Shape == Long && d.Format.wideOnly() {
+		c.Add("/shape", "not_supported", "Files of this format have a row for each response: leave the shape out, or ask for wide.")
 	}
 	if !slices.Contains(Levels(), d.PII) {
 		c.Add("/pii", "unknown", "The value must be none, pseudonymised or full.")

@@ -30,8 +30,11 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and the responseId is the recordId of the response, which is the same in every read and export and says nothing about a household: " +
 	"`GET /v1/responses/{responseId}` takes it, and so do the routes of its history and verification. pii=full has both ids. " +
 	"Free text stays as people wrote it unless its question is marked. pii=full has everything and needs the scope `responses:pii`, to ask and to read; erased answers are empty and erased is true.\n\n" +
-	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data, codebook and export, which says what was asked for, at most 1,048,575 rows and 32,767 characters in a cell. A wide table has at most 16,384 columns, a file 4 GiB. " +
-	"JSON-LD has its context inside. The scope `responses:read` is needed too."
+	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data, codebook and export, which says what was asked for, at most 1,048,575 rows and 32,767 characters in a cell; dates and times in UTC are typed cells. A wide table has at most 16,384 columns, a file 4 GiB. " +
+	"JSON-LD has its context inside.\n\n" +
+	"geojson has a feature for each response, at the place of the interview (pii=full) or of its first answer that is a position, and the columns of the wide table as properties. dta is for Stata 14 and newer: a variable for each column of the wide table, " +
+	"named with letters, digits and underscores (its characteristic column has the other name) and labelled in the language; days are %td and times %tc in UTC, true and false 1 and 0, choices whose values are whole numbers are numbers with value labels, " +
+	"dont_know is .d and refused .r in numbers. Both are wide.\n\nThe scope `responses:read` is needed too."
 
 // Routes adds the export API to a.
 func (s *Service) Routes(a *web.API) {

@@ -331,6 +331,9 @@ func (b *builder) parts(n *node, add func(string, func(*Column))) {
 		n.columns[p.Name], n.parts = len(b.columns), append(n.parts, p)
 		add(p.Suffix, func(c *Column) {
 			c.Type, c.Unit = string(p.Type), cmp.Or(p.Unit, c.Unit)
+			if n.of.Place {
+				c.part = p.Name
+			}
 			if p.Detail {
 				c.Missing = nil
 			}

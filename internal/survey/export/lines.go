@@ -21,6 +21,7 @@ type About struct {
 	Filter          string
 	Verification    []string // states; those of no state are all but superseded and invalidated
 	Rounds          []int
+	Written         int64 // rows that are in the file already, when it is taken up
 }
 
 // rows is what a sheet says. A filter that names somebody is left out of what
@@ -136,9 +137,9 @@ func (w *lineWriter) answer(b []byte) []byte {
 }
 
 // End writes what stands after the last line.
-func (w *lineWriter) End(b []byte) ([]byte, error) {
+func (w *lineWriter) End(b []byte) ([]byte, bool, error) {
 	if w.linked {
 		b = append(b, "\n]}\n"...)
 	}
-	return b, nil
+	return b, false, nil
 }

@@ -20,8 +20,7 @@ import (
 // Counts is that of package api.
 type Counts = api.SurveyExportCounts
 
-// state is where the writing goes on. XLSX begins anew: an archive cannot be
-// taken up in its middle.
+// state is where the writing goes on, in a format that can be taken up.
 type state struct {
 	exchange.Mark
 	After  int64  `json:"after"`
@@ -54,10 +53,14 @@ type writer struct {
 	out  Writer
 	file *exchange.Writer
 	st   state // what is stored
+
+	begun  bool  // the beginning of the file is written
+	before int64 // rows that an earlier attempt wrote
 }
 
-// restarts is how often an export begins anew because its file was removed:
-// people of the workspace are being erased.
+// restarts is how often an export begins anew because its file was removed, as
+// people of the workspace are being erased, or because a response changed
+// between two readings.
 const restarts = 100
 
 func (w *writer) export(ctx context.Context) error {
@@ -68,18 +71,21 @@ func (w *writer) export(ctx context.Context) error {
 		w.run.SetResult(w.st.result())
 		return nil
 	}
-	resume := w.st.Begun() && w.d.Format != XLSX
+	resume := w.st.Begun() && w.d.Format.resumes()
 	for range restarts {
 		err := w.attempt(ctx, resume)
-		if !errors.Is(err, file.ErrGone) {
-			return err
-		}
 		resume = false
-		if err := w.file.Renew(ctx); err != nil {
+		switch {
+		case errors.Is(err, errChanged):
+		case !errors.Is(err, file.ErrGone):
 			return err
+		default:
+			if err := w.file.Renew(ctx); err != nil {
+				return err
+			}
 		}
 	}
-	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "People of this workspace are being erased. Export again later.")
+	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "The responses keep changing: people of this workspace are being erased, or checks run. Export again later.")
 }
 
 // attempt writes the file, from its beginning or from where the state is.
@@ -96,7 +102,7 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	l := w.s.layout(&w.d.Draft, w.o)
 	about := About{
 		Survey: w.o.SurveyID, TemplateID: w.o.TemplateID, TemplateVersion: w.o.TemplateVersion, AsOf: w.d.AsOf, Filter: w.d.Filter,
-		Verification: w.d.Verification, Rounds: w.d.Rounds,
+		Verification: w.d.Verification, Rounds: w.d.Rounds, Written: w.st.Counts.Rows,
 	}
 	if w.out, err = l.Writer(w.d.Format, about); err != nil {
 		return err
@@ -112,7 +118,11 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 			in.match = w.veiled(in.match)
 		}
 	}
-	return w.pump(ctx, in)
+	w.before, w.begun = w.st.Counts.Rows, resume
+	for err == nil && !w.st.Ended {
+		err = w.pump(ctx, in)
+	}
+	return err
 }
 
 // veiled has a filter look at responses as who asked for the export sees them:
@@ -213,12 +223,12 @@ func read(ctx context.Context, in *reader, after int64, out chan<- batch, used <
 // back.
 func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan<- []found, hand func(chunk) ([]byte, error)) error {
 	b, err := make([]byte, 0, w.s.size.chunk+w.s.size.chunk/4), error(nil)
-	if !st.Begun() {
+	if !w.begun {
 		if b, err = w.out.Begin(b); err != nil {
 			return err
 		}
+		w.begun = true
 	}
-	rows := st.Counts.Rows
 	for some := range in {
 		for i := range some.rows {
 			if b, err = w.out.Add(b, &some.rows[i].Response); err != nil {
@@ -227,7 +237,7 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		}
 		st.After, st.Counts.Looked = some.after, st.Counts.Looked+some.looked
 		st.Counts.Responses += int64(len(some.rows))
-		st.Counts.Rows = rows + w.out.Rows()
+		st.Counts.Rows = w.before + w.out.Rows()
 		clear(some.rows)
 		select {
 		case used <- some.rows:
@@ -235,10 +245,13 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		}
 		w.run.Progress(st.Counts.Looked, max(st.Counts.Total, st.Counts.Looked), fmt.Sprintf("%d responses written", st.Counts.Responses))
 		if some.end {
-			if b, err = w.out.End(b); err != nil {
+			again := false
+			if b, again, err = w.out.End(b); err != nil {
 				return err
 			}
-			st.Ended = true
+			if st.Ended = !again; again {
+				st.After, st.Counts.Looked, st.Counts.Responses = 0, 0, 0
+			}
 		}
 		if len(b) < w.s.size.chunk && !some.end {
 			continue

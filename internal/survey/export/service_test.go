@@ -29,9 +29,9 @@ func TestFormats(t *testing.T) {
 		}
 		for format, media := range map[string]string{
 			"csv": "text/csv; charset=utf-8; header=present", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-			"ndjson": "application/x-ndjson", "jsonld": "application/ld+json",
+			"ndjson": "application/x-ndjson", "jsonld": "application/ld+json", "geojson": "application/geo+json", "dta": "application/x-stata-dta",
 		} {
-			for _, shape := range []string{"wide", "long"} {
+			for _, shape := range shapesOf(format) {
 				e := r.export(t, "auditor", fmt.Sprintf(`{"format":%q,"shape":%q}`, format, shape))
 				want := int64(7)
 				if shape == "long" {
@@ -55,6 +55,14 @@ func TestFormats(t *testing.T) {
 			}
 		}
 	})
+}
+
+// shapesOf are the shapes that a format has.
+func shapesOf(format string) []string {
+	if format == "geojson" || format == "dta" {
+		return []string{"wide"}
+	}
+	return []string{"wide", "long"}
 }
 
 // looks checks that a file is one of its format, with as many rows.
@@ -87,6 +95,10 @@ func looks(t *testing.T, format string, b []byte, want int64) {
 			t.Fatalf("%v in %s", err, b)
 		}
 		n = int64(len(m["@graph"].([]any))) - 1
+	case "geojson":
+		n = int64(len(features(t, b)))
+	case "dta":
+		n = int64(len(readStata(t, b).rows))
 	}
 	if n != want {
 		t.Errorf("%s: %d rows, want %d", format, n, want)
@@ -305,8 +317,8 @@ func TestKilled(t *testing.T) {
 			r.answer(t, fmt.Sprintf("r%02d", i), i, fmt.Sprintf(`{"size":%d,"phone":"p%d","people":[{"age":1},{"age":2}]}`, i, i))
 		}
 		at := r.clock().UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
-		for _, format := range []string{"csv", "ndjson", "jsonld", "xlsx"} {
-			for _, shape := range []string{"wide", "long"} {
+		for _, format := range []string{"csv", "ndjson", "jsonld", "xlsx", "geojson", "dta"} {
+			for _, shape := range shapesOf(format) {
 				draft := fmt.Sprintf(`{"format":%q,"shape":%q,"pii":"full","asOf":%q}`, format, shape, at)
 				want := r.file(t, "owner", r.export(t, "owner", draft))
 				var ticks atomic.Int64
@@ -416,7 +428,7 @@ func TestHostile(t *testing.T) {
 				t.Errorf("fuel = %q", m["home.fuel"])
 			}
 		}
-		for _, draft := range []string{`{"format":"ndjson"}`, `{"format":"jsonld","shape":"long"}`, `{"format":"xlsx"}`, `{"format":"xlsx","shape":"long"}`} {
+		for _, draft := range []string{`{"format":"ndjson"}`, `{"format":"jsonld","shape":"long"}`, `{"format":"xlsx"}`, `{"format":"xlsx","shape":"long"}`, `{"format":"geojson"}`, `{"format":"dta"}`} {
 			e := r.export(t, "auditor", draft)
 			looks(t, string(e.Format), r.file(t, "auditor", e), e.Counts.Rows)
 		}

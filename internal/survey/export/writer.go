@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,31 +14,52 @@ type Format string
 
 // The formats.
 const (
-	CSV    Format = "csv"
-	XLSX   Format = "xlsx"
-	NDJSON Format = "ndjson"
-	JSONLD Format = "jsonld"
+	CSV     Format = "csv"
+	XLSX    Format = "xlsx"
+	NDJSON  Format = "ndjson"
+	JSONLD  Format = "jsonld"
+	GeoJSON Format = "geojson"
+	Stata   Format = "dta"
 )
 
 // MediaType is the Content-Type of a file.
 func (f Format) MediaType() string {
-	if f == JSONLD {
+	switch f {
+	case JSONLD:
 		return "application/ld+json"
+	case GeoJSON:
+		return "application/geo+json"
+	case Stata:
+		return "application/x-stata-dta"
 	}
 	return sheet.Format(f).MediaType()
 }
 
 // Known reports whether f is one of the formats.
-func (f Format) Known() bool { return f == JSONLD || sheet.Format(f).Known() }
+func (f Format) Known() bool {
+	return f == JSONLD || f == GeoJSON || f == Stata || sheet.Format(f).Known()
+}
+
+// wideOnly reports whether a row of the format is always a response.
+func (f Format) wideOnly() bool { return f == GeoJSON || f == Stata }
+
+// resumes reports whether a file can be taken up after any response. The others
+// begin anew.
+func (f Format) resumes() bool { return f != XLSX && f != Stata }
 
 // Writer writes a file, from its beginning to its end. What it writes is added
-// to the buffer it is given. All but XLSX can be taken up after any response.
+// to the buffer it is given. A format that begins with what only its rows tell
+// asks at the end for all responses again; errChanged says that they are not
+// those it saw before.
 type Writer interface {
 	Begin(b []byte) ([]byte, error)
 	Add(b []byte, r *Response) ([]byte, error)
-	End(b []byte) ([]byte, error)
+	End(b []byte) (out []byte, again bool, err error)
 	Rows() int64 // written by Add
 }
+
+// errChanged is the error of a Writer that has to begin anew.
+var errChanged = errors.New("the responses changed while they were exported")
 
 // Writer makes a writer of a format. about tells of the export in JSON-LD and
 // XLSX.
@@ -51,6 +73,10 @@ func (l *Layout) Writer(f Format, about About) (Writer, error) {
 		return &lineWriter{l: l, heads: l.longHeads(), linked: true, about: about}, nil
 	case XLSX:
 		return &bookWriter{l: l, heads: l.longHeads(), about: about}, nil
+	case GeoJSON:
+		return newMapWriter(l, about), nil
+	case Stata:
+		return newStataWriter(l, about), nil
 	}
 	return nil, fmt.Errorf("write export: no format %q", f)
 }
@@ -116,7 +142,7 @@ func (w *csvWriter) Add(b []byte, r *Response) ([]byte, error) {
 }
 
 // End writes nothing.
-func (w *csvWriter) End(b []byte) ([]byte, error) { return b, nil }
+func (w *csvWriter) End(b []byte) ([]byte, bool, error) { return b, false, nil }
 
 // bookWriter writes a workbook: the table, the codebook, then what was asked for.
 // Archives cannot be taken up in their middle.
@@ -200,18 +226,18 @@ func (w *bookWriter) row(row []cell) error {
 }
 
 // End writes the other sheets.
-func (w *bookWriter) End(b []byte) ([]byte, error) {
+func (w *bookWriter) End(b []byte) ([]byte, bool, error) {
 	w.out.b = b
 	for _, rows := range [][][]string{w.l.bookRows(), w.about.rows(w.l)} {
 		if err := w.book.Sheet(); err != nil {
-			return w.out.b, err
+			return w.out.b, false, err
 		}
 		for _, row := range rows {
 			if err := w.book.Row(row...); err != nil {
-				return w.out.b, err
+				return w.out.b, false, err
 			}
 		}
 	}
 	err := w.book.Close()
-	return w.out.b, err
+	return w.out.b, false, err
 }
