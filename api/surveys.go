@@ -87,6 +87,7 @@ type SurveyTally struct {
 	Flagged     int64 `json:"flagged"`
 	Refused     int64 `json:"refused" doc:"Households that refused, to somebody who noted it or in a response."`
 	Unreachable int64 `json:"unreachable"`
+	Ineligible  int64 `json:"ineligible" doc:"Households that are not eligible, as somebody noted or as the rule of the survey says about their response, which is counted above too."`
 }
 
 // SurveyProgress is how far a round has come.

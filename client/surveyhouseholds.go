@@ -17,7 +17,7 @@ type ListedHousehold struct {
 	Area         string    `json:"area,omitzero"`
 	Collector    string    `json:"collector,omitzero"`  // named for this very household
 	AssignedTo   string    `json:"assignedTo,omitzero"` // by name or by the assignments
-	Outcome      string    `json:"outcome"`             // listed, contacted, completed, refused or unreachable
+	Outcome      string    `json:"outcome"`             // listed, contacted, completed, partial, refused, ineligible or unreachable
 	OutcomeRound int       `json:"outcomeRound,omitzero"`
 	OutcomeAt    time.Time `json:"outcomeAt,omitzero"`
 	Location     *Place    `json:"location,omitzero"`
@@ -126,7 +126,7 @@ func (s Surveys) RemoveHousehold(ctx context.Context, id, did string, opts ...Op
 }
 
 // SetOutcome says how an attempt to interview a household went: contacted,
-// refused, unreachable or listed. Codes: HOUSEHOLD_NOT_LISTED,
+// refused, ineligible, unreachable or listed. Codes: HOUSEHOLD_NOT_LISTED,
 // SURVEY_NOT_ACTIVE.
 func (s Surveys) SetOutcome(ctx context.Context, id, did, outcome string, opts ...Option) (*ListedHousehold, error) {
 	body := struct {

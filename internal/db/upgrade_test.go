@@ -196,3 +196,61 @@ func TestUpgradeKeepsExports(t *testing.T) {
 		}
 	})
 }
+
+// TestUpgradeFollowsResponses: households that have answered before have the
+// outcome that their response says, and the figures count it.
+func TestUpgradeFollowsResponses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 44)) // 0000 to 0043
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		exec := func(text string, args ...any) {
+			t.Helper()
+			if _, err := d.Exec(t.Context(), text, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(`INSERT INTO surveys (nid, ws, survey_id, project, stage, template_id, status, revision, touched, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, body)
+			VALUES (7, 'ws', 's', 'p', 'baseline', 't', 'active', 1, 1, 1, 1, '', '', '', '', '{}')`)
+		exec(`INSERT INTO survey_counts (survey, round, stratum, grp, shard, listed, contacted, refused, unreachable, completed, partial, verified, rejected, flagged)
+			VALUES (7, 1, 'a', 1, 0, 0, 3, 0, 0, 4, 1, 0, 1, 0)`)
+		for i, r := range []struct{ status, vstatus, body string }{
+			{"complete", "verified", `{"eligible":true}`},
+			{"partial", "pending", `{}`},
+			{"complete", "pending", `{"metadata":{"eligible":true},"eligible":false}`},
+			{"complete", "pending", `{"metadata":{"eligible":false}}`},
+			{"complete", "rejected", `{}`},
+			{"redacted", "pending", `{}`},
+			{"complete", "invalidated", `{"eligible":false}`},
+		} {
+			slot := 0
+			if r.status == "redacted" || r.vstatus == "invalidated" {
+				slot = i + 1
+			}
+			exec(`INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, attributes, rev, updated_at)
+				VALUES (7, $1, 'a', 1, '', '', 2, 1, 1, '', 1, 1)`, fmt.Sprint(i))
+			exec(`INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files, collector, sender,
+					submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked)
+				VALUES ($1, 'ws', $2, 7, 1, $3, $4, 'a', 'adopter', $5, $6, '', 0, 0, 0, 0, '', '', 1, 1, 1, 1, '', '', '', '', '', '', $7, '{}', '')`,
+				i+1, fmt.Sprint("r", i), fmt.Sprint(i), slot, r.status, r.vstatus, r.body)
+		}
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		rows, err := d.Query(t.Context(), `SELECT outcome FROM survey_households ORDER BY household`)
+		got, err := db.Collect(rows, err, "outcomes", db.Column[int64])
+		if want := []int64{2, 7, 8, 2, 9, 1, 1}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("outcomes = %v, %v; want %v", got, err, want)
+		}
+		var contacted, ineligible, completed int
+		if err := d.QueryRow(t.Context(), `SELECT contacted, ineligible, completed FROM survey_counts`).Scan(&contacted, &ineligible, &completed); err != nil {
+			t.Fatal(err)
+		}
+		if contacted != 5 || ineligible != 1 || completed != 4 {
+			t.Errorf("contacted %d, ineligible %d, completed %d; want 5, 1 and 4", contacted, ineligible, completed)
+		}
+	})
+}

@@ -23,10 +23,12 @@ type Delta struct {
 	Completed, Partial              int // responses
 	Verified, Rejected, Flagged     int // of them
 	Contacted, Refused, Unreachable int // households, by their outcome; responses that refuse consent, too
+	Ineligible                      int // households, by their outcome, and responses
 
-	// Household, when it is listed: a response of it makes its outcome
-	// completed, or refused, in the same call.
+	// Household, when it is listed, gets the outcome of its Standing in the same
+	// call.
 	Household *Household
+	Standing  Standing
 
 	listed int
 }
@@ -36,7 +38,7 @@ func (d *Delta) zero() bool { return d.Completed == 0 && d.only() }
 // only reports whether nothing but complete responses is counted.
 func (d *Delta) only() bool {
 	return d.Partial == 0 && d.Verified == 0 && d.Rejected == 0 && d.Flagged == 0 &&
-		d.Contacted == 0 && d.Refused == 0 && d.Unreachable == 0 && d.listed == 0
+		d.Contacted == 0 && d.Refused == 0 && d.Unreachable == 0 && d.Ineligible == 0 && d.listed == 0
 }
 
 // add takes in what another counts in the same place.
@@ -44,6 +46,7 @@ func (d *Delta) add(o Delta) {
 	d.Completed, d.Partial, d.Verified = d.Completed+o.Completed, d.Partial+o.Partial, d.Verified+o.Verified
 	d.Rejected, d.Flagged, d.listed = d.Rejected+o.Rejected, d.Flagged+o.Flagged, d.listed+o.listed
 	d.Contacted, d.Refused, d.Unreachable = d.Contacted+o.Contacted, d.Refused+o.Refused, d.Unreachable+o.Unreachable
+	d.Ineligible += o.Ineligible
 }
 
 func comparePlaces(a, b Delta) int {
@@ -57,16 +60,26 @@ func comparePlaces(a, b Delta) int {
 // one order.
 func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delta) error {
 	if len(deltas) == 1 { // a response: nothing to gather
-		if err := c.complete(ctx, tx, o, &deltas[0]); err != nil {
+		d := &deltas[0]
+		more, err := c.follow(ctx, tx, o, d)
+		if err != nil {
 			return err
 		}
-		return c.count(ctx, tx, o.NID, c.shard(), &deltas[0])
+		if !more.zero() && comparePlaces(*d, more) != 0 {
+			return c.countAll(ctx, tx, o.NID, []Delta{*d, more})
+		}
+		d.add(more)
+		return c.count(ctx, tx, o.NID, c.shard(), d)
 	}
 	all := slices.Clone(deltas)
-	slices.SortFunc(all, func(a, b Delta) int { return cmp.Or(compareHomes(a.Household, b.Household), comparePlaces(a, b)) })
-	for i := range all {
-		if err := c.complete(ctx, tx, o, &all[i]); err != nil {
+	slices.SortStableFunc(all, func(a, b Delta) int { return compareHomes(a.Household, b.Household) })
+	for i := range deltas {
+		more, err := c.follow(ctx, tx, o, &all[i])
+		if err != nil {
 			return err
+		}
+		if !more.zero() {
+			all = append(all, more)
 		}
 	}
 	return c.countAll(ctx, tx, o.NID, all)

@@ -13,22 +13,47 @@ const (
 	OutcomeListed      = "listed"
 	OutcomeContacted   = "contacted"
 	OutcomeCompleted   = "completed"
+	OutcomePartial     = "partial"
 	OutcomeRefused     = "refused"
 	OutcomeUnreachable = "unreachable"
+	OutcomeIneligible  = "ineligible"
 )
 
-// groups and outcomes are stored as their place in these lists. The last outcome
-// is that of a household whose response refuses consent.
+// groups and outcomes are stored as their place in these lists. What a response
+// says has a place of its own where somebody can note the same.
 var (
 	groups   = []string{"", campaign.GroupAdopter, campaign.GroupComparison}
-	outcomes = []string{OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable, OutcomeRefused}
+	outcomes = []string{
+		OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable, OutcomeRefused, OutcomeIneligible, OutcomePartial,
+		OutcomeIneligible, OutcomeContacted,
+	}
 )
 
-// Outcomes that come with a response, which is what is counted then.
+// Standing is what the responses of a household say about it in a round: that of
+// the newest that counts.
+type Standing int
+
+// The standings. They are stored as outcomes; what is counted is the response,
+// and nothing for the household, unless no response is left.
 const (
-	answered = 2
-	declined = 5
+	Unchanged Standing = 0
+	Withdrawn Standing = 1 // its responses were redacted or invalidated: contacted
+	Answered  Standing = 2
+	Declined  Standing = 5 // no consent: refused
+	Partly    Standing = 7
+	Unfit     Standing = 8 // ineligible
+	Disproved Standing = 9 // its response was rejected, and still counts as one: contacted
 )
+
+// responded reports whether an outcome comes with a response. Nobody notes
+// another while it stands.
+func responded(outcome int) bool {
+	switch Standing(outcome) {
+	case Answered, Declined, Partly, Unfit, Disproved:
+		return true
+	}
+	return false
+}
 
 func groupCode(name string) int   { return code(groups, name) }
 func outcomeCode(name string) int { return code(outcomes, name) }
@@ -45,7 +70,7 @@ type Household struct {
 	Area         string             `json:"area,omitzero"`
 	Collector    string             `json:"collector,omitzero" doc:"Named for this very household."`
 	AssignedTo   string             `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
-	Outcome      string             `json:"outcome" enum:"listed,contacted,completed,refused,unreachable" doc:"In the open round."`
+	Outcome      string             `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"In the open round. It follows the response of the household: one that is rejected, redacted or invalidated leaves it contacted."`
 	OutcomeRound int                `json:"outcomeRound,omitzero"`
 	OutcomeAt    time.Time          `json:"outcomeAt,omitzero"`
 	Location     *campaign.Location `json:"location,omitzero"`

@@ -17,7 +17,7 @@ type HouseholdFilter struct {
 func (f HouseholdFilter) check() error {
 	var c fault.Checks
 	check.OneOf(&c, "query/group", f.Group, groups[1:]...)
-	check.OneOf(&c, "query/outcome", f.Outcome, outcomes[:declined]...)
+	check.OneOf(&c, "query/outcome", f.Outcome, outcomes...)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 

@@ -185,9 +185,9 @@ func TestOutcomesAndCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		respond(3, survey.Delta{Completed: 1})              // was contacted, is completed now
-		respond(2, survey.Delta{Partial: 1})                // was unreachable
-		respond(99, survey.Delta{Completed: 1, Flagged: 1}) // not on the list
+		respond(3, survey.Delta{Completed: 1, Standing: survey.Answered})              // was contacted, is completed now
+		respond(2, survey.Delta{Partial: 1, Standing: survey.Partly})                  // was unreachable
+		respond(99, survey.Delta{Completed: 1, Flagged: 1, Standing: survey.Answered}) // not on the list
 		respond(3, survey.Delta{Verified: 1})
 		set(3, "refused", "") // stays completed
 		p := v.progress(t, "ws", id, 1)

@@ -43,7 +43,7 @@ func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", h.serveOutcome, web.Doc{
 		Summary: "Say how an attempt to interview a household went", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
-		Description: "In the open round of an active survey. A household that has answered stays completed, or refused where its response says so. " +
+		Description: "In the open round of an active survey. A household that has answered stays completed, partial, refused or ineligible, as its response says, and contacted while that is rejected. " +
 			"A household that somebody is to visit is theirs; others need the scope surveys:write.",
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLD_ERASED", "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "NOT_COLLECTOR"},
 	})
@@ -79,7 +79,7 @@ func (h handlers) serveHouseholds(ctx context.Context, in *struct {
 	Stratum   string `query:"stratum" doc:"Only households of this stratum."`
 	Group     string `query:"group" doc:"Only households of this group." enum:"adopter,comparison"`
 	Area      string `query:"area" doc:"Only households of this area."`
-	Outcome   string `query:"outcome" doc:"Only households with this outcome in the open round." enum:"listed,contacted,completed,refused,unreachable"`
+	Outcome   string `query:"outcome" doc:"Only households with this outcome in the open round." enum:"listed,contacted,completed,partial,refused,ineligible,unreachable"`
 	Collector string `query:"collector" minLength:"1" doc:"Only households this collector is to visit; me is you."`
 	Contact   bool   `query:"contact" doc:"With name, telephone number and place, of the households assigned to you."`
 	web.Paging

@@ -26,35 +26,37 @@ func (op *opened) Household(ctx context.Context, q db.Querier, o *Open, did stri
 	return h, err
 }
 
-// complete makes the outcome of a household completed, or refused, when a
-// response of it is counted.
-func (c *counters) complete(ctx context.Context, tx *db.Tx, o *Open, d *Delta) error {
-	h, outcome := d.Household, answered
-	if h == nil || d.Completed+d.Partial+d.Refused <= 0 || d.Round != o.Round {
-		return nil
+// follow gives the household of a delta the outcome that its responses have, and
+// tells what that counts for the household itself, where it is listed.
+func (c *counters) follow(ctx context.Context, tx *db.Tx, o *Open, d *Delta) (Delta, error) {
+	if d.Household == nil || d.Standing == Unchanged || d.Round != o.Round {
+		return Delta{}, nil
 	}
-	if d.Refused > 0 {
-		outcome = declined
+	was, err := c.setOutcome(ctx, tx, o, d.Household, int(d.Standing))
+	if err != nil {
+		return Delta{}, err
 	}
-	was, err := c.setOutcome(ctx, tx, o, h, outcome)
-	if err != nil || was.Stratum != d.Stratum || was.Group != d.Group {
-		return err
-	}
-	d.add(outcomeDelta(was.code(o.Round), -1))
-	return nil
+	more := outcomeDelta(int(d.Standing), 1)
+	more.add(outcomeDelta(was.code(o.Round), -1))
+	more.Round, more.Stratum, more.Group = d.Round, was.Stratum, was.Group
+	return more, nil
 }
 
-// outcomeDelta is what a stored outcome counts; listed and those that come with
-// a response count nothing.
+// outcomeDelta is what a stored outcome counts for the household; listed and
+// those that come with a response count nothing.
 func outcomeDelta(outcome, n int) (d Delta) {
-	switch {
-	case outcome == declined:
-	case outcomes[outcome] == OutcomeContacted:
+	if responded(outcome) {
+		return d
+	}
+	switch outcomeName(outcome) {
+	case OutcomeContacted:
 		d.Contacted = n
-	case outcomes[outcome] == OutcomeRefused:
+	case OutcomeRefused:
 		d.Refused = n
-	case outcomes[outcome] == OutcomeUnreachable:
+	case OutcomeUnreachable:
 		d.Unreachable = n
+	case OutcomeIneligible:
+		d.Contacted, d.Ineligible = n, n
 	}
 	return d
 }
@@ -88,7 +90,7 @@ func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househ
 
 // OutcomeChange tells how an attempt went.
 type OutcomeChange struct {
-	Outcome string `json:"outcome" enum:"listed,contacted,refused,unreachable" doc:"completed comes with the response, as does refused where the answer to the consent question is no." example:"contacted"`
+	Outcome string `json:"outcome" enum:"listed,contacted,refused,ineligible,unreachable" doc:"completed and partial come with the response, as do refused where the answer to the consent question is no, and ineligible where the eligibility rule says so." example:"contacted"`
 }
 
 // SetOutcome stores how an attempt to interview a household went, in the open
@@ -98,7 +100,7 @@ func (l *lists) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange
 	var none web.Reply[*Household]
 	var c fault.Checks
 	c.Require(ch.Outcome != "", "/outcome")
-	check.OneOf(&c, "/outcome", ch.Outcome, OutcomeListed, OutcomeContacted, OutcomeRefused, OutcomeUnreachable)
+	check.OneOf(&c, "/outcome", ch.Outcome, OutcomeListed, OutcomeContacted, OutcomeRefused, OutcomeIneligible, OutcomeUnreachable)
 	if err := c.Err("HOUSEHOLDS_INVALID", "The outcome is not valid."); err != nil {
 		return none, err
 	}
@@ -122,7 +124,7 @@ func (l *lists) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange
 			return none, err
 		}
 		outcome, now := outcomeCode(ch.Outcome), h.code(o.Round)
-		if now != outcome && now != answered && now != declined {
+		if now != outcome && !responded(now) {
 			was, err := l.setOutcome(ctx, tx, o, h, outcome)
 			if err != nil {
 				return none, repoint(err, "/householdId", "path/did")

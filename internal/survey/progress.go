@@ -15,14 +15,14 @@ import (
 func (c *cell) tally() Tally {
 	return Tally{
 		Drawn: c.listed, Contacted: c.contacted + c.refused + c.completed + c.partial, Completed: c.completed, Partial: c.partial,
-		Verified: c.verified, Rejected: c.rejected, Flagged: c.flagged, Refused: c.refused, Unreachable: c.unreachable,
+		Verified: c.verified, Rejected: c.rejected, Flagged: c.flagged, Refused: c.refused, Unreachable: c.unreachable, Ineligible: c.ineligible,
 	}
 }
 
 func addTally(t *Tally, o Tally) {
 	t.Drawn, t.Contacted, t.Completed, t.Partial = t.Drawn+o.Drawn, t.Contacted+o.Contacted, t.Completed+o.Completed, t.Partial+o.Partial
 	t.Verified, t.Rejected, t.Flagged = t.Verified+o.Verified, t.Rejected+o.Rejected, t.Flagged+o.Flagged
-	t.Refused, t.Unreachable = t.Refused+o.Refused, t.Unreachable+o.Unreachable
+	t.Refused, t.Unreachable, t.Ineligible = t.Refused+o.Refused, t.Unreachable+o.Unreachable, t.Ineligible+o.Ineligible
 }
 
 // progressOf sums the counters of a round.

@@ -51,7 +51,7 @@ func TestDocumentedRecord(t *testing.T) {
 			"links":{"self":"/v1/surveys/ID","responses":"/v1/surveys/ID/responses","template":"/v1/templates/baseline-v1","sampling":"/v1/surveys/ID/households","activate":"/v1/surveys/ID/activate",
 			"households":"/v1/surveys/ID/households","collectors":"/v1/surveys/ID/collectors","progress":"/v1/surveys/ID/progress","quality":"/v1/surveys/ID/quality","flags":"/v1/surveys/ID/flags",
 			"backChecks":"/v1/surveys/ID/back-checks","exports":"/v1/surveys/ID/exports","history":"/v1/surveys/ID/history"},
-			"progress":{"target":100,"drawn":0,"contacted":0,"completed":0,"partial":0,"verified":0,"rejected":0,"flagged":0,"refused":0,"unreachable":0,"byStratum":{},"byGroup":{}}}`)
+			"progress":{"target":100,"drawn":0,"contacted":0,"completed":0,"partial":0,"verified":0,"rejected":0,"flagged":0,"refused":0,"unreachable":0,"ineligible":0,"byStratum":{},"byGroup":{}}}`)
 		if got := w.Body.String(); got != wanted {
 			t.Errorf("record = %s\nwant     %s", got, wanted)
 		}

@@ -149,18 +149,19 @@ func remove(ctx context.Context, tx *db.Tx, r *Row) error {
 }
 
 const (
-	addCounts = `INSERT INTO survey_counts (survey, round, stratum, grp, shard, listed, contacted, refused, unreachable, completed, partial, verified, rejected, flagged)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+	addCounts = `INSERT INTO survey_counts (survey, round, stratum, grp, shard, listed, contacted, refused, unreachable, completed, partial, verified, rejected, flagged, ineligible)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (survey, round, stratum, grp, shard) DO UPDATE SET
 			listed = survey_counts.listed + excluded.listed, contacted = survey_counts.contacted + excluded.contacted,
 			refused = survey_counts.refused + excluded.refused, unreachable = survey_counts.unreachable + excluded.unreachable,
 			completed = survey_counts.completed + excluded.completed, partial = survey_counts.partial + excluded.partial,
 			verified = survey_counts.verified + excluded.verified, rejected = survey_counts.rejected + excluded.rejected,
-			flagged = survey_counts.flagged + excluded.flagged`
+			flagged = survey_counts.flagged + excluded.flagged, ineligible = survey_counts.ineligible + excluded.ineligible`
 	// addCompleted is for what is counted most, a response: half the work.
 	addCompleted = `UPDATE survey_counts SET completed = completed + $6 WHERE survey = $1 AND round = $2 AND stratum = $3 AND grp = $4 AND shard = $5`
 	selectCounts = `SELECT stratum, grp, CAST(sum(listed) AS BIGINT), CAST(sum(contacted) AS BIGINT), CAST(sum(refused) AS BIGINT), CAST(sum(unreachable) AS BIGINT),
-			CAST(sum(completed) AS BIGINT), CAST(sum(partial) AS BIGINT), CAST(sum(verified) AS BIGINT), CAST(sum(rejected) AS BIGINT), CAST(sum(flagged) AS BIGINT)
+			CAST(sum(completed) AS BIGINT), CAST(sum(partial) AS BIGINT), CAST(sum(verified) AS BIGINT), CAST(sum(rejected) AS BIGINT), CAST(sum(flagged) AS BIGINT),
+			CAST(sum(ineligible) AS BIGINT)
 		FROM survey_counts WHERE survey = $1 AND round = $2 GROUP BY stratum, grp ORDER BY stratum, grp`
 )
 
@@ -178,7 +179,7 @@ func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, shard int
 		}
 	}
 	_, err := tx.Exec(ctx, addCounts, survey, d.Round, d.Stratum, groupCode(d.Group), shard, d.listed, d.Contacted, d.Refused, d.Unreachable,
-		d.Completed, d.Partial, d.Verified, d.Rejected, d.Flagged)
+		d.Completed, d.Partial, d.Verified, d.Rejected, d.Flagged, d.Ineligible)
 	if err != nil {
 		return fmt.Errorf("count: %w", err)
 	}
@@ -189,7 +190,7 @@ func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, shard int
 type cell struct {
 	stratum, group string
 	listed, contacted, refused, unreachable,
-	completed, partial, verified, rejected, flagged int64
+	completed, partial, verified, rejected, flagged, ineligible int64
 }
 
 // cells reads the counters of a round; round 0 has listed.
@@ -198,7 +199,7 @@ func cells(ctx context.Context, q db.Querier, survey int64, round int) ([]cell, 
 	return db.Collect(rows, err, "read counters", func(c *cell, row db.Row) error {
 		var group int
 		err := row.Scan(&c.stratum, &group, &c.listed, &c.contacted, &c.refused, &c.unreachable, &c.completed, &c.partial, &c.verified,
-			&c.rejected, &c.flagged)
+			&c.rejected, &c.flagged, &c.ineligible)
 		c.group = groupName(group)
 		return err
 	})

@@ -330,9 +330,6 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 	if next.Files, err = useAnew(ctx, tx, &next, p); err != nil {
 		return none, err
 	}
-	if (next.Status == Refused) != (old.Status == Refused) {
-		next.home = p.home
-	}
 	if err := s.replace(ctx, tx, p.open, old, &next); err != nil {
 		return none, err
 	}
@@ -391,7 +388,11 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, o *survey.Open, old, n
 	if err := s.tell(ctx, tx, next, "response."+eventOf(next.Action), submittedData{o.SurveyID, next.Status, next.Round, next.Flags}); err != nil {
 		return err
 	}
-	return s.cfg.Surveys.Count(ctx, tx, o, old.Delta(-1), next.Delta(1))
+	counted, err := s.counted(ctx, tx, o, old, next)
+	if err != nil {
+		return err
+	}
+	return s.cfg.Surveys.Count(ctx, tx, o, counted...)
 }
 
 func eventOf(action string) string {

@@ -107,5 +107,6 @@ func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Ro
 	if err := s.tell(ctx, tx, &next, "response."+next.Action, movedData{o.SurveyID, old.VStatus, m.To, m.Reviews}); err != nil {
 		return nil, nil, err
 	}
-	return &next, []survey.Delta{old.Delta(-1), next.Delta(1)}, nil
+	counted, err := s.counted(ctx, tx, o, old, &next)
+	return &next, counted, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
 // Row is a stored response.
@@ -48,8 +47,7 @@ type Row struct {
 	Sealed      []byte
 	Stated      int64 // the last revision that changed the content, and no decision about it
 
-	veiled bool              // names stand for who is who
-	home   *survey.Household // whose outcome it changes, when it is listed
+	veiled bool // names stand for who is who
 }
 
 // insertResponse stores nothing about a household that was erased since the

@@ -260,7 +260,6 @@ const tries = 3
 // Without a supersedes a refusal has stored nothing.
 func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	row := p.row // fn may run twice
-	row.home = p.home
 	done := Stored{Row: &row, Fresh: true}
 	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
 		return done, err
@@ -284,7 +283,11 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 			return done, err
 		}
 		if stored {
-			done.Deltas = append(done.Deltas, row.Delta(1))
+			counted, err := arrived(ctx, tx, &row, p.home)
+			if err != nil {
+				return done, err
+			}
+			done.Deltas = append(done.Deltas, counted)
 			return done, s.storeParts(ctx, tx, p, &row)
 		}
 		against, err := s.clash(ctx, tx, p)
@@ -335,9 +338,12 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, r *Row, kind string, data
 
 // Delta is what the response counts in its survey, n times.
 func (r *Row) Delta(n int) survey.Delta {
-	d := survey.Delta{Round: r.Round, Stratum: r.Stratum, Group: r.Group, Household: r.home}
-	if r.VStatus == Superseded || r.VStatus == Invalidated || r.Status == Redacted {
+	d := survey.Delta{Round: r.Round, Stratum: r.Stratum, Group: r.Group}
+	if r.standing() == survey.Withdrawn {
 		return d
+	}
+	if r.Status != Refused && r.unfit() {
+		d.Ineligible = n
 	}
 	switch r.Status {
 	case Complete:
