@@ -11,7 +11,7 @@ const pageHead = `<!doctype html><html lang="en"><meta charset="utf-8"><meta nam
 	`<title>%s</title><link rel="icon" type="image/png" href="/docs/favicon-32x32.png">` +
 	`<style>body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}` +
 	`td{border:1px solid #ccc;padding:.3rem .6rem;vertical-align:top}tr:first-child td{font-weight:600;background:#f8f8f8}` +
-	`tr:target td{background:#fff6d6}code,pre{background:#f3f3f3}pre{padding:.6rem;overflow:auto}</style>`
+	`tr:target td{background:#fff6d6}code,pre{background:#f3f3f3}pre{padding:.6rem;overflow:auto}</style><main>`
 
 // markdownPage shows one of our own generated pages. It knows what they use,
 // headings, paragraphs, lists, tables and code, and escapes everything.
@@ -22,6 +22,7 @@ func markdownPage(title string, text []byte) []byte {
 		p.line(strings.TrimRight(line, "\r\n"))
 	}
 	p.enter("")
+	p.out.WriteString("</main>")
 	return p.out.Bytes()
 }
 
@@ -40,7 +41,11 @@ func (p *page) enter(block string) {
 	if p.block != "" {
 		p.out.WriteString("</" + p.block + ">")
 	}
-	if p.block = block; block != "" {
+	switch p.block = block; block {
+	case "":
+	case "pre": // it scrolls, also for those who have no mouse
+		p.out.WriteString(`<pre tabindex="0">`)
+	default:
 		p.out.WriteString("<" + block + ">")
 	}
 }

@@ -35,6 +35,9 @@ var referencePage []byte
 //go:embed reference.js
 var referenceScript []byte
 
+//go:embed reference.css
+var referenceStyle []byte
+
 // reference serves the interactive API reference and the document it shows.
 // Everything is in the binary: no request leaves for anywhere. The document is
 // written when somebody first asks for it, not while the server starts.
@@ -128,6 +131,9 @@ func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return s.servePage(w, r)
 	case "reference.js":
 		send(w, "text/javascript; charset=utf-8", referenceScript)
+		return nil
+	case "reference.css":
+		send(w, "text/css; charset=utf-8", referenceStyle)
 		return nil
 	case importFile:
 		return serveImportFile(w)

@@ -107,6 +107,13 @@ func listen(t *testing.T, out io.Reader) account {
 	return a
 }
 
+// Package is the path of a file inside the installed packages, such as
+// axe-core/axe.min.js, for tests that hand it to a browser.
+func Package(t *testing.T, file string) string {
+	t.Helper()
+	return filepath.Join(packages(t), "node_modules", filepath.FromSlash(file))
+}
+
 // stage is a folder with the scripts beside the packages they import.
 func stage(t *testing.T) string {
 	t.Helper()
