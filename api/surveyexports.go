@@ -7,6 +7,9 @@ type SurveyExportCounts struct {
 	Responses int64 `json:"responses" doc:"Responses in the file so far."`
 	Rows      int64 `json:"rows" doc:"Rows or lines of the file so far, without the heads of columns."`
 	Bytes     int64 `json:"bytes" doc:"Size of the file so far."`
+	Media     int64 `json:"media,omitzero" doc:"Attachments in the archive so far."`
+	// MissingMedia have never arrived, or were erased.
+	MissingMedia int64 `json:"missingMedia,omitzero" doc:"Attachments that responses name and that have not arrived."`
 }
 
 // SurveyExportLinks are the addresses of an export of responses.

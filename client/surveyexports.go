@@ -23,6 +23,8 @@ type SurveyExport struct {
 	SurveyID     string             `json:"surveyId"`
 	Format       string             `json:"format"`
 	Shape        string             `json:"shape"`
+	Repeats      string             `json:"repeats"`
+	Media        bool               `json:"media,omitzero"`
 	PII          string             `json:"pii"`
 	Filter       string             `json:"filter,omitzero"`
 	Verification []string           `json:"verification,omitzero"`
@@ -39,6 +41,8 @@ type SurveyExport struct {
 type SurveyExportDraft struct {
 	Format       string    `json:"format"`                // csv, xlsx, ndjson, jsonld, geojson or dta
 	Shape        string    `json:"shape,omitzero"`        // wide (default): a row for each response; long: for each answer
+	Repeats      string    `json:"repeats,omitzero"`      // inline (default), or tables: wide CSV and XLSX have one for each repeat
+	Media        bool      `json:"media,omitzero"`        // a zip with all attachments; needs PII full
 	PII          string    `json:"pii,omitzero"`          // none, pseudonymised (default), or full with the scope responses:pii
 	Filter       string    `json:"filter,omitzero"`       // as in the list of responses
 	Verification []string  `json:"verification,omitzero"` // states; all but superseded and invalidated by default

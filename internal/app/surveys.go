@@ -82,7 +82,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Cursors: a.cursors, Log: a.log, ActsFor: actsFor,
 	})
 	s.exports = export.New(export.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem,
 	})
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})

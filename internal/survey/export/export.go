@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -46,6 +47,7 @@ type Config struct {
 	Surveys   *survey.Service
 	Responses *response.Service
 	Vault     *vault.Vault
+	Media     *media.Store // needed for archives of attachments
 	Idem      *once.Store
 	Now       func() time.Time
 }
@@ -90,6 +92,8 @@ func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
 type Draft struct {
 	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld,geojson,dta" example:"csv"`
 	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
+	Repeats      Repeats   `json:"repeats,omitzero" enum:"inline,tables" doc:"Of wide CSV and XLSX: a repeat is JSON in one cell (inline, the default), or a table of its own: a file in a zip, a sheet of the workbook."`
+	Media        bool      `json:"media,omitzero" doc:"Make a zip of the file and all attachments of its responses. Needs pii=full."`
 	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
 	Filter       string    `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
 	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
@@ -119,6 +123,9 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	if d.PII == "" {
 		d.PII = Pseudonymised
 	}
+	if d.Repeats == "" {
+		d.Repeats = Inline
+	}
 	var c fault.Checks
 	if !d.Format.Known() {
 		c.Add("/format", "unknown", "The format must be csv, xlsx, ndjson, jsonld, geojson or dta.")
@@ -129,6 +136,7 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	if d.Shape == Long && d.Format.wideOnly() {
 		c.Add("/shape", "not_supported", "Files of this format have a row for each response: leave the shape out, or ask for wide.")
 	}
+	d.checkFiles(&c)
 	if !slices.Contains(Levels(), d.PII) {
 		c.Add("/pii", "unknown", "The value must be none, pseudonymised or full.")
 	}
@@ -164,6 +172,38 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	return c.Err("EXPORT_INVALID", "The export is not valid.")
 }
 
+// checkFiles looks at what becomes a file of its own.
+func (d *Draft) checkFiles(c *fault.Checks) {
+	switch {
+	case d.Repeats != Inline && d.Repeats != Tables:
+		c.Add("/repeats", "unknown", "The value must be inline or tables.")
+	case d.Repeats == Tables && (d.Shape != Wide || d.Format != CSV && d.Format != XLSX):
+		c.Add("/repeats", "not_allowed", "Repeats are tables of their own in wide CSV and XLSX only.")
+	}
+	if d.Media && d.PII != Full {
+		c.Add("/media", "not_allowed", "Pictures and sounds show people: only an export with pii=full has attachments.")
+	}
+}
+
+// packed reports whether the file is a zip.
+func (d *Draft) packed() bool { return d.Media || d.Repeats == Tables && d.Format == CSV }
+
+// mediaType is the Content-Type of the file.
+func (d *Draft) mediaType() string {
+	if d.packed() {
+		return archiveType
+	}
+	return d.Format.MediaType()
+}
+
+// ending is what the name of the file ends with.
+func (d *Draft) ending() string {
+	if d.packed() {
+		return "zip"
+	}
+	return string(d.Format)
+}
+
 // wants reports whether a response of a state and round is exported.
 func (d *Draft) wants(state string, round int64) bool {
 	if len(d.Rounds) > 0 && !slices.Contains(d.Rounds, int(round)) {
@@ -178,7 +218,7 @@ func (d *Draft) wants(state string, round int64) bool {
 // layout is the shape of the files of an export.
 func (s *Service) layout(d *Draft, o *survey.Open) *Layout {
 	return NewLayout(LayoutConfig{
-		Survey: o.SurveyID, Form: o.Form, Level: d.PII, Shape: d.Shape, Language: d.Language,
+		Survey: o.SurveyID, Form: o.Form, Level: d.PII, Shape: d.Shape, Repeats: d.Repeats, Language: d.Language,
 		Names: s.cfg.Vault.Pseudonyms(o.Workspace, o.Project),
 	})
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -25,6 +26,8 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 	"wide has a row for each response. A question is the column section.question. Several choices are joined with ; in one column, as is everything that is several values in a cell, and each option has a column section.question/option with 1 or 0 " +
 	"(in a rank its place); other words stand in section.question/other. A position is section.question/lat and /lon, a quantity has its unit in /unit, a matrix the columns section.question.row. A repeat is JSON in one cell. " +
 	"long has a row for each answer: responseId, householdId, round, section, question, index (places in the repeats and lists around it, from 1), value; several choices are several rows. " +
+	"repeats=tables gives each repeat of a wide CSV or XLSX file a table of its own, section.question, with the columns responseId, parentIndex, index and those of its questions, and a row for each entry; parentIndex is the index of the entry around it where repeats are nested. " +
+	"The cell of the repeat has the number of entries then. CSV becomes a zip with responses.csv and a file for each repeat, XLSX has a sheet for each. media=true makes a zip of the file and of all attachments of its responses, once each, as media/<sha256> with the ending of their type: the answer sha256:… names it. It needs pii=full. " +
 	"An empty cell was not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +
 	"pii=none has no household, no collector, no verifier, and no answer marked as personal. pii=pseudonymised has names in place of households, collectors and verifiers: the same in every export of the project, others elsewhere; " +
 	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and the responseId is the recordId of the response, which is the same in every read and export and says nothing about a household: " +
@@ -103,6 +106,8 @@ type Export struct {
 	Status       job.Status            `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled"`
 	Format       Format                `json:"format"`
 	Shape        Shape                 `json:"shape"`
+	Repeats      Repeats               `json:"repeats" enum:"inline,tables"`
+	Media        bool                  `json:"media,omitzero"`
 	PII          Level                 `json:"pii"`
 	Filter       string                `json:"filter,omitzero"`
 	Verification []string              `json:"verification,omitzero"`
@@ -151,7 +156,7 @@ func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.
 	}
 	survey := "/v1/surveys/" + o.SurveyID
 	e := Export{
-		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
+		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, Repeats: cmp.Or(d.Repeats, Inline), Media: d.Media, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
 		AsOf: d.AsOf, Rounds: d.Rounds, Language: d.Language, Counts: n.Counts, SHA256: n.SHA256, Errors: j.Errors, CreatedBy: j.CreatedBy,
 		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
 		Links: api.SurveyExportLinks{Self: survey + "/exports/" + id, Codebook: survey + "/codebook", Survey: survey, Job: job.Path(id)},
@@ -177,8 +182,9 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	if err := mayAll(ctx, e.PII); err != nil {
 		return err
 	}
+	kind := Draft{Format: e.Format, Repeats: e.Repeats, Media: e.Media}
 	return s.cfg.Exchange.Send(w, r, exchange.Download{
-		Status: e.Status, File: f, MediaType: e.Format.MediaType(), Name: fmt.Sprintf("%s-%s-%s.%s", e.SurveyID, e.Shape, e.AsOf.Format("20060102-150405"), e.Format),
+		Status: e.Status, File: f, MediaType: kind.mediaType(), Name: fmt.Sprintf("%s-%s-%s.%s", e.SurveyID, e.Shape, e.AsOf.Format("20060102-150405"), kind.ending()),
 	})
 }
 

@@ -77,6 +77,7 @@ type LayoutConfig struct {
 	Form     *form.Form
 	Level    Level
 	Shape    Shape
+	Repeats  Repeats
 	Language string        // of labels in the codebook; that of the template by default
 	Names    privacy.Names // needed unless the level is Full
 }
@@ -125,6 +126,7 @@ type node struct {
 	other   int            // column for an answer in other words; 0: none
 	path    string         // in its section
 	section string
+	table   []Column // of a repeat: what its entries have
 }
 
 // kind is how an answer is taken apart.
@@ -243,6 +245,7 @@ func (b *builder) repeat(q *form.Question, path []string) *node {
 	if inner.questions(n, q.Questions, path); len(n.kids) == 0 {
 		return nil
 	}
+	n.table = inner.columns
 	c := b.column(q, path, "")
 	c.PII, c.Shapes = "", []Shape{Wide}
 	for _, k := range inner.columns {

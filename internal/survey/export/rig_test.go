@@ -117,14 +117,15 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	}})
 	templates := template.New(template.Config{DB: d, Events: r.log, Cursors: cursors, Now: r.clock})
 	surveys := survey.New(survey.Config{DB: d, Templates: templates, Events: r.log, Idem: once, Cursors: cursors, Now: r.clock})
+	files := media.New(media.Config{DB: d, Key: key})
 	r.rs = response.New(response.Config{
-		DB: d, Surveys: surveys, Vault: r.vault, Media: media.New(media.Config{DB: d, Key: key}), Events: r.log, Idem: once, Cursors: cursors, Key: key,
+		DB: d, Surveys: surveys, Vault: r.vault, Media: files, Events: r.log, Idem: once, Cursors: cursors, Key: key,
 		Self: "did:key:server", Now: r.clock,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return r.ForgetSurvey(ctx, o) },
 	})
 	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.exportClock})
 	r.Service = export.New(export.Config{
-		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock,
+		DB: d, Surveys: surveys, Responses: r.rs, Media: files, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock,
 	})
 	r.h = surveytest.Gate(callerOf).Serve(templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
 	return r

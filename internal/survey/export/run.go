@@ -71,7 +71,7 @@ func (w *writer) export(ctx context.Context) error {
 		w.run.SetResult(w.st.result())
 		return nil
 	}
-	resume := w.st.Begun() && w.d.Format.resumes()
+	resume := w.st.Begun() && w.d.Format.resumes() && !w.d.packed()
 	for range restarts {
 		err := w.attempt(ctx, resume)
 		resume = false
@@ -107,6 +107,9 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	if w.out, err = l.Writer(w.d.Format, about); err != nil {
 		return err
 	}
+	if w.d.Media {
+		w.out = w.withMedia()
+	}
 	in := &reader{s: w.s, o: w.o, d: &w.d.Draft, last: w.st.Last}
 	if w.d.Filter != "" {
 		e, err := response.ParseFilter(w.d.Filter, w.o.Form)
@@ -123,6 +126,16 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 		err = w.pump(ctx, in)
 	}
 	return err
+}
+
+// withMedia puts what is written into an archive that attachments follow in.
+func (w *writer) withMedia() Writer {
+	all, ok := w.out.(*archive)
+	if !ok {
+		all = &archive{parts: []part{{"responses." + string(w.d.Format), w.out}}}
+	}
+	all.files = &attach{s: w.s, ws: w.o.Workspace, seen: map[[32]byte]struct{}{}}
+	return all
 }
 
 // veiled has a filter look at responses as who asked for the export sees them:
@@ -229,11 +242,26 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		}
 		w.begun = true
 	}
+	flush := func(b []byte) ([]byte, error) {
+		if len(b) < w.s.size.chunk {
+			return b, nil
+		}
+		return hand(chunk{b, st})
+	}
+	all, packed := w.out.(*archive)
 	for some := range in {
 		for i := range some.rows {
-			if b, err = w.out.Add(b, &some.rows[i].Response); err != nil {
+			if packed && all.attaching {
+				b, err = all.attach(ctx, b, some.rows[i].NID, flush)
+			} else {
+				b, err = w.out.Add(b, &some.rows[i].Response)
+			}
+			if err != nil {
 				return err
 			}
+		}
+		if packed && all.files != nil {
+			st.Counts.Media, st.Counts.MissingMedia = all.files.there, all.files.missing
 		}
 		st.After, st.Counts.Looked = some.after, st.Counts.Looked+some.looked
 		st.Counts.Responses += int64(len(some.rows))

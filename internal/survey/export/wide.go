@@ -70,6 +70,12 @@ func (l *Layout) members(p *scanner, n *node) {
 
 // answer puts an answer into its cells.
 func (l *Layout) answer(n *node, p *scanner) {
+	if n.kind == repeat && l.cfg.Repeats == Tables {
+		in := scanner{s: p.value()}
+		l.row[n.first] = cell{kind: integer, n: in.elements()}
+		p.bad = p.bad || in.bad
+		return
+	}
 	if n.kind == repeat {
 		if l.cfg.Level == Full {
 			l.row[n.first] = cellOf(p.value())

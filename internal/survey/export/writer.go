@@ -49,8 +49,8 @@ func (f Format) resumes() bool { return f != XLSX && f != Stata }
 
 // Writer writes a file, from its beginning to its end. What it writes is added
 // to the buffer it is given. A format that begins with what only its rows tell
-// asks at the end for all responses again; errChanged says that they are not
-// those it saw before.
+// asks at the end for all responses again, and so does one of several tables;
+// errChanged says that they are not those it saw before.
 type Writer interface {
 	Begin(b []byte) ([]byte, error)
 	Add(b []byte, r *Response) ([]byte, error)
@@ -66,13 +66,25 @@ var errChanged = errors.New("the responses changed while they were exported")
 func (l *Layout) Writer(f Format, about About) (Writer, error) {
 	switch f {
 	case CSV:
-		return &csvWriter{l: l, heads: l.longHeads()}, nil
+		main := &csvWriter{l: l, heads: l.longHeads()}
+		if l.cfg.Repeats != Tables {
+			return main, nil
+		}
+		all := &archive{parts: []part{{"responses.csv", main}}}
+		for _, t := range l.Tables() {
+			all.parts = append(all.parts, part{t.Name + ".csv", &tableWriter{l: l, t: t}})
+		}
+		return all, nil
 	case NDJSON:
 		return &lineWriter{l: l, heads: l.longHeads()}, nil
 	case JSONLD:
 		return &lineWriter{l: l, heads: l.longHeads(), linked: true, about: about}, nil
 	case XLSX:
-		return &bookWriter{l: l, heads: l.longHeads(), about: about}, nil
+		w := &bookWriter{l: l, heads: l.longHeads(), about: about}
+		if l.cfg.Repeats == Tables {
+			w.tables = l.Tables()
+		}
+		return w, nil
 	case GeoJSON:
 		return newMapWriter(l, about), nil
 	case Stata:
@@ -106,13 +118,7 @@ func (w *csvWriter) Rows() int64 { return w.rows }
 
 // Begin writes the heads of the columns.
 func (w *csvWriter) Begin(b []byte) ([]byte, error) {
-	for i, name := range w.l.names() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = sheet.AppendCSV(b, name)
-	}
-	return append(b, '\r', '\n'), nil
+	return appendHeads(b, w.l.names()), nil
 }
 
 // Add writes the rows of a response.
@@ -120,13 +126,7 @@ func (w *csvWriter) Add(b []byte, r *Response) ([]byte, error) {
 	if w.l.cfg.Shape == Wide {
 		w.rows++
 		err := w.l.fill(r)
-		for i := range w.l.row {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = w.l.row[i].appendCSV(b)
-		}
-		return append(b, '\r', '\n'), err
+		return appendCells(b, w.l.row), err
 	}
 	err := w.l.each(r, func(a longRow) {
 		w.rows++
@@ -147,13 +147,15 @@ func (w *csvWriter) End(b []byte) ([]byte, bool, error) { return b, false, nil }
 // bookWriter writes a workbook: the table, the codebook, then what was asked for.
 // Archives cannot be taken up in their middle.
 type bookWriter struct {
-	l     *Layout
-	heads []int
-	about About
-	rows  int64
-	book  *sheet.BookWriter
-	out   sink
-	cells []jsontext.Value
+	l      *Layout
+	heads  []int
+	about  About
+	tables []*Table // of repeats, each a sheet
+	at     int      // the table that is written, counted from 1; 0: the responses
+	rows   int64
+	book   *sheet.BookWriter
+	out    sink
+	cells  []jsontext.Value
 }
 
 // sink hands on what the archive writes.
@@ -169,23 +171,35 @@ func (w *bookWriter) Rows() int64 { return w.rows }
 // Begin begins the table.
 func (w *bookWriter) Begin(b []byte) (_ []byte, err error) {
 	w.out.b = b
-	if w.book, err = sheet.NewBook(&w.out, "data", "codebook", "export"); err != nil {
+	sheets := append([]string{"data"}, sheetNames(w.tables)...)
+	if w.book, err = sheet.NewBook(&w.out, append(sheets, "codebook", "export")...); err != nil {
 		return b, err
 	}
 	w.book.Bare()
-	if err = w.book.Sheet(); err == nil {
-		for _, name := range w.l.names() {
-			w.cells = append(w.cells, quote(nil, name))
-		}
-		err = w.book.Values(w.cells...)
-	}
+	err = w.sheet(w.l.names())
 	return w.out.b, err
+}
+
+// sheet begins the next sheet with the heads of its columns.
+func (w *bookWriter) sheet(names []string) error {
+	if err := w.book.Sheet(); err != nil {
+		return err
+	}
+	w.cells = w.cells[:0]
+	for _, name := range names {
+		w.cells = append(w.cells, quote(nil, name))
+	}
+	return w.book.Values(w.cells...)
 }
 
 // Add writes the rows of a response.
 func (w *bookWriter) Add(b []byte, r *Response) ([]byte, error) {
 	w.out.b = b
 	var err error
+	if w.at > 0 {
+		err = w.l.entries(w.tables[w.at-1], r, w.row)
+		return w.out.b, err
+	}
 	if w.l.cfg.Shape == Wide {
 		if err = w.l.fill(r); err == nil {
 			err = w.row(w.l.row)
@@ -225,9 +239,14 @@ func (w *bookWriter) row(row []cell) error {
 	return w.book.Values(w.cells...)
 }
 
-// End writes the other sheets.
+// End begins the next table, or writes the other sheets.
 func (w *bookWriter) End(b []byte) ([]byte, bool, error) {
 	w.out.b = b
+	if w.at < len(w.tables) {
+		w.at++
+		err := w.sheet(w.tables[w.at-1].names())
+		return w.out.b, true, err
+	}
 	for _, rows := range [][][]string{w.l.bookRows(), w.about.rows(w.l)} {
 		if err := w.book.Sheet(); err != nil {
 			return w.out.b, false, err

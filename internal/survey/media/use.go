@@ -43,7 +43,7 @@ func Missing(ctx context.Context, q db.Querier, response int64, private bool) ([
 // Release ends the uses of a response and drops the files that no other has.
 // It tells how many these were. Call Sweep after the commit.
 func Release(ctx context.Context, tx *db.Tx, ws string, response int64) (int64, error) {
-	all, err := hashes(tx.Query(ctx, selectUses, response))
+	all, err := Of(ctx, tx, response)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
@@ -111,4 +111,9 @@ func Uses(ctx context.Context, q db.Querier, u Use, found func(response int64) (
 		}
 	}
 	return false, nil
+}
+
+// Of lists the hashes of the files of a response, arrived or not.
+func Of(ctx context.Context, q db.Querier, response int64) ([]string, error) {
+	return hashes(q.Query(ctx, selectUses, response))
 }

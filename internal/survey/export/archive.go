@@ -1,0 +1,183 @@
+package export
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+)
+
+// archiveType is the media type of an export of several files.
+const archiveType = "application/zip"
+
+// MediaFolder is where attachments stand in an archive: each is
+// media/<sha256>, with an ending that goes with its type. Answers name it as
+// sha256:<sha256>.
+const MediaFolder = "media/"
+
+// endings are those of the files of attachments.
+var endings = map[string]string{
+	"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/mp4": ".m4a",
+	"video/mp4": ".mp4", "application/pdf": ".pdf", "text/plain": ".txt",
+}
+
+// part is a file of an archive.
+type part struct {
+	name string
+	w    Writer
+}
+
+// archive writes several files into one: it asks for all responses once for each
+// reading of each part, and once more for attachments.
+type archive struct {
+	parts []part
+	files *attach // nil when attachments are not wanted
+	at    int     // the part that is written
+
+	attaching bool // all parts are written, and attachments are next
+
+	zip   *zip.Writer
+	entry io.Writer
+	out   sink
+	inner []byte
+}
+
+// Rows are those of all parts.
+func (a *archive) Rows() (n int64) {
+	for _, p := range a.parts {
+		n += p.w.Rows()
+	}
+	return n
+}
+
+// Begin begins the first part.
+func (a *archive) Begin(b []byte) ([]byte, error) {
+	a.out.b = b
+	a.zip = zip.NewWriter(&a.out)
+	err := a.begin()
+	return a.out.b, err
+}
+
+// begin begins the part at hand.
+func (a *archive) begin() (err error) {
+	// Without a time, the same responses make the same bytes.
+	if a.entry, err = a.zip.CreateHeader(&zip.FileHeader{Name: a.parts[a.at].name, Method: zip.Deflate}); err != nil {
+		return fmt.Errorf("write archive: %w", err)
+	}
+	return a.put(a.parts[a.at].w.Begin)
+}
+
+// put has a part write, and packs what it wrote.
+func (a *archive) put(write func([]byte) ([]byte, error)) (err error) {
+	if a.inner, err = write(a.inner[:0]); err != nil {
+		return err
+	}
+	_, err = a.entry.Write(a.inner)
+	return err
+}
+
+// Add gives the part at hand a response.
+func (a *archive) Add(b []byte, r *Response) ([]byte, error) {
+	a.out.b = b
+	err := a.put(func(in []byte) ([]byte, error) { return a.parts[a.at].w.Add(in, r) })
+	return a.out.b, err
+}
+
+// End ends a reading of the part at hand, or the archive.
+func (a *archive) End(b []byte) ([]byte, bool, error) {
+	a.out.b = b
+	if a.attaching {
+		err := a.zip.Close()
+		return a.out.b, false, err
+	}
+	again := false
+	err := a.put(func(in []byte) (out []byte, err error) {
+		out, again, err = a.parts[a.at].w.End(in)
+		return out, err
+	})
+	if err != nil || again {
+		return a.out.b, again, err
+	}
+	if a.at++; a.at < len(a.parts) {
+		err := a.begin()
+		return a.out.b, true, err
+	}
+	if a.attaching = true; a.files != nil {
+		return a.out.b, true, nil
+	}
+	return a.End(a.out.b)
+}
+
+// attach writes the attachments of a response. hand takes what was written.
+func (a *archive) attach(ctx context.Context, b []byte, nid int64, hand func([]byte) ([]byte, error)) ([]byte, error) {
+	a.out.b = b
+	err := a.files.response(ctx, a, nid, hand)
+	return a.out.b, err
+}
+
+// attach writes attachments into an archive, each once.
+type attach struct {
+	s    *Service
+	ws   string
+	seen map[[32]byte]struct{}
+
+	there, missing int64
+}
+
+// response writes the attachments of one response.
+func (a *attach) response(ctx context.Context, to *archive, nid int64, hand func([]byte) ([]byte, error)) error {
+	hashes, err := media.Of(ctx, a.s.db, nid)
+	if err != nil {
+		return err
+	}
+	for _, hash := range hashes {
+		var key [32]byte
+		if _, err := hex.Decode(key[:], []byte(hash)); err != nil {
+			return fmt.Errorf("read name of attachment: %w", err)
+		}
+		if _, ok := a.seen[key]; ok {
+			continue
+		}
+		a.seen[key] = struct{}{}
+		f, err := media.Find(ctx, a.s.db, a.ws, hash)
+		if err != nil {
+			return err
+		}
+		if f == nil {
+			a.missing++
+			continue
+		}
+		a.there++
+		if err := a.file(ctx, to, f, hand); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file writes one attachment, a piece at a time.
+func (a *attach) file(ctx context.Context, to *archive, f *media.File, hand func([]byte) ([]byte, error)) error {
+	// Pictures and sounds are packed already.
+	w, err := to.zip.CreateHeader(&zip.FileHeader{Name: MediaFolder + f.SHA256 + endings[f.MediaType], Method: zip.Store})
+	if err != nil {
+		return fmt.Errorf("write archive: %w", err)
+	}
+	in, piece := a.s.cfg.Media.Open(ctx, f), make([]byte, 256<<10)
+	for off := int64(0); off < f.Bytes; {
+		n, err := in.ReadAt(piece[:min(int64(len(piece)), f.Bytes-off)], off)
+		if n == 0 && err != nil {
+			return fmt.Errorf("read attachment: %w", err)
+		}
+		if _, err := w.Write(piece[:n]); err != nil {
+			return err
+		}
+		if to.out.b, err = hand(to.out.b); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package export_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+)
+
+const farmTemplate = `{"templateId":"farm","sections":[{"id":"consent","questions":[{"id":"ok","type":"consent"}]},{"id":"farm","questions":[
+	{"id":"name","type":"text","pii":"direct"},
+	{"id":"photo","type":"photo"},
+	{"id":"fields","type":"repeat","questions":[{"id":"crop","type":"text"},{"id":"owner","type":"text","pii":"direct"},
+		{"id":"trees","type":"repeat","questions":[{"id":"kind","type":"single_choice","options":["oak","fig"]},{"id":"leaf","type":"photo"}]}]},
+	{"id":"dogs","type":"repeat","questions":[{"id":"called","type":"text"}]}]}]}`
+
+const farmSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"farm","sampling":{"method":"census"},"collectors":["did:key:owner"]}`
+
+// farm makes a survey with repeats in repeats and attachments.
+func farm(t *testing.T, r *rig) (arrived, missing string) {
+	t.Helper()
+	for _, one := range [][2]string{
+		{"POST /v1/templates", farmTemplate}, {"POST /v1/templates/farm/publish", `{}`}, {"POST /v1/surveys", farmSurvey}, {"POST /v1/surveys/s/activate", `{"reason":"x"}`},
+	} {
+		r.do(t, "owner "+one[0], one[1], 0, nil)
+	}
+	body := strings.Repeat("a picture ", 60_000) // several pieces
+	sum := sha256.Sum256([]byte(body))
+	arrived, missing = hex.EncodeToString(sum[:]), strings.Repeat("0", 64)
+	if w := r.send(t, "owner", "PUT /v1/attachments/"+arrived, body, "Content-Type", "image/jpeg"); w.Code != 201 {
+		t.Fatalf("PUT = %d: %s", w.Code, w.Body)
+	}
+	for i, answers := range []string{
+		`{"name":"=A","photo":"sha256:` + arrived + `","fields":[{"crop":"maize, white","owner":"B","trees":[{"kind":"oak","leaf":"sha256:` + arrived + `"},{"kind":"fig"}]},{"crop":"rice"}],"dogs":[{"called":"Rex"}]}`,
+		`{"name":"C","fields":[{"crop":"tea","trees":[{"kind":"fig","leaf":"sha256:` + missing + `"}]}]}`,
+		`{"name":"D","dogs":[]}`,
+	} {
+		r.do(t, "owner POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z","responses":{"consent":{"ok":true},"farm":%s}}`, i+1, i+1, answers), 201, nil)
+	}
+	return arrived, missing
+}
+
+// unpack reads an archive.
+func unpack(t *testing.T, b []byte) map[string]string {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range z.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[f.Name] = string(text)
+	}
+	return out
+}
+
+// Repeats are tables of their own, keyed by response and place, and attachments
+// come with the rows that name them.
+func TestRepeatsAndMedia(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, r *rig) {
+		arrived, missing := farm(t, r)
+		r.start(t)
+		e := r.export(t, "mia", `{"format":"csv","pii":"full","repeats":"tables","media":true}`)
+		if e.Counts.Responses != 3 || e.Counts.Rows != 3+3+3+1 || e.Counts.Media != 1 || e.Counts.MissingMedia != 1 || e.Counts.Looked != 3 {
+			t.Errorf("counts = %+v", e.Counts)
+		}
+		w := r.send(t, "mia", "GET "+e.Links.File, "")
+		if w.Header().Get("Content-Type") != "application/zip" || !strings.HasSuffix(w.Header().Get("Content-Disposition"), `.zip"`) {
+			t.Errorf("headers = %v", w.Header())
+		}
+		files := unpack(t, r.file(t, "mia", e))
+		if len(files) != 5 || len(files["media/"+arrived+".jpg"]) != 600_000 {
+			t.Errorf("%d files", len(files))
+		}
+		for name, want := range map[string]string{
+			"farm.fields.csv": "responseId,parentIndex,index,farm.fields.crop,farm.fields.owner\r\nr1,,1,\"maize, white\",B\r\nr1,,2,rice,\r\nr2,,1,tea,\r\n",
+			"farm.fields.trees.csv": "responseId,parentIndex,index,farm.fields.trees.kind,farm.fields.trees.leaf\r\nr1,1,1.1,oak,sha256:" + arrived + "\r\nr1,1,1.2,fig,\r\nr2,1,1.1,fig,sha256:" +
+				missing + "\r\n",
+			"farm.dogs.csv": "responseId,parentIndex,index,farm.dogs.called\r\nr1,,1,Rex\r\n",
+		} {
+			if files[name] != want {
+				t.Errorf("%s = %q, want %q", name, files[name], want)
+			}
+		}
+		main := rows(t, []byte(files["responses.csv"]))
+		if got, want := column(main, "farm.fields")+"|"+column(main, "farm.dogs"), "2 1 |1  0"; got != want {
+			t.Errorf("numbers of entries = %q, want %q", got, want)
+		}
+		// Short of everything there is neither a name nor a picture.
+		files = unpack(t, r.file(t, "auditor", r.export(t, "auditor", `{"format":"csv","repeats":"tables"}`)))
+		if got := files["farm.fields.csv"]; len(files) != 4 || strings.Contains(got, "owner") || !strings.Contains(got, "rec~") {
+			t.Errorf("%d files, %q", len(files), got)
+		}
+		// The workbook has a sheet for each.
+		b := r.file(t, "mia", r.export(t, "mia", `{"format":"xlsx","pii":"full","repeats":"tables"}`))
+		book, err := sheet.OpenBook(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Join(book.Sheets(), " "), "data farm.dogs farm.fields farm.fields.trees codebook export"; got != want {
+			t.Errorf("sheets = %q, want %q", got, want)
+		}
+		var lines []string
+		if err := book.Rows(2, func(_ int64, cells []sheet.Cell) error {
+			text := ""
+			for _, c := range cells {
+				text += c.Text + "|"
+			}
+			lines = append(lines, text)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(lines) != 4 || lines[1] != "r1||1|maize, white|B|" {
+			t.Errorf("sheet = %q", lines)
+		}
+		// Any format goes with its pictures.
+		files = unpack(t, r.file(t, "mia", r.export(t, "mia", `{"format":"ndjson","pii":"full","media":true}`)))
+		if len(files) != 2 || strings.Count(files["responses.ndjson"], "\n") != 3 {
+			t.Errorf("%d files: %q", len(files), files["responses.ndjson"])
+		}
+		for _, bad := range []string{
+			`{"format":"csv","media":true}`, `{"format":"csv","pii":"none","media":true}`, `{"format":"ndjson","repeats":"tables"}`,
+			`{"format":"csv","shape":"long","repeats":"tables"}`, `{"format":"csv","repeats":"both"}`,
+		} {
+			if w := r.send(t, "owner", "POST /v1/surveys/s/exports", bad); w.Code != 400 || !strings.Contains(w.Body.String(), "EXPORT_INVALID") {
+				t.Errorf("%s = %d: %s", bad, w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// An archive that was killed is written anew, with the same bytes.
+func TestArchiveKilled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, r *rig) {
+		farm(t, r)
+		r.Small()
+		var k killer
+		r.start(t, k.wrap)
+		draft := fmt.Sprintf(`{"format":"csv","pii":"full","repeats":"tables","media":true,"asOf":%q}`, r.clock().UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano))
+		want := r.file(t, "mia", r.export(t, "mia", draft))
+		var ticks atomic.Int64
+		r.tick.Store(func() {
+			if ticks.Add(1) == 4 {
+				k.kill.Load().(context.CancelFunc)()
+			}
+		})
+		e := r.wait(t, r.ask(t, "mia", draft))
+		r.tick.Store(func() {})
+		if got := r.file(t, "mia", e); !bytes.Equal(got, want) {
+			t.Errorf("%d bytes, want the same %d", len(got), len(want))
+		}
+		var j job.Job
+		if r.do(t, "owner GET /v1/jobs/"+e.ID, "", 200, &j); j.Attempts != 2 {
+			t.Errorf("%d attempts, want one that was killed and one more", j.Attempts)
+		}
+	})
+}
+
+// each runs a test on both databases, without a survey.
+func each(t *testing.T, fn func(t *testing.T, r *rig)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) { fn(t, newRig(t, d)) })
+}
