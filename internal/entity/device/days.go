@@ -230,8 +230,8 @@ func (k *keeper) project(ctx context.Context, q db.Querier, p placement) (string
 }
 
 // Moved has the days of devices remade whose place or project may be another
-// since a twin has changed: the device itself, or a household or stove with its
-// devices. Those of a household that is not told here, with more devices than one
+// since a twin has changed: the device itself, or a household or stove with the
+// devices it has and had. Those of a household that is not told here, with more devices than one
 // request looks at, follow with their next readings.
 func (s *days) Moved(ctx context.Context, tx *db.Tx, r *entity.Row) error {
 	if r.DomainType == deviceIs {
@@ -241,7 +241,11 @@ func (s *days) Moved(ctx context.Context, tx *db.Tx, r *entity.Row) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range links {
+	left, err := edgesLeft(ctx, tx, r.NID, listBudget)
+	if err != nil {
+		return err
+	}
+	for _, l := range append(links, left...) {
 		if l.role == householdRole || l.role == stoveRole {
 			if err := markDays(ctx, tx, l.src, firstDay, lastDay); err != nil {
 				return err

@@ -128,6 +128,26 @@ func TestUsageFollowsProjects(t *testing.T) {
 		if n := days(); n != 1 {
 			t.Errorf("%d days once the household is in the project, want 1", n)
 		}
+		// A device that has left takes what it saw there along.
+		const next = "did:ixo:household/2"
+		if _, err := e.s.CreateHousehold(ctx, device.HouseholdDraft{DID: next, Name: "y"}); err != nil {
+			t.Fatal(err)
+		}
+		e.move(t, id, next, time.Date(2024, 2, 11, 0, 0, 0, 0, time.UTC))
+		days()
+		for _, in := range []bool{false, true} {
+			if in {
+				_, err := e.e.Relate(ctx, home, entity.RelationDraft{Role: "project", Target: project})
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				e.unrelate(t, home, "project")
+			}
+			if n := days(); n != map[bool]int{true: 1}[in] {
+				t.Errorf("%d days when the household it left is in the project: %v", n, in)
+			}
+		}
 		// Another threshold, and there is no event.
 		set := httptest.NewRequestWithContext(t.Context(), "PUT", "/v1/entities/"+url.PathEscape(id)+"/properties/temperatureThreshold", http.NoBody)
 		set.Header.Set("If-Match", "*")

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -22,7 +24,40 @@ const (
 	MaxFile     = 16 << 20 // bytes
 	MaxFileRows = 100_000
 	maxMapping  = 4 << 10 // bytes
+
+	// Files are held in memory while they are sent and stored.
+	maxFiles   = 8 // at once
+	maxFilesOf = 2 // of one workspace
 )
+
+// gate counts the files that are held.
+type gate struct {
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by workspace
+}
+
+// enter takes a place, until leave is called. The fault is TOO_MANY_FILES.
+func (g *gate) enter(ws string) (leave func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all >= maxFiles || g.of[ws] >= maxFilesOf {
+		return nil, fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("At most %d files of readings are taken at once, %d of a workspace. Send the next when one has been answered.", maxFiles, maxFilesOf)).After(time.Second)
+	}
+	if g.of == nil {
+		g.of = map[string]int{}
+	}
+	g.all++
+	g.of[ws]++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.all--
+		if g.of[ws]--; g.of[ws] == 0 {
+			delete(g.of, ws)
+		}
+	}, nil
+}
 
 // filer takes files of readings.
 type filer struct{ *Service }
@@ -217,6 +252,11 @@ func (s filer) serveFile(w http.ResponseWriter, r *http.Request) error {
 	if err := wrong(c); err != nil {
 		return err
 	}
+	leave, err := s.files.enter(web.CallerFrom(r.Context()).Workspace)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	web.LeavePlace(r.Context())
 	if f.body, err = web.ReadBody(w, r, MaxFile); err != nil {
 		return err

@@ -2,6 +2,7 @@ package device_test
 
 import (
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -116,5 +117,48 @@ func TestFilesThatAreNone(t *testing.T) {
 		if _, w := e.file(t, id, tt.sent); w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
 			t.Errorf("%s %s %q = %d %s, want %d with %s", tt.role, tt.media, tt.body, w.Code, w.Body, tt.want, tt.says)
 		}
+	}
+}
+
+// A file is held in memory while it arrives: a workspace sends two at once, and
+// the third is told to wait.
+func TestFilesAtOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, dbtest.SQLite(t))
+	id := e.register(t, device.Draft{})
+	const text = "timestamp,temperature\n2024-02-20T08:00:00Z,20\n"
+	var writers []*io.PipeWriter
+	answers := make(chan int)
+	for range 2 {
+		r, w := io.Pipe()
+		writers = append(writers, w)
+		go func() {
+			req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/devices/"+url.PathEscape(id)+"/readings/file", r)
+			req.Header.Set("Authorization", "Bearer ws owner")
+			req.Header.Set("Content-Type", "text/csv")
+			w := httptest.NewRecorder()
+			e.h.ServeHTTP(w, req)
+			answers <- w.Code
+		}()
+		if _, err := w.Write([]byte(text[:10])); err != nil { // it is being read, so it has its place
+			t.Fatal(err)
+		}
+	}
+	if _, w := e.file(t, id, sent{"owner", "text/csv", "", text}); w.Code != 429 || !strings.Contains(w.Body.String(), "TOO_MANY_FILES") || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a third file = %d %s, want 429", w.Code, w.Body)
+	}
+	for _, w := range writers {
+		if _, err := w.Write([]byte(text[10:])); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if code := <-answers; code != 200 {
+			t.Errorf("a file that was being sent = %d, want 200", code)
+		}
+	}
+	if _, w := e.file(t, id, sent{"owner", "text/csv", "", text}); w.Code != 200 {
+		t.Errorf("a file later = %d %s, want 200", w.Code, w.Body)
 	}
 }

@@ -62,7 +62,7 @@ func (s *Service) Routes(a *web.API) {
 		Query: []web.Param{
 			{Name: "mapping", Doc: "JSON object: column → timestamp, temperature, cookingEvent, duration or values.name; \"\" leaves a column out. At most 4 KiB.", Example: `{"Time":"timestamp","°C":"temperature"}`},
 		},
-		Codes: []string{"READINGS_INVALID", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "INVALID_PARAMETER"},
+		Codes: []string{"READINGS_INVALID", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/devices/{did}/readings", s.serveReadings, web.Doc{Summary: "List readings of a device, oldest first", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
 	web.Post(a, "/v1/devices/{did}/corrections", corrections{s}.serveCorrect, web.Doc{

@@ -15,16 +15,22 @@ import (
 // from a moment on, as people do it: one relationship goes, another comes.
 func (e *env) move(t *testing.T, id, household string, since time.Time) {
 	t.Helper()
-	for _, r := range all[entity.ListedRelationship](t, e, "/v1/entities/"+url.PathEscape(id)+"/relationships?role=household") {
-		if w := e.send(t, "owner", "DELETE", "/v1/entities/"+url.PathEscape(id)+"/relationships/"+r.ID, ""); w.Code != 200 {
-			t.Fatalf("remove relationship = %d %s", w.Code, w.Body)
-		}
-	}
+	e.unrelate(t, id, "household")
 	if household == "" {
 		return
 	}
 	if _, err := e.e.Relate(as(t.Context(), "ws", "owner"), id, entity.RelationDraft{Role: "household", Target: household, Since: since}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// unrelate removes the relationships of a role.
+func (e *env) unrelate(t *testing.T, id, role string) {
+	t.Helper()
+	for _, r := range all[entity.ListedRelationship](t, e, "/v1/entities/"+url.PathEscape(id)+"/relationships?role="+role) {
+		if w := e.send(t, "owner", "DELETE", "/v1/entities/"+url.PathEscape(id)+"/relationships/"+r.ID, ""); w.Code != 200 {
+			t.Fatalf("remove relationship = %d %s", w.Code, w.Body)
+		}
 	}
 }
 

@@ -35,8 +35,9 @@ type Config struct {
 // many goroutines.
 type Service struct {
 	*days
-	cfg Config
-	db  *db.DB
+	cfg   Config
+	db    *db.DB
+	files gate
 }
 
 // New makes a Service over a migrated store.

@@ -40,6 +40,7 @@ const (
 	// Households a device has left, held here or not.
 	selectEdgesPast = `SELECT nid, src, role, since, until, removed_at FROM relationships
 		WHERE ws = $1 AND dst_did = $2 AND removed_at IS NOT NULL AND role = 'household' AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectEdgesLeft = `SELECT nid, src, role, since, until, removed_at FROM relationships WHERE dst = $1 AND removed_at IS NOT NULL LIMIT $2`
 )
 
 func scanTwin(row db.Row) (*entity.Row, error) {
@@ -145,6 +146,11 @@ func edgesOut(ctx context.Context, q db.Querier, ws, did string, p place) ([]lin
 // edgesPast lists relationships to a DID that were removed.
 func edgesPast(ctx context.Context, q db.Querier, ws, did string, p place) ([]link, error) {
 	return scanLinks(q.Query(ctx, selectEdgesPast, ws, did, p.below, p.limit))
+}
+
+// edgesLeft lists relationships to a twin that were removed.
+func edgesLeft(ctx context.Context, q db.Querier, dst int64, limit int) ([]link, error) {
+	return scanLinks(q.Query(ctx, selectEdgesLeft, dst, limit))
 }
 
 func scanLinks(rows db.Rows, err error) ([]link, error) {

@@ -65,6 +65,7 @@ func TestTrim(t *testing.T) {
 		for i := range 10 {
 			e.add(t, id, hot(day.AddDate(0, 0, i), 600, 660)...)
 		}
+		e.add(t, id, hot(day.AddDate(0, 0, 4), 1430, 1450)...) // over the midnight after which days can be remade
 		e.add(t, other, hot(day.AddDate(0, 0, 9), 600, 660)...)
 		before, total := all[device.Usage](t, e, usagePath), e.stored(t)
 		removed := 0
@@ -77,8 +78,8 @@ func TestTrim(t *testing.T) {
 				break
 			}
 		}
-		if removed != 5*24 || e.stored(t) != total-removed {
-			t.Errorf("%d removed, %d left, want the 120 of five whole days", removed, e.stored(t))
+		if removed != 3*24 || e.stored(t) != total-removed {
+			t.Errorf("%d removed, %d left, want the 72 of three whole days: two more are looked back at", removed, e.stored(t))
 		}
 		if diff := cmp.Diff(before, e.again(t)); diff != "" {
 			t.Errorf("days after the readings went (-before +after):\n%s", diff)

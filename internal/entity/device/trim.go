@@ -20,7 +20,8 @@ const (
 // Expire removes readings of whole days before a moment, whose figures are kept,
 // at most limit and all of one device, and tells how many went. Called until it
 // removes none it has looked at every device once. Days that wait to be remade
-// keep theirs.
+// keep theirs. Those of the last days before stay, as far as an event reaches
+// over midnight: the first day that can be remade would count it again.
 func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	s.sweep.Lock()
 	defer s.sweep.Unlock()
@@ -39,7 +40,7 @@ func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, er
 			if err != nil {
 				return 0, err
 			}
-			if oldest != 0 && oldest < cut*dayMS {
+			if oldest != 0 && oldest < (cut-reachOfEvent)*dayMS {
 				n, err := s.trim(ctx, device, cut, limit)
 				if err != nil || n > 0 {
 					return n, err // there may be more of it
@@ -70,14 +71,15 @@ func (s *days) trim(ctx context.Context, device, cut int64, limit int) (int, err
 		if _, err := tx.Exec(ctx, updateTrimmed, device, cut); err != nil {
 			return fmt.Errorf("trim readings: %w", err)
 		}
-		end, err := oneTime(tx.QueryRow(ctx, selectNth, device, cut*dayMS, limit))
+		until := (cut - reachOfEvent) * dayMS
+		end, err := oneTime(tx.QueryRow(ctx, selectNth, device, until, limit))
 		if err != nil {
 			return err
 		}
 		if end == 0 {
-			end = cut * dayMS
+			end = until
 		}
-		n, err = tx.Exec(ctx, deleteOldest, device, cut*dayMS, end)
+		n, err = tx.Exec(ctx, deleteOldest, device, until, end)
 		return db.Wrap("trim readings", err)
 	})
 	return int(n), err
