@@ -39,7 +39,12 @@ type record struct {
 type effect struct {
 	key    string
 	result machine.Result
+	asked  bool // of others, who know the key: asked again they give the same
 }
+
+// maxAsked is how many bytes of what others gave a session keeps. Of more, what
+// was asked first is asked again when a walk needs it.
+const maxAsked = 32 << 10
 
 const recordForm = 1
 
@@ -137,6 +142,9 @@ func readRecord(data []byte, k *key, box secret.Box) (*record, error) {
 	return r, nil
 }
 
+// effectAsked stands where a login does: what is asked of others logs nobody in.
+const effectAsked = 4
+
 func appendEffects(dst []byte, all []effect) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for _, e := range all {
@@ -144,6 +152,10 @@ func appendEffects(dst []byte, all []effect) []byte {
 		dst = appendText(dst, e.result.Name)
 		dst = appendText(dst, e.result.Lang)
 		dst = appendMap(dst, e.result.Set)
+		if e.asked {
+			dst = append(dst, effectAsked)
+			continue
+		}
 		if e.result.Account == nil {
 			dst = append(dst, 0)
 			continue
@@ -161,7 +173,7 @@ func (d *decoder) effects() []effect {
 		e := &out[i]
 		e.key, e.result.Name, e.result.Lang, e.result.Set = d.text(), d.text(), d.text(), d.textMap()
 		login := d.byte()
-		if login == 0 {
+		if e.asked = login == effectAsked; e.asked || login == 0 {
 			continue
 		}
 		account := d.text()
@@ -185,7 +197,7 @@ func (r *record) effect(key string) (machine.Result, bool) {
 // keepEffect keeps what an action gave. Where the account of the session proves
 // itself anew, as by another PIN, its earlier login in this session counts as
 // long as the new proof does.
-func (r *record) keepEffect(key string, res machine.Result) {
+func (r *record) keepEffect(key string, res machine.Result, asked bool) {
 	if login := gives(&res); login != "" && login == r.state.Account {
 		for i := range r.effects {
 			if e := &r.effects[i].result; gives(e) == login && e.Proof == r.state.Proof {
@@ -194,7 +206,27 @@ func (r *record) keepEffect(key string, res machine.Result) {
 		}
 	}
 	r.effects = slices.DeleteFunc(r.effects, func(e effect) bool { return e.key == key })
-	r.effects = append(r.effects, effect{key, res})
+	r.effects = append(r.effects, effect{key, res, asked})
+	if asked {
+		r.forgetAsked()
+	}
+}
+
+// forgetAsked keeps the newest of what others gave, as far as there is room.
+func (r *record) forgetAsked() {
+	size := 0
+	for i := len(r.effects) - 1; i >= 0; i-- {
+		if !r.effects[i].asked {
+			continue
+		}
+		size += len(r.effects[i].key)
+		for name, v := range r.effects[i].result.Set {
+			size += len(name) + len(v)
+		}
+		if size > maxAsked {
+			r.effects = slices.Delete(r.effects, i, i+1)
+		}
+	}
 }
 
 // gives is the account that a result logs in; "" is none.

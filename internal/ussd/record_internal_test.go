@@ -3,6 +3,7 @@ package ussd
 import (
 	"bytes"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +28,10 @@ func full() *record {
 			Pack: "small", Version: "0123456789ab", Node: "join.pin", Page: 2, Notice: "No.", Lang: "sw", Vars: map[string]string{"name": "Zoë", "a": ""},
 			Secrets: map[string]string{"pin": "48213"}, Account: "acc", Proof: "proof", Kept: "join.name", Step: 300, Done: true,
 		},
-		effects: []effect{{"k1", machine.Result{Name: "ok", Set: map[string]string{"x": "y"}, Account: &account, Proof: "proof", Lang: "en"}}, {"k2", machine.Result{Name: "off"}}},
+		effects: []effect{
+			{"k1", machine.Result{Name: "ok", Set: map[string]string{"x": "y"}, Account: &account, Proof: "proof", Lang: "en"}, false}, {"k2", machine.Result{Name: "off"}, false},
+			{"k3", machine.Result{Name: "ok", Set: map[string]string{"balance": "1"}}, true},
+		},
 	}
 }
 
@@ -178,17 +182,41 @@ func TestKeepEffect(t *testing.T) {
 	me, other := "acc", "other"
 	r := &record{state: machine.State{Account: me, Proof: "1"}}
 	r.effects = []effect{
-		{"a", machine.Result{Name: "ok", Account: &me, Proof: "1"}},
-		{"b", machine.Result{Name: "ok", Account: &me, Proof: "0"}},
-		{"c", machine.Result{Name: "ok", Account: &other, Proof: "1"}},
-		{"d", machine.Result{Name: "wrong"}},
+		{"a", machine.Result{Name: "ok", Account: &me, Proof: "1"}, false},
+		{"b", machine.Result{Name: "ok", Account: &me, Proof: "0"}, false},
+		{"c", machine.Result{Name: "ok", Account: &other, Proof: "1"}, false},
+		{"d", machine.Result{Name: "wrong"}, false},
 	}
-	r.keepEffect("d", machine.Result{Name: "ok", Account: &me, Proof: "2"})
+	r.keepEffect("d", machine.Result{Name: "ok", Account: &me, Proof: "2"}, false)
 	var got []string
 	for _, e := range r.effects {
 		got = append(got, e.key+e.result.Proof)
 	}
 	if want := []string{"a2", "b0", "c1", "d2"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("effects = %q, want %q", got, want)
+	}
+}
+
+// TestAskedIsBounded keeps the newest of what others gave, and all that was done
+// here: that must not be done again.
+func TestAskedIsBounded(t *testing.T) {
+	t.Parallel()
+	r := &record{}
+	page := machine.Result{Name: "ok", Set: map[string]string{"rows": strings.Repeat("x", 10<<10)}}
+	r.keepEffect("here", page, false)
+	for i := range 6 {
+		r.keepEffect("asked"+strconv.Itoa(i), page, true)
+	}
+	r.keepEffect("also", page, false)
+	var got []string
+	for _, e := range r.effects {
+		got = append(got, e.key)
+	}
+	if want := []string{"here", "asked3", "asked4", "asked5", "also"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("kept = %q, want %q", got, want)
+	}
+	r.keepEffect("large", machine.Result{Set: map[string]string{"rows": strings.Repeat("x", maxAsked)}}, true)
+	if len(r.effects) != 2 {
+		t.Errorf("%d effects are kept with one that is too large, want the two that were done here", len(r.effects))
 	}
 }

@@ -339,7 +339,7 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 		a.success = a.success || len(do.Results) > 0 && res.Name == do.Results[0]
 		a.halt = a.halt || again && gives(&res) == ""
 		if a.rec.mode != latest { // only what accumulates is ever walked again
-			a.rec.keepEffect(call.Key, res)
+			a.rec.keepEffect(call.Key, res, do.Outside != nil)
 		}
 	}
 	return res, nil
