@@ -61,7 +61,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	s.surveys = survey.New(survey.Config{
 		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Contact: a.contactOf,
-		StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
+		Channels: a.cfg.Surveys.Channels, StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
 	s.media = media.New(media.Config{DB: a.DB, Key: a.Key})

@@ -80,6 +80,7 @@ var wrong = map[string][]string{
 	"USSD_MENU":                       {"a\x00b"},
 	"USSD_GATEWAYS_FILE":              {"a\x00b"},
 	"USSD_GATEWAY_CA":                 {"a\x00b", "ca.pem"},
+	"HEARTH_SURVEY_CHANNELS":          {"visit", "web,fax"},
 	"USSD_MENU_TWINS":                 {"a\tb", strings.Repeat("x", 65)},
 	"SMS_PROVIDER":                    {"pigeon", "webhook", "africastalking"},
 	"SMS_WEBHOOK_URL":                 {"hooks.example"},

@@ -30,6 +30,7 @@ type Config struct {
 	Limits  Limits  `file:"limits" title:"Limits"`
 	Auth    Auth    `file:"auth" title:"Identity"`
 	Events  Events  `file:"events" title:"Events, jobs, webhooks"`
+	Surveys Surveys `file:"surveys" title:"Surveys (area B)"`
 	USSD    USSD    `file:"ussd" title:"USSD (area C)"`
 	Oracle  Oracle  `file:"oracle" title:"Oracle (area D)"`
 	Model   Model   `file:"model" title:"Language model"`
@@ -116,6 +117,11 @@ type Events struct {
 	WebhookTimeout       time.Duration `env:"HEARTH_WEBHOOK_TIMEOUT" file:"webhookTimeout" default:"10s" is:"duration 1s 5m" doc:"How long one webhook delivery may take."`
 	WebhookMaxAttempts   int           `env:"HEARTH_WEBHOOK_MAX_ATTEMPTS" file:"webhookMaxAttempts" default:"12" is:"integer 1 100" doc:"Attempts before a delivery becomes a dead letter."`
 	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models and menus may reach, on any port or the one given; public ones need no entry."`
+}
+
+// Surveys is area B.
+type Surveys struct {
+	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Modes of surveys in which a system of yours asks households and sends the responses: ussd, web, chat. Nothing here asks in them; a survey that plans another one is refused."`
 }
 
 // USSD is area C.

@@ -41,6 +41,13 @@ func area() kind[string] {
 	return k
 }
 
+// channel is a mode of surveys in which households answer themselves.
+func channel() kind[string] {
+	k := oneOf("ussd", "web", "chat")
+	k.name = "channels"
+	return k
+}
+
 // textMode is what the text of a USSD request holds. That a session finds it
 // out by itself is no choice any more: two equal first keys cannot be told
 // from one that the network sent twice.

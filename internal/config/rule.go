@@ -62,6 +62,7 @@ var plainRules = map[string]func() rule{
 	"logLevel":     func() rule { return is(logLevel()) },
 	"environment":  func() rule { return is(environment()) },
 	"areas":        func() rule { return is(list(area())) },
+	"channels":     func() rule { return is(list(channel())) },
 	"host":         func() rule { return is(host()) },
 	"address":      func() rule { return is(address()) },
 	"networks":     func() rule { return is(list(network())) },

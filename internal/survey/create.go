@@ -29,7 +29,7 @@ func (s *Service) create(ctx context.Context, d campaign.Draft, ch change) (web.
 		r.SurveyID = newID(r.NID)
 	}
 	d.SurveyID = r.SurveyID
-	v, err := s.prepare(ctx, r.Workspace, d)
+	v, err := s.prepare(ctx, r.Workspace, d, nil)
 	if err != nil {
 		return once.Refuse[*Survey](ctx, s.cfg.Idem, err)
 	}
@@ -73,10 +73,11 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Sur
 }
 
 // prepare checks a draft and makes the record of it, all but what only the
-// server says. All that is wrong is named at once.
-func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft) (*Survey, error) {
+// server says. All that is wrong is named at once. modes are those it has.
+func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, modes []string) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
+	d.CheckServed(&c, s.cfg.Channels, modes)
 	checkDuties(&c, &d.Content)
 	if reserved(d.SurveyID) {
 		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")

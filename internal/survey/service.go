@@ -31,6 +31,8 @@ type Config struct {
 	// Contact tells how a household is reached that the caller may see the twin of,
 	// personal properties aside; nil when there is none. Without it nobody knows.
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
+	// Channels are the modes in which other systems ask households: ussd, web, chat.
+	Channels []string
 	// StrictRefs refuses projects that are not held here.
 	StrictRefs bool
 	// Changed is called after a commit that changed a campaign of a workspace,

@@ -214,6 +214,45 @@ func TestChangesAgainstMoves(t *testing.T) {
 	})
 }
 
+// TestModesThatCanAsk: a survey plans only modes in which somebody asks, and is
+// told which these are and what is missing.
+func TestModesThatCanAsk(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		withModes := func(list string) string { return strings.Replace(open, `"collectors"`, `"modes":[`+list+`],"collectors"`, 1) }
+		_, err := v.s.Create(as(t, "ws", "owner"), draft(t, withModes(`"visit","web","chat"`)))
+		if got := codes(err); got != "/modes/1 mode_not_served, /modes/2 mode_not_served" {
+			t.Errorf("create = %s", got)
+		}
+		for _, want := range []string{"visit, phone, import", "HEARTH_SURVEY_CHANNELS"} {
+			if !strings.Contains(details(err), want) {
+				t.Errorf("details = %s, want %s", details(err), want)
+			}
+		}
+		id := v.create(t, "ws", withModes(`"visit","phone","import"`))
+		_, err = v.s.Update(as(t, "ws", "owner"), id, "*", "", []byte(`{"modes":["ussd"]}`))
+		if got := codes(err); got != "/modes/0 mode_not_served" {
+			t.Errorf("update = %s", got)
+		}
+
+		asks := newEnv(t, d, func(c *survey.Config) { c.Channels = []string{"web"} })
+		id = asks.create(t, "ws", withModes(`"web"`))
+		if _, err := asks.s.Create(as(t, "ws", "owner"), draft(t, withModes(`"chat"`))); !strings.Contains(details(err), "visit, phone, web, import") {
+			t.Errorf("details = %s, want web among what can be served", details(err))
+		}
+		// What was stored before can be changed, and not begin.
+		if _, err := v.s.Update(as(t, "ws", "owner"), id, "*", "", []byte(`{"name":"n"}`)); err != nil {
+			t.Errorf("update of a survey that has the mode: %v %s", err, codes(err))
+		}
+		_, err = v.s.Move(as(t, "ws", "owner"), id, "activate", "", survey.Move{Reason: "test"})
+		if got := codes(err); got != "/modes/0 mode_not_served" {
+			t.Errorf("activate = %s", got)
+		}
+		asks.move(t, "ws", id, "activate")
+	})
+}
+
 func TestLockedMembers(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -33,9 +34,26 @@ var (
 	surveyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	langTag    = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
 	modes      = []string{"visit", "phone", "ussd", "web", "chat", "import"}
-	// selfService are modes in which the household itself answers.
+	// selfService are modes in which the household itself answers. Nothing here
+	// asks in them; another system can.
 	selfService = []string{"ussd", "web", "chat"}
 )
+
+// ChannelSetting names the setting that says in which modes other systems ask.
+const ChannelSetting = "HEARTH_SURVEY_CHANNELS"
+
+// CheckServed notes modes in which nobody asks: collectors do in visit and phone,
+// files come by import, and other systems ask in channels. Those in kept were
+// there before.
+func (d *Content) CheckServed(c *fault.Checks, channels, kept []string) {
+	served := slices.DeleteFunc(slices.Clone(modes), func(m string) bool { return slices.Contains(selfService, m) && !slices.Contains(channels, m) })
+	for i, mode := range d.Modes {
+		if slices.Contains(modes, mode) && !slices.Contains(served, mode) && !slices.Contains(kept, mode) {
+			c.Add(fmt.Sprintf("/modes/%d", i), "mode_not_served", fmt.Sprintf("Nothing here asks households by %s. These modes can be served: %s. Where a system of yours asks by %s and sends the responses, add it to the setting %s.",
+				mode, strings.Join(served, ", "), mode, ChannelSetting))
+		}
+	}
+}
 
 // Validate names every problem that shows without looking anything up. The
 // fault is SURVEY_CONFIGURATION_INVALID.
