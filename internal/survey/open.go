@@ -34,6 +34,7 @@ type Open struct {
 	StrictCollectors bool            // nobody else may send responses
 	Languages        []string
 	Window           campaign.Window // of the open round
+	Created          time.Time
 	Policy           campaign.Policy // with its defaults
 	Probability      bool            // a confidence interval may be reported
 	OpenEnrolment    bool            // there may be others than those that are listed
@@ -118,7 +119,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(),
 		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: campaign.NewDuties(v.Assignments),
-		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
+		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, weight: perByte*len(r.Body) + cachedBase,
 	}
 	for _, c := range v.Collectors {
 		o.Collectors[c.DID] = true

@@ -43,7 +43,7 @@ const homeTemplate = `{"templateId":"home","languages":["sw"],"sections":[
 		{"id":"where","type":"geo"},
 		{"id":"people","type":"repeat","questions":[{"id":"name","type":"text","pii":"direct"},{"id":"age","type":"integer"}]}]}]}`
 
-const homeSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"home","sampling":{"method":"census"},"collectors":["did:key:owner"]}`
+const homeSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"home","sampling":{"method":"census"},"window":{"start":"2024-01-01T00:00:00Z"},"collectors":["did:key:owner"]}`
 
 // callerOf makes a caller of a workspace: "auditor" exports and reads no
 // personal data, "mia" reads it, "exporter" may export but read no responses,

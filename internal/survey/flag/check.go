@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Check is one check: its name, what it flags and what it does not look at, for
@@ -20,7 +21,8 @@ var checks = []Check{
 	{DurationShort, "an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger", "length not known, consent refused", durationShort},
 	{NightTime, "a visit that began between 21 and 5 o'clock (*nightFrom*, *nightTo*), by *utcOffsetMinutes* or the longitude", "other modes, no place and no offset", nightTime},
 	{ClockSkew, "dated more than 10 minutes after it arrived (value: seconds)", "", clockSkew},
-	{OutsideWindow, "dated outside the window of the survey", "", outsideWindow},
+	{OutsideWindow, "an interview that began or ended outside the window of the survey; without one, more than 31 days before the survey was made", "imported ones where the window has no start", outsideWindow},
+	{OutsideLife, "a dateTime answered with a moment outside that time, a date answered with a day after it (a birthday, or the day a stove was bought, lies before) or before 1900", "questions with a constraint of their own, dateTime questions marked as personal, repeats", outsideLife},
 	{Distance, "a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres, not told to a key that may change lists or responses and has not responses:pii", "one of the places not known", distance},
 	{NotEligible, "a household that does not meet the eligibility rule", "surveys without one", when(func(l *look) bool { return l.Eligible != nil && !*l.Eligible }, "The household does not meet the eligibility rule of the survey.")},
 	{ModeUnplanned, "an interview of a mode the survey does not plan", "surveys that do not say", when(func(l *look) bool { return l.Unplanned }, "The survey does not plan interviews of this mode.")},
@@ -78,9 +80,55 @@ func clockSkew(l *look) {
 }
 
 func outsideWindow(l *look) {
-	if !l.From.IsZero() && l.SubmittedAt.Before(l.From) || !l.Until.IsZero() && l.SubmittedAt.After(l.Until) {
+	from, until := l.life()
+	switch {
+	case !l.From.IsZero() && l.SubmittedAt.Before(l.From), !l.Until.IsZero() && l.SubmittedAt.After(until):
 		l.flag(Flag{Detail: "The response is dated outside the window of the survey."})
+	case l.SubmittedAt.Before(from):
+		l.flag(Flag{Detail: "The response is dated before there was a survey."})
+	case !l.StartedAt.IsZero() && l.StartedAt.Before(from):
+		l.flag(Flag{Question: "/startedAt", Detail: "The interview began before the survey did."})
 	}
+}
+
+// life is the time of the survey, which lasts until the response has arrived
+// where nobody says when it ends.
+func (in *Interview) life() (from, until time.Time) {
+	if from = in.From; from.IsZero() {
+		from = in.Since
+	}
+	if until = in.Until; until.IsZero() {
+		until = in.ReceivedAt.Add(maxSkew)
+	}
+	return from, until
+}
+
+// firstDay is before everybody who lives.
+var firstDay = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func outsideLife(l *look) {
+	if len(l.plan.moments)+len(l.plan.days) == 0 || l.refused() {
+		return
+	}
+	from, until := l.life()
+	for _, path := range l.plan.moments {
+		if t, ok := l.moment(path, time.RFC3339); ok && (t.Before(from) || t.After(until)) {
+			l.flag(Flag{Question: pointer(path), Detail: "The moment is not in the time of the survey."})
+		}
+	}
+	for _, path := range l.plan.days {
+		// Somewhere it is tomorrow already.
+		if t, ok := l.moment(path, time.DateOnly); ok && (t.Before(firstDay) || t.After(until.AddDate(0, 0, 1))) {
+			l.flag(Flag{Question: pointer(path), Detail: "The day is after the survey, or longer ago than anybody lives."})
+		}
+	}
+}
+
+// moment is an answer that is a point in time; false when there is none.
+func (l *look) moment(path []string, layout string) (time.Time, bool) {
+	text, _ := at(l.answers(), path).(string)
+	t, err := time.Parse(layout, text)
+	return t, err == nil
 }
 
 func distance(l *look) {

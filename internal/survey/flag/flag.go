@@ -29,6 +29,7 @@ const (
 	StraightLine  = "straight_lining"
 	MediaMissing  = "media_missing"
 	OutsideWindow = "outside_window"
+	OutsideLife   = "date_outside_survey"
 	ClockSkew     = "clock_skew"
 	NotEligible   = "not_eligible"
 	ModeUnplanned = "mode_not_planned"
@@ -99,7 +100,8 @@ type Interview struct {
 	Visit        bool    // people met: place and hour matter
 	At           *Point
 	Home         *Point // of the household
-	From, Until  time.Time
+	From, Until  time.Time // the window of the survey; zero when it does not say
+	Since        time.Time // that the survey may have been at work, where it does not say; zero for what comes from before it
 
 	Eligible  *bool // nil when the survey does not ask
 	Unplanned bool  // its mode is not one of the survey

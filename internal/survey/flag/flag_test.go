@@ -97,6 +97,12 @@ func TestCheck(t *testing.T) {
 		{"dated after it arrived", flag.Settings{}, func(in *flag.Interview) { in.ReceivedAt = in.SubmittedAt.Add(-11 * time.Minute) }, []string{flag.ClockSkew}},
 		{"before the survey", flag.Settings{}, func(in *flag.Interview) { in.From = in.SubmittedAt.Add(time.Second) }, []string{flag.OutsideWindow}},
 		{"after the survey", flag.Settings{}, func(in *flag.Interview) { in.Until = in.SubmittedAt.Add(-time.Second) }, []string{flag.OutsideWindow}},
+		{"begun before the survey", flag.Settings{}, func(in *flag.Interview) { in.From = in.SubmittedAt.Add(-time.Second) }, []string{flag.OutsideWindow + " /startedAt"}},
+		{"before there was a survey", flag.Settings{}, func(in *flag.Interview) { in.Since = in.SubmittedAt.Add(time.Second) }, []string{flag.OutsideWindow}},
+		{"begun before there was a survey", flag.Settings{}, func(in *flag.Interview) { in.Since = in.SubmittedAt }, []string{flag.OutsideWindow + " /startedAt"}},
+		{"the window says more", flag.Settings{}, func(in *flag.Interview) {
+			in.From, in.Since = in.StartedAt, in.SubmittedAt.Add(time.Hour)
+		}, nil},
 		{"not as planned", flag.Settings{}, func(in *flag.Interview) {
 			in.Eligible, in.Unplanned, in.Stranger, in.Unlisted = &no, true, true, true
 		}, []string{flag.NotEligible, flag.ModeUnplanned, flag.Stranger, flag.NotListed}},
@@ -110,7 +116,9 @@ func TestCheck(t *testing.T) {
 			tt.change(&in)
 			var got []string
 			for _, f := range p.Check(tt.settings, in, func([]string) bool { return true }) {
-				got = append(got, f.Rule)
+				if got = append(got, f.Rule); f.Question == "/startedAt" {
+					got[len(got)-1] += " " + f.Question
+				}
 				if f.Detail == "" || !slices.Contains(flag.Names(), f.Rule) {
 					t.Errorf("flag %+v has no sentence or no known name", f)
 				}
@@ -223,6 +231,38 @@ func TestClockSkew(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%v ahead: %q, want %q", tt.ahead, got, tt.want)
+		}
+	}
+}
+
+// TestDates: a moment is one of the survey; a day may be a birthday, and not lie
+// after it. Whoever asks with a constraint has said what fits.
+func TestDates(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, `{"templateId":"t","sections":[{"id":"s","questions":[
+		{"id":"when","type":"datetime"},{"id":"born","type":"date","pii":"direct"},{"id":"bought","type":"date"},{"id":"seen","type":"datetime","pii":"indirect"},
+		{"id":"next","type":"date","constraint":"s.next > today"},{"id":"visits","type":"repeat","questions":[{"id":"at","type":"datetime"}]}]}]}`)
+	for _, tt := range []struct{ name, answers, want string }{
+		{"all in time", `"when":"2026-03-02T12:30:00+03:00","born":"1957-01-01","bought":"2019-05-01"`, ""},
+		{"before the survey", `"when":"2026-02-28T23:59:59Z"`, "when"},
+		{"after it arrived", `"when":"2026-03-02T13:00:00Z"`, "when"},
+		{"born tomorrow", `"born":"2026-03-03"`, ""}, // where the day begins first it is tomorrow
+		{"born next week", `"born":"2026-03-10"`, "born"},
+		{"bought in the year 201", `"bought":"0201-05-01"`, "bought"},
+		{"not known", `"bought":{"noAnswer":"dont_know"}`, ""},
+		{"not looked at", `"seen":"1999-01-01T00:00:00Z","next":"2030-01-01","visits":[{"at":"1999-01-01T00:00:00Z"}]`, ""},
+	} {
+		in := noon()
+		in.From, in.Answers = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), []byte(`{"s":{`+tt.answers+`}}`)
+		var got string
+		for _, f := range p.Check(flag.Settings{}, in, func([]string) bool { return false }) {
+			got += strings.TrimPrefix(f.Question, "/responses/s/")
+			if f.Rule != flag.OutsideLife || strings.ContainsAny(f.Detail, "23456789") {
+				t.Errorf("%s: flag %+v, want one that tells nothing of the answer", tt.name, f)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: flagged %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

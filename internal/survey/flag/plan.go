@@ -3,6 +3,7 @@ package flag
 import (
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -12,6 +13,8 @@ type Plan struct {
 	scales  [][][]string // questions of one section with one scale
 	consent [][]string   // questions for consent
 	after   [][]string   // questions of the sections after the first of these
+	moments [][]string   // questions for a point in time
+	days    [][]string   // questions for a day
 	least   float64      // share of answers that is expected
 }
 
@@ -39,6 +42,10 @@ func NewPlan(f *form.Form) *Plan {
 		switch {
 		case c.Kind.Consent:
 			p.consent = append(p.consent, c.Path)
+		case c.Kind.CEL == cel.Instant && !c.Ruled && c.Kind.Day:
+			p.days = append(p.days, c.Path)
+		case c.Kind.CEL == cel.Instant && !c.Ruled && !c.PII.Private():
+			p.moments = append(p.moments, c.Path)
 		case c.Kind.Recorded:
 			p.media = append(p.media, c.Path)
 		case c.Kind.Quality.Scale:

@@ -12,6 +12,7 @@ type Column struct {
 	Repeat  bool
 	Options []Option // of choices, ranks and matrices
 	Unit    string
+	Ruled   bool // a constraint of its own says which answers fit
 }
 
 // Columns are the leaves of the selected sections in the order of the document.
@@ -30,7 +31,7 @@ func (c *container) columns(columns []Column, section string, prefix []string) [
 		path := append(prefix[:len(prefix):len(prefix)], n.id)
 		column := Column{
 			Path: path, Section: section, Type: n.q.Type, Kind: n.kind, Label: n.q.Label, PII: n.mark(),
-			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit,
+			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil,
 		}
 		switch {
 		case n.kind.Shown:

@@ -25,7 +25,7 @@ func consentEnv(t *testing.T, d *db.DB, question, policy string, more ...string)
 	v.Must(t, "ws owner", "POST /v1/templates", `{"templateId":"asking","title":"Asking",`+strings.Join(more, "")+`"sections":[{"id":"consent","questions":[`+question+`]},
 		{"id":"home","questions":[{"id":"size","type":"integer"}]}]}`, nil)
 	v.Must(t, "ws owner", "POST /v1/templates/asking/publish", `{}`, nil)
-	v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"s","type":"MonitoringSurvey","projectId":%q,"templateId":"asking","sampling":{"method":"census"},
+	v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"s","type":"MonitoringSurvey","projectId":%q,"templateId":"asking","window":{"start":"2024-01-01T00:00:00Z"},"sampling":{"method":"census"},
 		"collectors":["did:key:ann"],"verificationPolicy":%s}`, surveytest.Project, policy), nil)
 	v.Must(t, "ws owner", "POST /v1/surveys/s/activate", `{"reason":"test"}`, nil)
 	return v

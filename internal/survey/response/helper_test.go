@@ -41,11 +41,11 @@ const homeTemplate = `{"templateId":"home","validations":{"completionThreshold":
 
 // A survey of that template, and one that is documented.
 const (
-	homeSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"home","sampling":{"method":"census"},
+	homeSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"home","window":{"start":"2024-01-01T00:00:00Z"},"sampling":{"method":"census"},
 		"collectors":["did:key:ann","did:key:bob","did:key:owner"]}`
 	baseline = `{"surveyId":"b","type":"BaselineSurvey","projectId":"did:ixo:project/one",
 		"template":{"eligibilityCriteria":true,"socioEconomicData":true,"cookingPatterns":true,"stovePerceptions":true},
-		"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:key:ann","did:key:owner"]}`
+		"window":{"start":"2024-01-01T00:00:00Z"},"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:key:ann","did:key:owner"]}`
 )
 
 // What tests of area B have in common.

@@ -430,6 +430,10 @@ func (p *Prepared) stopped() bool {
 	return slices.ContainsFunc(p.flags, func(f flag.Flag) bool { return len(rules) == 0 || slices.Contains(rules, f.Rule) })
 }
 
+// early is how long before a survey is made people may have begun to interview, on
+// paper or with another tool.
+const early = 31 * 24 * time.Hour
+
 // interview is the response as the checks see it.
 func (p *Prepared) interview(r *form.Result) flag.Interview {
 	o, h := p.open, &p.head
@@ -439,6 +443,9 @@ func (p *Prepared) interview(r *form.Result) flag.Interview {
 		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode),
 		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector],
 		Unlisted:  o.Listed && !o.OpenEnrolment && p.home == nil,
+	}
+	if h.Mode != "import" {
+		in.Since = o.Created.Add(-early)
 	}
 	if l := p.draft.Location; l != nil {
 		in.At = &flag.Point{Lat: l.Lat, Lon: l.Lon}

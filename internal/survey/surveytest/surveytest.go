@@ -50,7 +50,7 @@ const Project = "did:ixo:project/one"
 
 // Survey is a campaign of the template, with two or more reviewers where asked.
 func Survey(id string, reviewers int) string {
-	return fmt.Sprintf(`{"surveyId":%q,"type":"MonitoringSurvey","projectId":%q,"templateId":"field","sampling":{"method":"census"},
+	return fmt.Sprintf(`{"surveyId":%q,"type":"MonitoringSurvey","projectId":%q,"templateId":"field","sampling":{"method":"census"},"window":{"start":"2024-01-01T00:00:00Z"},
 		"modes":["visit","phone","import"],"collectors":["did:key:ann","did:key:ben","did:key:cem","did:key:dee","did:key:eve"],"verificationPolicy":{"minReviewers":%d}}`, id, Project, reviewers)
 }
 
