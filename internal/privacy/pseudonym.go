@@ -22,6 +22,9 @@ func (n Names) Person(id string) string { return n.of("pe_", "person", id) }
 // Device is the name of a device that responses were sent from; "" stays.
 func (n Names) Device(id string) string { return n.of("dv_", "device", id) }
 
+// Serial is the name of a thing that somebody has, by the number on it; "" stays.
+func (n Names) Serial(id string) string { return n.of("sn_", "serial", id) }
+
 // of keeps the kinds apart: two things of the same id have two names.
 func (n Names) of(prefix, kind, id string) string {
 	const own = len("hh_")

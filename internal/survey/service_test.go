@@ -220,7 +220,9 @@ func TestModesThatCanAsk(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
-		withModes := func(list string) string { return strings.Replace(open, `"collectors"`, `"modes":[`+list+`],"collectors"`, 1) }
+		withModes := func(list string) string {
+			return strings.Replace(open, `"collectors"`, `"modes":[`+list+`],"collectors"`, 1)
+		}
 		_, err := v.s.Create(as(t, "ws", "owner"), draft(t, withModes(`"visit","web","chat"`)))
 		if got := codes(err); got != "/modes/1 mode_not_served, /modes/2 mode_not_served" {
 			t.Errorf("create = %s", got)

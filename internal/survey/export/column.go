@@ -106,6 +106,9 @@ func headsOf(level Level) []headColumn {
 	return out
 }
 
+// renamed is the note of what has a name in place of its value.
+const renamed = "Replaced by a name that is the same in every export of the project."
+
 // heads are all columns of a response. Notes are of the levels short of Full.
 func heads() []headColumn {
 	text, number, moment := string(form.FreeText), string(form.Number), string(form.DateTime)
@@ -115,12 +118,11 @@ func heads() []headColumn {
 	raw := func(of func(*head) string) func(*Layout, *Response) cell {
 		return func(l *Layout, _ *Response) cell { return cellOf(of(&l.head)) }
 	}
-	const named = "Replaced by a name that is the same in every export of the project."
 	return []headColumn{
 		{col("responseId", text, "Response", "Replaced by the recordId, which is the same in every read and export: GET /v1/responses/{responseId} takes it."), None, false, (*Layout).responseCell},
 		{col("recordId", text, "The same in every read and export", ""), Full, false, func(_ *Layout, r *Response) cell { return word(privacy.RecordName(r.NID)) }},
 		{col("round", string(form.Integer), "Round", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Round} }},
-		{col("householdId", text, "Household", named), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.household(r.Household)) }},
+		{col("householdId", text, "Household", renamed), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.household(r.Household)) }},
 		{col("stratum", text, "Stratum", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.Stratum) }},
 		{col("group", text, "Group: adopter or comparison", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.Group) }},
 		{col("surveyId", text, "Survey", ""), None, false, func(l *Layout, _ *Response) cell { return word(l.cfg.Survey) }},
@@ -134,11 +136,11 @@ func heads() []headColumn {
 		{withUnit(col("durationSec", number, "How long the interview took", ""), "s"), None, false, raw(func(h *head) string { return h.durationSec })},
 		{col("mode", text, "How it was collected", ""), None, false, raw(func(h *head) string { return h.mode })},
 		{col("language", text, "Language of the interview", ""), None, false, raw(func(h *head) string { return h.language })},
-		{col("collector", text, "Who asked", named), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.person(r.Collector)) }},
+		{col("collector", text, "Who asked", renamed), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.person(r.Collector)) }},
 		{col("consent", string(form.Boolean), "Consent", ""), None, false, raw(func(h *head) string { return h.consent })},
 		{col("eligible", string(form.Boolean), "Meets the eligibility rule of the survey", ""), None, false, raw(func(h *head) string { return h.eligible })},
 		{col("verificationStatus", text, "State of the verification", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.VStatus) }},
-		{col("verifier", text, "Who decided last", named), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.person(r.Verifier)) }},
+		{col("verifier", text, "Who decided last", renamed), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.person(r.Verifier)) }},
 		{col("verifiedAt", moment, "When that was", ""), None, false, func(_ *Layout, r *Response) cell { return instant(r.VerifiedAt) }},
 		{col("flags", string(form.Integer), "How many checks have found something, today", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Flags} }},
 		{col("flagRules", text, "Which checks these are", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.FlagRules) }},

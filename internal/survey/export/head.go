@@ -73,6 +73,17 @@ func (l *Layout) household(id string) string {
 	return l.cfg.Names.Household(id)
 }
 
+// serial is the number on a thing, or what was calculated from it.
+func (l *Layout) serial(text string) string { return l.cfg.Names.Serial(text) }
+
+// textOf is the text of an answer that has a name in its place.
+func textOf(raw string) string {
+	if raw[0] == '"' {
+		return plain(raw)
+	}
+	return raw
+}
+
 // maxPeople is how many names of people are kept at hand.
 const maxPeople = 10_000
 

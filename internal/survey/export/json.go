@@ -86,8 +86,8 @@ func (l *Layout) appendValue(b []byte, p *scanner, n *node) []byte {
 	raw := p.value()
 	switch {
 	case p.bad || noAnswer(raw) != "":
-	case n.kind == household && c == '"':
-		return quote(b, l.household(plain(raw)))
+	case n.kind == named && raw[0] != 'n':
+		return quote(b, n.name(l, textOf(raw)))
 	case n.kind == parts && n.of.Place && c == '{':
 		in := scanner{s: raw}
 		b = l.appendPlace(b, &in, n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -101,7 +102,7 @@ func NewLayout(cfg LayoutConfig) *Layout {
 	l := &Layout{cfg: cfg, people: map[string]string{}}
 	l.heads = headsOf(cfg.Level)
 	l.wide = len(l.heads) + width(cfg.Form)
-	b := &builder{level: cfg.Level, marks: marksOf(cfg.Form), fold: l.wide > MaxColumns}
+	b := &builder{level: cfg.Level, marks: marksOf(cfg.Form), serials: serialsOf(cfg.Form), fold: l.wide > MaxColumns}
 	for _, h := range l.heads {
 		b.columns = append(b.columns, h.column)
 	}
@@ -126,7 +127,8 @@ type node struct {
 	other   int            // column for an answer in other words; 0: none
 	path    string         // in its section
 	section string
-	table   []Column // of a repeat: what its entries have
+	table   []Column                     // of a repeat: what its entries have
+	name    func(*Layout, string) string // of a named answer
 }
 
 // kind is how an answer is taken apart.
@@ -139,13 +141,14 @@ const (
 	single
 	several
 	parts // rows too
-	household
+	named // a name stands in place of the answer
 )
 
 // builder makes the columns and the tree of a form.
 type builder struct {
 	level   Level
 	marks   map[string]form.PII
+	serials map[string]bool // ids of questions for the number on a thing
 	columns []Column
 	section *form.Section
 	fold    bool // options and rows have no columns of their own
@@ -184,6 +187,35 @@ func marksOf(f *form.Form) map[string]form.PII {
 		marks[strings.Join(path, ".")] = c.PII
 	}
 	return marks
+}
+
+// serialsOf finds the questions for the number on a thing, and what is calculated
+// from their answers, by their ids.
+func serialsOf(f *form.Form) map[string]bool {
+	found := map[string]bool{}
+	var look func(all []form.Question) bool
+	look = func(all []form.Question) (more bool) {
+		for i := range all {
+			q := &all[i]
+			if is := q.Serial() || form.KindOf(q.Type).Calculated && mentions(q.Calculate, found); is && !found[q.ID] {
+				found[q.ID], more = true, true
+			}
+			more = look(q.Questions) || more
+		}
+		return more
+	}
+	for again := true; again; {
+		again = false
+		for _, s := range f.Template().Sections {
+			again = look(s.Questions) || again
+		}
+	}
+	return found
+}
+
+// mentions reports whether an expression names one of the questions.
+func mentions(expression string, ids map[string]bool) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(expression, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), func(word string) bool { return ids[word] })
 }
 
 // build makes the tree of the selected sections.
@@ -241,7 +273,7 @@ func (b *builder) questions(into *node, all []form.Question, prefix []string) {
 // a wide table.
 func (b *builder) repeat(q *form.Question, path []string) *node {
 	n := &node{id: q.ID, kind: repeat, first: len(b.columns)}
-	inner := &builder{level: b.level, marks: b.marks, section: b.section, fold: b.fold}
+	inner := &builder{level: b.level, marks: b.marks, serials: b.serials, section: b.section, fold: b.fold}
 	if inner.questions(n, q.Questions, path); len(n.kids) == 0 {
 		return nil
 	}
@@ -263,7 +295,8 @@ func (b *builder) repeat(q *form.Question, path []string) *node {
 func (b *builder) leaf(q *form.Question, path []string) *node {
 	n := &node{id: q.ID, of: form.KindOf(q.Type), first: len(b.columns)}
 	private := b.marks[strings.Join(path, ".")].Private()
-	if private && b.level != Full || n.of.Household && b.level == None {
+	serial := b.serials[q.ID] && b.level != Full
+	if private && b.level != Full || (n.of.Household || serial) && b.level == None {
 		return nil
 	}
 	add := func(suffix string, change func(*Column)) {
@@ -286,8 +319,11 @@ func (b *builder) leaf(q *form.Question, path []string) *node {
 		n.kind = single
 		add("", nil)
 	case k.Household:
-		n.kind = household
+		n.kind, n.name = named, (*Layout).household
 		add("", nil)
+	case serial:
+		n.kind, n.name = named, (*Layout).serial
+		add("", func(c *Column) { c.Type, c.Unit, c.Note = string(form.FreeText), "", renamed })
 	default:
 		add("", nil)
 	}

@@ -3,6 +3,7 @@ package export_test
 import (
 	"bytes"
 	"encoding/csv"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -459,5 +460,33 @@ func TestTooWide(t *testing.T) {
 	// Its codebook is no heavier than its template.
 	if n := len(export.NewCodebook("s", 1, f).Columns); n > 100 {
 		t.Errorf("the codebook has %d columns", n)
+	}
+}
+
+// TestSerials: the number on a thing tells whose it is. Short of everything it
+// has a name, the same in every file of the project, as has what is calculated
+// from it; with nobody named it is left out.
+func TestSerials(t *testing.T) {
+	t.Parallel()
+	f := compile(t, `{"templateId":"t","sections":[{"id":"s","questions":[
+		{"id":"code","type":"barcode"},{"id":"stove_serial","type":"text"},{"id":"serialNo","type":"integer"},{"id":"again","type":"barcode","dontKnow":true},
+		{"id":"label","type":"calculate","calculate":"'No ' + s.code"},{"id":"twice","type":"calculate","calculate":"s.label + '!'"},{"id":"series","type":"text"},
+		{"id":"stoves","type":"repeat","questions":[{"id":"bar","type":"barcode"},{"id":"age","type":"integer"}]}]}]}`)
+	const text = `{"s":{"code":"AB-1234","stove_serial":"AB-1234","serialNo":99887766,"again":{"noAnswer":"dont_know"},"series":"old","stoves":[{"bar":"AB-1234","age":3}]}}`
+	named := regexp.MustCompile(`sn_<serial:[^>]*>`)
+	for _, format := range []export.Format{export.CSV, export.NDJSON} {
+		for _, shape := range []export.Shape{export.Wide, export.Long} {
+			for level, want := range map[export.Level]struct{ serials, names int }{export.Full: {6, 0}, export.Pseudonymised: {0, 6}, export.None: {0, 0}} {
+				file := fileOf(t, f, export.LayoutConfig{Level: level, Shape: shape}, format, answeredBy(t, f, text, level))
+				got := named.ReplaceAllString(string(file), "NAME")
+				serials, names := strings.Count(got, "AB-1234")+strings.Count(got, "99887766"), strings.Count(got, "NAME")
+				if serials != want.serials || names != want.names || !strings.Contains(got, "old") {
+					t.Errorf("%s %s %s: %d serials and %d names, want %d and %d:\n%s", format, shape, level, serials, names, want.serials, want.names, got)
+				}
+				if level == export.Pseudonymised && !strings.Contains(got, "dont_know") {
+					t.Errorf("%s %s: %s, want the code of what is not known", format, shape, got)
+				}
+			}
+		}
 	}
 }

@@ -112,8 +112,8 @@ func (w longWalk) answer(p *scanner, n *node, index string) {
 		}
 	case parts:
 		w.parts(&in, n, func(suffix string, c cell) { put(suffix, index, c) })
-	case household:
-		put("", index, word(w.l.household(plain(raw))))
+	case named:
+		put("", index, word(n.name(w.l, textOf(raw))))
 	default:
 		put("", index, cellOf(raw))
 	}

@@ -102,8 +102,8 @@ func (l *Layout) answer(n *node, p *scanner) {
 		l.list(n, &in)
 	case parts:
 		l.parts(n, &in)
-	case household:
-		l.row[n.first] = word(l.household(plain(raw)))
+	case named:
+		l.row[n.first] = word(n.name(l, textOf(raw)))
 	default:
 		l.row[n.first] = cellOf(raw)
 	}

@@ -99,7 +99,7 @@ type Interview struct {
 	Seconds      float64 // that it took; 0 when nobody knows
 	Visit        bool    // people met: place and hour matter
 	At           *Point
-	Home         *Point // of the household
+	Home         *Point    // of the household
 	From, Until  time.Time // the window of the survey; zero when it does not say
 	Since        time.Time // that the survey may have been at work, where it does not say; zero for what comes from before it
 

@@ -130,6 +130,13 @@ func Kinds() []*Kind {
 // Asked reports whether people answer questions of the kind.
 func (k *Kind) Asked() bool { return !k.Shown && !k.Calculated && !k.Nested }
 
+// Serial reports whether a question asks for the number on a thing, which tells
+// whose it is: a barcode, or a text or number that its id calls so.
+func (q *Question) Serial() bool {
+	k, id := KindOf(q.Type), strings.ToLower(q.ID)
+	return k.Quality.Unique || k.Quality.Code && slices.ContainsFunc([]string{"serial", "barcode", "imei"}, func(word string) bool { return strings.Contains(id, word) })
+}
+
 // typeNames are the types for people.
 func typeNames() string {
 	var names []string
