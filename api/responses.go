@@ -44,6 +44,16 @@ type ResponseFlag struct {
 	Limit    float64 `json:"limit,omitzero" doc:"What was expected."`
 }
 
+// ResponseContent is what the contentId of a response is checked with.
+type ResponseContent struct {
+	Version  int    `json:"version" doc:"How contentId was made. Responses without content have the first version: contentId is the CID of the answers that anybody may read."`
+	Open     string `json:"open" doc:"SHA-256 of the answers that anybody may read, without those that name households."`
+	Named    string `json:"named,omitzero" doc:"HMAC with whoSalt of the answers that anybody may read, where some of them name households."`
+	Who      string `json:"who" doc:"HMAC with whoSalt of household and collector."`
+	Personal string `json:"personal,omitzero" doc:"HMAC with personalSalt of all answers and the place, where some of them are about a person."`
+	WhoSalt  string `json:"whoSalt,omitzero" doc:"Not shown where names stand in place of household and collector."`
+}
+
 // ResponseLinks are the addresses around a response.
 type ResponseLinks struct {
 	Self         string `json:"self"`

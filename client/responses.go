@@ -26,54 +26,57 @@ type (
 	ResponseVerdict = api.ResponseVerdict
 	Warning         = api.Warning
 	ResponseFlag    = api.ResponseFlag
+	ResponseContent = api.ResponseContent
 	ResponseLinks   = api.ResponseLinks
 )
 
 // Response is what a household has answered.
 type Response struct {
-	ResponseID         string          `json:"responseId"`
-	SurveyID           string          `json:"surveyId"`
-	TemplateID         string          `json:"templateId"`
-	TemplateVersion    int             `json:"templateVersion"`
-	ProjectID          string          `json:"projectId"`
-	HouseholdID        string          `json:"householdId"`
-	Round              int             `json:"round"`
-	RoundID            string          `json:"roundId"`
-	Stratum            string          `json:"stratum,omitzero"`
-	Group              string          `json:"group,omitzero"`
-	Timestamp          time.Time       `json:"timestamp"`
-	StartedAt          time.Time       `json:"startedAt,omitzero"`
-	ReceivedAt         time.Time       `json:"receivedAt"`
-	DurationSec        float64         `json:"durationSec,omitzero"`
-	Collector          string          `json:"collector"`
-	SubmittedBy        string          `json:"submittedBy"`
-	Mode               string          `json:"mode"`
-	DeviceID           string          `json:"deviceId,omitzero"`
-	Language           string          `json:"language,omitzero"`
-	Consent            *bool           `json:"consent,omitzero"`
-	Eligible           *bool           `json:"eligible,omitzero"`
-	Attachments        []ResponseFile  `json:"attachments,omitzero"`
-	Supersedes         string          `json:"supersedes,omitzero"`
-	SupersededBy       string          `json:"supersededBy,omitzero"`
-	Metadata           Object          `json:"metadata,omitzero"`
-	Completeness       float64         `json:"completeness"`
-	Missing            []string        `json:"missing,omitzero"` // pointers of required answers
-	Dropped            []string        `json:"dropped,omitzero"` // pointers of answers to questions that were not to be asked
-	ContentID          string          `json:"contentId"`
-	Status             string          `json:"status"` // complete, partial, refused or redacted
-	Links              ResponseLinks   `json:"links"`
-	RecordID           string          `json:"recordId"` // the same in every read and export; may be used as the id
-	Responses          Answers         `json:"responses"`
-	Location           *Spot           `json:"location,omitzero"`
-	Masked             []string        `json:"masked,omitzero"` // pointers of what this key may not read
-	Erased             bool            `json:"erased,omitzero"`
-	Pseudonymised      bool            `json:"pseudonymised,omitzero"`      // names stand for household, collector, sender and device: the key has not responses:pii
-	MissingAttachments []string        `json:"missingAttachments,omitzero"` // hashes to send
-	Revision           int64           `json:"revision"`
-	Updated            time.Time       `json:"updated"`
-	Verification       ResponseVerdict `json:"verification"`
-	Flags              []ResponseFlag  `json:"flags"`
-	Warnings           []Warning       `json:"warnings,omitzero"` // in the answer to a response that was stored before
+	ResponseID         string           `json:"responseId"`
+	SurveyID           string           `json:"surveyId"`
+	TemplateID         string           `json:"templateId"`
+	TemplateVersion    int              `json:"templateVersion"`
+	ProjectID          string           `json:"projectId"`
+	HouseholdID        string           `json:"householdId"`
+	Round              int              `json:"round"`
+	RoundID            string           `json:"roundId"`
+	Stratum            string           `json:"stratum,omitzero"`
+	Group              string           `json:"group,omitzero"`
+	Timestamp          time.Time        `json:"timestamp"`
+	StartedAt          time.Time        `json:"startedAt,omitzero"`
+	ReceivedAt         time.Time        `json:"receivedAt"`
+	DurationSec        float64          `json:"durationSec,omitzero"`
+	Collector          string           `json:"collector"`
+	SubmittedBy        string           `json:"submittedBy"`
+	Mode               string           `json:"mode"`
+	DeviceID           string           `json:"deviceId,omitzero"`
+	Language           string           `json:"language,omitzero"`
+	Consent            *bool            `json:"consent,omitzero"`
+	Eligible           *bool            `json:"eligible,omitzero"`
+	Attachments        []ResponseFile   `json:"attachments,omitzero"`
+	Supersedes         string           `json:"supersedes,omitzero"`
+	SupersededBy       string           `json:"supersededBy,omitzero"`
+	Metadata           Object           `json:"metadata,omitzero"`
+	Completeness       float64          `json:"completeness"`
+	Missing            []string         `json:"missing,omitzero"` // pointers of required answers
+	Dropped            []string         `json:"dropped,omitzero"` // pointers of answers to questions that were not to be asked
+	ContentID          string           `json:"contentId"`
+	Content            *ResponseContent `json:"content,omitzero"` // what contentId is checked with
+	Status             string           `json:"status"`           // complete, partial, refused or redacted
+	Links              ResponseLinks    `json:"links"`
+	RecordID           string           `json:"recordId"` // the same in every read and export; may be used as the id
+	Responses          Answers          `json:"responses"`
+	Location           *Spot            `json:"location,omitzero"`
+	PersonalSalt       string           `json:"personalSalt,omitzero"` // of content.personal
+	Masked             []string         `json:"masked,omitzero"`       // pointers of what this key may not read
+	Erased             bool             `json:"erased,omitzero"`
+	Pseudonymised      bool             `json:"pseudonymised,omitzero"`      // names stand for household, collector, sender and device: the key has not responses:pii
+	MissingAttachments []string         `json:"missingAttachments,omitzero"` // hashes to send
+	Revision           int64            `json:"revision"`
+	Updated            time.Time        `json:"updated"`
+	Verification       ResponseVerdict  `json:"verification"`
+	Flags              []ResponseFlag   `json:"flags"`
+	Warnings           []Warning        `json:"warnings,omitzero"` // in the answer to a response that was stored before
 }
 
 // ResponseDraft is a response to send. ResponseID makes it safe to send it

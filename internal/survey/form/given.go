@@ -31,6 +31,11 @@ func Rename(f *Form, answers jsontext.Value, name func(string) string) (jsontext
 	})
 }
 
+// Unnamed are answers without those that name households.
+func Unnamed(f *Form, answers jsontext.Value) (jsontext.Value, error) {
+	return edit(f, func(k *Kind) bool { return k.Household }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
+}
+
 // RenameAll is Rename for several contents, in their place.
 func RenameAll(f *Form, name func(string) string, contents ...*jsontext.Value) (err error) {
 	for _, c := range contents {

@@ -20,6 +20,13 @@ const submitting = "Every answer is checked against the version of the template 
 	"The same responseId with the same content is stored once and answered with 200 to who has collected or sent it and to keys with the scope responses:pii; with other content, or from others, it is refused, and every question that differs is named, in differences for programs. A household has one response in a round unless the survey says otherwise; " +
 	"supersedes names the one to replace, which who has collected or sent that may, or a key with the scope surveys:write. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only; of those marked as indirect, verifiers see pictures and rounded places as evidence. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
 
+// checking says how contentId is recomputed.
+const checking = "contentId is checked so (content.version 2; every object is written as RFC 8785 has it, hashes and salts are hex, absent members are left out). " +
+	"It is the CID, version 1, raw, SHA-256, of {durationSec, named, open, personal, startedAt, timestamp, version, who}: the times of the record and the members of content. " +
+	"open is the SHA-256 of the responses that a key without responses:pii reads, without answers to household_ref questions. who is the HMAC-SHA-256 of {collector, householdId} with content.whoSalt; " +
+	"named, where there is one, that of all the responses that a key without responses:pii reads, with the same salt. personal is the HMAC-SHA-256 of {location, responses} as a key with responses:pii reads them, with personalSalt. " +
+	"An erasure destroys that salt: then contentId is checked for the rest. A response without content is from before: its contentId is the CID of the responses that a key without responses:pii reads."
+
 var submitCodes = []string{
 	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "HOUSEHOLD_ERASED", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
 	"COLLECTOR_UNKNOWN", "NOT_COLLECTOR",

@@ -31,7 +31,7 @@ func (h handlers) changeRoutes(a *web.API) {
 	})
 	web.Get(a, path, h.serveGet, web.Doc{
 		Summary: "Read a response", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND", "REVISION_NOT_FOUND"},
-		Description: "missingAttachments names the files that have not arrived. With at it is read as it was; the flags of earlier revisions are not kept.",
+		Description: "missingAttachments names the files that have not arrived. With at it is read as it was; the flags of earlier revisions are not kept.\n\n" + checking,
 	})
 	web.Put(a, path, h.servePut, web.Doc{
 		Summary: "Correct a response", Scope: write, Tag: tag, Codes: changing, Example: corrected(),

@@ -30,7 +30,7 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 		if err := mayRedact(ctx, old, ifMatch); err != nil {
 			return err
 		}
-		next, err := s.redacted(ctx, old, reason)
+		next, err := s.redacted(ctx, o.Form, old, reason)
 		if err != nil {
 			return err
 		}
@@ -64,13 +64,16 @@ func mayRedact(ctx context.Context, r *Row, ifMatch string) error {
 }
 
 // redacted is the last revision of a response.
-func (s *Service) redacted(ctx context.Context, old *Row, reason string) (*Row, error) {
+func (s *Service) redacted(ctx context.Context, f *form.Form, old *Row, reason string) (*Row, error) {
 	h, err := old.Head()
 	if err != nil {
 		return nil, err
 	}
 	h.DeviceID, h.Attachments, h.Metadata, h.Consent, h.Eligible, h.Missing, h.Dropped = "", nil, form.Object{}, nil, nil, nil, nil
-	h.Status, h.Completeness, h.ContentID, h.Language = Redacted, 0, form.ContentID([]byte("{}")), ""
+	h.Status, h.Completeness, h.Language = Redacted, 0, ""
+	if _, err := h.identify(f, []byte("{}"), nil); err != nil {
+		return nil, err
+	}
 	next := *old
 	if next.Body, err = web.Encode(h); err != nil {
 		return nil, err

@@ -25,9 +25,18 @@ func (pr *preparer) render(p *Prepared, r *form.Result) error {
 	if err != nil {
 		return err
 	}
-	p.head.ContentID = form.ContentID(r.Public)
+	var whole jsontext.Value
+	if r.Private != nil || p.draft.Location != nil {
+		if whole, err = wholeOf(r.Answers, p.draft.Location); err != nil {
+			return err
+		}
+	}
+	salt, err := p.head.identify(p.open.Form, r.Public, whole)
+	if err != nil {
+		return err
+	}
 	p.head.Links.Evidence = Path(p.head.ResponseID) + "/evidence"
-	p.whole = Whole{Answers: r.Answers, Location: p.draft.Location}
+	p.whole = Whole{Answers: r.Answers, Location: p.draft.Location, Salt: salt}
 	body, err := web.Encode(p.head)
 	if err != nil {
 		return err
@@ -45,7 +54,7 @@ func (pr *preparer) render(p *Prepared, r *form.Result) error {
 	if p.row.Masked, err = json.Marshal(masked); err != nil {
 		return fmt.Errorf("encode what is masked: %w", err)
 	}
-	if p.private, err = json.Marshal(private{Answers: form.Object{Value: r.Private}, Location: p.draft.Location}); err != nil {
+	if p.private, err = json.Marshal(private{Answers: form.Object{Value: r.Private}, Location: p.draft.Location, Salt: salt}); err != nil {
 		return fmt.Errorf("encode what is sealed: %w", err)
 	}
 	return nil
@@ -55,6 +64,7 @@ func (pr *preparer) render(p *Prepared, r *form.Result) error {
 type private struct {
 	Answers  form.Object `json:"answers,omitzero"`
 	Location *Location   `json:"location,omitzero"`
+	Salt     string      `json:"salt,omitzero"` // of the hash over it in the contentId
 }
 
 // ref names the key that seals the answers of a response.
@@ -69,7 +79,8 @@ func (r *Row) bind() string { return strconv.FormatInt(r.NID, 10) }
 type Whole struct {
 	Answers  jsontext.Value
 	Location *Location
-	Erased   bool // what was about a person cannot be read any more
+	Salt     string // of the hash over all of it; "" without anything about a person
+	Erased   bool   // what was about a person cannot be read any more
 }
 
 // Read gives everything of a response, what is about a person too, whatever
@@ -90,7 +101,7 @@ func (rd *reader) Read(ctx context.Context, q db.Querier, project string, r *Row
 	if err := json.Unmarshal(text, &p); err != nil {
 		return w, fmt.Errorf("read what is sealed: %w", err)
 	}
-	w.Location = p.Location
+	w.Location, w.Salt = p.Location, p.Salt
 	if !p.Answers.IsZero() {
 		w.Answers, err = form.Merge(r.Answers, p.Answers.Value)
 	}
@@ -156,6 +167,9 @@ func (r *Row) show(w Whole, x extras) ([]byte, error) {
 	}
 	if w.Location != nil {
 		add("location", w.Location)
+	}
+	if w.Salt != "" {
+		add("personalSalt", w.Salt)
 	}
 	if len(x.masked) > 0 {
 		b = append(append(b, `,"masked":`...), x.masked...)

@@ -47,6 +47,7 @@ type (
 	Attachment   = api.ResponseFile
 	Warning      = api.Warning
 	Links        = api.ResponseLinks
+	Content      = api.ResponseContent
 )
 
 // Head is a response without its answers and what others have to say about it:
@@ -80,7 +81,8 @@ type Head struct {
 	Completeness    float64      `json:"completeness" doc:"Share of the questions asked that are answered."`
 	Missing         []string     `json:"missing,omitzero" doc:"Pointers of required answers, and of the answer to the question for consent, that are missing; of partial responses."`
 	Dropped         []string     `json:"dropped,omitzero" doc:"Pointers of answers to questions that were not to be asked; they were not kept."`
-	ContentID       string       `json:"contentId" doc:"CID of the answers that anybody may read."`
+	ContentID       string       `json:"contentId" doc:"CID of household, collector, times and all answers; content says how to check it."`
+	Content         *Content     `json:"content,omitzero"`
 	Status          Status       `json:"status" enum:"complete,partial,refused,redacted"`
 	Erased          bool         `json:"erased,omitzero" doc:"The household was erased: answers about a person, metadata, device and reasons are gone."`
 	Links           Links        `json:"links"`
@@ -92,6 +94,7 @@ type Record struct {
 	RecordID      string       `json:"recordId" doc:"The same in every read and export, and nothing of it was chosen by a client. Reads and decisions take it in place of the id." example:"rec~7310428377145344"`
 	Responses     form.Object  `json:"responses" doc:"Section to question to answer."`
 	Location      *Location    `json:"location,omitzero" doc:"Where it was given; personal."`
+	PersonalSalt  string       `json:"personalSalt,omitzero" doc:"Salt of content.personal, for keys with the scope responses:pii. It goes when the household is erased."`
 	Masked        []string     `json:"masked,omitzero" doc:"Pointers of what is about a person, which this key may not read."`
 	Pseudonymised bool         `json:"pseudonymised,omitzero" doc:"Names stand in place of household, collector, sender and device: the key has not responses:pii. They are those of the pseudonymised exports of the project."`
 	Waiting       []string     `json:"missingAttachments,omitzero" doc:"Hashes of attachments that have not arrived yet: PUT each to /v1/attachments."`
