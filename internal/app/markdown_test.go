@@ -11,7 +11,7 @@ func TestMarkdownPage(t *testing.T) {
 	got := string(markdownPage("T", []byte(text)))
 	for _, want := range []string{
 		"<h1>Title</h1>", "<p> One line, two lines.</p>", "<ul><li>a <code>x&lt;y</code><li>b</ul>",
-		`<pre tabindex="0">`+"server:\n  port: 1 # &lt;b&gt;\n</pre>", `<tr id="A_B"><td><code>A_B</code></td><td>a | b</td></tr></table>`,
+		`<pre tabindex="0">` + "server:\n  port: 1 # &lt;b&gt;\n</pre>", `<tr id="A_B"><td><code>A_B</code></td><td>a | b</td></tr></table>`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("page lacks %q:\n%s", want, got)

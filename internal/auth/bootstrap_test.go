@@ -11,17 +11,18 @@ import (
 )
 
 // empty is a house nobody has moved into.
-func empty(d *db.DB) *house {
+func empty(t testing.TB, d *db.DB) *house {
+	t.Helper()
 	h := &house{db: d, keys: map[string]string{}, ids: map[string]string{}, logs: &logBuffer{}, now: epoch}
 	h.svc = h.service()
-	h.handler = h.serve(h.svc)
+	h.handler = h.serve(t, h.svc)
 	return h
 }
 
 func TestBootstrapRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := empty(d)
+		h := empty(t, d)
 		shown := make([]string, 8)
 		start := make(chan struct{})
 		var wg sync.WaitGroup
@@ -62,7 +63,7 @@ func firstKey(t *testing.T, h *house) string {
 func TestOwnerKeyFromTheSettings(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		h := empty(d)
+		h := empty(t, d)
 		first, second := strings.Repeat("a", 32), strings.Repeat("b", 32)
 		for _, text := range []string{"short", strings.Repeat("a", 31), strings.Repeat("a", 513), first + "\n", " " + first} {
 			_, err := h.svc.Bootstrap(t.Context(), text)

@@ -21,6 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // ownerText is the owner key of every test house. It is not in our form, as an
@@ -68,7 +69,7 @@ func newHouse(t *testing.T, d *db.DB, change ...func(*auth.Config)) *house {
 	t.Helper()
 	h := &house{db: d, keys: map[string]string{"owner": ownerText}, ids: map[string]string{}, logs: &logBuffer{}, now: epoch}
 	h.svc = h.service(change...)
-	h.handler = h.serve(h.svc)
+	h.handler = h.serve(t, h.svc)
 	if shown, err := h.svc.Bootstrap(t.Context(), ownerText); shown != "" || err != nil {
 		t.Fatalf("Bootstrap() = %q, %v", shown, err)
 	}
@@ -162,7 +163,8 @@ func (h *house) make(t *testing.T, name, workspace string, d auth.Draft) auth.Is
 type nothing struct{}
 
 // serve mounts the routes and a few of other kinds behind the usual edge.
-func (h *house) serve(s *auth.Service) http.Handler {
+func (h *house) serve(t testing.TB, s *auth.Service) http.Handler {
+	t.Helper()
 	log := slog.New(slog.NewTextHandler(h.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	a := web.NewAPI(web.APIConfig{Name: "keys", Gate: s, Log: log})
 	s.Routes(a)
@@ -173,11 +175,11 @@ func (h *house) serve(s *auth.Service) http.Handler {
 	} {
 		web.Get(a, path, who, web.Doc{Summary: "Tell who calls", Scope: scope})
 	}
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	mux.HandleFunc("/", web.Unknown(
-		func(*http.Request) web.ErrorWriter { return web.Problem },
-		func(*http.Request, string) bool { return false }))
+	mux := webtest.Handler(t, a, func(mux *http.ServeMux) {
+		mux.HandleFunc("/", web.Unknown(
+			func(*http.Request) web.ErrorWriter { return web.Problem },
+			func(*http.Request, string) bool { return false }))
+	})
 	return web.WithRequestIDs(web.Proxies{}.Middleware(web.Observe(log, web.Problem, nil, mux)))
 }
 

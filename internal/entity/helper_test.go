@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // projectOne is the project the role "limited" is limited to.
@@ -94,13 +95,22 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*entity.Config)) *env {
 		f(&cfg)
 	}
 	e := &env{t: t, d: d, l: l, p: p, s: entity.New(cfg)}
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	e.p.Routes(a)
-	e.s.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	e.h = mux
+	e.h = webtest.Handler(t, e.api())
 	return e
+}
+
+func (v *env) api() *web.API {
+	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
+	v.p.Routes(a)
+	v.s.Routes(a)
+	return a
+}
+
+// plain serves what is not held to the document.
+func (v *env) plain() http.Handler {
+	mux := http.NewServeMux()
+	v.api().Mount(mux)
+	return mux
 }
 
 // create makes a twin of workspace ws as its owner.

@@ -101,6 +101,7 @@ func TestReadHooks(t *testing.T) {
 			return fmt.Appendf(nil, `{"expand":%q,"of":%s}`, expand, body), nil
 		}
 	})
+	v.h = v.plain() // the hooks give what no twin is
 	e := v.create(t, "ws", draftOf("template"))
 	path := "GET /v1/entities/" + e.DID
 	for _, tt := range []struct{ query, body, etag string }{

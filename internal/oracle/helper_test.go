@@ -99,9 +99,7 @@ func (h *house) handler() http.Handler {
 	log := h.log.logger()
 	a := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Log: log})
 	h.svc.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	var next http.Handler = mux
+	next := webtest.Handler(h.t, a)
 	next = web.Pace{}.Middleware(next)
 	next = web.Observe(log, web.Nest, nil, next)
 	next = web.Proxies{}.Middleware(next)

@@ -101,7 +101,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*survey.Config)) *env {
 		f(&cfg)
 	}
 	v.s = survey.New(cfg)
-	v.h = surveytest.Gate(callerOf).Serve(v.s.Routes, v.tpl.Routes, surveytest.Erasures(d, v.s.Erase))
+	v.h = surveytest.Gate(callerOf).Serve(t, v.s.Routes, v.tpl.Routes, surveytest.Erasures(d, v.s.Erase))
 	return v
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // packs holds packs as a registry does.
@@ -151,8 +152,7 @@ func newLine(t testing.TB, d *db.DB, c *clock, change ...func(*ussd.Config)) *li
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: gate{}, Log: dbtest.Log(t)})
 	s.Routes(api)
 	s.OperatorRoutes(api)
-	mux := http.NewServeMux()
-	api.Mount(mux)
+	mux := webtest.Handler(t, api)
 	proxies := must(web.NewProxies(false, nil))(t)
 	return &line{Service: s, t: t, db: d, clock: c, http: web.WithRequestIDs(proxies.Middleware(s.Guard(mux)))}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // today is the clock of all tests.
@@ -103,9 +104,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*device.Config)) *env {
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	s.Routes(a)
 	e.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	return &env{d: d, l: l, e: e, s: s, h: mux}
+	return &env{d: d, l: l, e: e, s: s, h: webtest.Handler(t, a)}
 }
 
 // send sends a request as a role of workspace ws.

@@ -44,9 +44,7 @@ func (r *rig) handler(t testing.TB) http.Handler {
 	t.Helper()
 	a := web.NewAPI(web.APIConfig{Name: "graph", Gate: gate{}, Log: dbtest.Log(t)})
 	r.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	return web.Observe(dbtest.Log(t), web.Problem, nil, mux)
+	return web.Observe(dbtest.Log(t), web.Problem, nil, webtest.Handler(t, a))
 }
 
 func send(h http.Handler, as, do string, head map[string]string) *httptest.ResponseRecorder {

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 const (
@@ -60,9 +61,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.entities.Routes(a)
 	r.groups.Routes(a)
 	r.auth.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	r.handler = web.WithRequestIDs(web.Proxies{}.Middleware(mux))
+	r.handler = web.WithRequestIDs(web.Proxies{}.Middleware(webtest.Handler(t, a)))
 	if _, err := r.auth.Bootstrap(t.Context(), strings.Repeat("owner", 8)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // Cursors signs the cursors of tests.
@@ -74,9 +75,7 @@ func Serve(t testing.TB, add ...func(*web.API)) http.Handler {
 	for _, f := range add {
 		f(a)
 	}
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	return mux
+	return webtest.Handler(t, a)
 }
 
 // Append stores events, each in a transaction of its own: "type", "type subject"

@@ -127,7 +127,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.Service = export.New(export.Config{
 		DB: d, Surveys: surveys, Responses: r.rs, Media: files, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock,
 	})
-	r.h = surveytest.Gate(callerOf).Serve(templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
+	r.h = surveytest.Gate(callerOf).Serve(t, templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
 	return r
 }
 

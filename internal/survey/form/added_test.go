@@ -105,7 +105,7 @@ func exported(t *testing.T, format export.Format, shape export.Shape) []byte {
 		b, err = w.Add(b, &export.Response{ID: "r1", Head: `{}`, Answers: paintedAnswers})
 	}
 	if err == nil {
-		b, err = w.End(b)
+		b, _, err = w.End(b)
 	}
 	if err != nil {
 		t.Fatal(err)

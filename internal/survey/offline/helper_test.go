@@ -95,7 +95,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 		},
 	})
 	v.s = offline.New(offline.Config{DB: d, Surveys: v.surveys, Responses: v.responses, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
-	v.h = surveytest.Gate(callerOf).Serve(v.s.Routes, v.responses.Routes, v.surveys.Routes, tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.responses.Erase))
+	v.h = surveytest.Gate(callerOf).Serve(t, v.s.Routes, v.responses.Routes, v.surveys.Routes, tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.responses.Erase))
 	return v
 }
 

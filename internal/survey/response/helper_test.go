@@ -121,7 +121,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 			return nil
 		},
 	})
-	v.h = surveytest.Gate(callerOf).Serve(v.s.Routes, v.surveys.Routes, v.tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.s.Erase))
+	v.h = surveytest.Gate(callerOf).Serve(t, v.s.Routes, v.surveys.Routes, v.tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.s.Erase))
 	return v
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // Gate makes the caller of a workspace and a role. It admits what comes with
@@ -40,10 +41,8 @@ func (g Gate) API(routes ...func(*web.API)) *web.API {
 }
 
 // Serve answers requests to routes behind the gate.
-func (g Gate) Serve(routes ...func(*web.API)) Server {
-	mux := http.NewServeMux()
-	g.API(routes...).Mount(mux)
-	return Server{mux}
+func (g Gate) Serve(t testing.TB, routes ...func(*web.API)) Server {
+	return Server{webtest.Handler(t, g.API(routes...))}
 }
 
 // Server answers the requests of a test.

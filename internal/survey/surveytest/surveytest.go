@@ -28,6 +28,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // Template has a question for every check. It is content with few answers.
@@ -93,8 +94,9 @@ type Env struct {
 	API       *web.API
 	Settings  func(ctx context.Context, o *survey.Open) (flag.Settings, error) // of checks; may be set later
 
-	once sync.Once
-	mux  *http.ServeMux
+	t       testing.TB
+	once    sync.Once
+	handler http.Handler
 }
 
 // New makes an Env. Add the routes of what is tested to API before the first
@@ -102,7 +104,7 @@ type Env struct {
 func New(t testing.TB, d *db.DB) *Env {
 	t.Helper()
 	key := Key(t)
-	v := &Env{DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: once.New(once.Config{DB: d, Key: key})}
+	v := &Env{t: t, DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: once.New(once.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
 	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key})})
 	v.Responses = response.New(response.Config{
@@ -121,11 +123,8 @@ func New(t testing.TB, d *db.DB) *Env {
 
 // ServeHTTP answers requests.
 func (v *Env) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v.once.Do(func() {
-		v.mux = http.NewServeMux()
-		v.API.Mount(v.mux)
-	})
-	v.mux.ServeHTTP(w, r)
+	v.once.Do(func() { v.handler = webtest.Handler(v.t, v.API) })
+	v.handler.ServeHTTP(w, r)
 }
 
 // Send calls a route: "GET /v1/surveys/…", as "workspace role".

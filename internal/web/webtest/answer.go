@@ -1,0 +1,139 @@
+package webtest
+
+import (
+	"bytes"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Handler serves the routes of an API and holds every answer in JSON to what is
+// documented of its route: a status or a member that nobody was told of, a
+// member that is missing, a value of another type fail the test.
+// What more adds to the table is not looked at, nor are answers that have only
+// the fields asked for.
+func Handler(t testing.TB, a *web.API, more ...func(*http.ServeMux)) http.Handler {
+	mux := http.NewServeMux()
+	a.Mount(mux)
+	for _, add := range more {
+		add(mux)
+	}
+	return &answers{t: t, api: a, next: mux, schemas: map[string]*jsonschema.Schema{}}
+}
+
+// answers looks at what is answered. Its document is made for the first answer.
+type answers struct {
+	t    testing.TB
+	api  *web.API
+	next http.Handler
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	schemas  map[string]*jsonschema.Schema // by place in the document
+}
+
+func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	seen := &seen{ResponseWriter: w}
+	a.next.ServeHTTP(seen, r)
+	if !seen.keep || seen.body.Len() == 0 || r.URL.Query().Has("fields") {
+		return
+	}
+	if err := a.check(r.Pattern, seen); err != nil {
+		a.t.Errorf("%s %s = %d %s\n%v", r.Method, r.URL, seen.status, &seen.body, err)
+	}
+}
+
+// seen keeps an answer in JSON.
+type seen struct {
+	http.ResponseWriter
+	status int
+	media  string
+	keep   bool
+	body   bytes.Buffer
+}
+
+// Unwrap lets a stream reach what is below.
+func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+func (s *seen) WriteHeader(status int) {
+	if s.status == 0 && status >= 200 {
+		s.status = status
+		s.media, _, _ = mime.ParseMediaType(s.Header().Get("Content-Type"))
+		s.keep = (s.media == "application/json" || s.media == "application/problem+json") && s.Header().Get("Content-Encoding") == "" && s.Header().Get("Content-Disposition") == ""
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *seen) Write(p []byte) (int, error) {
+	if s.status == 0 {
+		s.WriteHeader(http.StatusOK)
+	}
+	if s.keep {
+		s.body.Write(p)
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+func (a *answers) check(pattern string, s *seen) error {
+	method, path, ok := strings.Cut(pattern, " ")
+	if !ok {
+		return nil // no route
+	}
+	schema, err := a.schema(method, path, s)
+	if schema == nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(&s.body)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// schema is that of an answer; nil when the document has none for it.
+func (a *answers) schema(method, path string, s *seen) (*jsonschema.Schema, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.compiler == nil {
+		if err := a.document(); err != nil {
+			return nil, err
+		}
+	}
+	responses := "doc.json#/paths/" + escape(strings.NewReplacer("{$}", "", "...}", "}").Replace(path)) + "/" + strings.ToLower(method) + "/responses/"
+	for _, status := range []string{strconv.Itoa(s.status), strconv.Itoa(s.status/100) + "XX"} {
+		at := responses + status + "/content/" + escape(s.media) + "/schema"
+		schema, ok := a.schemas[at]
+		if !ok {
+			schema, _ = a.compiler.Compile(at) // there may be none
+			a.schemas[at] = schema
+		}
+		if schema != nil {
+			return schema, nil
+		}
+	}
+	return nil, fmt.Errorf("the document has no answer %d in %s", s.status, s.media)
+}
+
+func escape(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
+
+func (a *answers) document() error {
+	text, err := web.DocumentJSON(web.Document("test", "1", a.api))
+	if err != nil {
+		return err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	a.compiler = jsonschema.NewCompiler()
+	a.compiler.DefaultDraft(jsonschema.Draft2020)
+	return a.compiler.AddResource("doc.json", doc)
+}
