@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
 
 // Object is a JSON object whose members a protocol decides: properties,
 // metadata and the like. Its values are those of encoding/json: nil, bool,
@@ -158,13 +162,8 @@ type TwinBrief struct {
 	External   bool   `json:"external,omitzero"` // not held by the server: only its DID is known
 }
 
-// ProtocolBrief is a protocol in a few words.
-type ProtocolBrief struct {
-	DID     string `json:"did"`
-	Name    string `json:"name,omitzero"`
-	Version string `json:"version"`
-	Class   string `json:"class"`
-}
+// ProtocolBrief is that of package api.
+type ProtocolBrief = api.ProtocolBrief
 
 // EntityDraft asks for a twin, or for what replaces one. Type and Protocol are
 // needed.

@@ -31,6 +31,8 @@ type (
 	Entity = twin.Entity
 	// GroupDraft is a membership group an organisation is created with.
 	GroupDraft = twin.GroupDraft
+	// Brief is a twin in a few words, for expanded relationships.
+	Brief = twin.Brief
 	// LinkedResource is a document about the twin, kept elsewhere.
 	LinkedResource = twin.LinkedResource
 	// Object is a JSON object kept as text.

@@ -123,16 +123,6 @@ func (rd *reader) mayChange(ctx context.Context, q db.Querier, r *Row) error {
 	return nil
 }
 
-// Brief is a twin in a few words, for graphs and expanded links.
-type Brief struct {
-	DID        string `json:"did"`
-	Type       string `json:"type"`
-	Class      string `json:"class"`
-	DomainType string `json:"domainType"`
-	Status     Status `json:"status"`
-	Name       string `json:"name,omitzero" doc:"The beginning of its name: properties.name, else metadata.name; where that is personal, only with the scope entities:pii."`
-}
-
 // Summary is a twin in a few words.
 func Summary(r *Row) Brief {
 	return Brief{DID: r.DID, Type: r.Type, Class: r.Class, DomainType: r.DomainType, Status: r.Status, Name: r.Name}

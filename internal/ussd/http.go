@@ -69,11 +69,12 @@ func (s *Service) OperatorRoutes(a *web.API) {
 		Summary: "Sessions that are alive", Scope: web.Operator, Light: true, Answer: Sessions{},
 	})
 	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}", s.serveDebug, web.Doc{
-		Summary: "Where a session stands", Scope: web.Operator, Light: true, Answer: Debug{},
+		Summary: "Where a session stands", Scope: web.Operator, Light: true, Answer: Debug{}, Also: []int{http.StatusNotFound},
 		Description: "404 with the same members if no session with this id is alive.",
 	})
 	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}/dialog", s.serveDialog, web.Doc{
-		Summary: "A session as a dialog file, secrets left out", Scope: web.Operator, Light: true, Produces: text,
+		Summary: "A session as a dialog file, secrets left out", Scope: web.Operator, Light: true, Produces: text + ",application/json", Also: []int{http.StatusNotFound},
+		Description: "404 with the members of the route above if no session with this id is alive.",
 	})
 }
 

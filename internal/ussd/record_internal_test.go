@@ -29,7 +29,8 @@ func full() *record {
 			Secrets: map[string]string{"pin": "48213"}, Account: "acc", Proof: "proof", Kept: "join.name", Step: 300, Done: true,
 		},
 		effects: []effect{
-			{"k1", machine.Result{Name: "ok", Set: map[string]string{"x": "y"}, Account: &account, Proof: "proof", Lang: "en"}, false}, {"k2", machine.Result{Name: "off"}, false},
+			{"k1", machine.Result{Name: "ok", Set: map[string]string{"x": "y"}, Account: &account, Proof: "proof", Lang: "en"}, false},
+			{"k2", machine.Result{Name: "off"}, false},
 			{"k3", machine.Result{Name: "ok", Set: map[string]string{"balance": "1"}}, true},
 		},
 	}

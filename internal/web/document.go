@@ -479,7 +479,12 @@ func answerContent(reg huma.Registry, op *huma.Operation, r Route) map[string]*h
 	}
 	content := map[string]*huma.MediaType{}
 	for media := range strings.SplitSeq(cmp.Or(r.Doc.Produces, mediaJSON), ",") {
-		content[strings.TrimSpace(media)] = &huma.MediaType{Schema: schema}
+		media = strings.TrimSpace(media)
+		one := &huma.MediaType{Schema: schema}
+		if media == mediaJSON && schema.Type == "string" {
+			one.Schema = &huma.Schema{} // nobody says of which type
+		}
+		content[media] = one
 	}
 	return content
 }

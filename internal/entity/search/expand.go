@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -14,14 +15,6 @@ import (
 
 // maxTargets is how many other twins are looked up for one answer.
 const maxTargets = 10_000
-
-// protocolBrief is what expand=protocol adds.
-type protocolBrief struct {
-	DID     string `json:"did"`
-	Name    string `json:"name,omitzero"`
-	Version string `json:"version"`
-	Class   string `json:"class"`
-}
 
 // Expand adds to a record what it points to. expand is relationships (each
 // gets an entity member that sums its target up, when the caller may see it),
@@ -149,7 +142,7 @@ func (s *Service) expandProtocols(ctx context.Context, rows []*entity.Row, bodie
 		} else if err != nil {
 			return nil, err
 		}
-		brief, err := web.Encode(protocolBrief{DID: p.DID, Name: p.Name, Version: p.Version, Class: p.Class()})
+		brief, err := web.Encode(api.ProtocolBrief{DID: p.DID, Name: p.Name, Version: p.Version, Class: p.Class()})
 		if err != nil {
 			return nil, err
 		}
