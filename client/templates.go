@@ -1,11 +1,16 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,6 +37,7 @@ type TemplateDraft struct {
 	DefaultLanguage    string              `json:"defaultLanguage,omitzero"` // en
 	Languages          []string            `json:"languages,omitzero"`
 	Sections           []TemplateSection   `json:"sections"`
+	Files              []TemplateFile      `json:"files,omitzero"` // sent with Import
 	Validations        TemplateValidations `json:"validations,omitzero"`
 	ReviewIntervalDays int                 `json:"reviewIntervalDays,omitzero"` // 365
 	Metadata           Object              `json:"metadata,omitzero"`
@@ -56,6 +62,22 @@ type (
 	TemplateReviewDraft = api.TemplateReviewDraft
 )
 
+// TemplateFile is a CSV file with choices, or with values that expressions look
+// up.
+type TemplateFile struct {
+	Name    string   `json:"name"`
+	SHA256  string   `json:"sha256"`
+	Columns []string `json:"columns,omitzero"` // filled in by the server, as Rows
+	Rows    int      `json:"rows,omitzero"`
+}
+
+// TemplateOptionsFrom says which file the options of a question are in.
+type TemplateOptionsFrom struct {
+	File  string `json:"file"`
+	Value string `json:"value,omitzero"` // column: name by default
+	Label string `json:"label,omitzero"` // column: label by default
+}
+
 // TemplateSection is a part of a template.
 type TemplateSection struct {
 	ID        string             `json:"id"`
@@ -68,31 +90,34 @@ type TemplateSection struct {
 
 // TemplateQuestion is one question, or a group or repeat of questions.
 type TemplateQuestion struct {
-	ID                string              `json:"id"`
-	Type              string              `json:"type"`
-	Label             any                 `json:"label,omitzero"`
-	Hint              any                 `json:"hint,omitzero"`
-	Required          any                 `json:"required,omitzero"` // a boolean, or CEL
-	Relevant          string              `json:"relevant,omitzero"` // CEL, as the next but one
-	Constraint        string              `json:"constraint,omitzero"`
-	ConstraintMessage any                 `json:"constraintMessage,omitzero"`
-	Calculate         string              `json:"calculate,omitzero"`
-	Options           []any               `json:"options,omitzero"` // strings, or objects {value, label, exclusive, score}
-	Other             bool                `json:"other,omitzero"`
-	DontKnow          bool                `json:"dontKnow,omitzero"`
-	Refuse            bool                `json:"refuse,omitzero"`
-	Validation        *TemplateValidation `json:"validation,omitzero"`
-	Unit              string              `json:"unit,omitzero"`
-	Units             []string            `json:"units,omitzero"`
-	PII               string              `json:"pii,omitzero"` // none, direct or indirect
-	Indicators        []string            `json:"indicators,omitzero"`
-	BackCheckClass    int                 `json:"backCheckClass,omitzero"` // 1 to 3
-	Questions         []TemplateQuestion  `json:"questions,omitzero"`      // of a group or repeat
-	Rows              []any               `json:"rows,omitzero"`           // of a matrix
-	MinRepeats        int                 `json:"minRepeats,omitzero"`
-	MaxRepeats        int                 `json:"maxRepeats,omitzero"`
-	Default           any                 `json:"default,omitzero"`
-	ReadOnly          bool                `json:"readOnly,omitzero"`
+	ID                string               `json:"id"`
+	Type              string               `json:"type"`
+	Label             any                  `json:"label,omitzero"`
+	Hint              any                  `json:"hint,omitzero"`
+	Required          any                  `json:"required,omitzero"` // a boolean, or CEL
+	Relevant          string               `json:"relevant,omitzero"` // CEL, as the next but one
+	Constraint        string               `json:"constraint,omitzero"`
+	ConstraintMessage any                  `json:"constraintMessage,omitzero"`
+	Calculate         string               `json:"calculate,omitzero"`
+	Once              bool                 `json:"once,omitzero"`    // a correction keeps the value
+	Options           []any                `json:"options,omitzero"` // strings, or objects {value, label, exclusive, score, data}
+	OptionsFrom       *TemplateOptionsFrom `json:"optionsFrom,omitzero"`
+	ChoiceFilter      string               `json:"choiceFilter,omitzero"` // CEL over choice and the answers
+	Other             bool                 `json:"other,omitzero"`
+	DontKnow          bool                 `json:"dontKnow,omitzero"`
+	Refuse            bool                 `json:"refuse,omitzero"`
+	Validation        *TemplateValidation  `json:"validation,omitzero"`
+	Unit              string               `json:"unit,omitzero"`
+	Units             []string             `json:"units,omitzero"`
+	PII               string               `json:"pii,omitzero"` // none, direct or indirect
+	Indicators        []string             `json:"indicators,omitzero"`
+	BackCheckClass    int                  `json:"backCheckClass,omitzero"` // 1 to 3
+	Questions         []TemplateQuestion   `json:"questions,omitzero"`      // of a group or repeat
+	Rows              []any                `json:"rows,omitzero"`           // of a matrix
+	MinRepeats        int                  `json:"minRepeats,omitzero"`
+	MaxRepeats        int                  `json:"maxRepeats,omitzero"`
+	Default           any                  `json:"default,omitzero"`
+	ReadOnly          bool                 `json:"readOnly,omitzero"`
 }
 
 // Template is a version of a template.
@@ -326,7 +351,9 @@ func (t Templates) Review(ctx context.Context, id string, d TemplateReviewDraft,
 // TemplateImport says how to take a workbook.
 type TemplateImport struct {
 	TemplateID string // that in the workbook by default
-	Mode       string // create (default), or update, which needs IfRevision or IfMatch
+	Mode       string // create (default), update, which needs IfRevision or IfMatch, or check, which stores nothing
+
+	Files map[string]io.Reader // CSV files that the workbook names, by their names
 }
 
 // ImportedTemplate is a template that was made of a file.
@@ -336,8 +363,8 @@ type ImportedTemplate struct {
 	SHA256   string   `json:"sha256"`          // of the file
 }
 
-// Import makes a draft of an XLSForm workbook. Codes: TEMPLATE_INVALID,
-// TEMPLATE_EXISTS.
+// Import makes a draft of an XLSForm workbook and the files it names. Codes:
+// TEMPLATE_IMPORT_INVALID, TEMPLATE_INVALID, TEMPLATE_EXISTS.
 func (t Templates) Import(ctx context.Context, file io.Reader, d TemplateImport, opts ...Option) (*ImportedTemplate, error) {
 	raw, err := readFile(file)
 	if err != nil {
@@ -348,7 +375,46 @@ func (t Templates) Import(ctx context.Context, file io.Reader, d TemplateImport,
 	set(v, "mode", d.Mode)
 	k := post(templatesPath+":import", raw)
 	k.query, k.media = v, mediaWorkbook
+	if len(d.Files) > 0 {
+		body, media, err := formOf(raw, d.Files)
+		if err != nil {
+			return nil, err
+		}
+		k = post(templatesPath+":import", body)
+		k.query, k.media = v, media
+	}
 	return do[ImportedTemplate](ctx, t.c, k, opts)
+}
+
+// formOf is a form with a workbook and files, and its media type.
+func formOf(workbook []byte, files map[string]io.Reader) (body []byte, media string, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	part, err := w.CreateFormFile("form", "form.xlsx")
+	if err == nil {
+		_, err = part.Write(workbook)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err != nil {
+			break
+		}
+		if part, err = w.CreateFormFile("files", name); err == nil {
+			_, err = io.Copy(part, files[name])
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("write form: %w", err)
+	}
+	return b.Bytes(), w.FormDataContentType(), nil
+}
+
+// Files downloads the files of a version as a ZIP archive, which the caller
+// closes.
+func (t Templates) Files(ctx context.Context, id string, version int, opts ...Option) (io.ReadCloser, error) {
+	return t.c.download(ctx, call{method: http.MethodGet, path: templatePath(id) + "/versions/" + strconv.Itoa(version) + "/files", long: true}, opts)
 }
 
 // XLSForm downloads a version as a workbook, which the caller closes.

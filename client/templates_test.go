@@ -3,7 +3,10 @@ package client_test
 import (
 	"context"
 	"io"
+	"maps"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -58,6 +61,9 @@ func TestTemplateCalls(t *testing.T) {
 		"import": func(ctx context.Context, c *client.Client) error {
 			return only(c.Templates.Import(ctx, strings.NewReader("PK"), client.TemplateImport{TemplateID: "in", Mode: "update"}, client.IfRevision(1)))
 		},
+		"files": func(ctx context.Context, c *client.Client) error {
+			return only(c.Templates.Files(ctx, "t", 1))
+		},
 		"xlsform": func(ctx context.Context, c *client.Client) error {
 			return only(c.Templates.XLSForm(ctx, "t", 1))
 		},
@@ -81,6 +87,7 @@ func TestTemplateCalls(t *testing.T) {
 		"reviews":   {Method: "GET", Path: "/v1/templates/t/reviews", Query: "limit=2"},
 		"review":    {"POST", "/v1/templates/t/reviews", "", `{"findings":"f","decision":"keep","reviewedAt":"2026-01-02T03:04:05+01:00","nextReviewInDays":30}`, plain},
 		"import":    {"POST", "/v1/templates:import", "mode=update&templateId=in", "PK", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+		"files":     {Method: "GET", Path: "/v1/templates/t/versions/1/files"},
 		"xlsform":   {Method: "GET", Path: "/v1/templates/t/versions/1/xlsform"},
 	})
 }
@@ -124,5 +131,37 @@ func TestTemplateAnswers(t *testing.T) {
 	defer file.Close()
 	if text, err := io.ReadAll(file); err != nil || string(text) != "PK" {
 		t.Errorf("file = %q, %v", text, err)
+	}
+}
+
+// Files go out in a form together with the workbook.
+func TestTemplateImportWithFiles(t *testing.T) {
+	t.Parallel()
+	parts := map[string]string{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		form, err := r.MultipartReader()
+		for err == nil {
+			var p *multipart.Part
+			if p, err = form.NextPart(); err == nil {
+				data, _ := io.ReadAll(p)
+				parts[p.FormName()+" "+p.FileName()] = string(data)
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"template":{"templateId":"t"},"sha256":"x"}`)
+	}))
+	defer s.Close()
+	c, err := client.New(client.Config{BaseURL: s.URL, Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Templates.Import(t.Context(), strings.NewReader("PK"), client.TemplateImport{Files: map[string]io.Reader{"a.csv": strings.NewReader("name"), "b.csv": strings.NewReader("x")}})
+	if err != nil || got.Template.TemplateID != "t" {
+		t.Fatalf("Import = %+v, %v", got, err)
+	}
+	want := map[string]string{"form form.xlsx": "PK", "files a.csv": "name", "files b.csv": "x"}
+	if !maps.Equal(parts, want) {
+		t.Errorf("parts = %v, want %v", parts, want)
 	}
 }

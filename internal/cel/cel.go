@@ -7,7 +7,7 @@
 // It is CEL with three additions that questionnaires need: a value that is a
 // number may meet an integer literal in arithmetic, comparison, == and in; a
 // list may be compared with null; and the functions selected, answered, count,
-// sum and coalesce. Those of convert.go and odk.go are what the expressions of
+// sum and coalesce. found looks records of a table up. Those of convert.go and odk.go are what the expressions of
 // other questionnaires need: they take a value whatever it is, as XPath does.
 package cel
 
@@ -137,9 +137,14 @@ func (e *Env) Compile(source string, names Names, want Want) (*Program, error) {
 	if err := fits(checked.OutputType(), want); err != nil {
 		return nil, err
 	}
+	walked, err := e.tables(w, checked.NativeRep())
+	if err != nil {
+		return nil, err
+	}
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	cost, fixed := w.fixedCost(checked.NativeRep())
-	if !fixed {
+	if fixed = fixed && !walked; !fixed {
+		cost = 0
 		opts = append(append(opts, cel.CostLimit(MaxCost)), w.patterns.options()...)
 	}
 	program, err := e.cel.Program(checked, opts...)

@@ -22,7 +22,7 @@ var cheapCalls = []string{
 
 // textCalls are our functions that walk over the texts they are given.
 var textCalls = []string{
-	"joined", "part", "before", "after", "exchanged", "squeezed", "formatDate", "dayFraction", "digest", "base64Decoded", "uuid", "random",
+	"joined", "part", "before", "after", "exchanged", "squeezed", "formatDate", "dayFraction", "digest", "base64Decoded", "uuid", "random", "area", "distance", "inside",
 }
 
 // charsPerUnit is how many bytes of text such a call walks over for a unit, as

@@ -34,7 +34,7 @@ func language() []cel.EnvOption {
 	}
 	opts = append(opts, arithmetic()...)
 	opts = append(opts, equality()...)
-	return slices.Concat(opts, functions(), conversions(), formFunctions())
+	return slices.Concat(opts, functions(), conversions(), formFunctions(), placeFunctions(), tableFunctions())
 }
 
 // binary lists the overloads of an operator, with those for mixed numbers.

@@ -46,6 +46,7 @@ type Shape struct {
 	fields []Field
 	index  map[string]int
 	typ    *cel.Type
+	large  bool // of a table, which may have many records
 }
 
 // NewShape makes a shape without members. The name must be unique in its

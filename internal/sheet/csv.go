@@ -31,12 +31,18 @@ type csvTable struct {
 	head *header
 }
 
-func openCSV(r io.Reader, o Options) (*csvTable, error) {
+// newCSV begins to read, after the mark of UTF-8 if there is one.
+func newCSV(r io.Reader) *csvReader {
 	c := &csvReader{in: bufio.NewReaderSize(r, 64<<10), line: 1}
 	if start, _ := c.in.Peek(len(bom)); bytes.Equal(start, bom) {
 		_, _ = c.in.Discard(len(bom)) // they are in the buffer
 	}
 	c.sep = c.detect()
+	return c
+}
+
+func openCSV(r io.Reader, o Options) (*csvTable, error) {
+	c := newCSV(r)
 	names, line, err := c.read()
 	if errors.Is(err, io.EOF) {
 		return nil, &Error{Line: 1, Code: "no_columns", Detail: "The first line must name the columns."}
@@ -232,4 +238,28 @@ func writeCSV(out *bufio.Writer, cells []jsontext.Value) error {
 	}
 	_, err := out.WriteString("\r\n")
 	return err
+}
+
+// Cells reads a CSV file cell by cell, the line that names the columns too. It
+// stops at the first error of each. The error is an *Error when the file is to
+// blame. The cells are valid until each returns.
+func Cells(r io.Reader, each func(line int64, cells []string) error) error {
+	c := newCSV(r)
+	for {
+		row, line, err := c.read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for i, text := range row {
+			if !utf8.ValidString(text) {
+				return &Error{Line: line, Column: fmt.Sprint(i + 1), Code: "invalid_text", Detail: "The text is not valid UTF-8. Save the file as CSV in UTF-8."}
+			}
+			row[i] = unguard(text)
+		}
+		if err := each(line, row); err != nil {
+			return err
+		}
+	}
 }

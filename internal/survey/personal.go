@@ -11,6 +11,7 @@ const (
 // Personal says what the tables of area B can hold about a person.
 func Personal() []privacy.Table {
 	const (
+		lists      = "Files that were sent with templates stay as long as a version uses them: what such a list says about it is not looked for."
 		listed     = "It stays on lists of surveys with its DID, stratum, group and last outcome, marked as erased."
 		responses  = "Its responses stay with their ids and revisions, its DID, survey, round, stratum and group, how and when they were given and by whom collected and sent, and their status."
 		unmarked   = "Answers that the template does not mark as personal stay."
@@ -25,6 +26,8 @@ func Personal() []privacy.Table {
 	return []privacy.Table{
 		{Name: "templates", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws template_id summary")}},
 		{Name: "template_versions", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws template_id status body")}},
+		{Name: "template_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws sha256"), privacy.Kept("", lists, "data")}},
+		{Name: "template_file_uses", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws template_id sha256")}},
 		{Name: "template_reviews", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws template_id"), privacy.Kept("", privacy.Elsewhere, "body")}},
 		{Name: "surveys", Rules: []privacy.Rule{
 			privacy.None(privacy.Program, "ws survey_id project stage template_id status rev_action"), privacy.None(privacy.Request, "rev_request"),

@@ -140,7 +140,7 @@ func TestAddedTypeInExports(t *testing.T) {
 	t.Parallel()
 	book := export.NewCodebook("s1", 1, compile(t, painted))
 	at := slices.IndexFunc(book.Columns, func(c export.Column) bool { return c.Name == "s.wall" })
-	if c := book.Columns[at]; c.Type != string(shade) || !slices.Equal(c.Missing, []string{"dont_know"}) || len(c.Levels) != 3 {
+	if c := book.Columns[at]; c.Type != string(shade) || !slices.Equal(c.Missing, []string{"dont_know"}) || len(c.Levels) != 2 {
 		t.Errorf("codebook = %+v", c)
 	}
 	for _, tt := range []struct {
@@ -173,7 +173,7 @@ func TestAddedTypeInXLSForm(t *testing.T) {
 			t.Errorf("the workbook lacks %q:\n%s", want, got)
 		}
 	}
-	out, report, err := xlsform.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	out, report, err := xlsform.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), xlsform.Beside{})
 	if err != nil || len(report.Items) > 0 {
 		t.Fatalf("Read() = %v, %+v", err, report.Items)
 	}

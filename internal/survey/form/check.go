@@ -15,7 +15,7 @@ import (
 // is one.
 func (f *Form) Check(in Input) *Result {
 	r := &Result{}
-	ev := &evaluation{f: f, in: in, r: r, reader: f.reader(), arena: make([]byte, 0, len(in.Answers)+256)}
+	ev := &evaluation{f: f, in: in, budget: maxCost, r: r, reader: f.reader(), arena: make([]byte, 0, len(in.Answers)+256)}
 	r.ev = ev
 	ev.begin()
 	ev.read(in.Answers)
@@ -96,6 +96,9 @@ func (ev *evaluation) question(b *block, n *node, c *cell) {
 	}
 	if answered && c.state == given && n.constraint != nil {
 		ev.constraint(b, n)
+	}
+	if answered && c.state == given && n.filter != nil {
+		ev.offered(b, n, c)
 	}
 }
 

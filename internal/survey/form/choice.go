@@ -71,7 +71,7 @@ func (a *answering) option(raw jsontext.Value, below string) *choice {
 	if !a.unquote(raw) {
 		return nil
 	}
-	o := a.n.options[string(a.ev.text)]
+	o := a.n.option(string(a.ev.text))
 	if o == nil {
 		a.wrong(below, "not_an_option", "The value is not one of the options: "+a.named())
 	}
@@ -84,18 +84,14 @@ const namedOptions = 10
 // named lists the options, for whoever has sent another. What was sent may be about
 // a person and is not repeated.
 func (a *answering) named() string {
-	all := a.n.q.Options
-	var b strings.Builder
-	for i := range all[:min(len(all), namedOptions)] {
-		if i > 0 {
-			b.WriteString(", ")
+	var all []string
+	for value := range a.n.values() {
+		if len(all) == namedOptions {
+			return strings.Join(all, ", ") + ", …"
 		}
-		b.WriteString(all[i].Value)
+		all = append(all, value)
 	}
-	if len(all) > namedOptions {
-		return b.String() + ", …"
-	}
-	return b.String() + "."
+	return strings.Join(all, ", ") + "."
 }
 
 func (a *answering) multiple() error {
@@ -147,7 +143,7 @@ func (a *answering) array(read func(i int, kind jsontext.Kind) error) error {
 	a.ev.arena = append(a.ev.arena, '[')
 	i := 0
 	for ; a.ev.dec.PeekKind() != ']'; i++ {
-		if i > len(a.n.options) { // one more than all, for other
+		if i > a.n.mostOptions() { // one more than all, for other
 			if err := a.ev.dec.SkipValue(); err != nil {
 				return err
 			}
@@ -160,7 +156,7 @@ func (a *answering) array(read func(i int, kind jsontext.Kind) error) error {
 			return err
 		}
 	}
-	if i > len(a.n.options)+1 {
+	if i > a.n.mostOptions()+1 {
 		a.wrong("", "too_many", "There are more values than options.")
 	}
 	a.ev.arena = append(a.ev.arena, ']')

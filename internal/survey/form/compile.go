@@ -30,6 +30,7 @@ type compiled struct {
 	env      *cel.Env
 
 	household, response *cel.Shape
+	files               *cel.Record // nil without any
 
 	weight int // bytes of expressions
 }
@@ -44,6 +45,7 @@ func Compile(t *Template) (*Form, error) {
 	}
 	c.document()
 	if !c.over { // with other problems too, for expressions have their own
+		c.tables()
 		c.build()
 		c.expressions()
 	}
@@ -116,6 +118,16 @@ func (f *Form) Sections() []string {
 
 // HasConsent reports whether a consent question is in the selected sections.
 func (f *Form) HasConsent() bool { return len(f.consents()) > 0 }
+
+// Keeps reports whether a value of the form is calculated once: a correction
+// needs Input.Before.
+func (f *Form) Keeps() bool {
+	return slices.ContainsFunc(f.sections, func(s *section) bool {
+		found := false
+		s.each(func(n *node) { found = found || n.q.Once })
+		return found
+	})
+}
 
 // consents are the pointers of the consent questions of the selected sections;
 // of one in a repeat that of the repeat.

@@ -7,7 +7,7 @@ func (c *compiler) defaults() {
 		if n.q.Default.IsZero() {
 			continue
 		}
-		ev := &evaluation{f: f, r: &Result{}, reader: newReader()}
+		ev := &evaluation{f: f, budget: maxCost, r: &Result{}, reader: newReader()}
 		ev.begin()
 		b := ev.newBlock(n.in, nil)
 		// The pointer of the answer is not that of the default: only what is

@@ -35,8 +35,28 @@ func Diff(old, new *Template) Difference {
 	d.changed("/validations/consentOptional", a.ConsentOptional != b.ConsentOptional, a.ConsentOptional,
 		"Whether a response without an answer to the question for consent may be complete changed.")
 	d.set("/validations/requiredSections", a.RequiredSections, b.RequiredSections, setRule{added: true})
+	d.files(old.Files, new.Files)
 	d.sections(old.Sections, new.Sections)
 	return d.result()
+}
+
+// files compares the contents of files by their names.
+func (d *differ) files(a, b []DataFile) {
+	name := func(f *DataFile) string { return f.Name }
+	olds, news := ids(a, name), ids(b, name)
+	for i := range a {
+		if news[a[i].Name] == nil {
+			d.note(TemplateChange{Pointer: "/files/" + check.Escape(a[i].Name), Kind: "removed", Breaking: false, Detail: "The file was removed."})
+		}
+	}
+	for i := range b {
+		here, was := "/files/"+check.Escape(b[i].Name), olds[b[i].Name]
+		if was == nil {
+			d.note(TemplateChange{Pointer: here, Kind: "added", Detail: "The file was added."})
+			continue
+		}
+		d.changed(here, was.SHA256 != b[i].SHA256, true, "The content of the file changed: it may not have a choice any more, and look-ups may give other values.")
+	}
 }
 
 // differ gathers changes.

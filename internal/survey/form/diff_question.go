@@ -3,6 +3,7 @@ package form
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 )
@@ -37,7 +38,10 @@ func (d *differ) question(at string, a, b *Question) {
 	d.changed(at+"/required", a.Required != b.Required, !b.Required.IsZero() && !a.Required.Always, "When an answer is required changed.")
 	d.relevant(at, a.Relevant, b.Relevant, demands([]Question{*b}))
 	d.changed(at+"/constraint", a.Constraint != b.Constraint, b.Constraint != "", "The constraint changed.")
+	d.changed(at+"/choiceFilter", a.ChoiceFilter != b.ChoiceFilter, b.ChoiceFilter != "", "Which options are offered changed.")
+	d.changed(at+"/optionsFrom", !sameSource(a.OptionsFrom, b.OptionsFrom), true, "The file of the options changed.")
 	d.changed(at+"/calculate", a.Calculate != b.Calculate, true, "The calculation changed.")
+	d.changed(at+"/once", a.Once != b.Once, true, "Whether a correction keeps the value changed.")
 	d.changed(at+"/unit", a.Unit != b.Unit, true, fmt.Sprintf("The unit went from %q to %q.", a.Unit, b.Unit))
 	d.set(at+"/units", a.Units, b.Units, setRule{removed: true})
 	d.changed(at+"/pii", a.PII.Private() != b.PII.Private(), true, "Whether the answer is personal changed: exports without personal data differ.")
@@ -98,9 +102,15 @@ func (d *differ) options(at string, a, b []Option, needed bool) {
 		}
 		d.changed(here+"/label", !maps.Equal(was.Label, o.Label), false, "The label changed.")
 		d.changed(here+"/exclusive", was.Exclusive != o.Exclusive, o.Exclusive, "Whether it may only be chosen alone changed.")
+		d.changed(here+"/data", !slices.EqualFunc(was.Data, o.Data, maps.Equal), true, "When it is offered changed.")
 		d.changed(here+"/score", unlike(was.Score, o.Score), true, "The score changed.")
 	}
 	d.moved(at, sequence(a, news), sequence(b, olds))
+}
+
+// sameSource reports whether options come from the same place.
+func sameSource(a, b *OptionsFrom) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // unlike reports whether two optional numbers differ.

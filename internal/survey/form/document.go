@@ -39,6 +39,7 @@ func (c *compiler) document() {
 	if m := t.Metadata.Value; len(m) > 0 && (m.Kind() != '{' || len(m) > maxMetadata) {
 		c.problem("/metadata", "invalid", "The value must be an object of at most %d bytes.", maxMetadata)
 	}
+	c.fileRules()
 	c.sectionRules()
 	c.validationRules()
 }

@@ -19,12 +19,15 @@ type evaluation struct {
 	*reader
 	reading   answering // the answer that is being read
 	cost      uint64
+	budget    uint64
 	gaps      gaps
 	waits     map[*truth]gap // what is unsure, and the answer that decides it
 	made      int            // cells of groups and elements
 	today     cel.Value
 	household *cel.Record
 	response  *cel.Record
+	choice    cel.Value // the one that a filter looks at
+	before    any       // the answers that are corrected; nil until somebody asks
 }
 
 // block is an instance of a container: a section, a group, an element.
@@ -126,6 +129,10 @@ func (b *block) ResolveName(name string) (any, bool) {
 		return about(&b.ev.household, b.ev.f.household, b.ev.in.Household), true
 	case theResponse:
 		return about(&b.ev.response, b.ev.f.response, b.ev.in.Response), true
+	case theFiles:
+		return b.ev.f.files, true
+	case aChoice:
+		return b.ev.choice, true
 	}
 	if b.ev.today == nil {
 		y, m, d := b.ev.in.Now.Date()
@@ -186,7 +193,7 @@ func instant(v any) cel.Value {
 
 // holds evaluates a condition within the budget of the check.
 func (b *block) holds(p *cel.Program) (held bool, err error) {
-	if b.ev.cost > maxCost {
+	if b.ev.cost > b.ev.budget {
 		return false, errBudget
 	}
 	held, cost, err := p.Holds(b)

@@ -27,6 +27,7 @@ const (
 	maxMissing     = 100     // pointers in a LanguageReport
 	maxChanges     = 1000    // changes in a Difference
 	maxCost        = 300_000 // units of all expressions of one check, about 30 ms
+	maxViewCost    = 10 * maxCost
 )
 
 // separator stands between options that were chosen together in exports.

@@ -23,6 +23,8 @@ const (
 	theHousehold
 	theResponse
 	theDay
+	theFiles
+	aChoice
 )
 
 // householdMembers and responseMembers are the members of household and
@@ -66,6 +68,14 @@ func (c *compiler) declare() error {
 	add("@household", cel.RecordOf(c.household), variable{kind: theHousehold})
 	add("@response", cel.RecordOf(c.response), variable{kind: theResponse})
 	add("@today", cel.Instant, variable{kind: theDay})
+	if c.files != nil {
+		add("@"+filesName, cel.RecordOf(c.files.Shape), variable{kind: theFiles})
+	}
+	for _, n := range c.nodes {
+		if n.offers != nil {
+			add("@"+n.offers.Name(), cel.RecordOf(n.offers), variable{kind: aChoice})
+		}
+	}
 	var err error
 	c.env, err = cel.NewEnv(c.shapes, vars)
 	return err
@@ -90,6 +100,9 @@ func (f *compiled) names(box *container) cel.Names {
 			return cel.Ref{Var: f.sections[i].variable}, nil
 		}
 		if slices.Contains(ours, name) && name != "index" && name != "math" {
+			return cel.Ref{Var: "@" + name}, nil
+		}
+		if name == filesName && f.files != nil {
 			return cel.Ref{Var: "@" + name}, nil
 		}
 		if box != nil {
@@ -144,6 +157,7 @@ func (c *compiler) expressions() {
 		n.required = c.compile(n.pointer+"/required", n.q.Required.When, n.in, cel.Condition)
 		n.constraint = c.compile(n.pointer+"/constraint", n.q.Constraint, n.in, cel.Condition)
 		n.calculate = c.compile(n.pointer+"/calculate", n.q.Calculate, n.in, cel.Result)
+		n.filter = c.compileFilter(n)
 	}
 	c.cycles()
 	if len(c.problems) == 0 {
@@ -152,10 +166,14 @@ func (c *compiler) expressions() {
 }
 
 func (c *compiler) compile(at, source string, box *container, want cel.Want) *cel.Program {
+	return c.compileNamed(at, source, c.names(box), want)
+}
+
+func (c *compiler) compileNamed(at, source string, names cel.Names, want cel.Want) *cel.Program {
 	if source == "" || c.heap > maxPatterns {
 		return nil
 	}
-	p, err := c.env.Compile(source, c.names(box), want)
+	p, err := c.env.Compile(source, names, want)
 	if err != nil {
 		c.problem(at, "expression", "The expression is not valid: %s.", err)
 		return nil

@@ -22,6 +22,9 @@ type node struct {
 	relevant, required, constraint, calculate *cel.Program
 
 	options  map[string]*choice
+	file     *fileOptions   // where they are instead
+	filter   *cel.Program   // which of them are offered
+	offers   *cel.Shape     // of an option, for the filter
 	rows     map[string]int // matrix: row value to its place in rowOrder
 	rowOrder []string       // in canonical order
 	shape    *cel.Shape     // geo, quantity, matrix
@@ -35,6 +38,7 @@ type choice struct {
 	value     string
 	canonical []byte
 	exclusive bool
+	rows      []cel.Value // what the filter sees; one is enough
 }
 
 // container is what questions stand in: a section, a group, or the element of

@@ -38,6 +38,8 @@ func (c *compiler) prepare(n *node) {
 			n.options[o.Value] = &choice{value: o.Value, exclusive: o.Exclusive, canonical: quote(nil, o.Value)}
 		}
 	}
+	n.file = c.fromFile(q)
+	c.prepareFilter(n)
 	c.prepareShape(n)
 }
 

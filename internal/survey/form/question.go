@@ -2,15 +2,23 @@ package form
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // question checks one question, without those inside it.
 func (c *compiler) question(at string, q *Question) {
 	for _, e := range [...]struct{ name, source string }{
-		{"/relevant", q.Relevant}, {"/required", q.Required.When}, {"/constraint", q.Constraint}, {"/calculate", q.Calculate},
+		{"/relevant", q.Relevant},
+		{"/required", q.Required.When},
+		{"/constraint", q.Constraint},
+		{"/calculate", q.Calculate},
+		{"/choiceFilter", q.ChoiceFilter},
 	} {
 		c.expression(at+e.name, e.source)
 	}
@@ -33,6 +41,7 @@ func (c *compiler) question(at string, q *Question) {
 	c.words(at+"/indicators", q.Indicators)
 	c.placed(at, q, k)
 	c.options(at+"/options", q.Options, q, k.Options)
+	c.optionsFrom(at+"/optionsFrom", q)
 	c.options(at+"/rows", q.Rows, q, k.Rows)
 	c.bounds(at+"/validation", q, k)
 	c.nested(at, q, k)
@@ -51,12 +60,15 @@ func (c *compiler) placed(at string, q *Question, k *Kind) {
 		{"other", q.Other, k.Other},
 		{"dontKnow", q.DontKnow, k.NoAnswer},
 		{"refuse", q.Refuse, k.NoAnswer},
-		{"options", len(q.Options) > 0, k.Options},
+		{"options", len(q.Options) > 0, k.Options && q.OptionsFrom == nil},
+		{"optionsFrom", q.OptionsFrom != nil, k.Options && !k.Rows && !k.Ordered},
+		{"choiceFilter", q.ChoiceFilter != "", k.Options && !k.Rows && !k.Ordered},
 		{"rows", len(q.Rows) > 0, k.Rows},
 		{"units", len(q.Units) > 0, k.Units},
 		{"unit", q.Unit != "", k.Unit},
 		{"questions", len(q.Questions) > 0, k.Nested},
 		{"calculate", q.Calculate != "", k.Calculated},
+		{"once", q.Once, k.Calculated},
 		{"minRepeats", q.MinRepeats != 0, k.Repeated},
 		{"maxRepeats", q.MaxRepeats != 0, k.Repeated},
 		{"default", !q.Default.IsZero(), k.Asked()},
@@ -69,7 +81,7 @@ func (c *compiler) placed(at string, q *Question, k *Kind) {
 		name           string
 		needed, absent bool
 	}{
-		{"options", k.Options, len(q.Options) == 0},
+		{"options", k.Options, len(q.Options) == 0 && q.OptionsFrom == nil},
 		{"rows", k.Rows, len(q.Rows) == 0},
 		{"units", k.Units, len(q.Units) == 0 && q.Unit == ""},
 		{"questions", k.Nested, len(q.Questions) == 0},
@@ -128,8 +140,36 @@ func (c *compiler) options(at string, options []Option, q *Question, allowed boo
 		seen[o.Value] = true
 		c.short(where, o.Value, maxOptionValue)
 		c.text(where+"/label", o.Label)
+		c.data(where+"/data", o.Data)
 		if !finite(o.Score) {
 			c.problem(where+"/score", "invalid", "The value must be a number.")
+		}
+	}
+}
+
+// dataForm is the form of the names in the data of an option.
+var dataForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// data checks what filters look at.
+func (c *compiler) data(at string, data []map[string]string) {
+	if len(data) > maxListed {
+		c.problem(at, "too_many", "There may be at most %d.", maxListed)
+		return
+	}
+	for i, row := range data {
+		if len(row) > maxListed {
+			c.problem(fmt.Sprintf("%s/%d", at, i), "too_many", "There may be at most %d values.", maxListed)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(row)) {
+			where := fmt.Sprintf("%s/%d/%s", at, i, check.Escape(name))
+			switch {
+			case !dataForm.MatchString(name) || slices.Contains(reserved, name):
+				c.problem(where, "invalid", "The name must be a letter or underscore, then letters, digits and underscores, at most 64 together.")
+			case slices.Contains(choiceMembers, name):
+				c.problem(where, "reserved", "The option has this itself.")
+			}
+			c.short(where, row[name], maxOptionValue)
 		}
 	}
 }
@@ -186,6 +226,9 @@ func (c *compiler) lengths(at string, q *Question, k *Kind) {
 		return
 	}
 	most := len(q.Options)
+	if q.OptionsFrom != nil {
+		most = MaxOptions
+	}
 	if q.Other {
 		most++
 	}

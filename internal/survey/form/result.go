@@ -15,6 +15,7 @@ type Input struct {
 	Household map[string]any // did, group, stratum, attributes
 	Response  map[string]any // id, mode, language, collector, startedAt, submittedAt, round
 	Now       time.Time      // its day is `today` in expressions
+	Before    jsontext.Value // the answers that are corrected, with calculated values; nil of a new response
 	Partial   bool           // answers are still to come: what a missing one decides is open
 }
 

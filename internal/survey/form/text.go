@@ -15,7 +15,7 @@ var texts = []*Kind{
 		Type: FreeText, Members: Members{Length: true, NoAnswer: true},
 		CEL: cel.Text, read: (*answering).string, value: written, Parse: parseText,
 		Quality: Quality{Identity: true, Code: true, Loose: true},
-		XLSForm: XLSForm{Word: "text", Reads: []string{"text", "hidden", "geotrace", "geoshape", "osm", "select_from_file"}},
+		XLSForm: XLSForm{Word: "text", Reads: []string{"text", "hidden", "geotrace", "geoshape", "osm"}},
 	},
 	{
 		Type: Barcode, Members: Members{Length: true, NoAnswer: true},

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -51,7 +53,11 @@ func (b *block) compute(n *node) {
 	had := c.state == given
 	c.state = blank
 	before := b.ev.gaps
-	if v, err := b.eval(n.calculate); err == nil {
+	v, err := b.kept(n)
+	if v == nil {
+		v, err = b.eval(n.calculate)
+	}
+	if err == nil {
 		start := len(b.ev.arena)
 		if out, ok := result(b.ev.arena, v); ok && len(out)-start <= MaxText*4 {
 			b.ev.arena = out
@@ -68,9 +74,41 @@ func (b *block) compute(n *node) {
 	}
 }
 
+// kept is the value that a question which is calculated once has already, nil
+// when it has none.
+func (b *block) kept(n *node) (cel.Value, error) {
+	if !n.q.Once || len(b.ev.in.Before) == 0 {
+		return nil, nil
+	}
+	if b.ev.before == nil {
+		if err := json.Unmarshal(b.ev.in.Before, &b.ev.before); err != nil {
+			return nil, err
+		}
+	}
+	at := b.ev.before
+	for step := range strings.SplitSeq(strings.TrimPrefix(b.at(n), "/responses/"), "/") {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[step] // ids need no escape
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(v) {
+				return nil, nil
+			}
+			at = v[i]
+		default:
+			return nil, nil
+		}
+	}
+	if at == nil {
+		return nil, nil
+	}
+	return cel.Native(at), nil
+}
+
 // eval evaluates an expression within the budget of the check.
 func (b *block) eval(p *cel.Program) (cel.Value, error) {
-	if b.ev.cost > maxCost {
+	if b.ev.cost > b.ev.budget {
 		return cel.Null, errBudget
 	}
 	v, cost, err := p.Eval(b)

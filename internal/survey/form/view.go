@@ -1,8 +1,10 @@
 package form
 
-import "github.com/hearth-dmrv/hearth/api"
+import (
+	"slices"
 
-import "slices"
+	"github.com/hearth-dmrv/hearth/api"
+)
 
 // SectionView is a section as one person sees it.
 type SectionView struct {
@@ -24,7 +26,7 @@ type QuestionView struct {
 	Required  bool                `json:"required"`
 	ReadOnly  bool                `json:"readOnly,omitzero"`
 	Answer    Value               `json:"answer,omitzero" doc:"As answered or calculated."`
-	Options   []api.PreviewOption `json:"options,omitzero"`
+	Options   []api.PreviewOption `json:"options,omitzero" doc:"Those that the answers leave; at most 1,000."`
 	Rows      []api.PreviewOption `json:"rows,omitzero"`
 	Questions []QuestionView      `json:"questions,omitzero" doc:"Of a group; of a repeat those of its first element, or of an empty one."`
 }
@@ -36,6 +38,7 @@ func (f *Form) View(lang string, r *Result) []SectionView {
 	if r == nil {
 		r = f.Check(Input{})
 	}
+	r.ev.cost, r.ev.budget = 0, maxViewCost // the filters of all options, and not of those that were chosen
 	v := viewer{lang: lang, fallback: f.t.Language()}
 	views := []SectionView{}
 	for i, s := range f.sections {
@@ -62,7 +65,7 @@ func (v viewer) questions(b *block) []QuestionView {
 		q := QuestionView{
 			ID: n.id, Type: n.q.Type, Label: v.in(n.q.Label), Hint: v.in(n.q.Hint), Unit: n.q.Unit,
 			Relevant: asked, Required: asked && b.requires(n), ReadOnly: n.q.ReadOnly || n.kind.Calculated,
-			Options: v.options(n.q.Options), Rows: v.options(n.q.Rows),
+			Options: v.offered(b, n), Rows: v.options(n.q.Rows),
 		}
 		if q.Label == "" {
 			q.Label = n.id

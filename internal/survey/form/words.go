@@ -150,6 +150,9 @@ type Option struct {
 	Label     Text     `json:"label,omitzero"`
 	Exclusive bool     `json:"exclusive,omitzero" doc:"Whether it may only be chosen alone."`
 	Score     *float64 `json:"score,omitzero"`
+	// Data is what a filter looks at. An option with several is offered when
+	// the filter holds for one of them.
+	Data []map[string]string `json:"data,omitzero"`
 }
 
 // plainOption is Option without its methods.
@@ -157,7 +160,7 @@ type plainOption Option
 
 // MarshalJSONTo writes a string when there is nothing but the value.
 func (o Option) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if len(o.Label) == 0 && !o.Exclusive && o.Score == nil {
+	if len(o.Label) == 0 && !o.Exclusive && o.Score == nil && len(o.Data) == 0 {
 		return enc.WriteToken(jsontext.String(o.Value))
 	}
 	return json.MarshalEncode(enc, plainOption(o))

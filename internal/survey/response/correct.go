@@ -290,7 +290,15 @@ func (pr *preparer) PrepareCorrection(ctx context.Context, o *survey.Open, old *
 	draft := *d
 	draft.ResponseID, draft.HouseholdID, draft.Round, draft.Collector = old.ResponseID, old.Household, old.Round, old.Collector
 	draft.Supersedes = h.Supersedes
-	return pr.check(ctx, &Prepared{open: o, draft: &draft, old: old}, old.Status == Partial)
+	p := &Prepared{open: o, draft: &draft, old: old}
+	if o.Form.Keeps() {
+		was, err := (&reader{pr.db, pr.cfg.Vault}).Read(ctx, pr.db, o.Project, old)
+		if err != nil {
+			return nil, err
+		}
+		p.before = was.Answers
+	}
+	return pr.check(ctx, p, old.Status == Partial)
 }
 
 // CorrectTx stores the next revision of a response.

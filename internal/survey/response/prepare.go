@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -30,9 +31,10 @@ const invalidCode = "RESPONSE_INVALID"
 type Prepared struct {
 	open     *survey.Open
 	draft    *Draft
-	old      *Row // of a correction
-	held     Held // of a content that was held
-	hold     bool // it is to be held
+	old      *Row           // of a correction
+	before   jsontext.Value // what it says, where the form keeps some of it
+	held     Held           // of a content that was held
+	hold     bool           // it is to be held
 	row      Row
 	head     Head
 	whole    Whole  // what it says, all of it
@@ -111,7 +113,7 @@ func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prep
 	if err := p.fill(ctx, pr.db.NewNID(), now); err != nil {
 		return nil, err
 	}
-	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: p.head.Timestamp, Partial: d.Partial || offline})
+	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: p.head.Timestamp, Before: p.before, Partial: d.Partial || offline})
 	for _, f := range r.Wrong {
 		c.Add(f.Pointer, f.Code, f.Detail)
 	}

@@ -36,6 +36,9 @@ func create[T any](ctx context.Context, s *Service, v *Version, finish func(web.
 	v.Version, v.Status, v.Revision = 1, StatusDraft, 1
 	v.Created, v.CreatedBy = s.now(), web.CallerFrom(ctx).DID
 	v.Updated, v.UpdatedBy = v.Created, v.CreatedBy
+	if err := attach(ctx, s.db, ws, &v.Template); err != nil {
+		return none, err
+	}
 	body, err := prepare(v)
 	if err != nil {
 		return none, err
@@ -50,6 +53,9 @@ func create[T any](ctx context.Context, s *Service, v *Version, finish func(web.
 		}
 		if !ok {
 			return none, exists()
+		}
+		if err := s.keepFiles(ctx, tx, ws, v, v.Files); err != nil {
+			return none, err
 		}
 		return finish(made(v, body)), s.record(ctx, tx, ws, "template.created", v)
 	})
@@ -116,6 +122,9 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 		return none, invalid(fault.Field{Pointer: "/templateId", Code: "not_allowed", Detail: "The identifier of a template does not change. Clone it to have another."})
 	}
 	c.to.TemplateID = c.id
+	if err := attach(ctx, s.db, ws, &c.to); err != nil {
+		return none, err
+	}
 	v := p.next(c.to, s.now(), web.CallerFrom(ctx).DID)
 	body, err := prepare(v)
 	if err != nil {
@@ -123,6 +132,9 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
 		if err := p.store(ctx, tx, edition{ws, v, body}, c.ifMatch); err != nil {
+			return none, err
+		}
+		if err := s.keepFiles(ctx, tx, ws, v, v.Files); err != nil {
 			return none, err
 		}
 		reply := web.Reply[*Version]{Value: v, Raw: body, ETag: web.ETag(v.Revision), Location: v.Links.Self}
@@ -160,6 +172,9 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Version, err
 		}
 		last := v.Version == 1
 		if err := removeVersion(ctx, tx, ws, v, last); err != nil {
+			return err
+		}
+		if err := s.keepFiles(ctx, tx, ws, v, nil); err != nil {
 			return err
 		}
 		if !last {

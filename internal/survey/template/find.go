@@ -78,6 +78,9 @@ func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey) (*entry, e
 	whole := cacheKey{k.ws, k.id, v.Version}
 	e := s.cache.Get(k.ws, whole)
 	if e == nil || e.v.Revision != v.Revision {
+		if err := attach(ctx, q, k.ws, &v.Template); err != nil {
+			return nil, err
+		}
 		f, err := form.Compile(&v.Template)
 		if err != nil {
 			return nil, fmt.Errorf("stored template %s version %d: %w", v.TemplateID, v.Version, unfault(err))

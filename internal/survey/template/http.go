@@ -16,10 +16,11 @@ const creating = "A new template is version 1, a draft. Publish it with POST /v1
 	"Limits: 1,000 templates of 100 versions each in a workspace, 512 KiB a version, 100 sections, 1,000 questions, 1,000 options a question."
 
 const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members the server decides may be in it and are not looked at. It becomes a draft: mode=create (default) makes a new template, " +
-	"mode=update the draft of the one that is there, with If-Match as in PUT. report says what of a workbook could not be carried over, with its row; " +
-	"questions that look personal are marked and named in it, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for. On the sheet survey: hearth_type (consent, quantity, matrix, …), hearth_pii (none, direct, indirect), " +
-	"hearth_backCheckClass (1 to 3), hearth_min, hearth_max, hearth_step, hearth_regex, hearth_maxLength, hearth_unit, hearth_units, hearth_dontKnow, hearth_refuse, hearth_indicators, hearth_minRepeats and hearth_maxRepeats, " +
-	"and CEL in hearth_relevant, hearth_required, hearth_constraint and hearth_calculate. On choices: hearth_exclusive and hearth_score. On settings: hearth_stage, hearth_requiredSections, hearth_completionThreshold and hearth_consentOptional. The workbook of a template shows all of them in use."
+	"mode=update the draft of the one that is there, with If-Match as in PUT, and mode=check stores nothing and answers 200. report says what of a workbook could not be carried over, one line each with its row. " +
+	"CSV files that a form names (select_one_from_file, select_multiple_from_file, pulldata(), search(), instance()) are sent with it as multipart/form-data: a part form with the workbook and a part for each file, with its file name: " +
+	"curl -F form=@survey.xlsx -F files=@villages.csv. They are UTF-8, with the names of the columns in the first line, at most 2 MiB and 20,000 rows each, 20 files and 4 MiB together. " +
+	"A file that is missing is named with the row that needs it, and nothing is stored; with mode=update those the template has need not be sent again. Whoever may read a template may look up what its files say: leave out what nobody needs. " +
+	"Questions that look personal are marked and named in the report, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for; the workbook of a template shows them in use."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }
@@ -39,10 +40,10 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodPost, "/v1/templates:import", h.serveImport, web.Doc{
 		Summary: "Import a template from XLSForm or JSON", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Answer: Imported{}, Description: importing,
-		Consumes: mediaXLSX + ", " + mediaJSON, Example: example("imported-baseline"),
+		Consumes: mediaXLSX + ", " + mediaJSON + ", " + mediaForm, Also: []int{http.StatusOK}, Example: example("imported-baseline"),
 		Query: []web.Param{
 			{Name: "templateId", Doc: "Identifier of the template; that in the file by default.", Example: "imported-baseline"},
-			{Name: "mode", Doc: "create (default) or update.", Example: "create"},
+			{Name: "mode", Doc: "create (default), update, or check: read it, answer 200 with the report and the template, and store nothing.", Example: "create"},
 			{Name: "If-Match", Doc: "For mode=update: ETag of the draft, or of the newest version when there is none.", Header: true},
 			{Name: "Idempotency-Key", Doc: "Send the same key again to get the stored answer instead of doing it twice.", Header: true},
 		},
@@ -81,6 +82,10 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xlsform", h.serveXLSForm, web.Doc{
 		Summary: "Download a version as XLSForm", Scope: read, Tag: tag, Produces: mediaXLSX, Codes: append([]string{"TEMPLATE_EXPORT_TOO_LARGE"}, missing...),
 		Description: "A workbook that ODK Collect, Kobo and others read.",
+	})
+	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/files", h.serveFiles, web.Doc{
+		Summary: "Download the files of a version", Scope: read, Tag: tag, Produces: mediaZIP, Codes: missing,
+		Description: "A ZIP archive of the CSV files with choices, or with values that expressions look up, as they were sent with POST /v1/templates:import.",
 	})
 	web.Post(a, "/v1/templates/{templateId}/publish", h.servePublish, web.Doc{
 		Summary: "Publish the draft", Scope: write, Tag: tag, Once: true, Example: Change{}, Codes: codes,

@@ -3,8 +3,6 @@ package template
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"mime"
 	"net/http"
@@ -47,7 +45,7 @@ type Edit struct {
 type Imported struct {
 	Template *Version        `json:"template"`
 	Report   *xlsform.Report `json:"report,omitzero" doc:"What of a workbook could not be carried over."`
-	SHA256   string          `json:"sha256" doc:"Of the file."`
+	SHA256   string          `json:"sha256" doc:"Of the file; with others beside it, of all of them."`
 }
 
 // importIn is how a file is to be taken.
@@ -60,11 +58,12 @@ type importIn struct {
 const (
 	modeCreate = "create"
 	modeUpdate = "update"
+	modeCheck  = "check" // nothing is stored
 )
 
 func (in *importIn) check() error {
 	var c fault.Checks
-	check.OneOf(&c, "query/mode", in.Mode, modeCreate, modeUpdate)
+	check.OneOf(&c, "query/mode", in.Mode, modeCreate, modeUpdate, modeCheck)
 	if in.TemplateID != "" && !templateID.MatchString(in.TemplateID) {
 		c.Add("query/templateId", "invalid", "An identifier has 1 to 100 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit.")
 	}
@@ -80,44 +79,51 @@ func (h handlers) serveImport(w http.ResponseWriter, r *http.Request) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	body, err := web.ReadBody(w, r, MaxFile)
+	got, err := receive(w, r)
 	if err != nil {
 		return err
 	}
-	t, report, err := readFile(r.Header.Get("Content-Type"), body)
+	t, report, err := h.service.read(r.Context(), in, got)
 	if err != nil {
 		return err
 	}
 	if in.TemplateID != "" {
 		t.TemplateID = in.TemplateID
 	}
-	sum := sha256.Sum256(body)
-	answer, err := h.service.take(r.Context(), in, t, Imported{Report: report, SHA256: hex.EncodeToString(sum[:])})
+	answer, err := h.service.take(r.Context(), in, t, Imported{Report: report, SHA256: got.sha256})
 	if err != nil {
 		return err
 	}
 	return write(w, answer)
 }
 
-// readFile reads a template from the body of an import.
-func readFile(contentType string, body []byte) (*form.Template, *xlsform.Report, error) {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		media = ""
-	}
-	begin := bytes.TrimLeft(body, " \t\r\n")
-	switch {
-	case media == mediaXLSX, media == "application/octet-stream" && bytes.HasPrefix(body, []byte("PK")):
-		return readWorkbook(body)
+// read reads the template of an import. Files that an update does not send are
+// those of the template.
+func (s *Service) read(ctx context.Context, in *importIn, got *sent) (*form.Template, *xlsform.Report, error) {
+	begin := bytes.TrimLeft(got.body, " \t\r\n")
+	switch media := got.media; {
+	case media == mediaXLSX, media == "application/octet-stream" && bytes.HasPrefix(got.body, []byte("PK")):
+		var stored []form.DataFile
+		if in.Mode != modeCreate && in.Mode != "" {
+			id := in.TemplateID
+			if id == "" {
+				id = xlsform.FormID(bytes.NewReader(got.body), int64(len(got.body)))
+			}
+			var err error
+			if stored, err = s.stored(ctx, web.CallerFrom(ctx).Workspace, id); err != nil {
+				return nil, nil, err
+			}
+		}
+		return xlsform.Read(bytes.NewReader(got.body), int64(len(got.body)), got.beside(stored))
 	case media == mediaJSON, media == "application/x-www-form-urlencoded" && bytes.HasPrefix(begin, []byte("{")):
 		var e Edit
-		if err := web.DecodeStrict(body, &e, false); err != nil {
+		if err := web.DecodeStrict(got.body, &e, false); err != nil {
 			return nil, nil, err
 		}
-		return &e.Template, nil, nil
+		return &e.Template, nil, got.attachSent(&e.Template)
 	}
-	return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be an XLSForm workbook or a template in JSON.").
-		With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use " + mediaXLSX + " or " + mediaJSON + "."})
+	return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be an XLSForm workbook or a template in JSON, alone or in a form together with its files.").
+		With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use " + mediaXLSX + ", " + mediaJSON + " or " + mediaForm + "."})
 }
 
 // take stores what was read. A request that is sent again gets the first
@@ -130,7 +136,9 @@ func (s *Service) take(ctx context.Context, in *importIn, t *form.Template, done
 	}
 	var answer web.Reply[*Imported]
 	var err error
-	if in.Mode == modeUpdate {
+	if in.Mode == modeCheck {
+		return s.look(ctx, t, done)
+	} else if in.Mode == modeUpdate {
 		answer, err = update(ctx, s, change{id: t.TemplateID, ifMatch: in.IfMatch, to: *t}, finish)
 	} else {
 		answer, err = create(ctx, s, &Version{Template: *t}, finish)
@@ -150,6 +158,27 @@ func (s *Service) take(ctx context.Context, in *importIn, t *form.Template, done
 	return answer, nil
 }
 
+// look checks what was read as take would, and stores nothing.
+func (s *Service) look(ctx context.Context, t *form.Template, done Imported) (web.Reply[*Imported], error) {
+	var none web.Reply[*Imported]
+	ws, err := writer(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := attach(ctx, s.db, ws, t); err != nil {
+		return none, err
+	}
+	v := &Version{Template: *t, Status: StatusDraft}
+	if v.TemplateID == "" {
+		v.TemplateID = "template"
+	}
+	if _, err := prepare(v); err != nil {
+		return none, err
+	}
+	done.Template = v
+	return web.Reply[*Imported]{Value: &done, Status: http.StatusOK}, nil
+}
+
 // write sends the answer of a plain handler.
 func write(w http.ResponseWriter, p web.Reply[*Imported]) error {
 	body := p.Raw
@@ -162,12 +191,18 @@ func write(w http.ResponseWriter, p web.Reply[*Imported]) error {
 	h := w.Header()
 	h.Set("Content-Type", mediaJSON)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("Location", p.Location)
-	h.Set("ETag", p.ETag)
+	if p.Location != "" {
+		h.Set("Location", p.Location)
+		h.Set("ETag", p.ETag)
+	}
 	if p.Replayed {
 		h.Set("Idempotent-Replayed", "true")
 	}
-	w.WriteHeader(http.StatusCreated)
+	status := http.StatusCreated
+	if p.Status == http.StatusOK { // nothing was stored
+		status = p.Status
+	}
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client is gone when this fails
 	return nil
 }
@@ -207,9 +242,4 @@ func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 	}
 	_, _ = w.Write(file.Bytes()) // the client is gone when this fails
 	return nil
-}
-
-// readWorkbook reads an XLSForm.
-func readWorkbook(body []byte) (*form.Template, *xlsform.Report, error) {
-	return xlsform.Read(bytes.NewReader(body), int64(len(body)))
 }

@@ -3,6 +3,7 @@ package xlsform
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,12 @@ func (c *toCEL) call(n *xnode) (part, error) {
 		return c.indexed(n)
 	case "jr:choice-name":
 		return c.choiceName(n)
+	case "count-if", "sum-if", "min-if", "max-if", "join-if":
+		return c.someOnly(n)
+	case "once":
+		if n != c.top {
+			c.note("once() is left out inside another expression: now(), today(), uuid() and random() give a response the same value each time, anything else is calculated from the answers.")
+		}
 	}
 	f, ok := calls[n.text]
 	if !ok {
@@ -43,6 +50,18 @@ func (c *toCEL) call(n *xnode) (part, error) {
 		args[i] = p
 	}
 	return f.make(c, args)
+}
+
+// someOnly is a function over those elements of a repeat that meet a condition:
+// count-if(${people}, ${age} > 5), join-if(', ', ${name}, ${age} > 5).
+func (c *toCEL) someOnly(n *xnode) (part, error) {
+	name := strings.TrimSuffix(n.text, "-if")
+	before := len(n.args) - 2
+	if before < 0 || before != 0 && name != "join" || before != 1 && name == "join" || n.args[before].kind != xRef {
+		return part{}, &SyntaxError{n.at, n.text + "() takes a question of a repeat, and a condition"}
+	}
+	only := &xnode{kind: xFilter, args: n.args[before:], at: n.at}
+	return c.call(&xnode{kind: xCall, text: name, args: append(slices.Clone(n.args[:before]), only), at: n.at})
 }
 
 // position is the number of the element of a repeat.
@@ -113,10 +132,7 @@ var valueCalls = map[string]translation{
 		c.note("now() became the time at which the response is submitted.")
 		return part{text: "response.submittedAt", prec: pPrimary, kind: kMoment}, nil
 	}},
-	"once": {1, 1, func(c *toCEL, a []part) (part, error) {
-		c.note("once() is left out: now(), today(), uuid() and random() give a response the same value each time, anything else is calculated from the answers.")
-		return a[0], nil
-	}},
+	"once":   {1, 1, func(_ *toCEL, a []part) (part, error) { return a[0], nil }},
 	"number": {1, 1, func(_ *toCEL, a []part) (part, error) { return number(a[0]) }},
 	"int": {1, 1, func(_ *toCEL, a []part) (part, error) {
 		n, err := number(a[0])

@@ -62,8 +62,11 @@ var odkCalls = map[string]translation{
 		}
 		return between(a[0], a[1], points), nil
 	}},
-	"uuid":   {0, 1, func(c *toCEL, _ []part) (part, error) { return call("uuid", kText, c.seed()), nil }},
-	"random": {0, 0, func(c *toCEL, _ []part) (part, error) { return call("random", kNumber, c.seed()), nil }},
+	"area":     {1, 1, callMeasure("area")},
+	"distance": {1, manyArgs, callMeasure("distance")},
+	"geofence": {2, 2, func(_ *toCEL, a []part) (part, error) { return call("inside", kBool, a[0].text, a[1].text), nil }},
+	"uuid":     {0, 1, func(c *toCEL, _ []part) (part, error) { return call("uuid", kText, c.seed()), nil }},
+	"random":   {0, 0, func(c *toCEL, _ []part) (part, error) { return call("random", kNumber, c.seed()), nil }},
 }
 
 // callFunction calls a function of ours with the same arguments, which it takes
@@ -78,6 +81,21 @@ func callFunction(name string, k kind) func(*toCEL, []part) (part, error) {
 			args[i] = p.text
 		}
 		return call(name, k, args...), nil
+	}
+}
+
+// callMeasure measures a line or an area: an answer, the answers of a repeat, or
+// several places.
+func callMeasure(name string) func(*toCEL, []part) (part, error) {
+	return func(_ *toCEL, a []part) (part, error) {
+		if len(a) == 1 {
+			return call(name, kNumber, a[0].text), nil
+		}
+		all := make([]string, len(a))
+		for i, p := range a {
+			all[i] = "dyn(" + p.text + ")"
+		}
+		return call(name, kNumber, "["+strings.Join(all, ", ")+"]"), nil
 	}
 }
 

@@ -3,14 +3,12 @@ package xlsform
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -75,12 +73,20 @@ func (w cellWriter) native(q *form.Question) map[string]string {
 		return cells
 	}
 	cells["required"], cells["constraint"] = w.required(q), w.constraint(q)
-	if f := w.filter(q); f != nil {
-		cells["choice_filter"] = f.XPath
+	if filterable(q) {
+		cells["choice_filter"] = w.expression("choice_filter", q.ChoiceFilter, Place{At: at, Choice: q}, Condition)
+		if w.names.respelled(q, cells["choice_filter"]) {
+			w.lose("choice_filter", "it compares with options that have other names there")
+		}
+	}
+	if o := q.OptionsFrom; o != nil {
+		cells["parameters"] = fileParameters(*o)
 	}
 	if q.Calculate != "" {
 		if cells["calculation"] = w.expression("calculation", q.Calculate, Place{At: at}, Value); cells["calculation"] == "" {
 			cells["calculation"] = noValue
+		} else if q.Once {
+			cells["calculation"] = "once(" + cells["calculation"] + ")"
 		}
 	}
 	return cells
@@ -136,18 +142,16 @@ func (w cellWriter) condition(column, cel string, at *Named) string {
 	return w.expression(column, cel, Place{At: at}, Condition)
 }
 
-// filter is the part of a constraint that is a filter of choices, nil without.
-// XLSForm has no filter beside an answer in other words.
-func (w cellWriter) filter(q *form.Question) *Filter {
-	if !filterable(q) || q.Constraint == "" || q.Other {
-		return nil
+// fileParameters name the columns of the choices in a file.
+func fileParameters(o form.OptionsFrom) string {
+	var all []string
+	if o.Value != "" {
+		all = append(all, "value="+o.Value)
 	}
-	return w.names.Filter(q, cel.MaxLength, choiceColumn)
-}
-
-// choiceColumn reports whether the sheet choices needs the name of a column itself.
-func choiceColumn(name string) bool {
-	return aliases[name] != "" || strings.HasPrefix(name, "hearth_") || name == "value" || slices.Contains(choicesOrder, name) || slices.Contains(translated, name)
+	if o.Label != "" {
+		all = append(all, "label="+o.Label)
+	}
+	return strings.Join(all, " ")
 }
 
 func (w cellWriter) required(q *form.Question) string {
@@ -188,11 +192,7 @@ func (w cellWriter) constraint(q *form.Question) string {
 	if len(all) > 0 {
 		want = Conjunct
 	}
-	own := q.Constraint
-	if f := w.filter(q); f != nil {
-		own = f.Rest
-	}
-	if text := w.expression("constraint", own, Place{At: at, Self: true}, want); text != "" {
+	if text := w.expression("constraint", q.Constraint, Place{At: at, Self: true}, want); text != "" {
 		all = append(all, text)
 	}
 	return strings.Join(all, " and ")

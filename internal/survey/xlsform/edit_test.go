@@ -257,4 +257,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func bytesOf(file []byte) (*bytes.Reader, int64) { return bytes.NewReader(file), int64(len(file)) }
+func bytesOf(file []byte) (*bytes.Reader, int64, xlsform.Beside) {
+	return bytes.NewReader(file), int64(len(file)), xlsform.Beside{}
+}

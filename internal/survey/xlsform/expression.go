@@ -25,7 +25,7 @@ type translator struct {
 	report     *Report
 	t          *form.Template
 	sections   []*entry
-	lists      map[string][]choice
+	files      *files
 	names      *Names
 	derived    []derived
 	unbalanced bool // a group has no end
@@ -80,7 +80,12 @@ func (tr *translator) resolve(e *entry, q *form.Question, pointer string) {
 		e.ignored("constraint", "calculation", "choice_filter")
 		tr.repeatCount(e, q, want["repeat_count"], pointer)
 	} else {
-		tr.filtered(e, q, want["constraint"], place{at, pointer + "/constraint"})
+		tr.constraint(e, q, want["constraint"], place{at, pointer + "/constraint"})
+		if e.search != nil {
+			tr.searchFilter(e, q, place{at, pointer + "/choiceFilter"})
+		} else {
+			tr.filtered(e, q, want["choice_filter"], place{at, pointer + "/choiceFilter"})
+		}
 		tr.calculation(e, q, want["calculation"], place{at, pointer + "/calculate"})
 	}
 	if !q.Default.IsZero() {
@@ -137,6 +142,8 @@ func (e *entry) attempt(base string, toCEL func(text string) (cel string, notes 
 	switch {
 	case errors.As(err, &syntax):
 		e.item(base, Error, "expression_invalid", "%s", syntax.Error())
+	case errors.As(err, &none) && none.file != "":
+		e.item(base, Error, "missing_file", "%s", missing(none.file))
 	case errors.As(err, &none):
 		level, detail := Warning, "It is left out."
 		if base == "calculation" {
@@ -211,14 +218,9 @@ func (tr *translator) calculation(e *entry, q *form.Question, want string, p pla
 		e.item("type", Warning, "type_changed", "A value that is calculated and only looked at became a calculation.")
 		*q = form.Question{ID: q.ID, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
 	}
-	var none *UntranslatableError
-	if _, _, err := tr.names.ToCEL(e.get("calculation"), p.from, Value); errors.As(err, &none) && none.file != "" {
-		e.item("calculation", Warning, "type_changed", "The value comes from the file %s, which is not here: it is kept as a text that the phone or the person sends. To have it calculated, copy the file into the sheet choices as a list of this name.", shorten(none.file))
-		*q = form.Question{ID: q.ID, Type: form.FreeText, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, ReadOnly: true, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
-		p.from.kind = form.KindOf(q.Type)
-		return
-	}
 	q.Calculate = tr.translate(e, "calculation", p, Value)
+	tree, err := parseXPath(e.get("calculation"), false)
+	q.Once = err == nil && tree.kind == xCall && tree.text == "once"
 }
 
 // compile has the form check the template. What it finds is an error of the
@@ -226,6 +228,7 @@ func (tr *translator) calculation(e *entry, q *form.Question, want string, p pla
 // errors before, it finds those that are left.
 func (tr *translator) compile() {
 	const rounds = 12
+	tr.t.Files = tr.files.kept()
 	for range rounds {
 		_, err := form.Compile(tr.t)
 		if err == nil {
@@ -321,7 +324,9 @@ func columnOf(member string) string {
 		return "calculation"
 	case "validation":
 		return "constraint"
-	case "options", "rows", "questions", "other", "":
+	case "choiceFilter":
+		return "choice_filter"
+	case "options", "optionsFrom", "rows", "questions", "other", "":
 		return "type"
 	}
 	return "hearth_" + strings.ToLower(name)

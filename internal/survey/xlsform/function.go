@@ -86,7 +86,7 @@ var xFunctions = map[string]struct {
 	"math.log": {"log", 1, kNumber}, "math.log10": {"log10", 1, kNumber}, "math.exp": {"exp", 1, kNumber}, "math.sin": {"sin", 1, kNumber}, "math.cos": {"cos", 1, kNumber},
 	"math.tan": {"tan", 1, kNumber}, "math.asin": {"asin", 1, kNumber}, "math.acos": {"acos", 1, kNumber}, "math.atan": {"atan", 1, kNumber}, "roundTo": {"round", 2, kNumber},
 	"before": {"substring-before", 2, kText}, "after": {"substring-after", 2, kText}, "exchanged": {"translate", 3, kText}, "squeezed": {"normalize-space", 1, kText},
-	"base64Decoded": {"base64-decode", 1, kText}, "formatDate": {"format-date-time", 2, kText}, "digest": {"digest", 3, kText}, "day": {"date", 1, kDate}, "moment": {"date-time", 1, kMoment},
+	"base64Decoded": {"base64-decode", 1, kText}, "formatDate": {"format-date-time", 2, kText}, "digest": {"digest", 3, kText}, "area": {"area", 1, kNumber}, "distance": {"distance", 1, kNumber}, "inside": {"geofence", 2, kBool}, "day": {"date", 1, kDate}, "moment": {"date-time", 1, kMoment},
 }
 
 // lists are the functions that take the answers of a repeat.

@@ -26,7 +26,7 @@ type golden struct {
 
 const goldenAnswers = `{"main":{"yn":"yes","x":7,"y":2.5,"nm":"Ann Lee","fuels":["wood","lpg","charcoal"],"town":"t2","dob":"2012-03-04",
 	"wen":"2024-05-06T07:08:09Z","clock":"09:30","digits":"12","spot":{"lat":-1.28,"lon":36.82,"altitude":1600,"accuracy":5},
-	"spot2":{"lat":-1.3,"lon":36.8},"area":"0 0 0 0;0 1 0 0;1 1 0 0;1 0 0 0;0 0 0 0",
+	"spot2":{"lat":-1.3,"lon":36.8},"area":"7.9377 -11.5845 0 0;7.9324 -11.5902 0 0;7.9271 -11.5857 0 0;7.9237 -11.5848 0 0;7.9377 -11.5845 0 0",
 	"members":[{"mname":"Ann","age":10,"sex":"f"},{"mname":"Bob","age":40,"sex":"m"},{"mname":"Cy","sex":"f"}]}}`
 
 // goldenBook is the form of the answers, with the expression as a calculation.
@@ -103,7 +103,7 @@ func goldenText(v jsontext.Value) string {
 func goldenResult(t *testing.T, g golden) (got, refused string) {
 	t.Helper()
 	file := workbook(t, goldenBook(g))
-	tmpl, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)))
+	tmpl, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{})
 	if err != nil {
 		if f := fault.As(err); f != nil && len(f.Fields) > 0 {
 			return "", f.Fields[0].Detail

@@ -19,6 +19,7 @@ type Named struct {
 	// that name; names are the way back.
 	values, names map[string]string
 	labels        [][2]string // of the options: value and label
+	from          *form.OptionsFrom
 }
 
 // depth is how many groups n is in.
@@ -69,6 +70,8 @@ type Names struct {
 	bySec    map[*form.Section]*Named
 	language string
 	lists    map[string][]choice // of the workbook
+	files    *files              // that come with it; nil without a workbook
+	stems    map[string]string   // names of the files of the template without .csv, by what expressions call them
 }
 
 // rows are those of a list; false when there is none.
@@ -80,6 +83,12 @@ func (n *Names) rows(list string) ([]choice, bool) {
 // NewNames finds the names of a template. It keeps pointers into it.
 func NewNames(t *form.Template) *Names {
 	n := &Names{all: map[string][]*Named{}, Alias: map[string]string{}, Meta: map[string]string{}, byQ: map[*form.Question]*Named{}, bySec: map[*form.Section]*Named{}, language: t.Language()}
+	for i := range t.Files {
+		if n.stems == nil {
+			n.stems = map[string]string{}
+		}
+		n.stems[t.Files[i].Key()] = strings.TrimSuffix(t.Files[i].Name, ".csv")
+	}
 	for i := range t.Sections {
 		s := &t.Sections[i]
 		at := &Named{id: s.ID, kind: form.KindOf("")}
@@ -98,7 +107,7 @@ func (n *Names) Section(s *form.Section) *Named { return n.bySec[s] }
 func (n *Names) addAll(parent *Named, qs []form.Question) {
 	for i := range qs {
 		q := &qs[i]
-		at := &Named{id: q.ID, kind: form.KindOf(q.Type), parent: parent}
+		at := &Named{id: q.ID, kind: form.KindOf(q.Type), parent: parent, from: q.OptionsFrom}
 		n.byQ[q] = at
 		n.all[q.ID] = append(n.all[q.ID], at)
 		parent.kids = append(parent.kids, at)

@@ -13,10 +13,11 @@ var notesOrder = []string{"sheet", "row", "column", "code", "detail"}
 
 // without says what other programs do without the cell of a column.
 var without = map[string]string{
-	"relevant":    "Other programs always ask.",
-	"required":    "Other programs never ask for an answer that is missing.",
-	"constraint":  "Other programs take answers that are refused here.",
-	"calculation": "Other programs have an empty value.",
+	"relevant":      "Other programs always ask.",
+	"required":      "Other programs never ask for an answer that is missing.",
+	"constraint":    "Other programs take answers that are refused here.",
+	"calculation":   "Other programs have an empty value.",
+	"choice_filter": "Other programs offer other choices.",
 }
 
 // note notes that a cell of the row that is being made does not say all that

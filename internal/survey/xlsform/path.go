@@ -3,6 +3,8 @@ package xlsform
 import (
 	"slices"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // asValue is what a calculation gives: a date is written as a date.
@@ -83,7 +85,7 @@ func (c *toCEL) someEqual(op string, l, r part) (part, error) {
 func (c *toCEL) items(n *xnode) (part, error) {
 	rows, ok := c.names.rows(n.text)
 	if !ok {
-		return part{}, noFile(n.text)
+		return c.fileItems(n)
 	}
 	var columns []string
 	in := *c
@@ -112,6 +114,9 @@ func (c *toCEL) items(n *xnode) (part, error) {
 		column = ".map(i, " + p.text + ")"
 	}
 	slices.Sort(columns)
+	if c.names.files != nil && len(rows)*(len(columns)+1) > maxInline {
+		return c.listItems(n, rows)
+	}
 	all := make([]string, len(rows))
 	for i, row := range rows {
 		cells := make([]string, len(columns))
@@ -191,12 +196,178 @@ func (c *toCEL) choiceName(n *xnode) (part, error) {
 	if err != nil {
 		return part{}, &SyntaxError{n.at, err.Error()}
 	}
+	if to.from != nil {
+		if file, _ := c.names.files.find(to.from.File); file != nil {
+			return c.fileLabel(file, to.from, value)
+		}
+	}
 	if len(to.labels) == 0 {
 		return part{}, cannot("the question of jr:choice-name() has no choices")
+	}
+	if c.names.files != nil && len(to.labels) > maxInline {
+		rows := make([][]string, len(to.labels))
+		for i, l := range to.labels {
+			rows[i] = l[:]
+		}
+		file := c.names.files.made(to.id+"_labels.csv", []string{"name", "label"}, rows)
+		if file == nil {
+			return part{}, cannot("the choices are too many")
+		}
+		return c.fileLabel(file, &form.OptionsFrom{}, value)
 	}
 	var all []string
 	for _, l := range to.labels {
 		all = append(all, quoteCEL(l[0])+": "+quoteCEL(l[1]))
 	}
 	return part{text: "{" + strings.Join(all, ", ") + "}[" + value.text + "]", prec: pPrimary, kind: kText}, nil
+}
+
+// maxInline is how many texts of a list stand in an expression; more become a
+// file.
+const maxInline = 40
+
+// listItems are rows of a list that is kept as a file: too much for an
+// expression.
+func (c *toCEL) listItems(n *xnode, rows []choice) (part, error) {
+	var header []string
+	for _, column := range rows[0].columns {
+		header = append(header, column.header)
+	}
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cells[i] = make([]string, len(header))
+		for j := range header {
+			if j < len(r.cells) {
+				cells[i][j] = r.cells[j].Text
+			}
+		}
+	}
+	name := "list_" + form.Word(n.text) + ".csv"
+	if c.names.files.made(name, header, cells) == nil {
+		return part{}, cannot("the list %s is too long", shorten(n.text))
+	}
+	out := *n
+	out.text = name
+	return c.fileItems(&out)
+}
+
+// fileItems are rows of a file, or their cells in a column. A condition that
+// compares a column with a value that is the same for all rows finds them
+// without looking at each.
+func (c *toCEL) fileItems(n *xnode) (part, error) {
+	file, here := c.names.files.find(n.text)
+	switch {
+	case !here:
+		return part{}, noFile(n.text)
+	case file == nil:
+		return part{}, cannot("the file %s cannot be read", shorten(n.text))
+	}
+	in := *c
+	in.guarded = true
+	in.element = func(name string, at int) (part, error) {
+		column, ok := file.Column(name)
+		if !ok {
+			return part{}, &SyntaxError{at, "the file " + shorten(file.Name) + " has no column " + shorten(name)}
+		}
+		return part{text: "i." + column, prec: pPrimary, kind: kText}, nil
+	}
+	out := "files." + file.Key()
+	var rest []*xnode
+	if len(n.args) > 0 {
+		rest = conjuncts(n.args[0])
+	}
+	if i, column, value := lookedUp(rest); i >= 0 {
+		key, err := in.element(column.text, column.at)
+		if err != nil {
+			return part{}, err
+		}
+		v, err := c.expr(value)
+		if err != nil {
+			return part{}, err
+		}
+		if v, err = text(v); err != nil {
+			return part{}, err
+		}
+		out = "found(" + out + ", " + quoteCEL(strings.TrimPrefix(key.text, "i.")) + ", " + v.text + ")"
+		rest = slices.Delete(slices.Clone(rest), i, i+1)
+	}
+	which, err := in.conditions(rest)
+	if err != nil {
+		return part{}, err
+	}
+	out += which
+	c.notes = in.notes
+	if len(n.path) > 0 {
+		p, err := in.element(n.path[0], n.at)
+		if err != nil {
+			return part{}, err
+		}
+		out += ".map(i, " + p.text + ")"
+	}
+	return part{text: out, prec: pPrimary, kind: kList, nodes: true}, nil
+}
+
+// conditions have a list of rows keep those that meet all of them.
+func (c *toCEL) conditions(all []*xnode) (string, error) {
+	var out []string
+	for _, n := range all {
+		p, err := c.expr(n)
+		if err != nil {
+			return "", err
+		}
+		if p.kind == kNumber {
+			return "", cannot("a row of a file is found by what it says, not by its number")
+		}
+		out = append(out, c.truth(p).in(pRelation))
+	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	return ".filter(i, " + strings.Join(out, " && ") + ")", nil
+}
+
+// conjuncts are the conditions that and joins.
+func conjuncts(n *xnode) []*xnode {
+	if n.kind == xBinary && n.text == "and" {
+		return append(conjuncts(n.args[0]), conjuncts(n.args[1])...)
+	}
+	return []*xnode{n}
+}
+
+// lookedUp is the condition that compares a column with a value which names
+// none, -1 when there is no such condition.
+func lookedUp(conditions []*xnode) (at int, column, value *xnode) {
+	for i, n := range conditions {
+		if n.kind != xBinary || n.text != "=" {
+			continue
+		}
+		for j, side := range n.args {
+			if other := n.args[1-j]; side.kind == xColumn && !other.named() {
+				return i, side, other
+			}
+		}
+	}
+	return -1, nil, nil
+}
+
+// named reports whether an expression names a column.
+func (n *xnode) named() bool {
+	return n.kind == xColumn || slices.ContainsFunc(n.args, (*xnode).named)
+}
+
+// fileLabel is the label of a choice that is in a file.
+func (c *toCEL) fileLabel(file *form.DataFile, from *form.OptionsFrom, value part) (part, error) {
+	key, label := from.Value, from.Label
+	if key == "" {
+		key = "name"
+	}
+	if label == "" {
+		label = "label"
+	}
+	shown, ok := file.Column(label)
+	if !ok {
+		return value, nil
+	}
+	list := "found(files." + file.Key() + ", " + quoteCEL(key) + ", " + value.text + ").map(i, i." + shown + ")"
+	return call("text", kText, call("item", kAny, list, "0").text), nil
 }

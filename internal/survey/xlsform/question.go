@@ -61,7 +61,8 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 	case k.Rows:
 		im.matrix(e, &q)
 	case k.Options:
-		q.Options, q.Other = im.options(e), e.orOther
+		q.Other = e.orOther
+		im.choose(e, &q)
 	case k.Units:
 		im.quantity(e, &q)
 	case k.Nested:
@@ -79,6 +80,7 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 // keptMembers reads our own columns.
 func (im *importer) keptMembers(e *entry, q *form.Question) {
 	q.Relevant, q.Constraint, q.Calculate = e.cell("hearth_relevant").Text, e.cell("hearth_constraint").Text, e.cell("hearth_calculate").Text
+	q.ChoiceFilter = e.cell("hearth_choicefilter").Text
 	if q.Required.When = e.cell("hearth_required").Text; q.Required.When == alwaysWord {
 		q.Required = form.Required{Always: true}
 	}
@@ -88,6 +90,7 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 	v.MinSelections, v.MaxSelections = e.count("hearth_minSelections"), e.count("hearth_maxSelections")
 	q.MinRepeats, q.MaxRepeats = e.count("hearth_minRepeats"), e.count("hearth_maxRepeats")
 	q.Unit, q.Units = e.cell("hearth_unit").Text, e.words("hearth_units")
+	q.Once = e.yes("hearth_once")
 	q.DontKnow, q.Refuse = e.yes("hearth_dontKnow"), e.yes("hearth_refuse")
 	q.PII, q.Indicators, q.BackCheckClass = form.PII(e.ours("hearth_pii")), e.words("hearth_indicators"), e.count("hearth_backCheckClass")
 	if d := e.json("hearth_default", e.cell("hearth_default").Text); d != nil {
@@ -105,10 +108,10 @@ func (im *importer) shown(e *entry, q *form.Question) {
 	im.references(e.row, "label", "hint", "constraint_message")
 	e.ignored("required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
 	x := form.KindOf(q.Type).XLSForm
-	if a := e.get("appearance"); a != "" && a != x.Appearance {
+	if a := e.get("appearance"); a != "" && a != x.Appearance && !strings.Contains(a, "search(") {
 		e.ignored("appearance")
 	}
-	if p := e.get("parameters"); p != "" && e.word != rangeWord {
+	if p := e.get("parameters"); p != "" && e.word != rangeWord && e.file == "" {
 		e.ignored("parameters")
 	}
 	switch e.word {
@@ -123,8 +126,6 @@ func (im *importer) shown(e *entry, q *form.Question) {
 		e.item("type", Warning, "type_changed", "A hidden value became a text that people only look at.")
 	case "geotrace", "geoshape", "osm":
 		e.item("type", Warning, "type_changed", "Lines and areas are kept as text.")
-	case "select_from_file":
-		e.item("type", Warning, "type_changed", "The choices are in the file %s, which is not here: the answer is kept as a text, and any is taken. To have answers checked, copy the file into the sheet choices.", shorten(e.list))
 	}
 }
 
@@ -164,12 +165,11 @@ func (im *importer) parameters(e *entry, q *form.Question) {
 		return
 	}
 	low, high, step := 1.0, 10.0, 1.0
-	for _, p := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == ';' || r == '\n' || r == '\t' }) {
-		name, value, _ := strings.Cut(p, "=")
-		f, err := strconv.ParseFloat(value, 64)
-		to := map[string]*float64{"start": &low, "end": &high, "step": &step}[strings.ToLower(name)]
+	for _, p := range parameters(text) {
+		f, err := strconv.ParseFloat(p[1], 64)
+		to := map[string]*float64{"start": &low, "end": &high, "step": &step}[strings.ToLower(p[0])]
 		if err != nil || to == nil {
-			e.item("parameters", Warning, "parameters_ignored", "%s is not understood.", shorten(p))
+			e.item("parameters", Warning, "parameters_ignored", "%s is not understood.", shorten(p[0]))
 			continue
 		}
 		*to = f
@@ -195,6 +195,20 @@ func (e *entry) listKey() string {
 	return e.list
 }
 
+// choose sets the choices of a question: those of a list, or of a file.
+func (im *importer) choose(e *entry, q *form.Question) {
+	if e.file == "" && len(im.lists[e.listKey()]) > form.MaxOptions && filterable(q) && e.searched() == nil {
+		im.listFile(e)
+	}
+	switch {
+	case e.file != "":
+		im.fromFile(e, q)
+	case filterable(q) && im.search(e, q):
+	default:
+		q.Options = im.options(e)
+	}
+}
+
 // options are those of the list a row names.
 func (im *importer) options(e *entry) []form.Option {
 	if e.list == "" {
@@ -214,12 +228,16 @@ func (im *importer) options(e *entry) []form.Option {
 		return unknownOptions()
 	}
 	options := make([]form.Option, 0, len(list))
-	seen := make(map[string]bool, len(list))
+	seen := make(map[string]int, len(list))
 	for _, c := range list {
-		if seen[c.Value] {
-			continue // the filter knows both
+		if !im.ours && e.get("choice_filter") == "" {
+			c.Data = nil
 		}
-		seen[c.Value] = true
+		if i, again := seen[c.Value]; again { // the filter tells them apart
+			options[i].Data = append(slices.Clip(options[i].Data), c.Data...)
+			continue
+		}
+		seen[c.Value] = len(options)
 		if e.orOther && c.Value == "other" {
 			e.item("type", Note, "option_ignored", "The choice other of the list is left out: or_other brings it.")
 			continue

@@ -2,7 +2,6 @@ package xlsform
 
 import (
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,26 +9,41 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Read reads an XLSForm workbook of size bytes. The report lists everything
+// Read reads an XLSForm workbook of size bytes, and of what comes with it the
+// files it names. The report lists everything
 // that could not be carried over exactly. The fault TEMPLATE_IMPORT_INVALID
 // names every error with its sheet, row and column; there is no template then.
 // A template that is returned is one that form.Compile takes.
-func Read(r io.ReaderAt, size int64) (*form.Template, *Report, error) {
+func Read(r io.ReaderAt, size int64, beside Beside) (*form.Template, *Report, error) {
 	report := &Report{Items: []Item{}}
 	im := &importer{report: report, lists: map[string][]choice{}, alias: map[string]string{}, meta: map[string]string{}, t: &form.Template{}}
+	im.files = &files{beside: beside, report: report, read: map[string]*form.DataFile{}}
 	if err := im.open(r, size); err != nil {
 		return nil, report, err
 	}
 	im.readSettings()
+	im.include()
 	im.readChoices()
 	im.readSurvey()
 	if !im.stopped {
 		im.translate()
 	}
+	im.files.unused()
 	if err := report.err(); err != nil {
 		return nil, report, err
 	}
 	return im.t, report, nil
+}
+
+// FormID is the id that a workbook names itself, "" when it has none or cannot be
+// read.
+func FormID(r io.ReaderAt, size int64) string {
+	im := &importer{report: &Report{}}
+	if im.open(r, size) != nil || im.settings == nil || len(im.settings.rows) == 0 {
+		return ""
+	}
+	im.set = im.settings.rows[0]
+	return im.templateID(im.set.get("form_id"))
 }
 
 // importer turns a workbook into a template.
@@ -42,6 +56,8 @@ type importer struct {
 	t                         *form.Template
 	def                       string
 	lists                     map[string][]choice
+	files                     *files
+	included                  []*table          // choices of workbooks that this one includes
 	alias                     map[string]string // names that became other ids
 	meta                      map[string]string // names of metadata rows and their CEL
 	sections                  []*entry
@@ -149,6 +165,11 @@ func (im *importer) readSettings() {
 		t.Validations.CompletionThreshold = *f
 	}
 	t.Validations.ConsentOptional = im.set.yes("hearth_consentOptional")
+	for _, name := range im.set.words("hearth_files") {
+		if _, here := im.files.find(name); !here {
+			im.set.item("hearth_files", Error, "missing_file", "%s", missing(name))
+		}
+	}
 	t.ReviewIntervalDays = im.set.count("hearth_reviewIntervalDays")
 	metadata := ""
 	for _, c := range []string{"hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4"} {
@@ -227,21 +248,19 @@ func (im *importer) readTitle() {
 
 // readChoices reads the lists of options.
 func (im *importer) readChoices() {
-	named := map[string]bool{} // columns that filters use
+	var named []string // columns that expressions look at
 	for _, r := range im.survey.rows {
-		for _, c := range Columns(r.get("choice_filter")) {
-			named[c] = true
-		}
+		named = append(named, Columns(r.get("choice_filter"))...)
 	}
-	known := append(folded(choicesOrder), slices.Collect(maps.Keys(named))...)
 	twice, _ := form.YesNo(im.set.get("allow_choice_duplicates"))
 	if im.choices != nil {
-		im.unknown(im.choices, known)
-		im.readLists(im.choices, "", twice)
+		im.readLists(im.choices, "", named, twice)
 	}
 	if im.external != nil {
-		im.unknown(im.external, known)
-		im.readLists(im.external, externalPrefix, true)
+		im.readLists(im.external, externalPrefix, named, true)
+	}
+	for _, t := range im.included {
+		im.readLists(t, "", named, twice)
 	}
 }
 
@@ -251,7 +270,13 @@ const externalPrefix = "external_choices\x00"
 
 // readLists reads the choices of a sheet. A choice that a list has twice is an
 // error, unless the form says that it means it: filters offer one of them.
-func (im *importer) readLists(t *table, prefix string, twice bool) {
+func (im *importer) readLists(t *table, prefix string, named []string, twice bool) {
+	columns := im.dataColumns(t, named)
+	known := folded(choicesOrder, named)
+	for i := range columns {
+		known = append(known, t.columns[i].base)
+	}
+	im.unknown(t, known)
 	type place struct{ list, value string }
 	seen := map[place]bool{}
 	for _, r := range t.rows {
@@ -267,6 +292,7 @@ func (im *importer) readLists(t *table, prefix string, twice bool) {
 			continue
 		}
 		o := r.option(name, im.def)
+		o.Data = r.data(columns, im.ours)
 		r.checkValue(name, o.Value)
 		if at := (place{list, o.Value}); seen[at] && !twice {
 			r.item("name", Error, "duplicate", "The list has the choice %s twice. Write yes into the column allow_choice_duplicates of the settings if a filter tells them apart.", shorten(name))

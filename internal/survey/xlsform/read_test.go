@@ -137,7 +137,7 @@ const householdTemplate = `{"templateId":"household-form","title":"Household for
  {"id":"inner","type":"group","label":{"en":"Inner"},"questions":[
   {"id":"best","type":"rank","label":{"en":"Best?"},"required":"ok == true","options":[{"value":"wood","label":{"en":"Wood","sw":"Kuni"}},{"value":"gas","label":{"en":"Gas","sw":"Gesi"}}]},
   {"id":"film","type":"file","label":{"en":"Film"},"pii":"indirect"}]},
- {"id":"main_fuel","type":"single_choice","label":{"en":"Main fuel?"},"constraint":"(!(main_fuel in [\"wood\"]) || selected(fuels, \"wood\")) && (!(main_fuel in [\"gas\"]) || selected(fuels, \"gas\"))","options":[{"value":"wood","label":{"en":"Wood","sw":"Kuni"}},{"value":"gas","label":{"en":"Gas","sw":"Gesi"}}]},
+ {"id":"main_fuel","type":"single_choice","label":{"en":"Main fuel?"},"choiceFilter":"selected(fuels, choice.value)","options":[{"value":"wood","label":{"en":"Wood","sw":"Kuni"}},{"value":"gas","label":{"en":"Gas","sw":"Gesi"}}]},
  {"id":"late","type":"text","label":{"en":"Late"},"relevant":"formatDate(today, \"%Y\") == \"2026\"","constraint":"late.matches(\"^(?:[A-Z]+[0-9]+)$\")"},
  {"id":"secret","type":"text","readOnly":true,"default":"abc"}]}]}`
 

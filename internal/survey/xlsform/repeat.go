@@ -117,7 +117,9 @@ func (tr *translator) repeatCount(e *entry, q *form.Question, want, pointer stri
 		return
 	}
 	before := q.Constraint
-	q.Constraint = JoinFilter(before, count)
+	if q.Constraint = count; before != "" {
+		q.Constraint = "(" + before + ") && " + count
+	}
 	tr.derived = append(tr.derived, derived{at: e, base: "repeat_count", drop: func() { q.Constraint = before }, given: pointer + "/constraint"})
 	if q.Required.IsZero() {
 		q.Required.When = some

@@ -57,7 +57,7 @@ func write(t *form.Template) ([]byte, error) {
 }
 
 func read(file []byte) (*form.Template, *xlsform.Report, error) {
-	return xlsform.Read(bytes.NewReader(file), int64(len(file)))
+	return xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{})
 }
 
 // document is the JSON of a template, for comparing.

@@ -94,8 +94,8 @@ const hard = `{"templateId":"e","sections":[{"id":"s","questions":[
 {"id":"d","type":"number","validation":{"min":0,"max":4,"step":2}},
 {"id":"f","type":"number","validation":{"step":0.5}},
 {"id":"county","type":"single_choice","options":["nrb","in mak"]},
-{"id":"sub","type":"single_choice","options":["wes","mut"],"constraint":"(!(sub in [\"wes\"]) || county == \"nrb\") && (!(sub in [\"mut\"]) || county == \"in mak\")"},
-{"id":"both","type":"multiple_choice","options":["wes","mut"],"constraint":"(count(both) < 2) && (!both.exists(o, o in [\"wes\"]) || county == \"nrb\") && (!both.exists(o, o in [\"mut\"]) || !answered(county))"},
+{"id":"sub","type":"single_choice","options":[{"value":"wes","data":[{"county":"nrb"}]},{"value":"mut","data":[{"county":"in mak"}]}],"choiceFilter":"county == choice.county"},
+{"id":"both","type":"multiple_choice","options":["wes","mut"],"constraint":"count(both) < 2","choiceFilter":"choice.value != county"},
 {"id":"hand","type":"single_choice","options":["wes","mut"],"constraint":"!(hand in ['wes']) || county == 'nrb'"},
 {"id":"either","type":"single_choice","options":["wes","mut"],"constraint":"(n > 1) || (n < 0) && (!(either in [\"wes\"]) || county == \"nrb\") && (!(either in [\"mut\"]) || county == \"x\")"},
 {"id":"l","type":"repeat","label":{"en":"Stoves","sw":"Jiko"},"relevant":"n > 2","minRepeats":1,"maxRepeats":4,"questions":[{"id":"k","type":"text"}]},
@@ -130,8 +130,8 @@ func TestWriteHard(t *testing.T) {
 		{survey["d"]["type"] + " " + survey["d"]["parameters"] + " " + survey["d"]["hearth_type"], "range start=0 end=4 step=2 number"},
 		{survey["f"]["type"] + " " + survey["f"]["constraint"], "decimal "},
 		{survey["sub"]["choice_filter"] + " " + survey["sub"]["constraint"], "${county} = county "},
-		{choices["mut"]["county"], "option_2"},
-		{survey["both"]["choice_filter"] + " " + survey["both"]["constraint"], "${county} = county count-selected(.) < 2"},
+		{choices["wes"]["county"] + " " + survey["sub"]["hearth_choiceFilter"], "nrb county == choice.county"},
+		{survey["both"]["choice_filter"] + " " + survey["both"]["constraint"], "name != ${county} count-selected(.) < 2"},
 		{survey["hand"]["choice_filter"] + survey["hand"]["constraint"], "not(. = 'wes') or ${county} = 'nrb'"},
 		{survey["either"]["choice_filter"] + survey["either"]["constraint"], "${n} > 1 or ${n} < 0 and (not(. = 'wes') or ${county} = 'nrb') and (not(. = 'mut') or ${county} = 'x')"},
 		{survey["l_count"]["label::Kiswahili (sw)"] + survey["l_count"]["constraint"] + survey["l_count"]["relevant"], "Jiko Ngapi?. >= 1 and . <= 4${n} > 2"},
@@ -153,7 +153,7 @@ func TestWriteHard(t *testing.T) {
 	for row, n := range rows(t, file, "hearth_notes", "row") {
 		notes = append(notes, row+" "+n["column"]+" "+n["code"])
 	}
-	if diff := cmp.Diff(map[string]bool{"3 calculation not_in_xlsform": true, "6 constraint not_in_xlsform": true, "17 relevant not_in_xlsform": true}, set(notes)); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"3 calculation not_in_xlsform": true, "6 constraint not_in_xlsform": true, "8 choice_filter not_in_xlsform": true, "17 relevant not_in_xlsform": true}, set(notes)); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }
@@ -176,11 +176,11 @@ func TestEditedHard(t *testing.T) {
 		id, want   string // the question as JSON
 		items      []string
 	}{
-		{"survey", "sub", map[string]string{"choice_filter": ""}, "sub", `{"id":"sub","type":"single_choice","options":["wes","mut"]}`, []string{"choice_filter changed"}},
-		{"survey", "sub", map[string]string{"choice_filter": "county = ${county}"}, "sub", `{"id":"sub","type":"single_choice","options":["wes","mut"],"constraint":"(!(sub in [\"wes\"]) || county == \"nrb\") && (!(sub in [\"mut\"]) || county == \"in mak\")"}`, nil},
-		{"survey", "sub", map[string]string{"choice_filter": "name != ${county}", "constraint": ". != 'mut'"}, "sub", `{"id":"sub","type":"single_choice","options":["wes","mut"],"constraint":"(sub != \"mut\") && (!(sub in [\"wes\"]) || county != \"wes\") && (!(sub in [\"mut\"]) || county != \"mut\")"}`, []string{"choice_filter changed"}},
-		{"choices", "wes", map[string]string{"county": "option_2"}, "sub", `{"id":"sub","type":"single_choice","options":["wes","mut"],"constraint":"(!(sub in [\"wes\", \"mut\"]) || county == \"in mak\")"}`, []string{"choice_filter changed"}},
-		{"survey", "both", map[string]string{"constraint": ""}, "both", `{"id":"both","type":"multiple_choice","options":["wes","mut"],"constraint":"(!both.exists(o, o in [\"wes\"]) || county == \"nrb\") && (!both.exists(o, o in [\"mut\"]) || !answered(county))"}`, []string{"constraint changed"}},
+		{"survey", "sub", map[string]string{"choice_filter": ""}, "sub", `{"id":"sub","type":"single_choice","options":[{"value":"wes","data":[{"county":"nrb"}]},{"value":"mut","data":[{"county":"in mak"}]}]}`, []string{"choice_filter changed"}},
+		{"survey", "sub", map[string]string{"choice_filter": "county = ${county}"}, "sub", `{"id":"sub","type":"single_choice","options":[{"value":"wes","data":[{"county":"nrb"}]},{"value":"mut","data":[{"county":"in mak"}]}],"choiceFilter":"choice.county == county"}`, []string{"choice_filter changed"}},
+		{"survey", "sub", map[string]string{"choice_filter": "name != ${county}", "constraint": ". != 'mut'"}, "sub", `{"id":"sub","type":"single_choice","options":[{"value":"wes","data":[{"county":"nrb"}]},{"value":"mut","data":[{"county":"in mak"}]}],"constraint":"sub != \"mut\"","choiceFilter":"choice.value != county"}`, []string{"choice_filter changed"}},
+		{"choices", "wes", map[string]string{"county": "option_2"}, "sub", `{"id":"sub","type":"single_choice","options":[{"value":"wes","data":[{"county":"option_2"}]},{"value":"mut","data":[{"county":"in mak"}]}],"choiceFilter":"county == choice.county"}`, nil},
+		{"survey", "both", map[string]string{"constraint": ""}, "both", `{"id":"both","type":"multiple_choice","options":["wes","mut"],"choiceFilter":"choice.value != county"}`, []string{"constraint changed"}},
 		{"survey", "r", map[string]string{"repeat_count": "${n}"}, "r", `{"id":"r","type":"repeat","constraint":"count(r) == coalesce(n, 0)","required":"n > 0","questions":[{"id":"k2","type":"text","relevant":"household.group == 'x'"}]}`, []string{"repeat_count changed"}},
 		{"survey", "r", map[string]string{"repeat_count": "5"}, "r", `{"id":"r","type":"repeat","minRepeats":5,"maxRepeats":5,"questions":[{"id":"k2","type":"text","relevant":"household.group == 'x'"}]}`, []string{"repeat_count changed"}},
 		{"survey", "l_count", map[string]string{"constraint": ". <= 9"}, "l", `{"id":"l","type":"repeat","label":{"en":"Stoves","sw":"Jiko"},"relevant":"n > 2","constraint":"count(l) == coalesce(l_count, 0)","required":"l_count > 0","questions":[{"id":"k","type":"text"}]}`, []string{"repeat_count changed"}},
@@ -213,25 +213,39 @@ func TestEditedHard(t *testing.T) {
 	}
 }
 
-// A filter that does not fit a constraint is left out and said so.
-func TestFilterTooLong(t *testing.T) {
+// A cascade of many choices is kept, and a list that is too long for a question
+// becomes a file.
+func TestLongCascade(t *testing.T) {
 	t.Parallel()
-	choices := [][]string{{"list_name", "name", "county"}, {"c", "x"}}
-	for i := range 500 {
-		choices = append(choices, []string{"l", fmt.Sprintf("ward_%d", i), fmt.Sprintf("county_%d", i%9)})
-	}
-	got, report, err := read(workbook(t, map[string][][]string{
-		"survey":  {{"type", "name", "constraint", "choice_filter"}, {"select_one c", "county"}, {"select_one l", "ward", ". != 'ward_3'", "county = ${county}"}},
-		"choices": choices,
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if q := got.Sections[0].Questions[1]; q.Constraint != `ward != "ward_3"` {
-		t.Errorf("constraint = %s", q.Constraint)
-	}
-	if diff := cmp.Diff([]string{"warning survey!3/choice_filter expression_not_translated"}, findings(report)); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
+	for _, n := range []int{500, 1500} {
+		choices := [][]string{{"list_name", "name", "label", "county"}, {"c", "county_1", "One"}, {"c", "county_2", "Two"}}
+		for i := range n {
+			choices = append(choices, []string{"l", fmt.Sprintf("ward_%d", i), fmt.Sprintf("Ward %d", i), fmt.Sprintf("county_%d", i%9)})
+		}
+		f, all, report := taken(t, map[string][][]string{
+			"survey":  {{"type", "name", "constraint", "choice_filter", "calculation"}, {"select_one c", "county"}, {"select_one l", "ward", ". != 'ward_1'", "county = ${county}"}, {"calculate", "said", "", "", "jr:choice-name(${ward}, '${ward}')"}},
+			"choices": choices,
+		})
+		var want []string
+		if n > form.MaxOptions {
+			want = []string{"note survey!3/type list_kept_as_file"}
+		}
+		if diff := cmp.Diff(want, report); diff != "" && n > form.MaxOptions {
+			t.Errorf("%d: report (-want +got):\n%s", n, diff)
+		}
+		if q := all["ward"]; q.Constraint != `ward != "ward_1"` || q.ChoiceFilter != "choice.county == county" || (q.OptionsFrom != nil) != (n > form.MaxOptions) {
+			t.Errorf("%d: constraint %s, filter %s, from %v", n, q.Constraint, q.ChoiceFilter, q.OptionsFrom)
+		}
+		for answers, want := range map[string][]string{
+			`{"main":{"county":"county_1","ward":"ward_10"}}`: nil,
+			`{"main":{"county":"county_1","ward":"ward_1"}}`:  {"/responses/main/ward constraint"},
+			`{"main":{"county":"county_2","ward":"ward_10"}}`: {"/responses/main/ward not_offered"},
+			`{"main":{"county":"county_2","ward":"ward_x"}}`:  {"/responses/main/ward not_an_option"},
+		} {
+			if diff := cmp.Diff(want, wrongs(f, answers)); diff != "" {
+				t.Errorf("%d: %s (-want +got): %s", n, answers, diff)
+			}
+		}
 	}
 }
 

@@ -34,6 +34,14 @@ func (e *exporter) settings(version int) {
 		c.number("hearth_completionThreshold", &t.Validations.CompletionThreshold)
 	}
 	c.flag("hearth_consentOptional", t.Validations.ConsentOptional)
+	var names []string
+	for _, f := range t.Files {
+		names = append(names, f.Name)
+	}
+	c.put("hearth_files", joinList(names))
+	if e.twice {
+		c["allow_choice_duplicates"] = "yes"
+	}
 	c.count("hearth_reviewIntervalDays", t.ReviewIntervalDays)
 	for i, part := range chunks(string(t.Metadata.Value)) {
 		header := "hearth_metadata"

@@ -15,7 +15,9 @@ type entry struct {
 	word     string // the type, in its usual spelling
 	list     string
 	orOther  bool
-	external bool // the list is one of the sheet external_choices
+	external bool   // the list is one of the sheet external_choices
+	file     string // that has the choices instead of a list
+	search   *xnode // the call that says which of them are offered
 	kids     []*entry
 
 	name string   // as the file has it
@@ -31,15 +33,15 @@ var typeAliases = map[string]string{
 	"string": "text", "int": "integer", "datetime": "dateTime", "gps": "geopoint", "location": "geopoint", "photo": "image", "picture": "image", "add image prompt": "image",
 	"trigger": "acknowledge", "bar code": "barcode", "begin group": "begin_group", "begin_group": "begin_group", "group": "begin_group", "end group": "end_group", "end_group": "end_group",
 	"begin repeat": "begin_repeat", "begin_repeat": "begin_repeat", "repeat": "begin_repeat", "end repeat": "end_repeat", "end_repeat": "end_repeat", "add note prompt": "note",
-	"begin lgroup": "begin_group", "end lgroup": "end_group", "device id": "deviceid", "phone number": "phonenumber", "sim id": "simserial", "subscriber id": "subscriberid",
+	"end loop": "end_loop", "begin lgroup": "begin_group", "end lgroup": "end_group", "device id": "deviceid", "phone number": "phonenumber", "sim id": "simserial", "subscriber id": "subscriberid",
 }
 
 // selects are the beginnings of types that name a list of choices.
 var selects = [][2]string{
-	{"select_one_from_file", "select_from_file"},
-	{"select one from file", "select_from_file"},
-	{"select_multiple_from_file", "select_from_file"},
-	{"select multiple from file", "select_from_file"},
+	{"select_one_from_file", "select_one"},
+	{"select one from file", "select_one"},
+	{"select_multiple_from_file", "select_multiple"},
+	{"select multiple from file", "select_multiple"},
 	{"select_one_external", "select_external"},
 	{"select one external", "select_external"},
 	{"select_one", "select_one"},
@@ -64,9 +66,18 @@ func (e *entry) parseType() {
 			e.word = s[1]
 			words := strings.Fields(text[len(s[0]):])
 			e.list, e.orOther = cutOther(strings.Join(words, " "))
+			if strings.HasSuffix(s[0], "file") {
+				e.file, e.list = e.list, ""
+			}
 			if e.word == "select_external" { // a select whose list is in a sheet of its own
 				e.word, e.external = "select_one", true
 			}
+			return
+		}
+	}
+	for _, begin := range []string{"begin loop over ", "begin_loop over ", "begin loop ", "begin_loop "} {
+		if strings.HasPrefix(folded, begin) {
+			e.word, e.list = loopWord, text[len(begin):]
 			return
 		}
 	}
@@ -112,8 +123,9 @@ func (im *importer) readSurvey() {
 // translate fills the expressions of the template, and has the form check it.
 func (im *importer) translate() {
 	im.rename()
-	tr := &translator{report: im.report, t: im.t, sections: im.sections, lists: im.lists, names: NewNames(im.t), unbalanced: im.unbalanced}
-	tr.names.Alias, tr.names.Meta, tr.names.lists = im.alias, im.meta, im.lists
+	im.t.Files = im.files.kept() // those found so far, which our own workbook names all
+	tr := &translator{report: im.report, t: im.t, sections: im.sections, files: im.files, names: NewNames(im.t), unbalanced: im.unbalanced}
+	tr.names.Alias, tr.names.Meta, tr.names.lists, tr.names.files = im.alias, im.meta, im.lists, im.files
 	tr.expressions()
 	tr.compile()
 }
@@ -137,7 +149,7 @@ func (im *importer) tree() []*entry {
 		}
 		at := stack[len(stack)-1]
 		switch e.word {
-		case "begin_group", "begin_repeat":
+		case "begin_group", "begin_repeat", loopWord:
 			if len(stack) > maxNesting {
 				r.item("type", Error, "too_deep", "Groups nest at most %d deep.", maxNesting)
 				im.stopped = true
@@ -145,7 +157,7 @@ func (im *importer) tree() []*entry {
 			}
 			at.kids = append(at.kids, e)
 			stack = append(stack, e)
-		case "end_group", "end_repeat":
+		case "end_group", "end_repeat", "end_loop":
 			if len(stack) == 1 {
 				r.item("type", Error, "unbalanced", "Nothing begins here that could end.")
 				continue
@@ -153,7 +165,9 @@ func (im *importer) tree() []*entry {
 			if at.word[len("begin"):] != e.word[len("end"):] {
 				r.item("type", Error, "unbalanced", "This ends what began in row %d as %s.", at.line, at.word)
 			}
-			stack = stack[:len(stack)-1]
+			if stack = stack[:len(stack)-1]; at.word == loopWord {
+				im.unroll(at)
+			}
 		default:
 			at.kids = append(at.kids, e)
 		}

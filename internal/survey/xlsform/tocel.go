@@ -77,10 +77,11 @@ type toCEL struct {
 	from  *Named   // the question or section the expression stands at
 	notes []string // what does not mean exactly the same
 	seeds int      // values that are made by chance so far
+	top   *xnode   // the whole expression
 
 	guarded bool // what cannot be compared is false, and not nothing: below not() and if()
 
-	column  func(name string) (string, bool)        // cells of a choice, in filters
+	column  func(name string) (string, bool)        // members of choice, in filters
 	element func(name string, at int) (part, error) // what a name alone is in the condition of a path
 	over    *Named                                  // the repeat that condition is about
 }
@@ -90,6 +91,7 @@ func (c *toCEL) parse(text string) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	c.top = n
 	return c.expr(n)
 }
 
@@ -141,14 +143,14 @@ func (c *toCEL) expr(n *xnode) (part, error) {
 		if c.element != nil {
 			return c.element(n.text, n.at)
 		}
-		cell, ok := c.column(n.text)
+		member, ok := c.column(n.text)
 		if !ok { // as in ODK, where a path that leads nowhere is empty
-			c.note("The sheet choices has no column " + shorten(n.text) + ": no comparison with it holds. Put a text into quotes.")
+			c.note("The choices have no column " + shorten(n.text) + ": no comparison with it holds. Put a text into quotes.")
 			p := textPart("")
 			p.missing = true
 			return p, nil
 		}
-		return textPart(cell), nil
+		return part{text: choiceVariable + "." + member, prec: pPrimary, kind: kText}, nil
 	}
 	return c.call(n)
 }
@@ -238,6 +240,9 @@ func (c *toCEL) ref(to *Named) (part, error) {
 	text, list, err := c.names.cel(to, c.from)
 	if err != nil {
 		return part{}, cannot("%s", err)
+	}
+	if c.column != nil && (text == choiceVariable || strings.HasPrefix(text, choiceVariable+".")) {
+		return part{}, cannot("%s has the name that the choice has in a filter; give it another", to.id)
 	}
 	p := part{text: text, prec: pPrimary, kind: to.gives(), name: to}
 	if list {

@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/parser"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // How tightly the parts of an XPath expression bind.
@@ -48,6 +50,8 @@ type toXPath struct {
 	self  bool            // whether "." stands for the answer: in constraints
 	meta  map[string]bool // members of response that were named; rows must hold them
 	loop  *loop
+
+	choice *form.Question // whose choices are filtered; nil for any other expression
 }
 
 // loop is the variable of a map() over a repeat.
@@ -175,6 +179,12 @@ func (x *toXPath) ident(e ast.Expr) (xpart, error) {
 	if x.loop != nil && names[0] == x.loop.name {
 		return x.element(names[1:])
 	}
+	if x.choice != nil && names[0] == choiceVariable {
+		if len(names) != 2 {
+			return xpart{}, cannot("a choice is compared by its members")
+		}
+		return xpart{text: x.names.column(x.choice, names[1]), prec: xpPrimary, kind: kText}, nil
+	}
 	if to, rest := x.names.find(names, x.from); to != nil && len(rest) == 0 {
 		return x.ref(to)
 	}
@@ -277,6 +287,9 @@ func (x *toXPath) call(c ast.CallExpr, depth int) (xpart, error) {
 func (x *toXPath) special(c ast.CallExpr, depth int) (p xpart, ok bool, err error) {
 	args := c.Args()
 	switch name := c.FunctionName(); {
+	case name == "item" && len(args) == 2 && isLiteral(args[1], types.Int(0)) && pulled(args[0]) != nil:
+		p, err = x.pulldata(pulled(args[0]), depth)
+		return p, true, err
 	case name == "uuid" && len(args) == 1:
 		return xcall("uuid", kText), true, nil
 	case name == "random" && len(args) == 1:
@@ -298,6 +311,43 @@ func (x *toXPath) special(c ast.CallExpr, depth int) (p xpart, ok bool, err erro
 		return p, true, err
 	}
 	return xpart{}, false, nil
+}
+
+// pull is a look-up in a file: found(files.file, "key", value).map(i, i.column).
+type pull struct {
+	file, key, column string
+	value             ast.Expr
+}
+
+// pulled recognises a look-up, nil when e is anything else.
+func pulled(e ast.Expr) *pull {
+	each := asCall(e, "map", 2)
+	if each == nil || !each.IsMemberFunction() {
+		return nil
+	}
+	found := asCall(each.Target(), "found", 3)
+	over, column := each.Args()[0], path(each.Args()[1])
+	if found == nil || over.Kind() != ast.IdentKind || len(column) != 2 || column[0] != over.AsIdent() {
+		return nil
+	}
+	file := path(found.Args()[0])
+	key, ok := found.Args()[1].AsLiteral().(types.String)
+	if len(file) != 2 || file[0] != "files" || !ok {
+		return nil
+	}
+	return &pull{file: file[1], key: string(key), column: column[1], value: found.Args()[2]}
+}
+
+func (x *toXPath) pulldata(p *pull, depth int) (xpart, error) {
+	value, err := x.expr(p.value, depth)
+	if err != nil {
+		return xpart{}, err
+	}
+	name, ok := x.names.stems[p.file]
+	if !ok {
+		return xpart{}, cannot("there is no file %s", shorten(p.file))
+	}
+	return xcall("pulldata", kText, literalText(name), literalText(p.column), literalText(p.key), value), nil
 }
 
 // days recognises int(x) / 86400 and double(int(x)) / 86400.0, the days of a

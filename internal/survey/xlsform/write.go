@@ -116,14 +116,14 @@ func negative(text string) bool {
 var (
 	surveyOrder = []string{
 		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count", "choice_filter",
-		"hearth_type", "hearth_label", "hearth_value", "hearth_flag", "hearth_required", "hearth_relevant", "hearth_constraint", "hearth_calculate", "hearth_default",
+		"hearth_type", "hearth_label", "hearth_value", "hearth_flag", "hearth_required", "hearth_relevant", "hearth_constraint", "hearth_calculate", "hearth_once", "hearth_choiceFilter", "hearth_default",
 		"hearth_min", "hearth_max", "hearth_step", "hearth_regex", "hearth_maxLength", "hearth_minSelections", "hearth_maxSelections", "hearth_minRepeats", "hearth_maxRepeats",
 		"hearth_unit", "hearth_units", "hearth_dontKnow", "hearth_refuse", "hearth_pii", "hearth_indicators", "hearth_backCheckClass", "hearth_exclusive", "hearth_score",
 	}
 	choicesOrder  = []string{"list_name", "name", "label", "hearth_value", "hearth_label", "hearth_exclusive", "hearth_score"}
 	settingsOrder = []string{
-		"form_title", "form_id", "version", "default_language", "hearth_format", "hearth_title", "hearth_description", "hearth_stage", "hearth_defaultLanguage", "hearth_languages",
-		"hearth_requiredSections", "hearth_completionThreshold", "hearth_consentOptional", "hearth_reviewIntervalDays", "hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4",
+		"form_title", "form_id", "version", "default_language", "allow_choice_duplicates", "hearth_format", "hearth_title", "hearth_description", "hearth_stage", "hearth_defaultLanguage", "hearth_languages",
+		"hearth_requiredSections", "hearth_completionThreshold", "hearth_consentOptional", "hearth_files", "hearth_reviewIntervalDays", "hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4",
 	}
 )
 
@@ -172,6 +172,7 @@ type exporter struct {
 	taken   map[string]bool   // names of lists
 	counted map[string]bool   // names of the rows that ask how many
 	columns []string          // of the sheet choices, for filters
+	twice   bool              // a list has a choice in several rows
 	notes   Report
 	allTags []string
 }
@@ -314,7 +315,11 @@ func (e *exporter) question(q *form.Question) cells {
 	c := cells{"type": word, "name": q.ID}
 	switch {
 	case k.Options && !k.Rows:
-		c["type"] += " " + e.list(q.ID, q.Options, e.filter(q), q.Other)
+		if q.OptionsFrom != nil {
+			c["type"] += "_from_file " + q.OptionsFrom.File
+		} else {
+			c["type"] += " " + e.list(q.ID, q.Options, q.Other)
+		}
 		if q.Other {
 			c["type"] += " or_other"
 		}
@@ -347,6 +352,7 @@ func (e *exporter) extra(c cells, q *form.Question) {
 	c.put("hearth_relevant", q.Relevant)
 	c.put("hearth_constraint", q.Constraint)
 	c.put("hearth_calculate", q.Calculate)
+	c.put("hearth_choiceFilter", q.ChoiceFilter)
 	c.put("hearth_default", string(q.Default.Value))
 	v := q.Validation
 	c.number("hearth_min", v.Min)
@@ -360,6 +366,7 @@ func (e *exporter) extra(c cells, q *form.Question) {
 	c.count("hearth_maxRepeats", q.MaxRepeats)
 	c.put("hearth_unit", q.Unit)
 	c.put("hearth_units", joinList(q.Units))
+	c.flag("hearth_once", q.Once)
 	c.flag("hearth_dontKnow", q.DontKnow)
 	c.flag("hearth_refuse", q.Refuse)
 	c.put("hearth_pii", string(q.PII))
@@ -369,7 +376,7 @@ func (e *exporter) extra(c cells, q *form.Question) {
 
 // matrix writes a choice for each row.
 func (e *exporter) matrix(q *form.Question) {
-	list := e.list(q.ID, q.Options, nil, false)
+	list := e.list(q.ID, q.Options, false)
 	required := e.required(q)
 	taken := map[string]bool{}
 	for _, o := range q.Rows {
@@ -412,7 +419,7 @@ func (e *exporter) quantity(q *form.Question) {
 	for i, u := range q.Units {
 		options[i] = form.Option{Value: u}
 	}
-	unit := cells{"type": "select_one " + e.list(q.ID+"_unit", options, nil, false), "name": "unit", "label": "Unit"}
+	unit := cells{"type": "select_one " + e.list(q.ID+"_unit", options, false), "name": "unit", "label": "Unit"}
 	unit.put("required", required)
 	e.add(unit)
 }
@@ -420,11 +427,8 @@ func (e *exporter) quantity(q *form.Question) {
 // list is the name of the list that has these options, with the cells a filter
 // needs; it is written when it is new. Other programs add the answer in other
 // words to the list, so that a question without it needs another one.
-func (e *exporter) list(id string, options []form.Option, f *Filter, other bool) string {
-	if f == nil {
-		f = &Filter{}
-	}
-	text, err := json.Marshal([]any{options, f.Items, other}, json.Deterministic(true))
+func (e *exporter) list(id string, options []form.Option, other bool) string {
+	text, err := json.Marshal([]any{options, other}, json.Deterministic(true))
 	if err != nil {
 		text = []byte(id) // options always have JSON
 	}
@@ -445,15 +449,27 @@ func (e *exporter) list(id string, options []form.Option, f *Filter, other bool)
 		c.label(o.Label, o.Value)
 		c.flag("hearth_exclusive", o.Exclusive)
 		c.number("hearth_score", o.Score)
-		for _, column := range f.Columns {
-			c.put(column, f.Items[o.Value].Cells[column])
-			if !slices.Contains(e.columns, column) {
-				e.columns = append(e.columns, column)
-			}
+		e.twice = e.twice || len(o.Data) > 1
+		for i := range max(len(o.Data), 1) {
+			e.choices = append(e.choices, e.withData(c, o.Data, i))
 		}
-		e.choices = append(e.choices, c)
 	}
 	return name
+}
+
+// withData is the row of a choice with what filters look at.
+func (e *exporter) withData(c cells, data []map[string]string, i int) cells {
+	if i >= len(data) {
+		return c
+	}
+	out := maps.Clone(c)
+	for _, column := range slices.Sorted(maps.Keys(data[i])) {
+		out.put(column, data[i][column])
+		if !slices.Contains(e.columns, column) {
+			e.columns = append(e.columns, column)
+		}
+	}
+	return out
 }
 
 // yesNo are the two answers of a boolean question, by language.

@@ -17,7 +17,7 @@ import (
 func taken(t *testing.T, sheets map[string][][]string) (*form.Form, map[string]form.Question, []string) {
 	t.Helper()
 	file := workbook(t, sheets)
-	tmpl, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)))
+	tmpl, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{})
 	if err != nil {
 		t.Fatalf("Read: %v (%v)", err, findings(report))
 	}
@@ -67,8 +67,8 @@ func TestReadCascade(t *testing.T) {
 		`{"main":{"state":"texas","county":"king"}}`:        nil,
 		`{"main":{"state":"washington","county":"king"}}`:   nil,
 		`{"main":{"state":"washington","county":"pierce"}}`: nil,
-		`{"main":{"state":"texas","county":"pierce"}}`:      {"/responses/main/county constraint"},
-		`{"main":{"state":"ohio","county":"king"}}`:         {"/responses/main/county constraint"},
+		`{"main":{"state":"texas","county":"pierce"}}`:      {"/responses/main/county not_offered"},
+		`{"main":{"state":"ohio","county":"king"}}`:         {"/responses/main/county not_offered"},
 	} {
 		if diff := cmp.Diff(want, wrongs(f, answers)); diff != "" {
 			t.Errorf("%s (-want +got): %s", answers, diff)
@@ -76,7 +76,7 @@ func TestReadCascade(t *testing.T) {
 	}
 	sheets["settings"] = nil
 	file := workbook(t, sheets)
-	if _, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file))); err == nil || !slices.Contains(findings(report), "error choices!7/name duplicate") {
+	if _, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{}); err == nil || !slices.Contains(findings(report), "error choices!7/name duplicate") {
 		t.Errorf("a form that does not say so: %v, %v; want a duplicate", err, findings(report))
 	}
 }
@@ -90,11 +90,9 @@ func TestReadAsWritten(t *testing.T) {
 			{"uri:deviceid", "device", ""},
 			{"select one from sexes or specify other", "sex", "Sex"},
 			{"select_one_external wards", "ward", "Ward", "of=${sex}"},
-			{"select_one_from_file towns.csv", "town", "Town"},
 			{"select_one sexes", "labelled", "Labelled", "label::English != ''"},
 			{"select_one sexes", "odd", "Odd", "of=male"},
 			{"osm c1", "map", "Map"},
-			{"calculate", "pulled", "", "", "pulldata('fruits', 'name', 'key', ${sex})"},
 		},
 		"choices":          {{"list name", "name", "label::English", "of"}, {"sexes", "male", "Male"}, {"sexes", "female", "Female"}},
 		"external_choices": {{"list_name", "name", "label", "of"}, {"wards", "w1", "One", "male"}, {"wards", "w2", "Two", "female"}},
@@ -102,10 +100,9 @@ func TestReadAsWritten(t *testing.T) {
 	want := []string{
 		"note settings!0/default_language default_language",
 		"note survey!2/type metadata",
-		"note survey!7/choice_filter expression_changed",
-		"warning survey!5/type type_changed",
-		"warning survey!8/type type_changed",
-		"warning survey!9/calculation type_changed",
+		"note survey!6/choice_filter expression_changed",
+		"note survey!6/choice_filter expression_changed",
+		"warning survey!7/type type_changed",
 	}
 	slices.Sort(report)
 	if diff := cmp.Diff(want, report); diff != "" {
@@ -114,13 +111,10 @@ func TestReadAsWritten(t *testing.T) {
 	if q := all["sex"]; !q.Other || len(q.Options) != 2 {
 		t.Errorf("sex = %+v, want two options and other", q)
 	}
-	if q := all["pulled"]; q.Type != form.FreeText || !q.ReadOnly {
-		t.Errorf("pulled is a %s, want a text that is only looked at", q.Type)
-	}
 	for answers, want := range map[string][]string{
-		`{"main":{"sex":"male","ward":"w1","town":"Kitui","labelled":"male","pulled":"mango"}}`: nil,
-		`{"main":{"sex":"male","ward":"w2"}}`:                                                   {"/responses/main/ward constraint"},
-		`{"main":{"odd":"male"}}`:                                                               {"/responses/main/odd constraint"}, // male is no column, and so nothing is offered
+		`{"main":{"sex":"male","ward":"w1","labelled":"male"}}`: nil,
+		`{"main":{"sex":"male","ward":"w2"}}`:                   {"/responses/main/ward not_offered"},
+		`{"main":{"odd":"male"}}`:                               {"/responses/main/odd not_offered"}, // male is no column, and so nothing is offered
 	} {
 		if diff := cmp.Diff(want, wrongs(f, answers)); diff != "" {
 			t.Errorf("%s (-want +got): %s", answers, diff)
@@ -197,7 +191,7 @@ func TestReadPersonal(t *testing.T) {
 	}
 	asked := func(rows [][]string) (lines []int) {
 		file := workbook(t, map[string][][]string{"survey": rows, "choices": {{"list_name", "name", "label"}, {"yn", "yes", "Yes"}, {"yn", "no", "No"}}})
-		_, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)))
+		_, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,7 @@
 package xlsform
 
+import "github.com/hearth-dmrv/hearth/internal/survey/form"
+
 // Want is what an expression is for.
 type Want int
 
@@ -15,6 +17,8 @@ type Place struct {
 	At   *Named          // the question or section
 	Self bool            // whether "." is its answer, as in constraints
 	Used map[string]bool // gets the members of a response that MetaRows must hold
+
+	Choice *form.Question // whose choices the expression filters; nil for any other
 }
 
 // ToCEL translates an expression of XLSForm that stands at a question or
@@ -41,7 +45,7 @@ func (n *Names) ToCEL(text string, at *Named, want Want) (cel string, notes []st
 // FromCEL translates CEL into an expression of XLSForm. The error is an
 // *UntranslatableError.
 func (n *Names) FromCEL(cel string, p Place, want Want) (string, error) {
-	x := &toXPath{names: n, from: p.At, self: p.Self, meta: p.Used}
+	x := &toXPath{names: n, from: p.At, self: p.Self, meta: p.Used, choice: p.Choice}
 	if x.meta == nil {
 		x.meta = map[string]bool{}
 	}

@@ -211,7 +211,7 @@ func TestTranslateRefuses(t *testing.T) {
 		{"pulldata('f', 'a', 'b', ${town})", "file f", false},
 		{"jr:choice-name(${fuel}, '${town}')", "no choices", false},
 		{"indexed-repeat(${town}, ${stoves}, 1)", "indexed-repeat", false},
-		{"area(${town})", "area()", false},
+		{"area(${town}, ${town})", "area()", true},
 		{"boolean(${town})", "true in ODK", false},
 		{"regex(${town}, '(?=a)')", "pattern", false},
 		{"regex(${town}, ${fuel})", "pattern", false},

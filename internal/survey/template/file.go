@@ -1,0 +1,280 @@
+package template
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	mediaForm = "multipart/form-data"
+	mediaZIP  = "application/zip"
+
+	maxParts  = 2 * form.MaxFiles // of an import
+	maxImport = MaxFile + 2*form.MaxAllFiles
+)
+
+const (
+	insertFile    = `INSERT INTO template_files (ws, sha256, created_at, data) VALUES ($1, $2, $3, $4) ON CONFLICT (ws, sha256) DO NOTHING`
+	selectFile    = `SELECT data FROM template_files WHERE ws = $1 AND sha256 = $2`
+	selectFileUse = `SELECT sha256 FROM template_file_uses WHERE ws = $1 AND template_id = $2 AND version = $3`
+	insertFileUse = `INSERT INTO template_file_uses (ws, template_id, version, sha256) VALUES ($1, $2, $3, $4) ON CONFLICT (ws, template_id, version, sha256) DO NOTHING`
+	deleteFileUse = `DELETE FROM template_file_uses WHERE ws = $1 AND template_id = $2 AND version = $3 AND sha256 = $4`
+	deleteFile    = `DELETE FROM template_files WHERE ws = $1 AND sha256 = $2
+		AND NOT EXISTS (SELECT 1 FROM template_file_uses u WHERE u.ws = $1 AND u.sha256 = $2)`
+)
+
+// attach gives the files of a template their content, as far as the workspace
+// has it. What is missing is named when the template is compiled.
+func attach(ctx context.Context, q db.Querier, ws string, t *form.Template) error {
+	_, err := t.Attach(func(sha256 string) ([]byte, error) {
+		var data []byte
+		err := q.QueryRow(ctx, selectFile, ws, sha256).Scan(&data)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("find file of template: %w", err)
+		}
+		return data, nil
+	})
+	return err
+}
+
+// keepFiles stores the contents of a version's files, each once, and lets those
+// go that no version uses any more. A version that has none is one that is gone.
+func (s *Service) keepFiles(ctx context.Context, tx *db.Tx, ws string, v *Version, files []form.DataFile) error {
+	rows, err := tx.Query(ctx, selectFileUse, ws, v.TemplateID, v.Version)
+	before, err := db.Collect(rows, err, "list files of template", func(s *string, row db.Row) error { return row.Scan(s) })
+	if err != nil || len(before) == 0 && len(files) == 0 {
+		return err
+	}
+	// Whoever counts the uses of a content must not miss one that is on its way.
+	if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
+		return err
+	}
+	kept := map[string]bool{}
+	for i := range files {
+		f := &files[i]
+		kept[f.SHA256] = true
+		if _, err := tx.Exec(ctx, insertFile, ws, f.SHA256, v.Updated.UnixMilli(), f.Content()); err != nil {
+			return fmt.Errorf("insert file of template: %w", err)
+		}
+		if _, err := tx.Exec(ctx, insertFileUse, ws, v.TemplateID, v.Version, f.SHA256); err != nil {
+			return fmt.Errorf("insert use of file: %w", err)
+		}
+	}
+	for _, sum := range before {
+		if kept[sum] {
+			continue
+		}
+		if _, err := tx.Exec(ctx, deleteFileUse, ws, v.TemplateID, v.Version, sum); err != nil {
+			return fmt.Errorf("delete use of file: %w", err)
+		}
+		if _, err := tx.Exec(ctx, deleteFile, ws, sum); err != nil {
+			return fmt.Errorf("delete file of template: %w", err)
+		}
+	}
+	return nil
+}
+
+// stored are the files that the newest version of a template has, none when
+// there is no such template.
+func (s *Service) stored(ctx context.Context, ws, id string) ([]form.DataFile, error) {
+	if id == "" || s.shipped.find(id, 0) != nil {
+		return nil, nil
+	}
+	e, err := s.latest(ctx, ws, id, 0)
+	if fault.As(err) != nil {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return e.v.Files, nil
+}
+
+// sent is what an import sends: a template, and files beside it.
+type sent struct {
+	media  string
+	body   []byte
+	files  map[string][]byte
+	sha256 string
+}
+
+// receive reads the body of an import: the template itself, or a form with a
+// part for it and one for each file.
+func receive(w http.ResponseWriter, r *http.Request) (*sent, error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		media = ""
+	}
+	most := int64(MaxFile)
+	if media == mediaForm {
+		most = maxImport
+	}
+	body, err := web.ReadBody(w, r, most)
+	if err != nil {
+		return nil, err
+	}
+	s := &sent{media: media, body: body, files: map[string][]byte{}}
+	if media == mediaForm {
+		if err := s.parts(body, params["boundary"]); err != nil {
+			return nil, err
+		}
+	}
+	s.sha256 = s.sum()
+	return s, nil
+}
+
+func badPart(name, code, detail string) error {
+	return fault.New(fault.Invalid, "TEMPLATE_IMPORT_INVALID", "The form cannot be read.").With(fault.Field{Pointer: "/" + name, Code: code, Detail: detail})
+}
+
+// parts takes a form apart. The template is the part called form, or else the
+// only one that is a workbook or JSON.
+func (s *sent) parts(body []byte, boundary string) error {
+	in := multipart.NewReader(bytes.NewReader(body), boundary)
+	main := ""
+	for n := 0; ; n++ {
+		p, err := in.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return badPart("", "invalid", "The parts of the form cannot be told apart.")
+		}
+		data, err := io.ReadAll(p)
+		name := filepath.Base(strings.ReplaceAll(p.FileName(), `\`, "/"))
+		switch {
+		case err != nil:
+			return badPart(p.FormName(), "invalid", "The part ends too early.")
+		case p.FileName() == "":
+			return badPart(p.FormName(), "required", "The part has no file name.")
+		case s.files[name] != nil:
+			return badPart(p.FormName(), "duplicate", "Two parts have the file name "+name+".")
+		case n >= maxParts:
+			return badPart(p.FormName(), "too_many", fmt.Sprintf("A form has at most %d parts.", maxParts))
+		case len(data) > MaxFile:
+			return badPart(p.FormName(), "too_large", fmt.Sprintf("The file %s has more than %d bytes.", name, MaxFile))
+		case p.FormName() == "form":
+			main = name
+		}
+		s.files[name] = append([]byte{}, data...)
+	}
+	if main == "" {
+		var found []string
+		for name := range s.files {
+			if ext := strings.ToLower(filepath.Ext(name)); ext == ".xlsx" || ext == ".json" {
+				found = append(found, name)
+			}
+		}
+		if len(found) != 1 {
+			return badPart("form", "required", "Call the part with the workbook form.")
+		}
+		main = found[0]
+	}
+	s.body, s.media = s.files[main], mediaXLSX
+	if !bytes.HasPrefix(s.body, []byte("PK")) {
+		s.media = mediaJSON
+	}
+	delete(s.files, main)
+	return nil
+}
+
+// sum is the hash of all that was sent: that of the template where it came alone.
+func (s *sent) sum() string {
+	h := sha256.New()
+	h.Write(s.body)
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		sum := sha256.Sum256(s.files[name])
+		fmt.Fprintf(h, "\x00%s\x00%x", name, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// attachSent gives a template in JSON the files that were sent with it.
+func (s *sent) attachSent(t *form.Template) error {
+	var c fault.Checks
+	for i := range t.Files {
+		raw, ok := s.files[t.Files[i].Name]
+		if !ok {
+			continue
+		}
+		f, err := form.ReadFile(t.Files[i].Name, raw)
+		at := fmt.Sprintf("/files/%d", i)
+		switch {
+		case err != nil:
+			c.Add(at, "invalid", err.Error())
+		case t.Files[i].SHA256 != "" && t.Files[i].SHA256 != f.SHA256:
+			c.Add(at+"/sha256", "mismatch", "The file that was sent has another hash.")
+		default:
+			t.Files[i] = *f
+		}
+	}
+	return c.Err("TEMPLATE_IMPORT_INVALID", "A file cannot be taken.")
+}
+
+// beside is what was sent for a workbook, with what the template has already.
+func (s *sent) beside(stored []form.DataFile) xlsform.Beside {
+	return xlsform.Beside{Files: s.files, Stored: stored}
+}
+
+// serveFiles sends the files of a version as an archive. It has no dates, so that
+// the same files are the same archive.
+func (h handlers) serveFiles(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[versionIn](r)
+	if err != nil {
+		return err
+	}
+	version, err := one("path/version", in.Version)
+	if err != nil {
+		return err
+	}
+	e, err := h.service.load(r.Context(), h.service.db, cacheKey{web.CallerFrom(r.Context()).Workspace, in.TemplateID, version})
+	if err != nil {
+		return err
+	}
+	head := w.Header()
+	head.Set("ETag", web.ETag(e.v.Revision))
+	if web.NotModified(r, web.ETag(e.v.Revision)) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for i := range e.v.Files {
+		out, err := z.Create(e.v.Files[i].Name)
+		if err == nil {
+			_, err = out.Write(e.v.Files[i].Content())
+		}
+		if err != nil {
+			return fmt.Errorf("pack file of template: %w", err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("pack files of template: %w", err)
+	}
+	head.Set("Content-Type", mediaZIP)
+	head.Set("Content-Length", strconv.Itoa(archive.Len()))
+	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d-files.zip", e.v.TemplateID, e.v.Version)}))
+	_, _ = w.Write(archive.Bytes()) // the client is gone when this fails
+	return nil
+}
