@@ -7,6 +7,7 @@ import _ "embed"
 //go:generate go run ../internal/archtest/codes .. errors.md
 //go:generate go run ../internal/config/gen -o configuration.md
 //go:generate go run ../internal/ussd/reference ussd.md
+//go:generate go run ../internal/survey/xlsform/reference xlsform.md
 
 // Errors is the page of all error codes, in Markdown.
 //

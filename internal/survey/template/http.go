@@ -20,7 +20,7 @@ const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a t
 	"CSV files that a form names (select_one_from_file, select_multiple_from_file, pulldata(), search(), instance()) are sent with it as multipart/form-data: a part form with the workbook and a part for each file, with its file name: " +
 	"curl -F form=@survey.xlsx -F files=@villages.csv. They are UTF-8, with the names of the columns in the first line, at most 2 MiB and 20,000 rows each, 20 files and 4 MiB together. " +
 	"A file that is missing is named with the row that needs it, and nothing is stored; with mode=update those the template has need not be sent again. Whoever may read a template may look up what its files say: leave out what nobody needs. " +
-	"Questions that look personal are marked and named in the report, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for; the workbook of a template shows them in use."
+	"Questions that look personal are marked and named in the report, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for: docs/xlsform.md lists them, and the workbook of a template shows them in use."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }

@@ -142,14 +142,15 @@ func (n *Named) respells(texts map[string]string) bool {
 }
 
 // dataColumns are the columns of a sheet of choices that filters look at, with
-// their places and what they are called as members of choice.
-func (im *importer) dataColumns(t *table, named []string) map[int]string {
+// their places and what they are called as members of choice; all takes every
+// column that nothing else reads.
+func (t *table) dataColumns(named []string, all bool) map[int]string {
 	out := map[int]string{}
 	known := folded(choicesOrder, []string{"value", "media::image", "media::audio", "media::video", "media::big-image"})
 	taken := map[string]bool{}
 	for i, c := range t.columns {
 		looked := slices.ContainsFunc(named, func(n string) bool { return strings.EqualFold(n, c.base) || strings.EqualFold(n, c.header) })
-		if c.base == "" || c.tag != "" || slices.Contains(known, c.base) && !(looked && strings.HasPrefix(c.base, "media::")) || !looked && !im.ours {
+		if c.base == "" || c.tag != "" || slices.Contains(known, c.base) && !(looked && strings.HasPrefix(c.base, "media::")) || !looked && !all {
 			continue
 		}
 		if word := form.Word(c.header); !taken[strings.ToLower(word)] {

@@ -36,7 +36,7 @@ func (im *importer) typeOf(e *entry) form.Type {
 	}
 	kept := form.Type(e.ours("hearth_type"))
 	switch marks := form.KindOf(kept).XLSForm.Marks; {
-	case kept == "", kept == counterType:
+	case kept == "", kept == counterType, kept == noneWord:
 	case len(marks) == 0:
 		e.item("hearth_type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is none.", shorten(string(kept)))
 	case slices.Contains(marks, e.word) && k.XLSForm.Appearance == "":
@@ -44,8 +44,11 @@ func (im *importer) typeOf(e *entry) form.Type {
 	default:
 		e.item("type", Warning, "changed", "The type was changed; it is no %s any more.", kept)
 	}
-	return k.Type
+	return im.consent(e, k.Type)
 }
+
+// noneWord in hearth_type says that a question is not the one it looks like.
+const noneWord = "none"
 
 // question makes the question of a row, but for its expressions.
 func (im *importer) question(e *entry, seen map[string]bool) (form.Question, bool) {

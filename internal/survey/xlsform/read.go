@@ -63,6 +63,7 @@ type importer struct {
 	sections                  []*entry
 	count                     int  // questions so far
 	offered                   int  // choices of all questions so far
+	consented                 bool // the form has a consent question
 	stopped                   bool // nothing after it can be checked
 	unbalanced                bool // a group has no end
 }
@@ -271,7 +272,7 @@ const externalPrefix = "external_choices\x00"
 // readLists reads the choices of a sheet. A choice that a list has twice is an
 // error, unless the form says that it means it: filters offer one of them.
 func (im *importer) readLists(t *table, prefix string, named []string, twice bool) {
-	columns := im.dataColumns(t, named)
+	columns := t.dataColumns(named, im.ours)
 	known := folded(choicesOrder, named)
 	for i := range columns {
 		known = append(known, t.columns[i].base)

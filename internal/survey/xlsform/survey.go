@@ -110,8 +110,9 @@ const maxNesting = 20
 // readSurvey reads the rows of the survey into sections.
 func (im *importer) readSurvey() {
 	im.unknown(im.survey, folded(surveyOrder, []string{"required_message", "media::image", "media::audio", "media::video", "media::big-image", "guidance_hint", "trigger", "disabled"}))
+	im.consented = im.named("hearth_type", string(form.Consent))
 	im.assemble(im.tree())
-	im.consents()
+	im.advise()
 	if len(im.t.Sections) == 0 {
 		im.stopped = true
 		if im.report.errors == 0 {

@@ -2,6 +2,7 @@ package xlsform_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -189,26 +190,109 @@ func TestReadPersonal(t *testing.T) {
 	if n := len(report); n != 7 {
 		t.Errorf("%d findings, want the 7 questions that were marked: %v", n, report)
 	}
-	asked := func(rows [][]string) (lines []int) {
-		file := workbook(t, map[string][][]string{"survey": rows, "choices": {{"list_name", "name", "label"}, {"yn", "yes", "Yes"}, {"yn", "no", "No"}}})
-		_, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{})
+	asked := func(rows [][]string) (found []string, consent []string) {
+		file := workbook(t, map[string][][]string{"survey": rows, "choices": {{"list_name", "name", "label"}, {"yn", "yes", "Yes"}, {"yn", "no", "No"}, {"three", "yes", "Yes"}, {"three", "no", "No"}, {"three", "later", "Later"}}})
+		tmpl, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)), xlsform.Beside{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range report.Items {
-			if i.Code == "consent" {
-				lines = append(lines, i.Row)
+			if i.Code == "consent" || i.Code == "back_check" {
+				found = append(found, fmt.Sprintf("%d %s", i.Row, i.Code))
 			}
 		}
-		return lines
+		for _, q := range tmpl.Sections[0].Questions {
+			if q.Type == form.Consent {
+				consent = append(consent, q.ID)
+			}
+		}
+		return found, consent
 	}
-	if got := asked(rows); !slices.Equal(got, []int{0}) {
-		t.Errorf("without a consent question rows %v are named, want 0", got)
+	for _, tt := range []struct {
+		name    string
+		rows    [][]string
+		found   []string
+		consent []string
+	}{
+		{"none", rows, []string{"0 consent", "0 back_check"}, nil},
+		{"by its name", [][]string{{"type", "name", "label", "hearth_backCheckClass"}, {"select_one yn", "do_you_consent", "May we ask?", "1"}, {"text", "a", "A"}}, []string{"2 consent"}, []string{"do_you_consent"}},
+		{"by its label", [][]string{{"type", "name", "label"}, {"acknowledge", "q1", "Do you agree to take part?"}, {"text", "a", "A"}}, []string{"2 consent", "0 back_check"}, []string{"q1"}},
+		{"to pictures", [][]string{{"type", "name", "label"}, {"select_one yn", "photo_consent", "May we take a picture?"}}, []string{"0 consent", "0 back_check"}, nil},
+		{"three answers", [][]string{{"type", "name", "label"}, {"select_one three", "consent", "May we ask?"}}, []string{"0 consent", "0 back_check"}, nil},
+		{"the form says which", [][]string{{"type", "name", "label", "hearth_type"}, {"select_one yn", "ask", "May we ask?", "consent"}, {"select_one yn", "consent_2", "Do you agree?"}}, []string{"0 back_check"}, []string{"ask"}},
+		{"the form says it is not", [][]string{{"type", "name", "label", "hearth_type"}, {"select_one yn", "consent", "May we ask?", "none"}}, []string{"0 consent", "0 back_check"}, nil},
+	} {
+		found, consent := asked(tt.rows)
+		if diff := cmp.Diff([][]string{tt.found, tt.consent}, [][]string{found, consent}); diff != "" {
+			t.Errorf("%s (-want +got): %s", tt.name, diff)
+		}
 	}
-	if got := asked([][]string{{"type", "name", "label"}, {"select_one yn", "do_you_consent", "May we ask?"}}); !slices.Equal(got, []int{2}) {
-		t.Errorf("rows %v are named as the consent, want 2", got)
+}
+
+// A consent that was recognised is compared as the form does.
+func TestReadConsent(t *testing.T) {
+	t.Parallel()
+	f, _, _ := taken(t, map[string][][]string{
+		"survey":  {{"type", "name", "label", "relevant"}, {"select_one yn", "consent", "May we ask?"}, {"text", "a", "A", "${consent} = 'yes'"}, {"text", "b", "B", "selected(${consent}, 'no')"}},
+		"choices": {{"list_name", "name", "label"}, {"yn", "yes", "Yes"}, {"yn", "no", "No"}},
+	})
+	r := f.Check(form.Input{Answers: jsontext.Value(`{"main":{"consent":true,"a":"x","b":"y"}}`)})
+	if !f.HasConsent() || r.Consent == nil || !*r.Consent || string(r.Answers) != `{"main":{"a":"x","consent":true}}` {
+		t.Errorf("answers = %s, consent %v", r.Answers, r.Consent)
 	}
-	if got := asked([][]string{{"type", "name", "label", "hearth_type"}, {"select_one yn", "do_you_consent", "May we ask?", "consent"}}); got != nil {
-		t.Errorf("rows %v are named though the form says which it is", got)
+}
+
+// Labels say who a question is about where its name does not.
+func TestReadPersonalLabels(t *testing.T) {
+	t.Parallel()
+	rows := [][]string{{"type", "name", "label::English (en)", "label::Français (fr)"}}
+	want := map[string]form.PII{}
+	for i, tt := range []struct {
+		typ, en, fr string
+		pii         form.PII
+	}{
+		{"text", "What is your name?", "", form.PIIDirect},
+		{"text", "Respondent", "Numéro de téléphone", form.PIIDirect},
+		{"integer", "What is your phone number?", "", form.PIIDirect},
+		{"integer", "How many mobile phones do you own?", "", ""},
+		{"text", "Name of the village", "", ""},
+		{"text", "What do you call the stove brand by name?", "", ""},
+		{"text", "ID number on the card", "", form.PIIDirect},
+		{"date", "When were you born?", "", form.PIIIndirect},
+		{"integer", "Year of birth", "", form.PIIIndirect},
+		{"integer", "Age in years", "", ""},
+		{"select_one yn", "Do you know his name?", "", ""},
+		{"text", "What did ${name} say?", "", ""},
+	} {
+		id := fmt.Sprintf("q%d", i)
+		rows, want[id] = append(rows, []string{tt.typ, id, tt.en, tt.fr}), tt.pii
+	}
+	rows = append(rows, []string{"text", "name", "", "", ""})
+	want["name"] = form.PIIDirect
+	_, all, _ := taken(t, map[string][][]string{"survey": rows, "choices": {{"list_name", "name", "label"}, {"yn", "yes", "Yes"}, {"yn", "no", "No"}}})
+	for id, pii := range want {
+		if got := all[id].PII; got != pii {
+			t.Errorf("%s %v is marked %q, want %q", id, all[id].Label, got, pii)
+		}
+	}
+}
+
+// Every column of ours is documented, and no other.
+func TestColumnsAreDocumented(t *testing.T) {
+	t.Parallel()
+	documented := map[string]bool{}
+	for _, c := range xlsform.HearthColumns() {
+		documented[c.Sheet+" "+c.Name] = true
+	}
+	written := xlsform.WrittenColumns()
+	for name := range written {
+		if !documented[name] {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+	for name := range documented {
+		if !written[name] {
+			t.Errorf("%s is documented and never written", name)
+		}
 	}
 }

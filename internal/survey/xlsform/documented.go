@@ -1,0 +1,70 @@
+package xlsform
+
+import (
+	"maps"
+	"slices"
+)
+
+// Column is a column of a workbook that XLSForm does not have. docs/xlsform.md is
+// made of them.
+type Column struct{ Sheet, Name, About string }
+
+// HearthColumns are the columns that hold what XLSForm has no column for, sheet
+// by sheet in the order in which they are written.
+func HearthColumns() []Column {
+	return []Column{
+		{"survey", "hearth_type", "The type of a question that XLSForm does not have: `consent`, `boolean`, `number`, `rating`, `matrix`, `quantity`, `household_ref`, `entity_ref`. `none` says that a question which looks like the consent is not it"},
+		{"survey", "hearth_label", "`none`: the question has no label, and its name stands in the column label"},
+		{"survey", "hearth_value", "The value of a row of a matrix whose name XLSForm does not take"},
+		{"survey", "hearth_flag", "The survey flag that selects the section: `eligibilityCriteria`, `socioEconomicData`, `cookingPatterns`, `stovePerceptions`"},
+		{"survey", "hearth_required", "CEL that decides whether an answer is required; `always!` of a group"},
+		{"survey", "hearth_relevant", "CEL that decides whether it is asked. It counts as long as the column relevant is what we wrote"},
+		{"survey", "hearth_constraint", "CEL that an answer must meet"},
+		{"survey", "hearth_calculate", "CEL that gives the value of a calculation"},
+		{"survey", "hearth_once", "`true`: the value is calculated when the response is first stored, and a correction keeps it, as with `once()`"},
+		{"survey", "hearth_choiceFilter", "CEL that decides which choices are offered; `choice` is the choice with its columns"},
+		{"survey", "hearth_default", "The default answer as JSON"},
+		{"survey", "hearth_min", "Least number"},
+		{"survey", "hearth_max", "Largest number"},
+		{"survey", "hearth_step", "Distance between numbers"},
+		{"survey", "hearth_regex", "Regular expression that a text must have somewhere in it"},
+		{"survey", "hearth_maxLength", "Most characters of a text"},
+		{"survey", "hearth_minSelections", "Least number of choices"},
+		{"survey", "hearth_maxSelections", "Largest number of choices"},
+		{"survey", "hearth_minRepeats", "Least number of elements of a repeat"},
+		{"survey", "hearth_maxRepeats", "Largest number of elements of a repeat, at most 200"},
+		{"survey", "hearth_unit", "Unit of a number, for people"},
+		{"survey", "hearth_units", "Units that a quantity may have, separated by commas"},
+		{"survey", "hearth_dontKnow", "`true`: not to know is an answer"},
+		{"survey", "hearth_refuse", "`true`: to refuse is an answer"},
+		{"survey", "hearth_pii", "Whether the answer says who somebody is: `none`, `direct` (a name, a telephone number, the number of a card, a signature) or `indirect` (a place, a photo, a birthday)"},
+		{"survey", "hearth_indicators", "Indicators that the answer feeds, separated by commas, as in `SDG7.1.2`"},
+		{"survey", "hearth_backCheckClass", "How a back-check compares the answer: `1` never changes, `2` should not, `3` may"},
+		{"survey", "hearth_exclusive", "Of a row of a matrix, as in the sheet choices"},
+		{"survey", "hearth_score", "Of a row of a matrix, as in the sheet choices"},
+		{"choices", "hearth_value", "The value of a choice whose name XLSForm does not take"},
+		{"choices", "hearth_label", "`none`: the choice has no label, and its name stands in the column label"},
+		{"choices", "hearth_exclusive", "`true`: it may only be chosen alone"},
+		{"choices", "hearth_score", "A number that the choice stands for"},
+		{"settings", "hearth_format", "`1`: this server wrote the workbook"},
+		{"settings", "hearth_title", "The title, with a column for each language"},
+		{"settings", "hearth_description", "What the form is for, with a column for each language"},
+		{"settings", "hearth_stage", "`baseline`, `follow-up` or `monitoring`"},
+		{"settings", "hearth_defaultLanguage", "The default language as a tag, as in `sw`"},
+		{"settings", "hearth_languages", "Languages that the texts should have, as tags separated by commas"},
+		{"settings", "hearth_requiredSections", "Sections that need an answer, separated by commas"},
+		{"settings", "hearth_completionThreshold", "Share of the questions asked that a complete response has answers to, from 0 to 1"},
+		{"settings", "hearth_consentOptional", "`true`: a response without an answer to the consent question may be complete"},
+		{"settings", "hearth_files", "CSV files that expressions of the form name, separated by commas"},
+		{"settings", "hearth_reviewIntervalDays", "After how many days the questions are assessed again"},
+		{"settings", "hearth_metadata", "Anything else, as a JSON object; `hearth_metadata2` to `hearth_metadata4` go on where a cell is full"},
+	}
+}
+
+// Functions are the functions of XLSForm that expressions may call.
+func Functions() []string {
+	all := slices.Collect(maps.Keys(calls))
+	all = append(all, "count-if", "current", "indexed-repeat", "instance", "join-if", "jr:choice-name", "max-if", "min-if", "position", "pulldata", "sum-if")
+	slices.Sort(all)
+	return slices.Compact(all)
+}
