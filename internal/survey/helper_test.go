@@ -88,6 +88,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*survey.Config)) *env {
 	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock.Now})
 	cfg := survey.Config{
 		DB: d, Templates: v.tpl, Events: v.l, Idem: once.New(once.Config{DB: d, Key: surveytest.Key(t)}), Cursors: eventtest.Cursors(), Now: v.clock.Now,
+		Channels: []string{"ussd", "web", "chat"},
 		Project: func(_ context.Context, _ db.Querier, _, did string) (bool, bool, error) {
 			return did == heldProject || did == heldTwin, did == heldProject, nil
 		},

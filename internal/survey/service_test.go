@@ -219,7 +219,7 @@ func TestChangesAgainstMoves(t *testing.T) {
 func TestModesThatCanAsk(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newEnv(t, d, func(c *survey.Config) { c.Channels = nil })
 		withModes := func(list string) string {
 			return strings.Replace(open, `"collectors"`, `"modes":[`+list+`],"collectors"`, 1)
 		}

@@ -31,6 +31,7 @@ type Kind struct {
 	Parts     []Part   // of an answer that is an object
 	Place     bool     // it tells where somebody is: short of everything it is rounded
 	Household bool     // it names a household
+	Serial    bool     // it is the number on a thing
 	Media     bool     // it names a file that was sent
 	Recorded  bool     // the file is made in the interview
 	Personal  bool     // the file stays closed, however the question is marked as personal
@@ -134,7 +135,7 @@ func (k *Kind) Asked() bool { return !k.Shown && !k.Calculated && !k.Nested }
 // whose it is: a barcode, or a text or number that its id calls so.
 func (q *Question) Serial() bool {
 	k, id := KindOf(q.Type), strings.ToLower(q.ID)
-	return k.Quality.Unique || k.Quality.Code && slices.ContainsFunc([]string{"serial", "barcode", "imei"}, func(word string) bool { return strings.Contains(id, word) })
+	return k.Serial || k.Quality.Code && slices.ContainsFunc([]string{"serial", "barcode", "imei"}, func(word string) bool { return strings.Contains(id, word) })
 }
 
 // typeNames are the types for people.

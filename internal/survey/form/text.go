@@ -18,7 +18,7 @@ var texts = []*Kind{
 		XLSForm: XLSForm{Word: "text", Reads: []string{"text", "hidden", "geotrace", "geoshape", "osm"}},
 	},
 	{
-		Type: Barcode, Members: Members{Length: true, NoAnswer: true},
+		Type: Barcode, Members: Members{Length: true, NoAnswer: true}, Serial: true,
 		CEL: cel.Text, read: (*answering).string, value: written, Parse: parseText,
 		Quality: Quality{Identity: true, Unique: true, Loose: true},
 		XLSForm: XLSForm{Word: "barcode", Reads: []string{"barcode"}},
