@@ -254,3 +254,49 @@ func TestUpgradeFollowsResponses(t *testing.T) {
 		}
 	})
 }
+
+// TestUpgradeCountsLengths: interviews from before are counted by how long they
+// took, where a new one of that length would be.
+func TestUpgradeCountsLengths(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 46)) // 0000 to 0045
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		for i, r := range []struct{ status, vstatus, collector, body string }{
+			{"complete", "verified", "a", `{"durationSec":1}`},
+			{"complete", "pending", "a", `{"durationSec":600.9}`},
+			{"complete", "pending", "a", `{"durationSec":600}`},
+			{"complete", "pending", "b", `{"durationSec":600}`},
+			{"complete", "pending", "b", `{"durationSec":0.4}`},
+			{"complete", "pending", "b", `{"metadata":{"durationSec":60}}`},
+			{"complete", "rejected", "b", `{"durationSec":60}`},
+			{"partial", "pending", "b", `{"durationSec":60}`},
+			{"complete", "superseded", "b", `{"durationSec":60}`},
+		} {
+			_, err := d.Exec(t.Context(), `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files, collector, sender,
+					submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked)
+				VALUES ($1, 'ws', $2, 7, 1, $2, 0, '', '', $3, $4, '', 0, 0, 0, 0, $5, '', 1, 1, 1, 1, '', '', '', '', '', '', $6, '{}', '')`,
+				i+1, fmt.Sprint("r", i), r.status, r.vstatus, r.collector, r.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		rows, err := d.Query(t.Context(), `SELECT collector, bucket, n FROM survey_lengths ORDER BY collector, bucket`)
+		got, err := db.Collect(rows, err, "lengths", func(s *string, row db.Row) error {
+			var collector string
+			var bucket, n int
+			err := row.Scan(&collector, &bucket, &n)
+			*s = fmt.Sprint(collector, bucket, "x", n)
+			return err
+		})
+		if want := []string{"0x1", "67x3", "a0x1", "a67x2", "b67x1"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("lengths = %q, %v; want %q", got, err, want)
+		}
+	})
+}

@@ -30,6 +30,9 @@ type Delta struct {
 	Household *Household
 	Standing  Standing
 
+	// Lengths are those of interviews that count from now on, or no more.
+	Lengths []Length
+
 	listed int
 }
 
@@ -54,8 +57,8 @@ func comparePlaces(a, b Delta) int {
 }
 
 // Count adds to the counters of a campaign in the transaction of what is
-// counted. It is one statement for each place (round, stratum and group), and
-// one more for a Household. Call it once in a transaction, and last: on
+// counted. It is one statement for each place (round, stratum and group), one
+// more for a Household, and two for a length. Call it once in a transaction, and last: on
 // PostgreSQL the rows stay locked until its end, and one call takes them in
 // one order.
 func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delta) error {
@@ -66,10 +69,15 @@ func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delt
 			return err
 		}
 		if !more.zero() && comparePlaces(*d, more) != 0 {
-			return c.countAll(ctx, tx, o.NID, []Delta{*d, more})
+			err = c.countAll(ctx, tx, o.NID, []Delta{*d, more})
+		} else {
+			d.add(more)
+			err = c.count(ctx, tx, o.NID, c.shard(), d)
 		}
-		d.add(more)
-		return c.count(ctx, tx, o.NID, c.shard(), d)
+		if err != nil {
+			return err
+		}
+		return c.measure(ctx, tx, o.NID, deltas)
 	}
 	all := slices.Clone(deltas)
 	slices.SortStableFunc(all, func(a, b Delta) int { return compareHomes(a.Household, b.Household) })
@@ -82,7 +90,10 @@ func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delt
 			all = append(all, more)
 		}
 	}
-	return c.countAll(ctx, tx, o.NID, all)
+	if err := c.countAll(ctx, tx, o.NID, all); err != nil {
+		return err
+	}
+	return c.measure(ctx, tx, o.NID, deltas)
 }
 
 func compareHomes(a, b *Household) int {

@@ -18,7 +18,8 @@ type Check struct {
 
 // checks is the table of all of them, in the order in which they flag.
 var checks = []Check{
-	{DurationShort, "an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger", "length not known, consent refused", durationShort},
+	{DurationShort, "an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger; a complete one shorter than a third of the median of the survey, once 20 complete ones are in", "length not known, consent refused", durationShort},
+	{CollectorFast, "a complete interview of a collector whose median, of 10 or more, is below half of the median of the survey", "fewer than 20 complete interviews of the survey with a length", collectorFast},
 	{NightTime, "a visit that began between 21 and 5 o'clock (*nightFrom*, *nightTo*), by *utcOffsetMinutes* or the longitude", "other modes, no place and no offset", nightTime},
 	{ClockSkew, "dated more than 10 minutes after it arrived (value: seconds)", "", clockSkew},
 	{OutsideWindow, "an interview that began or ended outside the window of the survey; without one, more than 31 days before the survey was made", "imported ones where the window has no start", outsideWindow},
@@ -58,8 +59,42 @@ func when(is func(*look) bool, detail string) func(*look) {
 
 func durationShort(l *look) {
 	least := max(l.limits.MinSeconds, l.limits.SecondsPerAnswer*float64(l.Answered))
-	if l.Seconds > 0 && l.Seconds < least && !l.refused() {
+	switch {
+	case l.Seconds <= 0 || l.refused():
+	case l.Seconds < least:
 		l.flag(Flag{Value: l.Seconds, Limit: least, Detail: fmt.Sprintf("The interview took %.0f s, at least %.0f s are expected for %d answers.", l.Seconds, least, l.Answered)})
+	case l.Complete && l.Seconds < Short(l.Median):
+		l.flag(TooFast(l.Seconds, l.Median))
+	}
+}
+
+// Short is the length below which an interview is too fast, by the median of its
+// survey.
+func Short(median float64) float64 { return median / 3 }
+
+// TooFast is the flag of an interview that is too fast beside the others.
+func TooFast(seconds, median float64) Flag {
+	return Flag{
+		Rule: DurationShort, Value: seconds, Limit: math.Round(Short(median)),
+		Detail: fmt.Sprintf("The interview took %.0f s, less than a third of the median of the survey, %.0f s.", seconds, median),
+	}
+}
+
+func collectorFast(l *look) {
+	if l.Complete && IsFast(l.CollectorMedian, l.Median) {
+		l.flag(Fast(l.CollectorMedian, l.Median))
+	}
+}
+
+// IsFast reports whether a collector is too fast, by the medians of this collector
+// and of the survey; 0 is not known.
+func IsFast(own, all float64) bool { return own > 0 && own < all/2 }
+
+// Fast is the flag of the interviews of a collector who is too fast.
+func Fast(own, all float64) Flag {
+	return Flag{
+		Rule: CollectorFast, Value: math.Round(own), Limit: math.Round(all / 2),
+		Detail: fmt.Sprintf("The interviews of this collector have a median of %.0f s, less than half of that of the survey, %.0f s.", own, all),
 	}
 }
 

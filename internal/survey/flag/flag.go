@@ -24,6 +24,7 @@ import (
 // The checks. The names are part of the API.
 const (
 	DurationShort = "duration_short"
+	CollectorFast = "collector_fast"
 	NightTime     = "night_interview"
 	Distance      = "gps_distance"
 	StraightLine  = "straight_lining"
@@ -87,21 +88,23 @@ type Point struct{ Lat, Lon float64 }
 
 // Interview is one response as the checks see it.
 type Interview struct {
-	Answers      jsontext.Value // canonical
-	Answered     int
-	Completeness float64   // share of the questions asked that are answered
-	Complete     bool      // no required answer is missing, and consent was not refused
-	Consent      *bool     // nil when the question has no answer
-	Dropped      []string  // pointers of answers to what was not to be asked
-	StartedAt    time.Time // zero when nobody knows
-	SubmittedAt  time.Time
-	ReceivedAt   time.Time
-	Seconds      float64 // that it took; 0 when nobody knows
-	Visit        bool    // people met: place and hour matter
-	At           *Point
-	Home         *Point    // of the household
-	From, Until  time.Time // the window of the survey; zero when it does not say
-	Since        time.Time // that the survey may have been at work, where it does not say; zero for what comes from before it
+	Answers         jsontext.Value // canonical
+	Answered        int
+	Completeness    float64   // share of the questions asked that are answered
+	Complete        bool      // no required answer is missing, and consent was not refused
+	Consent         *bool     // nil when the question has no answer
+	Dropped         []string  // pointers of answers to what was not to be asked
+	StartedAt       time.Time // zero when nobody knows
+	SubmittedAt     time.Time
+	ReceivedAt      time.Time
+	Seconds         float64 // that it took; 0 when nobody knows
+	Median          float64 // seconds, of the complete interviews of the survey; 0 while there are too few
+	CollectorMedian float64 // the same of those of the collector
+	Visit           bool    // people met: place and hour matter
+	At              *Point
+	Home            *Point    // of the household
+	From, Until     time.Time // the window of the survey; zero when it does not say
+	Since           time.Time // that the survey may have been at work, where it does not say; zero for what comes from before it
 
 	Eligible  *bool // nil when the survey does not ask
 	Unplanned bool  // its mode is not one of the survey

@@ -69,6 +69,16 @@ func TestCheck(t *testing.T) {
 		{"short", flag.Settings{}, func(in *flag.Interview) { in.Seconds = 59 }, []string{flag.DurationShort}},
 		{"at the least length", flag.Settings{}, func(in *flag.Interview) { in.Seconds = 60 }, nil},
 		{"short for so many answers", flag.Settings{}, func(in *flag.Interview) { in.Answered, in.Seconds = 100, 299 }, []string{flag.DurationShort}},
+		{"less than a third of the median", flag.Settings{}, func(in *flag.Interview) { in.Complete, in.Completeness, in.Median, in.Seconds = true, 1, 903, 300 }, []string{flag.DurationShort}},
+		{"a third of the median", flag.Settings{}, func(in *flag.Interview) { in.Complete, in.Completeness, in.Median, in.Seconds = true, 1, 900, 300 }, nil},
+		{"less than a third, and partial", flag.Settings{}, func(in *flag.Interview) { in.Median, in.Seconds = 900, 200 }, nil},
+		{"a fast collector", flag.Settings{}, func(in *flag.Interview) {
+			in.Complete, in.Completeness, in.Median, in.CollectorMedian = true, 1, 900, 449
+		}, []string{flag.CollectorFast}},
+		{"half as fast", flag.Settings{}, func(in *flag.Interview) {
+			in.Complete, in.Completeness, in.Median, in.CollectorMedian = true, 1, 900, 450
+		}, nil},
+		{"too few of the survey", flag.Settings{}, func(in *flag.Interview) { in.Complete, in.Completeness, in.CollectorMedian = true, 1, 100 }, nil},
 		{"length not known", flag.Settings{}, func(in *flag.Interview) { in.Seconds = 0 }, nil},
 		{"night by longitude", flag.Settings{}, func(in *flag.Interview) { in.StartedAt = in.StartedAt.Add(9 * time.Hour) }, []string{flag.NightTime}},
 		{"five in the morning", flag.Settings{}, func(in *flag.Interview) { in.StartedAt = in.StartedAt.Add(-7 * time.Hour) }, nil},

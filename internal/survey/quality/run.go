@@ -139,6 +139,7 @@ type runner struct {
 	twins   *twins
 	copies  *copies
 	effects *effects
+	pace    *pace
 	found   EffectsFound
 	batch   []response.Finding
 	flagged map[string]int // responses by check
@@ -242,7 +243,7 @@ func (r *runner) interview(ctx context.Context, row *response.Row) (*interview, 
 
 // first sees every response once: samples, and what may have come twice.
 func (r *runner) first(ctx context.Context) error {
-	r.nums, r.copies = newSeries(r.cols.Numbers), newCopies(r.cols)
+	r.nums, r.copies, r.pace = newSeries(r.cols.Numbers), newCopies(r.cols), newPace()
 	if r.rules.on(Duplicate) {
 		r.twins = newTwins(r.cols, r.rules.DuplicateMetres, r.total)
 	}
@@ -253,6 +254,7 @@ func (r *runner) first(ctx context.Context) error {
 		}
 		r.nums.add(in)
 		r.copies.learn(in)
+		r.pace.add(row)
 		if r.twins != nil {
 			r.twins.add(in)
 		}
@@ -264,6 +266,7 @@ func (r *runner) first(ctx context.Context) error {
 // second holds every response against what the first look has found.
 func (r *runner) second(ctx context.Context) error {
 	r.nums.settle()
+	r.pace.settle()
 	r.effects = newEffects(r.nums, r.cols.Choices)
 	err := r.s.each(ctx, r.scope, func(row *response.Row) error {
 		in, err := r.interview(ctx, row)
@@ -273,6 +276,11 @@ func (r *runner) second(ctx context.Context) error {
 		r.effects.add(in)
 		if r.rules.on(Outlier) {
 			if err := r.flag(ctx, in.nid, r.nums.outliers(in, &r.rules)...); err != nil {
+				return err
+			}
+		}
+		if r.rules.on(flag.DurationShort) {
+			if err := r.flag(ctx, in.nid, r.pace.short(row)...); err != nil {
 				return err
 			}
 		}

@@ -17,18 +17,23 @@ import (
 )
 
 // third flags the responses of collectors that stand out, by their strongest
-// difference.
+// difference, and the complete ones of those who are too fast.
 func (r *runner) third(ctx context.Context) error {
-	strongest := map[string]api.CollectorEffect{}
+	odd := map[string][]flag.Flag{}
 	if r.rules.on(Effect) {
 		r.found = r.effects.find(&r.rules)
 	}
 	for _, e := range r.found.Effects {
-		if _, ok := strongest[e.Collector]; !ok {
-			strongest[e.Collector] = e
+		if len(odd[e.Collector]) == 0 {
+			odd[e.Collector] = []flag.Flag{flagOf(e)}
 		}
 	}
-	if len(strongest) == 0 {
+	if r.rules.on(flag.CollectorFast) {
+		for collector, median := range r.pace.fast {
+			odd[collector] = append(odd[collector], flag.Fast(median, r.pace.median))
+		}
+	}
+	if len(odd) == 0 {
 		return nil
 	}
 	for after := int64(0); ; {
@@ -38,11 +43,14 @@ func (r *runner) third(ctx context.Context) error {
 		}
 		for _, one := range page {
 			after = one.nid
-			e, odd := strongest[one.collector]
-			if !odd || one.round != r.round || one.nid > r.until || !one.counts() {
+			found := slices.Clone(odd[one.collector])
+			if one.round != r.round || one.nid > r.until || !one.counts() {
 				continue
 			}
-			if err := r.flag(ctx, one.nid, flagOf(e)); err != nil {
+			if one.status != response.Complete {
+				found = slices.DeleteFunc(found, func(f flag.Flag) bool { return f.Rule == flag.CollectorFast })
+			}
+			if err := r.flag(ctx, one.nid, found...); err != nil {
 				return err
 			}
 		}
@@ -196,7 +204,7 @@ func (r *runner) notes() []string {
 			out = append(out, n.text)
 		}
 	}
-	for _, name := range []string{Outlier, Duplicate, Copied, Effect} {
+	for _, name := range []string{Outlier, Duplicate, Copied, Effect, flag.DurationShort, flag.CollectorFast} {
 		if r.flagged[name] > maxFlagged {
 			out = append(out, fmt.Sprintf("The check %s flags %d responses at most.", name, maxFlagged))
 		}

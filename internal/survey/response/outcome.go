@@ -39,6 +39,22 @@ func (r *Row) unfit() bool {
 // the household stands.
 func decides(s survey.Standing) bool { return s != survey.Withdrawn && s != survey.Disproved }
 
+// timed reports whether how long the interview took is what others are compared
+// with: it is complete, and not rejected or withdrawn.
+func (r *Row) timed() bool { return r.Status == Complete && decides(r.standing()) }
+
+// length is how long a stored interview took, if it is timed.
+func (r *Row) length(n int) []survey.Length {
+	if !r.timed() || !bytes.Contains(r.Body, []byte(`"durationSec"`)) {
+		return nil
+	}
+	h, err := r.Head()
+	if err != nil {
+		return nil
+	}
+	return []survey.Length{{Collector: r.Collector, Seconds: h.DurationSec, N: n}}
+}
+
 // maxOthers is how many responses of a household in one round are looked through
 // for one that counts.
 const maxOthers = 100
@@ -74,14 +90,16 @@ func standingOf(ctx context.Context, tx *db.Tx, r *Row) (survey.Standing, error)
 	return left, nil
 }
 
-// arrived is what a new response counts, with the outcome of its household, nil
-// when that is not listed.
-func arrived(ctx context.Context, tx *db.Tx, r *Row, home *survey.Household) (d survey.Delta, err error) {
-	d = r.Delta(1)
-	if home == nil {
+// arrived is what a new response counts, with the outcome of its household where
+// that is listed.
+func (p *Prepared) arrived(ctx context.Context, tx *db.Tx, r *Row) (d survey.Delta, err error) {
+	if d = r.Delta(1); r.timed() && p.head.DurationSec > 0 {
+		d.Lengths = []survey.Length{{Collector: r.Collector, Seconds: p.head.DurationSec, N: 1}}
+	}
+	if p.home == nil {
 		return d, nil
 	}
-	if d.Household, d.Standing = home, r.standing(); !decides(d.Standing) {
+	if d.Household, d.Standing = p.home, r.standing(); !decides(d.Standing) {
 		d.Standing, err = standingOf(ctx, tx, r)
 	}
 	return d, err
@@ -91,6 +109,9 @@ func arrived(ctx context.Context, tx *db.Tx, r *Row, home *survey.Household) (d 
 // household where that follows.
 func (s *Service) counted(ctx context.Context, tx *db.Tx, o *survey.Open, old, next *Row) ([]survey.Delta, error) {
 	before, after := old.Delta(-1), next.Delta(1)
+	if old.Status != next.Status || old.standing() != next.standing() || !bytes.Equal(old.Body, next.Body) {
+		before.Lengths, after.Lengths = old.length(-1), next.length(1)
+	}
 	if old.standing() == next.standing() || next.Round != o.Round {
 		return []survey.Delta{before, after}, nil
 	}

@@ -169,3 +169,88 @@ func TestOutcomeFollows(t *testing.T) {
 		})
 	}
 }
+
+// TestTooFast: once 20 interviews are in, one that takes less than a third of
+// their median is flagged, and every one of a collector whose median is below half
+// of it. The counters it goes by are those of the responses that count, whatever
+// becomes of them.
+func TestTooFast(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		n := 0
+		send := func(by string, seconds float64) *response.Record {
+			t.Helper()
+			n++
+			one := draft(fmt.Sprint("r", n), n)
+			one.DurationSec = seconds
+			return v.submit(t, by, one)
+		}
+		has := func(r *response.Record, rule string) bool { return strings.Contains(" "+rules(r)+" ", " "+rule+" ") }
+		same := func(when string) {
+			t.Helper()
+			const stored = `SELECT count(*) FROM (SELECT 1 FROM responses WHERE status = 'complete' AND vstatus NOT IN ('superseded', 'invalidated', 'rejected')) AS n`
+			var responses, all, own int
+			if err := d.QueryRow(t.Context(), stored).Scan(&responses); err != nil {
+				t.Fatal(err)
+			}
+			err := d.QueryRow(t.Context(), `SELECT CAST(coalesce(sum(CASE collector WHEN '' THEN n ELSE 0 END), 0) AS BIGINT), CAST(coalesce(sum(CASE collector WHEN '' THEN 0 ELSE n END), 0) AS BIGINT) FROM survey_lengths`).Scan(&all, &own)
+			if err != nil || all != responses || own != responses {
+				t.Errorf("%s: %d and %d lengths of %d responses, %v", when, all, own, responses, err)
+			}
+		}
+		for range 19 {
+			send("owner", 900)
+		}
+		if r := send("ann", 120); has(r, "duration_short") {
+			t.Errorf("before 20 are in: %s", rules(r))
+		}
+		if r := send("ann", 120); !has(r, "duration_short") {
+			t.Errorf("120 s of 900: %s", rules(r))
+		}
+		if r := send("ann", 350); has(r, "duration_short") {
+			t.Errorf("350 s of 900: %s", rules(r))
+		}
+		same("sent")
+		for range 7 {
+			send("ann", 350)
+		}
+		if r := send("ann", 900); !has(r, "collector_fast") || has(r, "duration_short") {
+			t.Errorf("the next of a collector with ten at 350 s: %s", rules(r))
+		}
+		if r := send("owner", 350); has(r, "collector_fast") {
+			t.Errorf("the next of another collector: %s", rules(r))
+		}
+		if r := v.submit(t, "ann", draft("untimed", 999)); has(r, "collector_fast") || has(r, "duration_short") {
+			t.Errorf("of no known length: %s", rules(r))
+		}
+		if _, err := v.s.Correct(as(t, "owner"), "untimed", response.Correction{IfMatch: "*", Patch: []byte(`{"durationSec":700}`)}); err != nil {
+			t.Fatal(err, codes(err))
+		}
+		same("corrected")
+		if _, err := v.s.Correct(as(t, "owner"), "r1", response.Correction{IfMatch: "*", Patch: []byte(`{"durationSec":7000}`)}); err != nil {
+			t.Fatal(err, codes(err))
+		}
+		v.judge(t, "r2", response.Verified)
+		v.judge(t, "r3", response.Rejected)
+		v.judge(t, "r4", response.Rejected)
+		v.judge(t, "r4", response.Pending)
+		v.judge(t, "r5", response.Invalidated)
+		if _, err := v.s.Redact(as(t, "owner"), "r6", "*", "asked to"); err != nil {
+			t.Fatal(err)
+		}
+		next := draft("r7b", 7)
+		next.Supersedes, next.DurationSec = "r7", 800
+		v.submit(t, "owner", next)
+		v.submit(t, "owner", next)
+		if _, err := v.s.Correct(as(t, "owner"), "r8", response.Correction{IfMatch: "*", Patch: []byte(`{"responses":{"consent":{"ok":false}}}`)}); err != nil {
+			t.Fatal(err, codes(err))
+		}
+		same("changed")
+		var left int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM (SELECT bucket FROM survey_lengths GROUP BY survey, collector, bucket HAVING sum(n) < 0) AS odd`).Scan(&left); err != nil || left > 0 {
+			t.Errorf("%d buckets are below zero: %v", left, err)
+		}
+	})
+}

@@ -372,8 +372,16 @@ func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) erro
 	if err != nil {
 		return err
 	}
+	in := p.interview(r)
+	if in.Complete && in.Seconds > 0 {
+		pace, err := pr.cfg.Surveys.Pace(ctx, pr.db, o, h.Collector)
+		if err != nil {
+			return err
+		}
+		in.Median, in.CollectorMedian = pace.Median, pace.Collector
+	}
 	var view []form.SectionView
-	p.flags = pr.plans.Of(o.Form).Check(settings, p.interview(r), func(path []string) bool {
+	p.flags = pr.plans.Of(o.Form).Check(settings, in, func(path []string) bool {
 		if view == nil {
 			view = o.Form.View("", r)
 		}

@@ -283,7 +283,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 			return done, err
 		}
 		if stored {
-			counted, err := arrived(ctx, tx, &row, p.home)
+			counted, err := p.arrived(ctx, tx, &row)
 			if err != nil {
 				return done, err
 			}

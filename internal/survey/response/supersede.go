@@ -38,7 +38,9 @@ func (s *Service) supersede(ctx context.Context, tx *db.Tx, p *Prepared) (Stored
 		}
 		return Stored{}, err
 	}
-	return Stored{Deltas: []survey.Delta{old.Delta(-1)}}, s.retire(ctx, tx, p, old)
+	gone := old.Delta(-1)
+	gone.Lengths = old.length(-1)
+	return Stored{Deltas: []survey.Delta{gone}}, s.retire(ctx, tx, p, old)
 }
 
 // yields says why a response cannot be replaced by another; nil when it can.

@@ -1,0 +1,150 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// How long interviews take is counted in buckets, each a tenth longer than the one
+// before, so that medians are known within a few percent and nobody counts. A
+// survey and each of its collectors have at most as many rows as buckets.
+const (
+	bucketStep = 1.1
+	buckets    = 200 // the last begins beyond five years
+)
+
+// Least interviews that a median is made of.
+const (
+	LeastOfSurvey    = 20
+	LeastOfCollector = 10
+)
+
+// bucketBounds are where buckets begin, in seconds. They are made by
+// multiplication, as the migration has made them.
+var bucketBounds = func() (out [buckets]float64) {
+	at := 1.0
+	for i := range out {
+		out[i] = at
+		at *= bucketStep
+	}
+	return out
+}()
+
+// bucketOf is the bucket of a length in whole seconds; -1 for less than one.
+func bucketOf(seconds float64) int {
+	at, found := slices.BinarySearch(bucketBounds[:], math.Floor(seconds))
+	if found {
+		return at
+	}
+	return at - 1
+}
+
+// Length is how long an interview took that is counted, or not any more.
+type Length struct {
+	Collector string
+	Seconds   float64
+	N         int // 1 or -1
+}
+
+// Pace is how long the interviews of a survey, and of one of its collectors, take.
+type Pace struct {
+	Median    float64 // seconds, of LeastOfSurvey interviews or more; 0 of fewer
+	Collector float64 // seconds, of LeastOfCollector interviews of the collector or more; 0 of fewer
+}
+
+const (
+	addLength = `INSERT INTO survey_lengths (survey, collector, bucket, shard, n) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (survey, collector, bucket, shard) DO UPDATE SET n = survey_lengths.n + excluded.n`
+	selectLengths = `SELECT collector, bucket, CAST(sum(n) AS BIGINT) FROM survey_lengths WHERE survey = $1 AND collector IN ('', $2)
+		GROUP BY collector, bucket ORDER BY collector, bucket`
+	removeLengths = `DELETE FROM survey_lengths WHERE survey = $1`
+)
+
+// place is a row of lengths; that of all collectors has no name.
+type lengthPlace struct {
+	bucket    int
+	collector string
+}
+
+// measure counts lengths, each place once and in one order.
+func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas []Delta) error {
+	sums := map[lengthPlace]int{}
+	for _, d := range deltas {
+		for _, l := range d.Lengths {
+			if b := bucketOf(l.Seconds); b >= 0 {
+				sums[lengthPlace{b, ""}] += l.N
+				sums[lengthPlace{b, l.Collector}] += l.N
+			}
+		}
+	}
+	shard := c.shard()
+	for _, at := range slices.SortedFunc(maps.Keys(sums), func(a, b lengthPlace) int {
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.collector, b.collector))
+	}) {
+		n := sums[at]
+		if n == 0 {
+			continue
+		}
+		in := 0 // of one collector responses do not come in crowds
+		if at.collector == "" {
+			in = shard
+		}
+		if _, err := tx.Exec(ctx, addLength, survey, at.collector, at.bucket, in, n); err != nil {
+			return fmt.Errorf("count length: %w", err)
+		}
+	}
+	return nil
+}
+
+// Pace reads how long the interviews of a campaign and of one of its collectors
+// take. It reads as many rows as there are buckets, however many interviews.
+func (c *counters) Pace(ctx context.Context, q db.Querier, o *Open, collector string) (Pace, error) {
+	var all, own histogram
+	rows, err := q.Query(ctx, selectLengths, o.NID, collector)
+	err = db.Each(rows, err, "read lengths", func(row db.Row) error {
+		var of string
+		var bucket, n int64
+		if err := row.Scan(&of, &bucket, &n); err != nil {
+			return err
+		}
+		if bucket < 0 || bucket >= buckets || n < 0 {
+			return nil
+		}
+		if of == "" {
+			all[bucket] += n
+		} else {
+			own[bucket] += n
+		}
+		return nil
+	})
+	return Pace{Median: all.median(LeastOfSurvey), Collector: own.median(LeastOfCollector)}, err
+}
+
+// histogram is how many interviews are in each bucket.
+type histogram [buckets]int64
+
+// median is the middle of at least so many; 0 of fewer. Inside a bucket it goes by
+// how many are below.
+func (h *histogram) median(least int64) float64 {
+	var total int64
+	for _, n := range h {
+		total += n
+	}
+	if total < least {
+		return 0
+	}
+	half, below := float64(total)/2, 0.0
+	for i, n := range h {
+		if below+float64(n) >= half && n > 0 {
+			return bucketBounds[i] * math.Pow(bucketStep, (half-below)/float64(n))
+		}
+		below += float64(n)
+	}
+	return 0
+}
