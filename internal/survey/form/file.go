@@ -58,8 +58,16 @@ func (o OptionsFrom) columns() (value, label string) {
 // content is what is in a file.
 type content struct {
 	bytes []byte
-	rows  [][]string
+	rows  [][]string // of the cells that a row has; those after them are empty
 	lines []int64
+}
+
+// cell is a cell by its row and column.
+func (c *content) cell(row, column int) string {
+	if cells := c.rows[row]; column < len(cells) {
+		return cells[column]
+	}
+	return ""
 }
 
 // ReadFile reads a CSV file in UTF-8. The first line names the columns. The
@@ -86,7 +94,7 @@ func ReadFile(name string, raw []byte) (*DataFile, error) {
 		case len(cells) > len(f.Columns):
 			return &sheet.Error{Line: line, Code: "too_many_cells", Detail: "The row has more cells than the first line names columns."}
 		}
-		row := make([]string, len(f.Columns))
+		row := make([]string, len(cells))
 		for i, c := range cells {
 			row[i] = strings.TrimSpace(c)
 			if !clean(c) {
@@ -275,7 +283,7 @@ func (c *compiler) optionsFrom(at string, q *Question) {
 		c.problem(at+"/label", "unknown", "The file has no column %s; it has %s.", o.Label, listed(f.Columns))
 	}
 	for i := 0; column >= 0 && i < len(f.content.rows); i++ {
-		switch cell := f.content.rows[i][column]; {
+		switch cell := f.content.cell(i, column); {
 		case len(cell) > maxOptionValue:
 			c.problem(at, "too_long", "Line %d of %s: a value may have at most %d characters.", f.content.lines[i], f.Name, maxOptionValue)
 		case strings.Contains(cell, separator) && KindOf(q.Type).Several:
@@ -308,10 +316,9 @@ func (c *compiler) fromFile(q *Question) *fileOptions {
 
 // shown is the label of a row.
 func (o *fileOptions) shown(row int) (value, label string) {
-	cells := o.file.content.rows[row]
-	value = cells[o.value]
+	value = o.file.content.cell(row, o.value)
 	if o.label >= 0 {
-		label = cells[o.label]
+		label = o.file.content.cell(row, o.label)
 	}
 	if label == "" {
 		label = value

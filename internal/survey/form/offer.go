@@ -92,8 +92,8 @@ type fileCells struct {
 
 // Member implements cel.Members.
 func (c *fileCells) Member(i int) cel.Value {
-	if cells := c.of.file.content.rows[c.row]; i < len(cells) {
-		return cel.TextValue(cells[i])
+	if i < len(c.of.file.Columns) {
+		return cel.TextValue(c.of.file.content.cell(c.row, i))
 	}
 	value, label := c.of.shown(c.row)
 	if c.at[i].Name == "value" {

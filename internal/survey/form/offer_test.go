@@ -153,6 +153,21 @@ func TestReadFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	short, err := form.ReadFile("s.csv", []byte("name,label,a,b\nx\ny,Y\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl := &form.Template{Files: []form.DataFile{*short}, Sections: []form.Section{{ID: "s", Questions: []form.Question{
+		{ID: "q", Type: form.SingleChoice, OptionsFrom: &form.OptionsFrom{File: "s.csv"}, ChoiceFilter: `choice.b == ""`},
+		{ID: "c", Type: form.Calculate, Calculate: `item(found(files.s, "a", "").map(i, i.b), 0)`},
+	}}}}
+	form1, err := form.Compile(tpl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := form1.Check(form.Input{Answers: []byte(`{"s":{"q":"x"}}`)}); !r.OK() || len(form1.View("en", r)[0].Questions[0].Options) != 2 {
+		t.Errorf("rows that end early: %+v", r.Wrong)
+	}
 	if got := strings.Join(f.Columns, " "); got != "Name Full_name name_2 _in _2nd" || f.Rows != 2 || f.Key() != "a_b" || !f.Has("A-B") {
 		t.Errorf("columns %q, %d rows, key %s", got, f.Rows, f.Key())
 	}

@@ -2,6 +2,7 @@ package xlsform_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,22 @@ func TestLoop(t *testing.T) {
 	_, report, err = readWith(t, map[string][][]string{"survey": {{"type", "name", "label"}, {"begin loop over stoves", "each", "Stoves"}, {"text", "a", "A"}, {"end loop"}}}, nil)
 	if err == nil || !slices.Contains(report, "error survey!2/type unknown_list") {
 		t.Errorf("a loop over nothing: %v", report)
+	}
+	deep := [][]string{{"type", "name", "label"}}
+	for i := range 8 {
+		deep = append(deep, []string{"begin loop over l", fmt.Sprintf("l%d", i), "L"})
+	}
+	deep = append(deep, []string{"text", "a", "A"})
+	for range 8 {
+		deep = append(deep, []string{"end loop"})
+	}
+	choices := [][]string{{"list_name", "name", "label"}}
+	for i := range 30 {
+		choices = append(choices, []string{"l", fmt.Sprintf("c%d", i), "C"})
+	}
+	_, report, err = readWith(t, map[string][][]string{"survey": deep, "choices": choices}, nil)
+	if err == nil || !slices.ContainsFunc(report, func(s string) bool { return strings.HasSuffix(s, "too_many") }) {
+		t.Errorf("loops in loops: %v", report)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // A loop has its questions asked once for each choice of a list: it is a group
@@ -25,6 +26,11 @@ func (im *importer) unroll(e *entry) {
 		return
 	}
 	inside := names(e.kids)
+	if im.unrolled += len(list) * (len(inside) + 1); im.unrolled > 2*form.MaxQuestions {
+		e.item("type", Error, "too_many", "The loops of a form have at most %s rows together, once for each choice.", strconv.Itoa(2*form.MaxQuestions))
+		im.stopped = true
+		return
+	}
 	var groups []*entry
 	for _, c := range list {
 		turn := turn{choice: c.Value, label: c.Label.In(im.def, im.def), inside: inside}

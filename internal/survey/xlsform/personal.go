@@ -20,7 +20,7 @@ var (
 	// otherConsents are consents to something else than the interview.
 	otherConsents = strings.Fields("photo photos picture pictures image audio record recording recorded video share shared contact visit return follow followup gps location")
 	// countWords begin a question for how many there are of something.
-	countWords = strings.Fields("many much often combien cuántos cuantos cuántas quantos ngapi")
+	countWords = strings.Fields("many much often count total combien cuántos cuantos cuántas quantos ngapi")
 	// numberPhrases make a number in a label one that says who somebody is.
 	numberPhrases = []string{"phone number", "telephone number", "mobile number", "whatsapp number", "id number", "identity number", "national id", "passport number", "card number", "numéro de téléphone", "número de teléfono", "número de telefone", "nambari ya simu", "namba ya simu"}
 )

@@ -62,6 +62,7 @@ type importer struct {
 	meta                      map[string]string // names of metadata rows and their CEL
 	sections                  []*entry
 	count                     int  // questions so far
+	unrolled                  int  // rows of loops so far
 	offered                   int  // choices of all questions so far
 	consented                 bool // the form has a consent question
 	stopped                   bool // nothing after it can be checked

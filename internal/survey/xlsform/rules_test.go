@@ -266,3 +266,29 @@ func TestReferences(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Workbooks that were written when a filter was kept as a constraint are read:
+// their filter counts.
+func TestFilterKeptAsConstraint(t *testing.T) {
+	t.Parallel()
+	f, all, report := taken(t, map[string][][]string{
+		"survey": {
+			{"type", "name", "label", "constraint", "choice_filter", "hearth_constraint"},
+			{"begin_group", "s"},
+			{"select_one county", "county", "County"},
+			{"select_one town", "town", "Town", "", "${county} = county", `(!(town in ["a"]) || county == "x") && (!(town in ["b"]) || county == "y")`},
+			{"end_group", "s"},
+		},
+		"choices":  {{"list_name", "name", "label", "county"}, {"county", "x", "X"}, {"county", "y", "Y"}, {"town", "a", "A", "x"}, {"town", "b", "B", "y"}},
+		"settings": {{"form_id", "hearth_format"}, {"old", "1"}},
+	})
+	if q := all["town"]; q.Constraint != "" || q.ChoiceFilter != "county == choice.county" {
+		t.Errorf("constraint %s, filter %s", q.Constraint, q.ChoiceFilter)
+	}
+	if diff := cmp.Diff([]string{"warning survey!4/constraint changed"}, report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"/responses/s/town not_offered"}, wrongs(f, `{"s":{"county":"x","town":"b"}}`)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
