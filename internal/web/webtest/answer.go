@@ -26,16 +26,45 @@ func Handler(t testing.TB, a *web.API, more ...func(*http.ServeMux)) http.Handle
 	for _, add := range more {
 		add(mux)
 	}
-	return &answers{t: t, api: a, next: mux, schemas: map[string]*jsonschema.Schema{}}
+	return &answers{t: t, api: a, next: mux}
 }
 
-// answers looks at what is answered. Its document is made for the first answer.
+// answers looks at what is answered.
 type answers struct {
 	t    testing.TB
 	api  *web.API
 	next http.Handler
+}
 
+// documents are those that the tests of a program need, by the routes they
+// describe: most tests serve the same ones, and a document takes its time.
+var documents = sync.OnceValue(func() *library { return &library{all: map[string]*document{}} })
+
+type library struct {
+	mu  sync.Mutex
+	all map[string]*document
+}
+
+// of finds or makes the document of an API.
+func (l *library) of(a *web.API) *document {
+	var key strings.Builder
+	for _, r := range a.Routes() {
+		key.WriteString(r.Method + " " + r.Path + "\n")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.all[key.String()]
+	if d == nil {
+		d = &document{api: a, schemas: map[string]*jsonschema.Schema{}}
+		l.all[key.String()] = d
+	}
+	return d
+}
+
+// document is made for the first answer.
+type document struct {
 	mu       sync.Mutex
+	api      *web.API
 	compiler *jsonschema.Compiler
 	schemas  map[string]*jsonschema.Schema // by place in the document
 }
@@ -87,7 +116,7 @@ func (a *answers) check(pattern string, s *seen) error {
 	if !ok {
 		return nil // no route
 	}
-	schema, err := a.schema(method, path, s)
+	schema, err := documents().of(a.api).schema(method, path, s)
 	if schema == nil {
 		return err
 	}
@@ -99,21 +128,21 @@ func (a *answers) check(pattern string, s *seen) error {
 }
 
 // schema is that of an answer; nil when the document has none for it.
-func (a *answers) schema(method, path string, s *seen) (*jsonschema.Schema, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.compiler == nil {
-		if err := a.document(); err != nil {
+func (d *document) schema(method, path string, s *seen) (*jsonschema.Schema, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.compiler == nil {
+		if err := d.make(); err != nil {
 			return nil, err
 		}
 	}
 	responses := "doc.json#/paths/" + escape(strings.NewReplacer("{$}", "", "...}", "}").Replace(path)) + "/" + strings.ToLower(method) + "/responses/"
 	for _, status := range []string{strconv.Itoa(s.status), strconv.Itoa(s.status/100) + "XX"} {
 		at := responses + status + "/content/" + escape(s.media) + "/schema"
-		schema, ok := a.schemas[at]
+		schema, ok := d.schemas[at]
 		if !ok {
-			schema, _ = a.compiler.Compile(at) // there may be none
-			a.schemas[at] = schema
+			schema, _ = d.compiler.Compile(at) // there may be none
+			d.schemas[at] = schema
 		}
 		if schema != nil {
 			return schema, nil
@@ -124,8 +153,8 @@ func (a *answers) schema(method, path string, s *seen) (*jsonschema.Schema, erro
 
 func escape(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
 
-func (a *answers) document() error {
-	text, err := web.DocumentJSON(web.Document("test", "1", a.api))
+func (d *document) make() error {
+	text, err := web.DocumentJSON(web.Document("test", "1", d.api))
 	if err != nil {
 		return err
 	}
@@ -133,7 +162,7 @@ func (a *answers) document() error {
 	if err != nil {
 		return err
 	}
-	a.compiler = jsonschema.NewCompiler()
-	a.compiler.DefaultDraft(jsonschema.Draft2020)
-	return a.compiler.AddResource("doc.json", doc)
+	d.compiler, d.api = jsonschema.NewCompiler(), nil
+	d.compiler.DefaultDraft(jsonschema.Draft2020)
+	return d.compiler.AddResource("doc.json", doc)
 }
