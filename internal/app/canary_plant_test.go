@@ -98,7 +98,7 @@ func (p *programme) plantReasons(t *testing.T, c customer) {
 	mine.write("POST /v1/imports?type=Household&protocol=did:ixo:protocol/household&mode=upsert",
 		"did,properties.district,properties.size\n"+c.household+","+herPlace+",4\n"+c.household+","+herPlace+","+herWords+"\n", &job)
 	p.until(t, "the import is over", func() bool {
-		return strings.Contains(p.send(t, owner, "GET", "/v1/jobs/"+job.ID, "").Body.String(), `"succeeded"`)
+		return strings.Contains(p.send(t, owner, "GET", "/v1/jobs/"+job.ID, "").Body.String(), `"completedWithErrors"`)
 	})
 }
 

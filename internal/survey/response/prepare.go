@@ -372,22 +372,9 @@ func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) erro
 	if err != nil {
 		return err
 	}
-	in := p.interview(r)
-	if in.Complete && in.Seconds > 0 {
-		pace, err := pr.cfg.Surveys.Pace(ctx, pr.db, o, h.Collector)
-		if err != nil {
-			return err
-		}
-		in.Median, in.CollectorMedian = pace.Median, pace.Collector
+	if err := pr.look(ctx, p, r, settings); err != nil {
+		return err
 	}
-	var view []form.SectionView
-	p.flags = pr.plans.Of(o.Form).Check(settings, in, func(path []string) bool {
-		if view == nil {
-			view = o.Form.View("", r)
-		}
-		return flag.Asked(view, path)
-	})
-	p.row.Flags = int64(len(p.flags))
 	switch {
 	case p.draft.Verification != nil:
 		if err := p.mayImport(pr.now()); err != nil {
@@ -417,6 +404,27 @@ func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) erro
 			p.row.VStatus = InReview // the first of two
 		}
 	}
+	return nil
+}
+
+// look has the checks look at the response.
+func (pr *preparer) look(ctx context.Context, p *Prepared, r *form.Result, limits flag.Settings) error {
+	in := p.interview(r)
+	if in.Complete && in.Seconds > 0 {
+		pace, err := pr.cfg.Surveys.Pace(ctx, pr.db, p.open, p.head.Collector)
+		if err != nil {
+			return err
+		}
+		in.Median, in.CollectorMedian = pace.Median, pace.Collector
+	}
+	var view []form.SectionView
+	p.flags = pr.plans.Of(p.open.Form).Check(limits, in, func(path []string) bool {
+		if view == nil {
+			view = p.open.Form.View("", r)
+		}
+		return flag.Asked(view, path)
+	})
+	p.row.Flags = int64(len(p.flags))
 	return nil
 }
 
