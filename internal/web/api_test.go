@@ -233,6 +233,7 @@ func TestFormsInTheDocument(t *testing.T) {
 	a.Handle("POST", "/bare", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms, Body: body{}})
 	a.Handle("POST", "/any", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms})
 	a.Handle("POST", "/bytes", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: "image/png"})
+	a.Handle("POST", "/files", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: "multipart/form-data"})
 	doc := web.Document("Hearth", "1", a)
 	content := func(path, media string) string {
 		t.Helper()
@@ -249,6 +250,7 @@ func TestFormsInTheDocument(t *testing.T) {
 		{"/any", "application/x-www-form-urlencoded", `{"additionalProperties":{"type":"string"},"type":"object"}`},
 		{"/any", "application/json", `{"additionalProperties":true,"type":"object"}`},
 		{"/bytes", "image/png", `{"contentMediaType":"application/octet-stream","format":"binary","type":"string"}`},
+		{"/files", "multipart/form-data", `{"properties":{"files":{"items":{"contentMediaType":"application/octet-stream","format":"binary","type":"string"},"type":"array"},"form":{"contentMediaType":"application/octet-stream","format":"binary","type":"string"}},"required":["form"],"type":"object"}`},
 	} {
 		if got := content(tt.path, tt.media); got != tt.want {
 			t.Errorf("%s as %s: %s, want %s", tt.path, tt.media, got, tt.want)

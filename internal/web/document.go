@@ -216,12 +216,22 @@ func plainBody(reg huma.Registry, op *huma.Operation, d Doc, media string) *huma
 	switch {
 	case media == mediaForm:
 		return formBody(reg, op, d)
+	case media == mediaFiles:
+		return filesBody()
 	case media != mediaJSON:
 		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	case d.Body == nil:
 		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}, Example: d.Example}
 	}
 	return &huma.MediaType{Schema: reg.Schema(reflect.TypeOf(d.Body), true, operationTypeHint(op)), Example: d.Example}
+}
+
+// filesBody is a form with a file in the part form, and others beside it.
+func filesBody() *huma.MediaType {
+	file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, Required: []string{"form"}, Properties: map[string]*huma.Schema{
+		"form": file, "files": {Type: huma.TypeArray, Items: file},
+	}}}
 }
 
 // formBody is what a form can say of a body: its members that are texts. A body

@@ -16,6 +16,7 @@ const (
 	mediaMergePatch = "application/merge-patch+json"
 	mediaJSONPatch  = "application/json-patch+json"
 	mediaForm       = "application/x-www-form-urlencoded"
+	mediaFiles      = "multipart/form-data"
 )
 
 // checkMedia holds the Content-Type of a body to what the route takes. It

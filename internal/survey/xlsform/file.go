@@ -95,6 +95,9 @@ func isBook(name string) bool { return strings.HasSuffix(strings.ToLower(name), 
 
 // missing says that a file is not here.
 func missing(name string) string {
+	if !strings.Contains(name, ".") {
+		name += ".csv"
+	}
 	return "The file " + shorten(name) + " is not here. Send it together with the workbook, as a part of multipart/form-data with its file name."
 }
 
