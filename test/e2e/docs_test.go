@@ -123,7 +123,8 @@ func browser(t *testing.T) (context.Context, *watch) {
 		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true), chromedp.Flag("disable-gpu", true),
 	)
 	// The test's own context ends before the clean-up, which closes the browser.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 60*time.Second)
+	// Machines are busy, and pages large.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
 	t.Cleanup(cancel)
