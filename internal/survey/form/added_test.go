@@ -140,7 +140,7 @@ func TestAddedTypeInExports(t *testing.T) {
 	t.Parallel()
 	book := export.NewCodebook("s1", 1, compile(t, painted))
 	at := slices.IndexFunc(book.Columns, func(c export.Column) bool { return c.Name == "s.wall" })
-	if c := book.Columns[at]; c.Type != string(shade) || !slices.Equal(c.Missing, []string{"dont_know"}) || len(c.Levels) != 2 {
+	if c := book.Columns[at]; c.Type != string(shade) || !slices.Equal(c.Missing, []string{"dont_know"}) || len(c.Levels) != 3 {
 		t.Errorf("codebook = %+v", c)
 	}
 	for _, tt := range []struct {
