@@ -45,28 +45,29 @@ type Retry struct {
 
 // Client calls one server with one key. It is safe for many goroutines.
 type Client struct {
-	Keys          Keys
-	Workspaces    Workspaces
-	Events        Events
-	Webhooks      Webhooks
-	Jobs          Jobs
-	Protocols     Protocols
-	Entities      Entities
-	Graph         Graph
-	Groups        Groups
-	Households    Households
-	Devices       Devices
-	Imports       Imports
-	Exports       Exports
-	Migrations    Migrations
-	Erasures      Erasures
-	DIDs          DIDs
-	Templates     Templates
-	Surveys       Surveys
-	Responses     Responses
-	Attachments   Attachments
-	Verifications Verifications
-	Quality       Quality
+	Keys            Keys
+	Workspaces      Workspaces
+	Events          Events
+	Webhooks        Webhooks
+	Jobs            Jobs
+	Protocols       Protocols
+	Entities        Entities
+	Graph           Graph
+	Groups          Groups
+	Households      Households
+	Devices         Devices
+	Imports         Imports
+	ResponseImports ResponseImports
+	Exports         Exports
+	Migrations      Migrations
+	Erasures        Erasures
+	DIDs            DIDs
+	Templates       Templates
+	Surveys         Surveys
+	Responses       Responses
+	Attachments     Attachments
+	Verifications   Verifications
+	Quality         Quality
 
 	base *url.URL
 	cfg  Config
@@ -88,7 +89,7 @@ func New(cfg Config) (*Client, error) {
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
-	c.Imports, c.Exports, c.Migrations = Imports{c}, Exports{c}, Migrations{c}
+	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
 	c.Verifications, c.Quality = Verifications{c}, Quality{c}
 	return c, nil

@@ -111,14 +111,20 @@ func (d ImportDraft) values() (url.Values, error) {
 	if d.DryRun {
 		v.Set("dryRun", "true")
 	}
-	if len(d.Mapping) > 0 {
-		text, err := json.Marshal(d.Mapping, json.Deterministic(true))
-		if err != nil {
-			return nil, fmt.Errorf("encode mapping: %w", err)
-		}
-		v.Set("mapping", string(text))
+	return v, setMapping(v, d.Mapping)
+}
+
+// setMapping adds what the columns of a file are.
+func setMapping(v url.Values, mapping map[string]string) error {
+	if len(mapping) == 0 {
+		return nil
 	}
-	return v, nil
+	text, err := json.Marshal(mapping, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode mapping: %w", err)
+	}
+	v.Set("mapping", string(text))
+	return nil
 }
 
 const importsPath = "/v1/imports"

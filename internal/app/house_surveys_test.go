@@ -122,6 +122,11 @@ func (h *house) furnishResponses(t *testing.T) {
 		t.Fatalf("ask for an export: %d %s, %v", w.Code, w.Body, err)
 	}
 	h.ids["survey export"] = export.ID
+	w = h.post("/v1/surveys/zq.responses/imports", importedResponse)
+	if err := json.Unmarshal(w.Body.Bytes(), &export); err != nil || w.Code != 202 {
+		t.Fatalf("ask for an import: %d %s, %v", w.Code, w.Body, err)
+	}
+	h.ids["survey import"] = export.ID
 	h.ids["back-check"] = h.firstOf(t, "/v1/surveys/zq.responses/back-checks", "backCheckId")
 	w = h.post("/v1/responses:batch", `{"items":[`+strings.ReplaceAll(strings.Replace(answer, "{", `{"surveyId":"zq.responses",`, 1), "wood", "lpg")+`]}`)
 	var out struct {
@@ -162,6 +167,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["conflict"]
 	case "{exportId}":
 		return h.ids["survey export"]
+	case "{importId}":
+		return h.ids["survey import"]
 	case "{backCheckId}":
 		return h.ids["back-check"]
 	case "{version}":
@@ -174,7 +181,7 @@ func (h *house) surveyPart(route, name string) string {
 		}
 	case "{surveyId}":
 		last := route[strings.LastIndex(route, "/")+1:]
-		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") || last == "back-checks:draw" {
+		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") || strings.Contains(route, "/imports/") || last == "back-checks:draw" {
 			last = "responses"
 		}
 		if _, ok := steps()[last]; ok {
@@ -184,3 +191,6 @@ func (h *house) surveyPart(route, name string) string {
 	}
 	return ""
 }
+
+// importedResponse is a file of one response.
+const importedResponse = `{"responseId":"zq.imported","householdId":"did:ixo:household/zq","timestamp":"2026-02-20T12:00:00.000Z","responses":{}}` + "\n"

@@ -173,6 +173,9 @@ func body(t *testing.T, r web.Route) string {
 	if r.Path == "/v1/imports" && r.Method == http.MethodPost {
 		return importLine
 	}
+	if r.Path == "/v1/surveys/{surveyId}/imports" {
+		return importedResponse
+	}
 	if sendsPicture(r) {
 		return otherPicture
 	}

@@ -90,7 +90,7 @@ func (h *house) as(key, method, path, body string) *httptest.ResponseRecorder {
 	if strings.HasPrefix(path, "/v1/attachments") {
 		req.Header.Set("Content-Type", "application/octet-stream")
 	}
-	if strings.HasPrefix(path, "/v1/imports") {
+	if strings.Contains(path, "/imports") {
 		req.Header.Set("Content-Type", "application/x-ndjson")
 	}
 	w := httptest.NewRecorder()
@@ -163,7 +163,7 @@ func (h *house) query(r web.Route) string {
 		return "?from=" + h.ids["entity"] + "&to=" + h.ids["organisation"]
 	case r.Path == "/v1/memberships":
 		return "?member=did:ixo:person%2Famina"
-	case r.Path == "/v1/imports" && r.Method == "POST":
+	case strings.HasSuffix(r.Path, "/imports") && r.Method == "POST":
 		return "?format=ndjson"
 	}
 	return ""

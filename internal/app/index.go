@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
@@ -107,6 +108,8 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 		switch r.Method + " " + r.Path { // what handlers hold to by themselves
 		case "POST /v1/imports":
 			bytes, items = bulk.MaxImport, sheet.MaxRows
+		case "POST /v1/surveys/{surveyId}/imports":
+			bytes, items = intake.MaxArchive, sheet.MaxRows
 		case "PUT /v1/attachments/{sha256}":
 			bytes = media.MaxBytes
 		case "POST /v1/templates:import":

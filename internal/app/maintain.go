@@ -40,6 +40,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	a.line.jobs(&c)
 	a.asked(c.Handlers, a.twins.bulk.Handlers())
 	a.asked(c.Handlers, a.surveys.exports.Handlers())
+	a.asked(c.Handlers, a.surveys.imports.Handlers())
 	return a.Jobs.NewRunner(c)
 }
 

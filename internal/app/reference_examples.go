@@ -145,7 +145,7 @@ func (e examples) sample(method, path, name string) string {
 		}
 	case "surveyId":
 		return ownSurvey
-	case "exportId":
+	case "exportId", "importId":
 		return noID
 	case "responseId":
 		return "resp_789"
@@ -236,6 +236,9 @@ func name(path string, op *huma.Operation) {
 	case "/v1/devices/{did}/readings/file":
 		content["application/x-ndjson"] = text(readingLines)
 		content["text/csv"] = text(readingTable)
+	case "/v1/surveys/{surveyId}/imports":
+		content["application/x-ndjson"] = text(responseLine)
+		content["text/csv"] = text(responseTable)
 	case "/v1/imports":
 		content["application/x-ndjson"] = text(importLines)
 		content["text/csv"] = text(importTable)
@@ -269,9 +272,11 @@ const (
 		"Household,did:ixo:protocol/household,Kisumu\n"
 	importFile = "import.xlsx"
 
-	readingLines = `{"timestamp":"2024-02-21T08:00:00Z","temperature":84.5}` + "\n" + `{"timestamp":"2024-02-21T08:05:00Z","temperature":61}` + "\n"
-	readingTable = "timestamp,temperature,values.power\n2024-02-21T08:10:00Z,40.5,1.5\n2024-02-21T08:15:00Z,31,\n"
-	mediaXLSX    = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	readingLines  = `{"timestamp":"2024-02-21T08:00:00Z","temperature":84.5}` + "\n" + `{"timestamp":"2024-02-21T08:05:00Z","temperature":61}` + "\n"
+	readingTable  = "timestamp,temperature,values.power\n2024-02-21T08:10:00Z,40.5,1.5\n2024-02-21T08:15:00Z,31,\n"
+	responseLine  = `{"responseId":"resp_791","householdId":"did:ixo:household/125","timestamp":"2024-02-20T12:00:00.000Z","responses":{"socio_economic":{"household_size":4}}}` + "\n"
+	responseTable = "responseId,householdId,timestamp,socio_economic.household_size\nresp_792,did:ixo:household/126,2024-02-20T12:30:00.000Z,5\n"
+	mediaXLSX     = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
 // serveImportFile writes the table of the CSV example as a workbook.

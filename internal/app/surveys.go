@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
@@ -41,6 +42,7 @@ type surveys struct {
 	rules     *quality.Rulebook
 	quality   *quality.Service
 	exports   *export.Service
+	imports   *intake.Service
 }
 
 // Topics that tell that a template, a survey or its rules have changed in a
@@ -83,6 +85,12 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem,
+	})
+	s.imports = intake.New(intake.Config{
+		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
+		Layout: func(o *survey.Open) intake.Layout {
+			return export.NewLayout(export.LayoutConfig{Survey: o.SurveyID, Form: o.Form, Level: export.Full, Shape: export.Wide})
+		},
 	})
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
@@ -168,6 +176,7 @@ func (s *surveys) routes(api *web.API) {
 	s.verify.Routes(api)
 	s.quality.Routes(api)
 	s.exports.Routes(api)
+	s.imports.Routes(api)
 }
 
 // jobs are what area B does later, and by time.

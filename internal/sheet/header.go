@@ -52,6 +52,9 @@ func newHeader(names []string, line int64, o Options) (*header, error) {
 			left--
 		} else {
 			path = name
+			if o.Flat {
+				path = joinPath("", name)
+			}
 		}
 		h.names = append(h.names, name)
 		switch {

@@ -121,6 +121,13 @@ type Options struct {
 	// Mapping gives columns other paths than their names; "" leaves a column
 	// out. It is for CSV and XLSX.
 	Mapping map[string]string
+	// Flat has every column a member of the record itself, whatever its name.
+	Flat bool
+	// Sheet is the name of the sheet of XLSX that is read; the first by default.
+	Sheet string
+	// Bare says that texts of XLSX were written as they are, see
+	// BookWriter.Bare: an apostrophe belongs to the text.
+	Bare bool
 }
 
 // Reader gives the records of a file in their order.
@@ -137,22 +144,31 @@ func Open(f Format, src io.ReaderAt, size int64, o Options) (*Reader, error) {
 	if o.Kind == nil {
 		o.Kind = func(string) string { return "" }
 	}
+	if f != XLSX {
+		return Stream(f, io.NewSectionReader(src, 0, size), o)
+	}
+	x, err := openXLSX(src, size, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{next: x.record, close: x.close}, nil
+}
+
+// Stream begins to read NDJSON or CSV from its beginning to its end.
+func Stream(f Format, src io.Reader, o Options) (*Reader, error) {
+	if o.Kind == nil {
+		o.Kind = func(string) string { return "" }
+	}
 	r := &Reader{close: func() error { return nil }}
 	switch f {
 	case NDJSON:
-		r.next = newLines(io.NewSectionReader(src, 0, size)).record
+		r.next = newLines(src).record
 	case CSV:
-		t, err := openCSV(io.NewSectionReader(src, 0, size), o)
+		t, err := openCSV(src, o)
 		if err != nil {
 			return nil, err
 		}
 		r.next = t.record
-	case XLSX:
-		x, err := openXLSX(src, size, o)
-		if err != nil {
-			return nil, err
-		}
-		r.next, r.close = x.record, x.close
 	default:
 		return nil, fmt.Errorf("open sheet: no format %q", f)
 	}

@@ -21,6 +21,7 @@ type workbook struct {
 	strings texts    // shared between cells
 	dates   []string // by style: layout of the time that a number is, "" of others
 	epoch   time.Time
+	bare    bool // texts are as they were written
 }
 
 const (
@@ -273,11 +274,11 @@ func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 			return cell{}, false
 		}
 		text, ok := b.strings.get(n)
-		return textCell(text), ok
+		return b.text(text), ok
 	case "inlineStr":
-		return textCell(unescapeControls(inline)), true
+		return b.text(unescapeControls(inline)), true
 	case "str":
-		return textCell(unescapeControls(value)), true
+		return b.text(unescapeControls(value)), true
 	case "b":
 		return cell{text: strconv.FormatBool(value == "1" || value == "true"), truth: true}, true
 	case "e":
@@ -292,7 +293,10 @@ func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 	return b.date(value, b.dates[n]), true
 }
 
-func textCell(s string) cell {
+func (b *workbook) text(s string) cell {
+	if b.bare {
+		return cell{text: s}
+	}
 	text := unguard(s)
 	return cell{text: text, guarded: len(text) < len(s)}
 }

@@ -34,7 +34,15 @@ func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := book.open(z, book.sheets[0])
+	book.bare = o.Bare
+	at := 0
+	if o.Sheet != "" {
+		at = slices.IndexFunc(book.sheets, func(p part) bool { return p.name == o.Sheet })
+	}
+	if at < 0 {
+		return nil, &Error{Code: "no_sheet", Detail: "The workbook has no sheet " + shorten(o.Sheet) + "."}
+	}
+	x, err := book.open(z, book.sheets[at])
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -142,7 +143,7 @@ func (o *Operation) result(i int, done outcome) api.BatchResult {
 	r := api.BatchResult{Index: i, Status: http.StatusOK, DID: done.DID, Relationship: done.Relation}
 	if done.Err != nil {
 		f := o.place(i, done.Err)
-		return api.BatchResult{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: problemOf(f)}
+		return api.BatchResult{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: exchange.Problem(f)}
 	}
 	if done.Action == created {
 		r.Status = http.StatusCreated

@@ -1,8 +1,6 @@
 package bulk
 
 import (
-	"fmt"
-
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -19,19 +17,4 @@ func rowFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
 		row = row.With(d)
 	}
 	return row
-}
-
-// fileFault is the fault of a file that cannot be read; err itself when it is
-// not about the file.
-func fileFault(err error) error {
-	e := sheet.AsError(err)
-	if e == nil {
-		return err
-	}
-	pointer := fmt.Sprintf("line %d", e.Line)
-	if e.Column != "" {
-		pointer += ", column " + e.Column
-	}
-	return fault.New(fault.Invalid, "FILE_INVALID", "The file cannot be read: "+e.Error()).
-		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -168,10 +167,6 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 	if err := exchange.MayAll(ctx, "entities:write"); err != nil {
 		return err
 	}
-	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return fault.New(fault.Unsupported, "UNSUPPORTED_ENCODING", "Send the body without a content encoding.").
-			With(fault.Field{Pointer: "header/Content-Encoding", Code: "unsupported", Detail: "Only identity is accepted."})
-	}
 	if bad != nil {
 		return bad
 	}
@@ -181,21 +176,20 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	web.LeavePlace(ctx)
-	f, err := s.upload(ctx, w, r)
+	f, err := s.cfg.Exchange.Upload(w, r, MaxImport)
 	if err != nil {
 		return err
 	}
 	answer, err := s.beginImport(ctx, f, p)
 	if err != nil || answer.Replayed {
-		if gone := file.Drop(context.WithoutCancel(ctx), s.db, f.ID); gone != nil {
+		if gone := s.cfg.Exchange.Discard(ctx, f); gone != nil {
 			s.cfg.Log.WarnContext(ctx, "upload not removed", "err", gone.Error())
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return writeJob(w, answer)
+	return exchange.WriteAccepted(w, answer)
 }
 
 // together names what two checks of the same parameters found.
@@ -213,17 +207,8 @@ func together(err, other error) error {
 // sent again gets the first job, if it sent the same file.
 func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[Accepted], error) {
 	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindImport, File: f.ID}, p)
-		answer, err := accepted(kindImport, j, err)
-		if err != nil {
-			return answer, err
-		}
-		arrived := *f
-		arrived.Kind, arrived.Job = file.Import, answer.Value.ID
-		if err := exchange.SaveCounts(ctx, tx, arrived.Job, importCounts{Bytes: f.Bytes, SHA256: f.SHA256}); err != nil {
-			return answer, err
-		}
-		return answer, file.Update(ctx, tx, &arrived)
+		j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport}, f, p)
+		return accepted(kindImport, j, err)
 	})
 	if err != nil || !answer.Replayed {
 		return answer, err
@@ -232,32 +217,7 @@ func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (
 	if _, t, err := s.look(ctx, kindImport, strings.TrimPrefix(answer.Location, job.Path("")), &struct{}{}, &first); err != nil || t == nil {
 		return answer, err
 	}
-	if first.SHA256 != "" && first.SHA256 != f.SHA256 {
-		return answer, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another file.").
-			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
-	}
-	return answer, nil
-}
-
-func writeJob(w http.ResponseWriter, p web.Reply[Accepted]) error {
-	body := p.Raw
-	if body == nil {
-		var err error
-		if body, err = web.Encode(p.Value); err != nil {
-			return err
-		}
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("Location", p.Location)
-	h.Set("ETag", p.ETag)
-	if p.Replayed {
-		h.Set("Idempotent-Replayed", "true")
-	}
-	w.WriteHeader(http.StatusAccepted)
-	_, _ = w.Write(body) // the client is gone when this fails
-	return nil
+	return answer, exchange.SameFile(first.Received, f)
 }
 
 // Import is an import as its readers see it.
@@ -274,12 +234,8 @@ type Import struct {
 	Links    ReportLinks  `json:"links"`
 }
 
-// ReportLinks are the addresses of an import or a migration.
-type ReportLinks struct {
-	Self string `json:"self"`
-	Rows string `json:"rows"`
-	Job  string `json:"job"`
-}
+// ReportLinks is that of package api.
+type ReportLinks = api.ReportLinks
 
 func reportLinks(kind, id string) ReportLinks {
 	self := "/v1/" + kind + "/" + id
@@ -288,8 +244,7 @@ func reportLinks(kind, id string) ReportLinks {
 
 // importCounts is what is stored of an import.
 type importCounts struct {
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
+	exchange.Received
 	Counts
 }
 

@@ -122,7 +122,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	}
 	open := func() (*sheet.Reader, error) {
 		in, err := sheet.Open(p.Format, file.Open(ctx, s.db, f), f.Bytes, sheet.Options{Kind: s.kinds(ctx, p), Mapping: p.Mapping})
-		return in, fileFault(err)
+		return in, exchange.FileFault(err)
 	}
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
@@ -162,7 +162,7 @@ func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)
 		if errors.Is(err, io.EOF) {
 			return n, groups, nil
 		} else if err != nil {
-			return 0, 0, fileFault(err)
+			return 0, 0, exchange.FileFault(err)
 		}
 		id, group := w.p.glance(rec.JSON)
 		if group {
@@ -324,7 +324,7 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []out
 	if err := exchange.InsertRows(ctx, tx, w.run.ID, rows); err != nil {
 		return err
 	}
-	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
+	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{exchange.Received{Bytes: w.file.Bytes, SHA256: w.file.SHA256}, st.Counts})
 }
 
 // advise adds the way out to the fault of a row whose twin is there already.

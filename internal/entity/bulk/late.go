@@ -158,7 +158,7 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, nil, fileFault(err)
+			return nil, nil, exchange.FileFault(err)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -273,5 +273,5 @@ func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out [
 			return err
 		}
 	}
-	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
+	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{exchange.Received{Bytes: w.file.Bytes, SHA256: w.file.SHA256}, st.Counts})
 }

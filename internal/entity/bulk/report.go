@@ -2,10 +2,7 @@ package bulk
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
@@ -34,7 +31,7 @@ func resultRow(line int64, o outcome, dry bool) (exchange.Row, error) {
 		r.DID = ""
 	}
 	if o.Err != nil {
-		r.Error = problemOf(o.Err)
+		r.Error = exchange.Problem(o.Err)
 	}
 	for _, d := range o.Warnings {
 		r.Warnings = append(r.Warnings, api.Field(d))
@@ -128,75 +125,20 @@ func orderMissing(kind string) error {
 	return fault.New(fault.NotFound, "MIGRATION_NOT_FOUND", "No migration has this id.")
 }
 
-// rowBudget is how many rows a page of good ones looks at: they have no index
-// of their own.
-const rowBudget = 1000
-
 // rowsIn asks for a page of a report.
 type rowsIn struct {
 	ID string `path:"id"`
-	OK string `query:"ok" enum:"true,false" doc:"Only rows that were taken, or only rows that were refused." example:"false"`
-	web.Paging
+	exchange.RowsQuery
 }
 
 // rows serves a page of the report of an order.
 func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[web.Page[ReportRow]], error) {
 	var none web.Reply[web.Page[ReportRow]]
-	var c fault.Checks
-	in.Size(&c)
-	if in.OK != "" && in.OK != "true" && in.OK != "false" {
-		c.Add("query/ok", "invalid", "The value must be true or false.")
-	}
-	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+	if err := in.Validate(); err != nil {
 		return none, err
 	}
 	if _, _, err := s.look(ctx, kind, in.ID, &struct{}{}, &struct{}{}); err != nil {
 		return none, err
 	}
-	after := int64(-1)
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
-	if err != nil {
-		return none, err
-	}
-	budget := limit
-	if in.OK == "true" {
-		budget = max(limit, rowBudget)
-	}
-	rows, err := exchange.Rows(ctx, s.db, exchange.Page{Job: in.ID, Refused: in.OK == "false", After: after, Limit: budget + 1})
-	if err != nil {
-		return none, err
-	}
-	items := []ReportRow{}
-	var next any
-	for i, r := range rows {
-		if len(items) == limit || i == budget {
-			next = after
-			break
-		}
-		after = r.Line
-		if in.OK == "true" && !r.OK {
-			continue
-		}
-		var item ReportRow
-		if err := json.Unmarshal([]byte(r.Data), &item); err != nil {
-			return none, fmt.Errorf("read report row: %w", err)
-		}
-		items = append(items, item)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
-}
-
-// maxFields is how many wrong fields of one row a report keeps.
-const maxFields = 20
-
-// problemOf is a fault in a report.
-func problemOf(f *fault.Error) *api.BatchProblem {
-	p := &api.BatchProblem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind)}
-	for i, d := range f.Fields {
-		if i == maxFields {
-			break
-		}
-		p.Errors = append(p.Errors, api.Field(d))
-	}
-	return p
+	return exchange.Report[ReportRow](ctx, s.db, s.cfg.Cursors, in.ID, &in.RowsQuery)
 }

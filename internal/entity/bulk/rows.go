@@ -7,6 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
@@ -59,7 +60,7 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return prepared{err: fileFault(err)}
+			return prepared{err: exchange.FileFault(err)}
 		}
 		if err := ctx.Err(); err != nil {
 			return prepared{err: err}

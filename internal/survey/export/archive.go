@@ -64,7 +64,11 @@ func (a *archive) Begin(b []byte) ([]byte, error) {
 // begin begins the part at hand.
 func (a *archive) begin() (err error) {
 	// Without a time, the same responses make the same bytes.
-	if a.entry, err = a.zip.CreateHeader(&zip.FileHeader{Name: a.parts[a.at].name, Method: zip.Deflate}); err != nil {
+	h := zip.FileHeader{Name: a.parts[a.at].name, Method: zip.Deflate}
+	if _, ok := a.parts[a.at].w.(*bookWriter); ok {
+		h.Method = zip.Store // a workbook is packed already
+	}
+	if a.entry, err = a.zip.CreateHeader(&h); err != nil {
 		return fmt.Errorf("write archive: %w", err)
 	}
 	return a.put(a.parts[a.at].w.Begin)

@@ -193,6 +193,15 @@ func appendCells(b []byte, row []cell) []byte {
 // maxSheetName is how many characters the name of a sheet has at most.
 const maxSheetName = 31
 
+// Sheets are the tables of repeats by the names of their sheets in a workbook.
+func (l *Layout) Sheets() map[string]string {
+	out, tables := map[string]string{}, l.Tables()
+	for i, name := range sheetNames(tables) {
+		out[name] = tables[i].Name
+	}
+	return out
+}
+
 // sheetNames are the names of the sheets of tables, which differ from each other
 // and from those of the workbook.
 func sheetNames(tables []*Table) []string {

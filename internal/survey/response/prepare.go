@@ -58,6 +58,17 @@ func (pr *preparer) Prepare(ctx context.Context, o *survey.Open, d *Draft, offli
 	return pr.check(ctx, &Prepared{open: o, draft: d}, offline)
 }
 
+// PrepareImport is Prepare for a response of a file. The history says from where
+// it came.
+func (pr *preparer) PrepareImport(ctx context.Context, o *survey.Open, d *Draft, from string) (*Prepared, error) {
+	p, err := pr.Prepare(ctx, o, d, false)
+	if err != nil {
+		return nil, err
+	}
+	p.row.Reason = from
+	return p, nil
+}
+
 // PrepareToHold prepares a content that is to be held, whatever the survey takes
 // now. Faults are those of Prepare.
 func (pr *preparer) PrepareToHold(ctx context.Context, o *survey.Open, d *Draft) (*Prepared, error) {

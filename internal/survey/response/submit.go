@@ -47,10 +47,7 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 // submitTx stores one response and answers. body is the answer if that is known.
 func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []byte) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
-	done, err := s.StoreTx(ctx, tx, p)
-	if err == nil {
-		err = s.cfg.Stored(ctx, tx, p)
-	}
+	done, err := s.TakeTx(ctx, tx, p)
 	if err != nil {
 		return none, err
 	}
@@ -70,6 +67,15 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 		}
 	}
 	return web.Reply[*Record]{Raw: body, Status: http.StatusCreated, ETag: web.ETag(p.row.Revision), Location: p.head.Links.Self}, nil
+}
+
+// TakeTx is StoreTx, and settles what waits of the same content.
+func (s *Service) TakeTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
+	done, err := s.StoreTx(ctx, tx, p)
+	if err == nil {
+		err = s.cfg.Stored(ctx, tx, p)
+	}
+	return done, err
 }
 
 // Pick finds the survey a draft is for: the one of the path, or the one the

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/url"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
+
+// Nouns of package api.
+type (
+	ResponseImportRow = api.ResponseImportRow
+	ReportLinks       = api.ReportLinks
+)
+
+// ResponseImports read responses from files.
+type ResponseImports struct{ c *Client }
+
+// ResponseImport is an import of responses and how far it has come. Its id is
+// that of its job: Jobs.Wait waits for it.
+type ResponseImport struct {
+	Transferred
+	SurveyID string               `json:"surveyId"`
+	Source   string               `json:"source"`
+	Format   string               `json:"format"`
+	DryRun   bool                 `json:"dryRun"`
+	Partial  bool                 `json:"partial,omitzero"`
+	Bytes    int64                `json:"bytes"`
+	SHA256   string               `json:"sha256"`
+	Counts   ResponseImportCounts `json:"counts"`
+	Links    ReportLinks          `json:"links"`
+}
+
+// ResponseImportCounts is how far an import of responses has come.
+type ResponseImportCounts struct {
+	Total     int64 `json:"total"` // 0 until they are counted
+	Done      int64 `json:"done"`
+	Created   int64 `json:"created"`
+	Partial   int64 `json:"partial,omitzero"` // of those created
+	Unchanged int64 `json:"unchanged"`
+	Refused   int64 `json:"refused"`
+	Media     int64 `json:"media,omitzero"`    // attachments from the archive
+	Warnings  int64 `json:"warnings,omitzero"` // in the report
+}
+
+// ResponseImportDraft says how to read a file. Format is needed.
+type ResponseImportDraft struct {
+	Source  string            // hearth (default), odk or kobo: the program that wrote it
+	Format  string            // csv, xlsx, ndjson, json or zip
+	DryRun  bool              // stores nothing, and reports the same
+	Partial bool              // take rows although required answers are missing
+	Mapping map[string]string // column → column of an export; "" leaves a column out
+}
+
+func (d ResponseImportDraft) values() (url.Values, error) {
+	v := url.Values{}
+	set(v, "source", d.Source)
+	set(v, "format", d.Format)
+	if d.DryRun {
+		v.Set("dryRun", "true")
+	}
+	if d.Partial {
+		v.Set("partial", "true")
+	}
+	return v, setMapping(v, d.Mapping)
+}
+
+func responseImportPath(survey, id string) string {
+	return surveyPath(survey) + "/imports/" + url.PathEscape(id)
+}
+
+// Create sends a file of responses of at most 64 MiB, which is held in memory
+// meanwhile, and begins its import. Larger archives go by hearth responses import. Wait for it with Jobs.Wait. Codes: SURVEY_NOT_FOUND,
+// UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, TOO_MANY_FILES, SCOPE_MISSING.
+func (i ResponseImports) Create(ctx context.Context, survey string, d ResponseImportDraft, file io.Reader, opts ...Option) (*Job, error) {
+	v, err := d.values()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	k := post(surveyPath(survey)+"/imports", raw)
+	k.query, k.media, k.long = v, "application/octet-stream", true
+	return do[Job](ctx, i.c, k, opts)
+}
+
+// Get reads an import. Codes: SURVEY_NOT_FOUND, IMPORT_NOT_FOUND.
+func (i ResponseImports) Get(ctx context.Context, survey, id string, opts ...Option) (*ResponseImport, error) {
+	return do[ResponseImport](ctx, i.c, get(responseImportPath(survey, id), nil), opts)
+}
+
+// Rows walks over what became of the rows, in the order of the file. An
+// error ends it.
+func (i ResponseImports) Rows(ctx context.Context, survey, id string, q RowQuery, opts ...Option) iter.Seq2[ResponseImportRow, error] {
+	return pages[ResponseImportRow](ctx, i.c, responseImportPath(survey, id)+"/rows", q.values(), opts)
+}

@@ -1,0 +1,117 @@
+package intake
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+)
+
+// fileMark stands before the name of a file of the archive in a cell, until its
+// hash is known.
+const fileMark = "file:"
+
+// hashes finds the attachments that answers name.
+var hashes = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+
+// types are the media types of files by the ends of their names.
+var types = map[string]string{
+	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".oga": "audio/ogg",
+	".m4a": "audio/mp4", ".amr": "audio/amr", ".wav": "audio/wav", ".mp4": "video/mp4", ".3gp": "video/3gpp", ".pdf": "application/pdf", ".txt": "text/plain",
+}
+
+// hashNames puts hashes in place of the names of files that a file of another
+// program has in its cells.
+func (in *input) hashNames(c *form.Cells, notes *[]fault.Field) error {
+	for column, value := range c.Values {
+		name, ok := strings.CutPrefix(value, fileMark)
+		if !ok {
+			continue
+		}
+		f := in.files[path.Base(name)]
+		if f == nil {
+			delete(c.Values, column)
+			*notes = append(*notes, fault.Field{Pointer: in.columnOf(column), Code: "attachment_missing", Detail: fmt.Sprintf("The archive has no file %q: the answer is left out.", fault.Echo(name))})
+			continue
+		}
+		hash, err := in.hash(f)
+		if err != nil {
+			return err
+		}
+		c.Values[column] = "sha256:" + hash
+		in.files["sha256:"+hash] = f
+	}
+	for _, list := range c.Entries {
+		for _, e := range list {
+			if err := in.hashNames(e, notes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hash is the SHA-256 of a file of the archive. The fault is FILE_INVALID.
+func (in *input) hash(f *zip.File) (string, error) {
+	r, err := f.Open()
+	if err != nil {
+		return "", notReadable(f)
+	}
+	defer r.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(r, media.MaxBytes+1)); err != nil {
+		return "", notReadable(f)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func notReadable(f *zip.File) error {
+	return fault.New(fault.Invalid, "FILE_INVALID", fmt.Sprintf("The file %q of the archive cannot be read.", fault.Echo(f.Name)))
+}
+
+// receive stores the attachments of a response that the archive has. A file that
+// is not what its name says is a warning, and what the archive does not have may
+// be sent later.
+func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) {
+	if len(w.in.files) == 0 {
+		return 0, nil
+	}
+	for _, name := range hashes.FindAllString(string(r.draft.Responses.Value), -1) {
+		f := w.in.files[name]
+		if f == nil {
+			continue
+		}
+		kind := types[strings.ToLower(path.Ext(f.Name))]
+		if kind == "" {
+			kind = "application/octet-stream"
+		}
+		body, err := f.Open()
+		if err != nil {
+			return stored, notReadable(f)
+		}
+		caller := w.in.caller
+		_, fresh, err := w.s.cfg.Media.Receive(ctx, &media.File{
+			Workspace: caller.Workspace, SHA256: strings.TrimPrefix(name, "sha256:"), MediaType: kind, Sender: caller.DID,
+		}, body)
+		_ = body.Close() // it was only read
+		if bad := refusal(err); bad != nil && bad.Kind != fault.TooMany {
+			r.notes = append(r.notes, fault.Field{Pointer: fault.Echo(f.Name), Code: strings.ToLower(bad.Code), Detail: bad.Message})
+			continue
+		} else if err != nil {
+			return stored, err
+		}
+		if fresh {
+			stored++
+		}
+	}
+	return stored, nil
+}

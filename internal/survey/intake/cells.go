@@ -1,0 +1,300 @@
+package intake
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// table is the table of a repeat. Its rows are in the order of the responses.
+type table struct {
+	name string
+	read func() (raw, error)
+	head *entry // read already
+	end  bool
+}
+
+// entry is a row of it.
+type entry struct {
+	response, parent, index string
+	table                   string
+	cells                   *form.Cells
+}
+
+// cells reads an object: of a row of a table, or of JSON. h has what it tells of
+// the response in other words.
+func (in *input) cells(text jsontext.Value) (*form.Cells, head, error) {
+	var c fault.Checks
+	h := head{}
+	out := in.object(text, "", h, &c)
+	return out, h, c.Err(invalid, "A column of the row is not known.")
+}
+
+// object takes an object apart. prefix is what stands before the names inside
+// it.
+func (in *input) object(text jsontext.Value, prefix string, h head, c *fault.Checks) *form.Cells {
+	out := &form.Cells{Values: map[string]string{}, Plain: in.p.Source != Hearth}
+	in.members(text, prefix, out, h, c)
+	return out
+}
+
+func (in *input) members(text jsontext.Value, prefix string, out *form.Cells, h head, c *fault.Checks) {
+	var all map[string]jsontext.Value
+	if json.Unmarshal(text, &all) != nil {
+		c.Add("", "wrong_type", "The row must be an object.")
+		return
+	}
+	for name, v := range all {
+		full := prefix + name
+		switch v.Kind() {
+		case 'n':
+		case '{':
+			if point, ok := pointOf(v); ok {
+				in.put(full, point, out, h, c)
+				continue
+			}
+			in.members(v, full+"-", out, h, c)
+		case '[':
+			in.list(full, v, out, h, c)
+		case '"':
+			var s string
+			if json.Unmarshal(v, &s) == nil {
+				in.put(full, s, out, h, c)
+			}
+		default:
+			in.put(full, string(v), out, h, c)
+		}
+	}
+}
+
+// put gives a value its column.
+func (in *input) put(name, value string, out *form.Cells, h head, c *fault.Checks) {
+	if value == "" {
+		return
+	}
+	m := in.names.of(name)
+	if m.heads != "" {
+		h[m.heads] = value
+	}
+	switch {
+	case m.code != "":
+		c.Add(name, m.code, detail(m.code))
+	case m.column != "":
+		if m.question.Media && in.p.Source != Hearth {
+			value = "file:" + value
+		}
+		out.Values[m.column] = value
+	}
+}
+
+// list takes the entries of a repeat, or several choices, of JSON.
+func (in *input) list(name string, v jsontext.Value, out *form.Cells, h head, c *fault.Checks) {
+	m := in.names.of(name)
+	if m.code != "" {
+		c.Add(name, m.code, detail(m.code))
+		return
+	}
+	if m.column == "" {
+		return
+	}
+	var all []jsontext.Value
+	if json.Unmarshal(v, &all) != nil {
+		return
+	}
+	if !m.question.Repeat {
+		var words []string
+		for _, e := range all {
+			var s string
+			if json.Unmarshal(e, &s) == nil {
+				words = append(words, s)
+			}
+		}
+		out.Values[m.column] = strings.Join(words, form.CellSeparator)
+		return
+	}
+	list := []*form.Cells{}
+	for _, e := range all {
+		list = append(list, in.object(e, "", head{}, c))
+	}
+	add(out, m.column, list...)
+}
+
+func add(to *form.Cells, table string, entries ...*form.Cells) {
+	if to.Entries == nil {
+		to.Entries = map[string][]*form.Cells{}
+	}
+	to.Entries[table] = append(to.Entries[table], entries...)
+}
+
+// pointOf is a GeoJSON point in one text: latitude, longitude, altitude,
+// accuracy.
+func pointOf(v jsontext.Value) (string, bool) {
+	var p struct {
+		Type        string    `json:"type"`
+		Coordinates []float64 `json:"coordinates"`
+		Properties  struct {
+			Accuracy *float64 `json:"accuracy"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(v, &p) != nil || p.Type != "Point" || len(p.Coordinates) < 2 {
+		return "", false
+	}
+	format := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	out := format(p.Coordinates[1]) + " " + format(p.Coordinates[0])
+	if len(p.Coordinates) > 2 {
+		out += " " + format(p.Coordinates[2])
+		if p.Properties.Accuracy != nil {
+			out += " " + format(*p.Properties.Accuracy)
+		}
+	}
+	return out, true
+}
+
+// join adds the entries of the tables of repeats to the response they are of.
+func (in *input) join(to *form.Cells, h head) error {
+	if len(in.tables) == 0 {
+		return nil
+	}
+	id := cmp.Or(h["responseId"], to.Values["responseId"])
+	var all []*entry
+	for _, t := range in.tables {
+		for {
+			e, err := in.peek(t)
+			if err != nil {
+				return err
+			}
+			if e == nil || e.response != id {
+				break
+			}
+			if all = append(all, e); len(all) > maxEntries {
+				return &sheet.Error{Code: "too_many_rows", Detail: fmt.Sprintf("A response has at most %d entries of repeats.", maxEntries)}
+			}
+			t.head = nil
+		}
+	}
+	// Those around others come first.
+	slices.SortStableFunc(all, func(a, b *entry) int { return depth(a.index) - depth(b.index) })
+	by := map[string]*form.Cells{"": to}
+	for _, e := range all {
+		parent := by[e.parent]
+		if parent == nil {
+			return &sheet.Error{Column: e.table, Code: "no_parent", Detail: "An entry of a repeat is inside one that is not there."}
+		}
+		by[e.index] = e.cells
+		add(parent, e.table, e.cells)
+	}
+	return nil
+}
+
+func depth(index string) int { return strings.Count(index, ".") + strings.Count(index, "/") }
+
+// peek is the next row of a table; nil at its end.
+func (in *input) peek(t *table) (*entry, error) {
+	if t.head != nil || t.end {
+		return t.head, nil
+	}
+	r, err := t.read()
+	if errors.Is(err, io.EOF) {
+		t.end = true
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if len(r.wrong) > 0 {
+		return nil, r.wrong[0]
+	}
+	t.head, err = in.entry(t, r)
+	return t.head, err
+}
+
+// entry reads a row of the table of a repeat.
+func (in *input) entry(t *table, r raw) (*entry, error) {
+	var keys struct {
+		Response string `json:"responseId"`
+		Parent   string `json:"parentIndex"`
+		Index    string `json:"index"`
+		Key      string `json:"KEY"`
+		Around   string `json:"PARENT_KEY"`
+	}
+	if err := json.Unmarshal(r.text, &keys); err != nil {
+		return nil, &sheet.Error{Line: r.line, Column: t.name, Code: "wrong_type", Detail: "The row cannot be read."}
+	}
+	e := &entry{response: keys.Response, parent: keys.Parent, index: keys.Index, table: t.name}
+	if in.p.Source != Hearth {
+		// uuid:…/children[2]/toys[1]
+		e.index, e.parent = keys.Key, keys.Around
+		e.response, _, _ = strings.Cut(keys.Key, "/")
+		last := keys.Key[strings.LastIndexByte(keys.Key, '/')+1:]
+		name, _, _ := strings.Cut(last, "[")
+		m := in.names.of(name)
+		if !m.question.Repeat {
+			return nil, &sheet.Error{Line: r.line, Column: t.name, Code: "unknown_table", Detail: "The survey has no repeat for this table."}
+		}
+		if e.table = m.column; e.parent == e.response {
+			e.parent = ""
+		}
+	}
+	var all map[string]jsontext.Value
+	if err := json.Unmarshal(r.text, &all); err != nil {
+		return nil, fmt.Errorf("read row: %w", err)
+	}
+	for _, name := range []string{"responseId", "parentIndex", "index", "KEY", "PARENT_KEY"} {
+		delete(all, name)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("read row: %w", err)
+	}
+	var c fault.Checks
+	e.cells = in.object(text, "", head{}, &c)
+	if f := fault.As(c.Err(invalid, "A column is not known.")); f != nil {
+		return nil, &sheet.Error{Line: r.line, Column: f.Fields[0].Pointer, Code: f.Fields[0].Code, Detail: "In the table " + t.name + ": " + f.Fields[0].Detail}
+	}
+	return e, nil
+}
+
+// leftover finds rows of repeats that no response came for.
+func (in *input) leftover() error {
+	for _, t := range in.tables {
+		e, err := in.peek(t)
+		if err != nil {
+			return exchange.FileFault(err)
+		}
+		if e != nil {
+			return exchange.FileFault(&sheet.Error{Column: t.name, Code: "out_of_order", Detail: "The table " + t.name + " has rows of a response that is not in the table of responses, or not in its order."})
+		}
+	}
+	return nil
+}
+
+// foreign fills in what a file of another program says in other words.
+func (in *input) foreign(c *form.Cells, h head, notes *[]fault.Field) {
+	set := func(column, value string) {
+		if c.Values[column] == "" && value != "" {
+			c.Values[column] = value
+		}
+	}
+	id := h["responseId"]
+	if id == "" && h["uuid"] != "" {
+		id = "uuid:" + strings.TrimPrefix(h["uuid"], "uuid:")
+	}
+	set("responseId", id)
+	set("startedAt", h["startedAt"])
+	set("timestamp", cmp.Or(h["timestamp"], h["received"]))
+	set("deviceId", h["deviceId"])
+	if h["review"] != "" {
+		*notes = append(*notes, notCarried("ReviewState", "Decisions of another program are not taken over: nobody here made them."))
+	}
+}

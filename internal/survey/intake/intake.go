@@ -1,0 +1,141 @@
+// Package intake takes responses from files: exports of this program, and CSV,
+// XLSX and JSON as ODK Central and Kobo export them, with attachments from an
+// archive. An import is a job with a report that says what became of every row.
+//
+// It promises that a row is held to the rules of a response that is sent, with
+// the rights of whoever imports it; that the same file twice stores nothing more;
+// that a file which is broken as a whole stores nothing; that an import which is
+// killed goes on where it stopped; that a dry run stores nothing but its report;
+// and that the history of a response says from which file it came. Memory does
+// not grow with the file.
+package intake
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Limits.
+const (
+	MaxTable   = 64 << 20 // bytes of a file
+	MaxArchive = 1 << 30  // bytes of a zip with attachments
+	maxMapping = 16 << 10 // bytes
+	maxRecord  = 1 << 20  // bytes of a response in a JSON file
+	maxEntries = 10_000   // of all repeats of one response
+	maxFiles   = 200_000  // in an archive
+	together   = 25       // responses that one transaction stores: others wait for it
+)
+
+// kindImport is the kind of the jobs.
+const kindImport = "survey.import"
+
+// Source says which program wrote a file.
+type Source string
+
+// The programs.
+const (
+	Hearth Source = "hearth"
+	ODK    Source = "odk"
+	Kobo   Source = "kobo"
+)
+
+// Format is a kind of file.
+type Format string
+
+// The formats.
+const (
+	CSV    Format = "csv"
+	XLSX   Format = "xlsx"
+	NDJSON Format = "ndjson"
+	JSON   Format = "json"
+	Zip    Format = "zip" // of one of the others, with attachments or tables of repeats
+)
+
+// settings are what an import was asked for.
+type settings struct {
+	SurveyID string            `json:"surveyId"`
+	Source   Source            `json:"source"`
+	Format   Format            `json:"format"`
+	DryRun   bool              `json:"dryRun,omitzero"`
+	Partial  bool              `json:"partial,omitzero"`
+	Mapping  map[string]string `json:"mapping,omitzero"`
+}
+
+// Counts is how far an import has come.
+type Counts struct {
+	Total     int64 `json:"total" doc:"Rows there are; 0 until they are counted."`
+	Done      int64 `json:"done" doc:"Rows that have been looked at."`
+	Created   int64 `json:"created" doc:"Responses that were stored, partial ones too."`
+	Partial   int64 `json:"partial,omitzero" doc:"Those of them with required answers missing."`
+	Unchanged int64 `json:"unchanged" doc:"Rows whose response was stored before as they say."`
+	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
+	Media     int64 `json:"media,omitzero" doc:"Attachments that were stored from the archive."`
+	Warnings  int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a decision was not carried over."`
+}
+
+// counted is what is stored of an import.
+type counted struct {
+	exchange.Received
+	Counts
+}
+
+// Layout is how the files of a survey look. Package export has it.
+type Layout interface {
+	// Answers makes of the cells of a row what its response said.
+	Answers(c *form.Cells) (jsontext.Value, []form.WrongCell)
+	Places() []form.Place      // what has columns and tables
+	Names() []string           // of all columns
+	Heads() []string           // columns of the response as a whole
+	Sheets() map[string]string // tables of repeats by their sheets
+}
+
+// Config configures a Service. Idem, Log and Now have defaults.
+type Config struct {
+	DB        *db.DB
+	Exchange  *exchange.Service
+	Surveys   *survey.Service
+	Responses *response.Service
+	Media     *media.Store
+	Layout    func(o *survey.Open) Layout // of wide exports with everything
+	Idem      *once.Store
+	Cursors   web.Cursors
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// Service imports responses. It is safe for many goroutines.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = once.Plain(cfg.DB)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// Handlers are what runs the jobs of this package, by kind.
+func (s *Service) Handlers() map[string]job.Handler {
+	return map[string]job.Handler{kindImport: s.run}
+}

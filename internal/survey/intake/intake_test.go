@@ -1,0 +1,283 @@
+package intake_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
+)
+
+// farm is a form as XLSForm has it: groups are sections, and names are ids.
+const farm = `{"templateId":"farm","sections":[
+	{"id":"consent","questions":[{"id":"agreed","type":"consent"}]},
+	{"id":"home","questions":[{"id":"hh","type":"text"},{"id":"members","type":"integer","required":true},{"id":"fuels","type":"multiple_choice","options":["wood","gas"]},
+		{"id":"place","type":"geo"},{"id":"photo","type":"photo"},{"id":"woke","type":"time"},
+		{"id":"child","type":"repeat","questions":[{"id":"name","type":"text","pii":"direct"},{"id":"age","type":"integer"},
+			{"id":"toy","type":"repeat","questions":[{"id":"what","type":"text"}]}]}]}]}`
+
+// packed makes a zip.
+func packed(t testing.TB, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.Create(files[i])
+		if err == nil {
+			_, err = w.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// What ODK Central and Kobo export is taken, with repeats and pictures, and says
+// the same in every form.
+func TestOtherPrograms(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		const central = "SubmissionDate,start,end,consent-agreed,home-hh,home-members,home-fuels,home-place-Latitude,home-place-Longitude,home-place-Altitude,home-place-Accuracy," +
+			"home-photo,home-woke,meta-instanceID,KEY,SubmitterID,SubmitterName,AttachmentsPresent,AttachmentsExpected,Status,ReviewState,DeviceID,Edits,FormVersion\n" +
+			"2026-03-01T12:00:00.000Z,2026-03-01T10:00:00.000+03:00,2026-03-01T10:20:00.000+03:00,yes,did:ixo:household/1,4,wood gas,-1.5,36.25,1700,5,a.jpg,06:30:00.000+03:00,uuid:one,uuid:one,7,Ann,1,1,,approved,d1,0,1\n" +
+			"2026-03-01T12:30:00.000Z,2026-03-01T11:00:00.000+03:00,2026-03-01T11:20:00.000+03:00,yes,did:ixo:household/2,2,,,,,,b.jpg,,uuid:two,uuid:two,7,Ann,0,1,,,d1,0,1\n"
+		const children = "child-name,child-age,PARENT_KEY,KEY\nAmina,3,uuid:one,uuid:one/home/child[1]\nJuma,5,uuid:one,uuid:one/home/child[2]\n"
+		const toys = "what,PARENT_KEY,KEY\nball,uuid:one/home/child[2],uuid:one/home/child[2]/toy[1]\n"
+		odkZip := packed(t, "farm.csv", central, "farm-child.csv", strings.ReplaceAll(children, "child-", ""), "farm-child-toy.csv", toys, "media/a.jpg", "a picture")
+		const odata = `{"@odata.context":"x","value":[{"__id":"uuid:one","__system":{"submissionDate":"2026-03-01T12:00:00.000Z","submitterName":"Ann","reviewState":"approved","deviceId":"d1"},"start":"2026-03-01T10:00:00.000+03:00",` +
+			`"end":"2026-03-01T10:20:00.000+03:00","meta":{"instanceID":"uuid:one"},"consent":{"agreed":"yes"},"home":{"hh":"did:ixo:household/1","members":4,"fuels":"wood gas","woke":"06:30:00.000+03:00",` +
+			`"place":{"type":"Point","coordinates":[36.25,-1.5,1700],"properties":{"accuracy":5}},"child":[{"__id":"1","name":"Amina","age":3,"toy":[]},{"__id":"2","name":"Juma","age":5,"toy":[{"what":"ball"}]}]}}]}`
+		const kobo = "start;end;consent/agreed;home/hh;home/members;home/fuels;home/fuels/wood;home/fuels/gas;home/place;_home/place_latitude;_home/place_longitude;_home/place_altitude;_home/place_precision;home/photo;home/photo_URL;home/woke;" +
+			"_id;_uuid;_submission_time;_validation_status;_notes;_status;_submitted_by;__version__;_tags;_index\n" +
+			"2026-03-01T10:00:00.000+03:00;2026-03-01T10:20:00.000+03:00;yes;did:ixo:household/1;4;wood gas;1;1;-1.5 36.25 1700 5;-1.5;36.25;1700;5;a.jpg;https://example.org/a.jpg;06:30;12;one;2026-03-01T12:00:00;;;submitted_via_web;ann;v1;;1\n"
+		const koboJSON = `{"count":1,"results":[{"_id":12,"formhub/uuid":"f","start":"2026-03-01T10:00:00.000+03:00","end":"2026-03-01T10:20:00.000+03:00","consent/agreed":"yes","home/hh":"did:ixo:household/1","home/members":"4",` +
+			`"home/fuels":"wood gas","home/place":"-1.5 36.25 1700 5","home/woke":"06:30:00.000+03:00","home/child":[{"home/child/name":"Amina","home/child/age":"3"},{"home/child/name":"Juma","home/child/age":"5",` +
+			`"home/child/toy":[{"home/child/toy/what":"ball"}]}],"meta/instanceID":"uuid:one","_uuid":"one","_attachments":[],"_geolocation":[-1.5,36.25],"_submission_time":"2026-03-01T12:00:00","_tags":[]}]}`
+		mapping := "&mapping=" + url.QueryEscape(`{"home-hh":"householdId","home/hh":"householdId"}`)
+		const home = `"fuels":["wood","gas"],"members":4,`
+		const place = `"place":{"accuracy":5,"altitude":1700,"lat":-1.5,"lon":36.25},`
+		const child = `"child":[{"age":3,"name":"Amina"},{"age":5,"name":"Juma","toy":[{"what":"ball"}]}],`
+		for i, tt := range []struct {
+			query   string
+			file    []byte
+			created int64
+			want    []string // of the answers
+			told    []string
+		}{
+			{"source=odk&format=zip", odkZip, 2, []string{home, place, child, `"woke":"06:30:00"`, `"photo":"sha256:`}, []string{"2 warning ReviewState:not_carried_over", "3 warning home-photo:attachment_missing"}},
+			{"source=odk&format=csv", []byte(central), 2, []string{home, place}, []string{"2 warning ReviewState:not_carried_over", "2 warning home-photo:attachment_missing", "3 warning home-photo:attachment_missing"}},
+			{"source=odk&format=json", []byte(odata), 1, []string{home, place, strings.Replace(child, `"name":"Amina"`, `"name":"Amina","toy":[]`, 1), `"woke":"06:30:00"`}, []string{"1 warning ReviewState:not_carried_over"}},
+			{"source=kobo&format=csv", []byte(kobo), 1, []string{home, place, `"woke":"06:30"`}, []string{"2 warning home/photo:attachment_missing"}},
+			{"source=kobo&format=json", []byte(koboJSON), 1, []string{home, place, child}, nil},
+		} {
+			ws := fmt.Sprintf("w%d", i)
+			r.survey(t, ws, farm)
+			dry, rows := r.load(t, ws+" owner", tt.query+mapping+"&dryRun=true", tt.file)
+			if dry.Counts.Created != tt.created || dry.Counts.Media != 0 {
+				t.Errorf("%s: dry run %+v: %q %+v", tt.query, dry.Counts, problems(rows), dry.Errors)
+			}
+			var list struct {
+				Items []map[string]any `json:"items"`
+			}
+			if r.do(t, ws+" owner GET /v1/surveys/s/responses", "", 200, &list); len(list.Items) != 0 {
+				t.Errorf("%s: the dry run has stored %d responses", tt.query, len(list.Items))
+			}
+			in, rows := r.load(t, ws+" owner", tt.query+mapping, tt.file)
+			if in.Counts.Created != tt.created || in.Status != job.Succeeded || !slices.Equal(problems(rows), tt.told) {
+				t.Errorf("%s: %s %+v: %q, want %q; %+v", tt.query, in.Status, in.Counts, problems(rows), tt.told, in.Errors)
+				continue
+			}
+			body := r.do(t, ws+" owner GET /v1/responses/uuid:one", "", 200, nil).Body.String()
+			for _, want := range append(tt.want, `"timestamp":"2026-03-01T07:20:00.000Z"`, `"startedAt":"2026-03-01T07:00:00.000Z"`, `"householdId":"did:ixo:household/1"`, `"submittedBy":"did:key:owner"`, `"status":"pending"`) {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s: no %s in %s", tt.query, want, body)
+				}
+			}
+			history := r.do(t, ws+" owner GET /v1/responses/uuid:one/history", "", 200, nil).Body.String()
+			if want := "SHA-256 " + in.SHA256 + ", by job " + in.ID; !strings.Contains(history, want) {
+				t.Errorf("%s: no %q in %s", tt.query, want, history)
+			}
+			if again, rows := r.load(t, ws+" owner", tt.query+mapping, tt.file); again.Counts.Unchanged != tt.created {
+				t.Errorf("%s again: %+v: %q", tt.query, again.Counts, problems(rows))
+			}
+		}
+	})
+}
+
+// A wrong row is refused alone and says in which column; nothing is lost unseen.
+func TestRefusedRows(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.survey(t, "ws", farm)
+		r.start(t)
+		const head = "responseId,householdId,timestamp,consent.agreed,home.members,home.fuels,home.place/lat,colour\n"
+		in, rows := r.load(t, "ws owner", "format=csv", []byte(head+
+			"r1,did:ixo:household/1,2026-02-20T10:00:00Z,true,4,wood,,\n"+ // 2
+			"r2,did:ixo:household/2,2026-02-20T10:00:00Z,true,many,wood,,\n"+ // 3
+			",did:ixo:household/3,yesterday,perhaps,4,wood,x,\n"+ // 4
+			"r4,did:ixo:household/4,2026-02-20T10:00:00Z,true,4,wood;coal,,\n"+ // 5
+			"r5,did:ixo:household/5,2026-02-20T10:00:00Z,true,4,wood,,red\n"+ // 6
+			"r6,did:ixo:household/6,2026-02-20T10:00:00Z,true,,wood,,\n"+ // 7
+			"r1,did:ixo:household/7,2026-02-20T10:00:00Z,true,4,wood,,\n"+ // 8
+			"r8,household 8,2026-02-20T10:00:00Z,true,4,wood,,\n")) // 9
+		want := []string{
+			"3 ROW_INVALID home.members:wrong_type",
+			"4 ROW_INVALID responseId:required timestamp:wrong_type consent.agreed:wrong_type home.place/lat:wrong_type",
+			"5 RESPONSE_INVALID /responses/home/fuels/1:not_an_option",
+			"6 ROW_INVALID colour:unknown_column",
+			"7 RESPONSE_INVALID /responses/home/members:required",
+			"8 RESPONSE_CONFLICT",
+			"9 RESPONSE_INVALID /householdId:not_a_did",
+		}
+		got := problems(rows)
+		for i, text := range got {
+			if strings.HasPrefix(text, "8 RESPONSE_CONFLICT") {
+				got[i] = "8 RESPONSE_CONFLICT"
+			}
+		}
+		if in.Status != job.CompletedWithErrors || in.Counts != (intake.Counts{Total: 8, Done: 8, Created: 1, Refused: 7}) || !slices.Equal(got, want) {
+			t.Errorf("%s %+v:\n%q\nwant\n%q", in.Status, in.Counts, got, want)
+		}
+		in, _ = r.load(t, "ws owner", "format=csv&partial=true", []byte(head+"r6,did:ixo:household/6,2026-02-20T10:00:00Z,true,,wood,,\n"))
+		if in.Counts.Partial != 1 || in.Counts.Created != 1 {
+			t.Errorf("partial: %+v", in.Counts)
+		}
+		// A file that is broken as a whole stores nothing and says where.
+		for query, file := range map[string]string{
+			"format=csv":              "responseId,responseId\nr,r\n",
+			"format=xlsx":             "no workbook",
+			"format=zip":              "no zip",
+			"source=odk&format=json":  `{"value":7}`,
+			"source=kobo&format=json": `{"results":[{"a":]}`,
+		} {
+			in, _ := r.load(t, "ws owner", query, []byte(file))
+			if in.Status != job.Failed || len(in.Errors) != 1 || in.Errors[0].Code != "FILE_INVALID" {
+				t.Errorf("%s: %s %+v", query, in.Status, in.Errors)
+			}
+		}
+		orphans := packed(t, "responses.csv", head+"r9,did:ixo:household/9,2026-02-20T10:00:00Z,true,4,wood,,\n", "home.child.csv", "responseId,parentIndex,index,home.child.name\nr7,,1,A\n")
+		if in, _ := r.load(t, "ws owner", "format=zip", orphans); in.Status != job.Failed || in.Errors[0].Fields[0].Code != "out_of_order" || in.Counts.Created != 0 {
+			t.Errorf("orphans: %s %+v", in.Status, in.Errors)
+		}
+		for query, status := range map[string]int{"format=ods": 400, "source=excel&format=csv": 400, "source=odk&format=ndjson": 400, "mapping=x&format=csv": 400, "": 415} {
+			if w := r.h.Send(t, "ws owner", "POST /v1/surveys/s/imports?"+query, "x", "Content-Type", "text/html"); w.Code != status {
+				t.Errorf("%q = %d, want %d: %s", query, w.Code, status, w.Body)
+			}
+		}
+	})
+}
+
+// Nobody writes as another collector, nor brings a verdict, without the right
+// that says so.
+func TestRights(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.survey(t, "ws", farm)
+		r.start(t)
+		const head = "responseId,householdId,timestamp,consent.agreed,home.members,collector,verificationStatus,verifier,verifiedAt,submittedBy\n"
+		file := func(n int, collector, verifier string) []byte {
+			return fmt.Appendf(nil, "%sr%d,did:ixo:household/%d,2026-02-20T10:00:00Z,true,4,%s,verified,%s,2026-02-21T10:00:00Z,did:key:sender\n", head, n, n, collector, verifier)
+		}
+		const pending, sender = "2 warning verificationStatus:not_carried_over", "2 warning submittedBy:not_carried_over"
+		for i, tt := range []struct {
+			role, collector, verifier string
+			state                     string
+			told                      []string
+		}{
+			{"clerk", "did:key:collector", "did:key:verifier", "", []string{"2 SCOPE_MISSING /collector:scope_missing", pending, sender}},
+			{"clerk", "did:key:clerk", "did:key:verifier", "pending", []string{pending, sender}},
+			{"manager", "did:key:collector", "did:key:verifier", "pending", []string{pending, sender}},
+			{"judge", "did:key:collector", "did:key:verifier", "verified", []string{sender}},
+			{"judge", "did:key:collector", "did:key:judge", "pending", []string{pending, sender}},
+			{"judge", "did:key:collector", "did:key:collector", "pending", []string{pending, sender}},
+			{"judge", "", "did:key:verifier", "pending", []string{pending, sender}},
+		} {
+			in, rows := r.load(t, "ws "+tt.role, "format=csv", file(i, tt.collector, tt.verifier))
+			if got := problems(rows); !slices.Equal(got, tt.told) {
+				t.Errorf("%+v: %q %+v", tt, got, in.Errors)
+			}
+			if tt.state == "" {
+				continue
+			}
+			var got struct {
+				Sender       string `json:"submittedBy"`
+				Verification struct {
+					Status     string `json:"status"`
+					ImportedBy string `json:"importedBy"`
+				} `json:"verification"`
+			}
+			r.do(t, fmt.Sprintf("ws owner GET /v1/responses/r%d", i), "", 200, &got)
+			if got.Verification.Status != tt.state || got.Sender != "did:key:"+tt.role || tt.state == "verified" && got.Verification.ImportedBy != "did:key:judge" {
+				t.Errorf("%+v: %+v", tt, got)
+			}
+		}
+		if w := r.h.Send(t, "ws reader", "POST /v1/surveys/s/imports?format=csv", head); w.Code != 403 {
+			t.Errorf("without responses:write = %d: %s", w.Code, w.Body)
+		}
+		if w := r.h.Send(t, "other owner", "POST /v1/surveys/s/imports?format=csv", head); w.Code != 404 {
+			t.Errorf("another workspace = %d: %s", w.Code, w.Body)
+		}
+	})
+}
+
+// A killed import goes on where it stopped: nothing is lost or stored twice.
+func TestKilled(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.survey(t, "ws", farm)
+		const rows = 230
+		var kills atomic.Int64
+		r.start(t, func(h job.Handler) job.Handler {
+			return func(ctx context.Context, run *job.Run) error {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				if n := kills.Add(1); n < 4 {
+					ctx = dying{ctx, cancel, new(atomic.Int64), 40 * n}
+				}
+				return h(ctx, run)
+			}
+		})
+		var file strings.Builder
+		file.WriteString("responseId,householdId,timestamp,consent.agreed,home.members\n")
+		for i := range rows {
+			fmt.Fprintf(&file, "r%d,did:ixo:household/%d,2026-02-20T10:00:00Z,true,%d\n", i, i, i)
+		}
+		in, list := r.load(t, "ws owner", "format=csv", []byte(file.String()))
+		if in.Status != job.Succeeded || in.Counts != (intake.Counts{Total: rows, Done: rows, Created: rows}) || len(list) != rows {
+			t.Errorf("%s %+v with %d rows: %+v", in.Status, in.Counts, len(list), in.Errors)
+		}
+		if n := kills.Load(); n != 4 {
+			t.Errorf("%d attempts, want 4", n)
+		}
+		var n int64
+		if err := r.db.QueryRow(t.Context(), `SELECT count(*) FROM responses`).Scan(&n); err != nil || n != rows {
+			t.Errorf("%d responses, %v", n, err)
+		}
+		if err := r.db.QueryRow(t.Context(), `SELECT count(*) FROM transfer_files`).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d files are left, %v", n, err)
+		}
+	})
+}
+
+// dying is a context that ends after it was asked some times.
+type dying struct {
+	context.Context
+	cancel context.CancelFunc
+	n      *atomic.Int64
+	after  int64
+}
+
+func (d dying) Err() error {
+	if d.n.Add(1) > d.after {
+		d.cancel()
+	}
+	return d.Context.Err()
+}

@@ -1,0 +1,47 @@
+package intake
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// What became of a row.
+const (
+	created   = "created"
+	partial   = "partial"
+	unchanged = "unchanged"
+	refused   = "refused"
+)
+
+// Row is what became of one row of an import.
+type Row = api.ResponseImportRow
+
+// warn notes what is left to do for a response that was stored.
+func (w *worker) warn(ctx context.Context, tx *db.Tx, one *work, done response.Stored) (err error) {
+	if one.missing = nil; one.ready.HasFiles() {
+		if one.missing, err = media.Missing(ctx, tx, done.Row.NID, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report is the stored form of what became of a row.
+func (w *work) report() (exchange.Row, error) {
+	r := Row{Line: w.line, OK: w.err == nil, Action: w.action, ResponseID: w.id, MissingAttachments: w.missing}
+	for _, d := range w.notes {
+		r.Warnings = append(r.Warnings, api.Field(d))
+	}
+	if w.err != nil {
+		r.Action = refused
+		r.Error = exchange.Problem(w.err)
+	}
+	text, err := web.Encode(r)
+	return exchange.Row{Line: w.line, OK: r.OK, Data: string(text)}, err
+}

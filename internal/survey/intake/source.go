@@ -1,0 +1,325 @@
+package intake
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// input is a file that is read, row by row.
+type input struct {
+	p      *settings
+	caller web.Caller
+	from   string // for the history
+	layout Layout
+	heads  []string
+	names  *names
+
+	src    io.ReaderAt
+	size   int64
+	next   func() (raw, error)
+	tables []*table
+	close  []func() error
+
+	files   map[string]*zip.File // attachments of the archive, by the name answers have for them
+	hashing bool                 // names of files become hashes
+}
+
+// raw is a row as a reader finds it.
+type raw struct {
+	line  int64
+	text  jsontext.Value // an object; valid until the next
+	wrong []*sheet.Error
+}
+
+// open goes to the first row. The fault of a file that cannot be read is
+// FILE_INVALID.
+func (in *input) open(ctx context.Context) error {
+	err := in.begin(ctx)
+	if err != nil {
+		return errors.Join(exchange.FileFault(err), in.Close())
+	}
+	return nil
+}
+
+func (in *input) begin(ctx context.Context) error {
+	in.tables, in.close = nil, nil
+	if in.p.Format == Zip {
+		return in.archive(ctx)
+	}
+	return in.main(in.p.Format, in.src, in.size)
+}
+
+// main goes to the first row of the table of responses.
+func (in *input) main(f Format, src io.ReaderAt, size int64) error {
+	switch {
+	case f == JSON:
+		return in.elements(io.NewSectionReader(src, 0, size))
+	case f == XLSX && in.p.Source == Hearth:
+		if err := in.sheets(src, size); err != nil {
+			return err
+		}
+	}
+	r, err := sheet.Open(sheet.Format(f), src, size, in.options(""))
+	if err != nil {
+		return err
+	}
+	in.close = append(in.close, r.Close)
+	in.next = rowsOf(r, f == NDJSON)
+	return nil
+}
+
+// options is how a table is read: every cell is a text, which the form of the
+// survey explains.
+func (in *input) options(name string) sheet.Options {
+	return sheet.Options{Kind: func(string) string { return "text" }, Flat: true, Sheet: name, Bare: in.p.Source == Hearth}
+}
+
+// rowsOf gives the rows of a table that are not empty.
+func rowsOf(r *sheet.Reader, lines bool) func() (raw, error) {
+	return func() (raw, error) {
+		for {
+			rec, err := r.Next()
+			if err != nil || lines || len(rec.Errs) > 0 || string(rec.JSON) != "{}" {
+				return raw{rec.Line, rec.JSON, rec.Errs}, err
+			}
+		}
+	}
+}
+
+// sheets opens the sheets of repeats of a workbook.
+func (in *input) sheets(src io.ReaderAt, size int64) error {
+	for name, t := range in.layout.Sheets() {
+		r, err := sheet.Open(sheet.XLSX, src, size, in.options(name))
+		if e := sheet.AsError(err); e != nil && e.Code == "no_sheet" {
+			continue
+		} else if err != nil {
+			return err
+		}
+		in.close = append(in.close, r.Close)
+		in.tables = append(in.tables, &table{name: t, read: rowsOf(r, false)})
+	}
+	slices.SortFunc(in.tables, func(a, b *table) int { return strings.Compare(a.name, b.name) })
+	return nil
+}
+
+// elements goes to the first response of a JSON document: an array, or the array
+// of a member value or results.
+func (in *input) elements(r io.Reader) error {
+	dec := jsontext.NewDecoder(r)
+	broken := func(detail string) error { return &sheet.Error{Code: "not_json", Detail: detail} }
+	for {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return broken("The file is not JSON with an array of submissions.")
+		}
+		if t.Kind() == '[' {
+			break
+		}
+		if t.Kind() == '{' {
+			continue
+		}
+		if t.Kind() != '"' {
+			return broken("The file has no array of submissions.")
+		}
+		if name := t.String(); name != "value" && name != "results" {
+			if err := dec.SkipValue(); err != nil {
+				return broken("The file is not JSON.")
+			}
+		}
+	}
+	line := int64(0)
+	in.next = func() (raw, error) {
+		if dec.PeekKind() == ']' {
+			return raw{}, io.EOF
+		}
+		line++
+		before := dec.InputOffset()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return raw{}, &sheet.Error{Line: line, Code: "not_json", Detail: "The submission is not JSON."}
+		}
+		if dec.InputOffset()-before > maxRecord {
+			return raw{}, &sheet.Error{Line: line, Code: "too_long", Detail: fmt.Sprintf("A submission has at most %d bytes.", maxRecord)}
+		}
+		return raw{line: line, text: v}, nil
+	}
+	return nil
+}
+
+// archive finds the table of responses, those of repeats, and the attachments.
+func (in *input) archive(ctx context.Context) error {
+	z, err := zip.NewReader(in.src, in.size)
+	if err != nil {
+		return &sheet.Error{Code: "not_zip", Detail: "The file is not a zip."}
+	}
+	if len(z.File) > maxFiles {
+		return &sheet.Error{Code: "too_large", Detail: fmt.Sprintf("An archive has at most %d files.", maxFiles)}
+	}
+	in.files = map[string]*zip.File{}
+	var main *zip.File
+	var more []*zip.File
+	for _, f := range z.File {
+		base, end := path.Base(f.Name), strings.ToLower(path.Ext(f.Name))
+		switch {
+		case f.FileInfo().IsDir() || strings.HasPrefix(base, "."):
+		case strings.Contains("/"+f.Name, "/media/") || strings.Contains("/"+f.Name, "/attachments/"):
+			in.files[base] = f
+			if in.p.Source == Hearth {
+				in.files["sha256:"+strings.TrimSuffix(base, path.Ext(base))] = f
+			}
+		case in.p.Source == Hearth && strings.HasPrefix(base, "responses."):
+			main = f
+		case end == ".csv":
+			more = append(more, f)
+		case (end == ".json" || end == ".xlsx" || end == ".ndjson") && main == nil:
+			main = f
+		}
+	}
+	if main == nil && in.p.Source != Hearth {
+		// The table of responses has the shortest name: those of repeats begin with it.
+		slices.SortStableFunc(more, func(a, b *zip.File) int { return len(a.Name) - len(b.Name) })
+		if len(more) > 0 {
+			main, more = more[0], more[1:]
+		}
+	}
+	if main == nil {
+		return &sheet.Error{Code: "no_table", Detail: "The archive has no table of responses: responses.csv, responses.xlsx or responses.ndjson, or the CSV or JSON of another program."}
+	}
+	if err := in.member(main); err != nil {
+		return err
+	}
+	for _, f := range more {
+		if err := in.member(f, strings.TrimSuffix(path.Base(f.Name), path.Ext(f.Name))); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// member opens a file of the archive: the table of responses, or with a name
+// that of a repeat.
+func (in *input) member(f *zip.File, repeat ...string) error {
+	kind := Format(strings.TrimPrefix(strings.ToLower(path.Ext(f.Name)), "."))
+	if kind == XLSX {
+		off, err := f.DataOffset()
+		if err != nil || f.Method != zip.Store {
+			return &sheet.Error{Code: "packed_workbook", Detail: "A workbook inside a zip is read only when it is stored without compression, as exports have it. Import the workbook by itself."}
+		}
+		return in.main(XLSX, io.NewSectionReader(in.src, off, int64(f.CompressedSize64)), int64(f.CompressedSize64))
+	}
+	r, err := f.Open()
+	if err != nil {
+		return &sheet.Error{Code: "not_zip", Detail: "A file of the zip cannot be read."}
+	}
+	in.close = append(in.close, r.Close)
+	if kind == JSON {
+		return in.elements(r)
+	}
+	t, err := sheet.Stream(sheet.Format(kind), r, in.options(""))
+	if err != nil {
+		return err
+	}
+	if len(repeat) > 0 {
+		in.tables = append(in.tables, &table{name: repeat[0], read: rowsOf(t, false)})
+		return nil
+	}
+	in.next = rowsOf(t, kind == NDJSON)
+	return nil
+}
+
+// Close ends the reading.
+func (in *input) Close() error {
+	var all error
+	for _, f := range in.close {
+		all = errors.Join(all, f())
+	}
+	in.close = nil
+	return all
+}
+
+// row reads the next response; io.EOF after the last.
+func (in *input) row() (*row, error) {
+	r, err := in.next()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.Join(in.leftover(), err)
+	} else if err != nil {
+		return nil, exchange.FileFault(err)
+	}
+	out := &row{line: r.line}
+	if len(r.wrong) > 0 {
+		out.refuse(rowFault(r.wrong))
+		return out, nil
+	}
+	if in.p.Source == Hearth && (in.p.Format == NDJSON || isRecord(r.text)) {
+		return out, in.ofRecord(out, r.text)
+	}
+	cells, h, err := in.cells(r.text)
+	if f := refusal(err); f != nil {
+		out.refuse(f)
+	} else if err != nil {
+		return nil, err
+	}
+	if cells == nil {
+		cells = &form.Cells{Values: map[string]string{}}
+	}
+	if err := in.join(cells, h); err != nil {
+		return nil, exchange.FileFault(err)
+	}
+	if out.err != nil {
+		return out, nil
+	}
+	if in.p.Source != Hearth {
+		in.foreign(cells, h, &out.notes)
+		if in.hashing {
+			if err := in.hashNames(cells, &out.notes); err != nil {
+				return nil, err
+			}
+		}
+	}
+	in.ofCells(out, cells)
+	return out, nil
+}
+
+// isRecord reports whether a line is one of NDJSON, with its answers as they
+// are: a table has no column of this name.
+func isRecord(text jsontext.Value) bool {
+	var members struct {
+		Responses jsontext.Value `json:"responses"`
+	}
+	return json.Unmarshal(text, &members) == nil && members.Responses.Kind() == '{'
+}
+
+// columnOf is the column of the file that a column of an export came from.
+func (in *input) columnOf(column string) string {
+	for _, name := range slices.Sorted(maps.Keys(in.names.known)) {
+		if in.names.known[name].column == column {
+			return name
+		}
+	}
+	return column
+}
+
+// rowFault is the fault of a row that cannot be read.
+func rowFault(errs []*sheet.Error) error {
+	f := fault.New(fault.Invalid, invalid, "The row cannot be read.")
+	for _, e := range errs {
+		f = f.With(fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail})
+	}
+	return f
+}
