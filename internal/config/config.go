@@ -121,7 +121,7 @@ type Events struct {
 
 // Surveys is area B.
 type Surveys struct {
-	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Modes of surveys in which a system of yours asks households and sends the responses: ussd, web, chat. Nothing here asks in them; a survey that plans another one is refused."`
+	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Modes of surveys in which a system of yours asks households and sends the responses: ussd, web, chat. Nothing here asks in them: a survey that plans one which is not named is refused."`
 }
 
 // USSD is area C.
