@@ -182,7 +182,7 @@ type Export struct {
 
 // ExportDraft says which twins to write, and how. Format is needed.
 type ExportDraft struct {
-	Format       string    `json:"format"`           // ndjson, csv or xlsx
+	Format       string    `json:"format"`           // ndjson, csv, xlsx or geojson
 	Columns      []string  `json:"columns,omitzero"` // paths: properties.serial; all by default
 	Filter       string    `json:"filter,omitzero"`
 	Type         string    `json:"type,omitzero"`

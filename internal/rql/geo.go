@@ -7,9 +7,10 @@ const (
 	maxRadius = 20100000  // metres; beyond it lies nothing
 )
 
-// place reads where something is: a GeoJSON point or a feature with one, or an
-// object with lat and lon, lat and lng, or latitude and longitude.
-func place(v any) (lat, lon float64, ok bool) {
+// PlaceOf reads where something is, as near does: a GeoJSON point or a feature
+// with one, or an object with lat and lon, lat and lng, or latitude and
+// longitude. v is JSON, decoded into an any.
+func PlaceOf(v any) (lat, lon float64, ok bool) {
 	m, isObject := v.(map[string]any)
 	if !isObject {
 		return 0, 0, false

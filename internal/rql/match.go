@@ -158,7 +158,7 @@ func (e *Expr) lies(doc map[string]any) bool {
 		args[i], _ = v.V.(float64)
 	}
 	fits := func(v any) bool {
-		lat, lon, ok := place(v)
+		lat, lon, ok := PlaceOf(v)
 		if !ok {
 			return false
 		}

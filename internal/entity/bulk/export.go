@@ -21,7 +21,7 @@ const exportPage = 100
 
 // ExportDraft is what an export is made from.
 type ExportDraft struct {
-	Format       sheet.Format `json:"format" enum:"ndjson,csv,xlsx" example:"csv"`
+	Format       sheet.Format `json:"format" enum:"ndjson,csv,xlsx,geojson" example:"csv"`
 	Columns      []string     `json:"columns,omitzero" doc:"Paths into the record, at most 1000: did, properties.serial. Without them CSV and XLSX have a column for every value there is, NDJSON the whole record."`
 	Filter       string       `json:"filter,omitzero" doc:"As in the list of twins." example:"eq(status,active)"`
 	Type         string       `json:"type,omitzero"`
@@ -40,12 +40,15 @@ func (d *ExportDraft) query() entity.Query {
 	}
 }
 
+// table reports whether the file has columns, not records as they are.
+func (d *ExportDraft) table() bool { return d.Format != sheet.NDJSON && d.Format != geoJSON }
+
 // validate names everything that is wrong. Whether the filter is one, the
 // search tells.
 func (d *ExportDraft) validate() error {
 	var c fault.Checks
-	if !d.Format.Known() {
-		c.Add("/format", "unknown", "The format must be ndjson, csv or xlsx.")
+	if !d.Format.Known() && d.Format != geoJSON {
+		c.Add("/format", "unknown", "The format must be ndjson, csv, xlsx or geojson.")
 	}
 	if _, err := sheet.NewColumns(d.Columns...); err != nil {
 		detail := err.Error()
@@ -148,7 +151,7 @@ func (e *exporter) begin(ctx context.Context) error {
 		e.columns, err = sheet.NewColumns(e.d.Columns...)
 		return err
 	}
-	if e.d.Format == sheet.NDJSON {
+	if !e.d.table() {
 		return nil
 	}
 	return e.collect(ctx)
@@ -213,7 +216,7 @@ func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity
 
 // write writes the twins from where the state is.
 func (e *exporter) write(ctx context.Context) error {
-	w, err := sheet.NewWriter(e.d.Format, &e.buf, sheet.WriterOptions{
+	w, err := e.writer(sheet.WriterOptions{
 		Columns: e.columns, Partial: len(e.d.Columns) > 0, Kind: e.s.kinds(ctx, &importJob{}), Continue: e.st.Pieces > 0 || e.st.Counts.Rows > 0,
 	})
 	if err != nil {
@@ -225,7 +228,7 @@ func (e *exporter) write(ctx context.Context) error {
 			if err := e.mark(ctx, r); err != nil {
 				return err
 			}
-			if e.d.Format == sheet.NDJSON {
+			if !e.d.table() {
 				return w.Write(r.Body)
 			}
 			return w.Write(tableRecord(r.Body, !slices.Contains(e.d.Columns, "relationships")))
@@ -244,6 +247,13 @@ func (e *exporter) write(ctx context.Context) error {
 		}
 	}
 	return e.flush(ctx, true)
+}
+
+func (e *exporter) writer(o sheet.WriterOptions) (recordWriter, error) {
+	if e.d.Format == geoJSON {
+		return newFeatureWriter(&e.buf, o, e.st.Counts.Rows)
+	}
+	return sheet.NewWriter(e.d.Format, &e.buf, o)
 }
 
 // mark notes that the file has something personal in it.

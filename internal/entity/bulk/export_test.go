@@ -146,6 +146,29 @@ func TestExportColumns(t *testing.T) {
 	})
 }
 
+// TestExportMap has a feature for each twin, where it is.
+func TestExportMap(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		lines := []string{
+			`{"did":"did:ixo:device/a","type":"Device","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"1","location":{"type":"Point","coordinates":[36.8,-1.3]}}}`,
+			`{"did":"did:ixo:device/b","type":"Device","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"2"},"metadata":{"location":{"lat":1.5,"lng":2}}}`,
+			`{"did":"did:ixo:device/c","type":"Device","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"3"}}`,
+		}
+		r.imported(t, r.upload(t, nil, ndjson, strings.Join(lines, "\n")))
+		e := r.export(t, bulk.ExportDraft{Format: "geojson", Columns: []string{"properties.serial"}})
+		w := r.file(t, e)
+		want := `{"type":"FeatureCollection","features":[` + "\n" + strings.Join([]string{
+			`{"type":"Feature","id":"did:ixo:device/a","geometry":{"type":"Point","coordinates":[36.8,-1.3]},"properties":{"properties":{"serial":"1"}}}`,
+			`{"type":"Feature","id":"did:ixo:device/b","geometry":{"type":"Point","coordinates":[2,1.5]},"properties":{"properties":{"serial":"2"}}}`,
+			`{"type":"Feature","id":"did:ixo:device/c","geometry":null,"properties":{"properties":{"serial":"3"}}}`,
+		}, ",\n") + "\n]}\n"
+		if got := w.Body.String(); got != want || w.Header().Get("Content-Type") != "application/geo+json" {
+			t.Errorf("%s =\n%s\nwant\n%s", w.Header().Get("Content-Type"), got, want)
+		}
+	})
+}
+
 // A column no record can have is refused before anything is made, each by its
 // name.
 func TestExportUnknownColumns(t *testing.T) {
@@ -181,7 +204,7 @@ func TestExportKilled(t *testing.T) {
 			fmt.Fprintf(&file, `{"type":"Household","protocol":%q,"properties":{"name":"N%d"},"metadata":{"text":%q}}`+"\n", household, i, strings.Repeat("long ", 1000))
 		}
 		r.imported(t, r.upload(t, nil, ndjson, file.String()))
-		for _, format := range []sheet.Format{sheet.NDJSON, sheet.CSV, sheet.XLSX} {
+		for _, format := range []sheet.Format{sheet.NDJSON, sheet.CSV, sheet.XLSX, "geojson"} {
 			want := r.file(t, r.export(t, bulk.ExportDraft{Format: format})).Body.Bytes()
 			kills := 0
 			r.onClock(func(n int) { // the clock is read when pieces are stored

@@ -273,7 +273,7 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 	if err := d.validate(); err != nil {
 		return web.Reply[Accepted]{}, err
 	}
-	err := checkColumns(d.Columns, d.Format != sheet.NDJSON, func(field string) error {
+	err := checkColumns(d.Columns, d.table(), func(field string) error {
 		_, err := s.cfg.Search.Fields(ctx, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace}, []byte("{}"), field)
 		return err
 	})
@@ -348,6 +348,13 @@ func (s *Service) lookExport(ctx context.Context, id string) (Export, *file.File
 	return out, f, err
 }
 
+func mediaOf(f sheet.Format) string {
+	if f == geoJSON {
+		return "application/geo+json"
+	}
+	return f.MediaType()
+}
+
 // serveFile sends the file of an export, a piece at a time.
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[oneIn](r)
@@ -366,6 +373,6 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return mask.Missing()
 	}
 	return s.cfg.Exchange.Send(w, r, exchange.Download{
-		Status: e.Status, File: f, MediaType: e.Format.MediaType(), Name: fmt.Sprintf("twins-%s.%s", e.CreatedAt.Format("20060102-150405"), e.Format),
+		Status: e.Status, File: f, MediaType: mediaOf(e.Format), Name: fmt.Sprintf("twins-%s.%s", e.CreatedAt.Format("20060102-150405"), e.Format),
 	})
 }
