@@ -19,7 +19,7 @@ import (
 func imported(t *testing.T, c *client.Client, d client.ImportDraft, file string) *client.Import {
 	t.Helper()
 	job := must(c.Imports.Create(t.Context(), d, strings.NewReader(file)))(t)
-	if job = must(c.Jobs.Wait(t.Context(), job.ID))(t); job.Status != "succeeded" {
+	if job = must(c.Jobs.Wait(t.Context(), job.ID))(t); !job.Done() {
 		t.Fatalf("import = %+v, want success", job)
 	}
 	return must(c.Imports.Get(t.Context(), job.ID))(t)
