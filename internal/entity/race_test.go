@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -207,6 +208,35 @@ func TestMaxInACrowd(t *testing.T) {
 		})
 		if got[""] != 1 || got["RELATIONSHIP_LIMIT"] != 11 {
 			t.Errorf("outcomes = %v, want one household", got)
+		}
+		v.consistent(t, "ws", device.DID)
+	})
+}
+
+// A role for one has room again when the one that filled it ends.
+func TestMaxAtATime(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		ctx := as(t, "ws", "owner")
+		device := v.create(t, "ws", draftOf("clean-cooking"))
+		day := time.Now().UTC().Truncate(time.Hour).Add(-48 * time.Hour)
+		for _, step := range []struct {
+			home, want   string
+			since, until time.Time
+		}{
+			{"1", "", day, day.Add(time.Hour)},
+			{"2", "", day.Add(time.Hour), day.Add(100 * time.Hour)},
+			{"3", "RELATIONSHIP_LIMIT", time.Time{}, time.Time{}},
+			{"3", "RELATIONSHIP_LIMIT", day.Add(99 * time.Hour), time.Time{}},
+			{"3", "", day.Add(100 * time.Hour), time.Time{}},
+			{"4", "RELATIONSHIP_LIMIT", day.Add(200 * time.Hour), time.Time{}},
+			{"4", "", day.Add(-time.Hour), day},
+		} {
+			_, err := v.s.Relate(ctx, device.DID, entity.RelationDraft{Role: "household", Target: "did:ixo:household/" + step.home, Since: step.since, Until: step.until})
+			if got := fault.CodeOf(err); got != step.want {
+				t.Errorf("household %s from %s to %s = %q, %v, want %q", step.home, step.since, step.until, got, err, step.want)
+			}
 		}
 		v.consistent(t, "ws", device.DID)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
@@ -92,7 +93,7 @@ func (rl *relations) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relat
 		return nil, err
 	}
 	if pl.Role.Max > 0 {
-		if err := checkMax(ctx, tx, pl); err != nil {
+		if err := checkMax(ctx, tx, pl, rl.now().UnixMilli()); err != nil {
 			return nil, err
 		}
 	}
@@ -203,8 +204,24 @@ func (rl *relations) drawOne(ctx context.Context, tx *db.Tx, id string, d Relati
 	return pl, row, nil
 }
 
-func checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
+// checkMax wants room for one relationship more in the time it holds: one that
+// has ended before makes room. Those that make a twin part of a project are all
+// counted, because it stays in the first until that is removed.
+func checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship, now int64) error {
 	c := relationship.Count{Role: p.Row.Role, Most: p.Role.Max}
+	target := ""
+	if _, to := p.Ends(); to != nil {
+		target = to.DomainType
+	}
+	if !relationship.Belongs(p.Row.Role, target) {
+		c.Within = relationship.Span{From: now, To: math.MaxInt64}
+		if p.Row.Since.Valid {
+			c.Within.From = p.Row.Since.Int64
+		}
+		if p.Row.Until.Valid {
+			c.Within.To = p.Row.Until.Int64
+		}
+	}
 	count := c.Out
 	if p.Back {
 		count = c.In

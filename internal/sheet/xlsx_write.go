@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,7 +69,7 @@ func beginXLSX(out io.Writer, sheets []string) (*xlsxWriter, error) {
 		{"xl/_rels/workbook.xml.rels", rels.String() + `</Relationships>`},
 		{"xl/styles.xml", stylesXML()},
 	} {
-		f, err := w.zip.Create(part[0])
+		f, err := w.zip.CreateHeader(zipped(part[0]))
 		if err != nil {
 			return nil, fmt.Errorf("write xlsx: %w", err)
 		}
@@ -79,6 +80,15 @@ func beginXLSX(out io.Writer, sheets []string) (*xlsxWriter, error) {
 	return w, nil
 }
 
+// ZipTime is the time that files in archives of ours have, the first one that
+// archives can state: so the same content makes the same bytes.
+func ZipTime() time.Time { return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// zipped is a part of the archive.
+func zipped(name string) *zip.FileHeader {
+	return &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: ZipTime()}
+}
+
 // begin ends the sheet before and begins the one with a number counted from 1.
 func (w *xlsxWriter) begin(number int) error {
 	if number > w.sheets {
@@ -87,7 +97,7 @@ func (w *xlsxWriter) begin(number int) error {
 	if err := w.endSheet(); err != nil {
 		return err
 	}
-	f, err := w.zip.Create(fmt.Sprintf("xl/worksheets/sheet%d.xml", number))
+	f, err := w.zip.CreateHeader(zipped(fmt.Sprintf("xl/worksheets/sheet%d.xml", number)))
 	if err != nil {
 		return fmt.Errorf("write xlsx: %w", err)
 	}

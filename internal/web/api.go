@@ -63,7 +63,7 @@ type Doc struct {
 	UCAN        bool     // a plain handler that asks for a UCAN itself
 	Codes       []string // further error codes worth naming, for the reference
 	Refusal     any      // a struct of the members that refusals with some of them have; see fault.Error.Showing
-	Also        []int    // other statuses of success, with the same body
+	Also        []int    // other statuses with the same body
 	Light       bool     // always served: it costs nothing, or it asks how we are
 	Channel     bool     // more than a request: ChannelDocument describes it
 	Quiet       bool     // answers with 200 come by the thousand and say nothing: lines for the log at debug only

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"path"
 	"reflect"
@@ -365,10 +366,6 @@ func missingPath(op *huma.Operation, path string) []string {
 
 // responses describes the usual answer and the shape of every refusal.
 func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
-	content := answerContent(reg, op, r)
-	for _, status := range append([]int{r.Doc.Status}, r.Doc.Also...) {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: content}
-	}
 	refusal := &huma.Response{Description: "Refused; code says why. See /docs/errors."}
 	if len(r.Doc.Codes) > 0 {
 		refusal.Description = "Refused: " + strings.Join(r.Doc.Codes, ", ") + ", or a code every route may give. See /docs/errors."
@@ -381,6 +378,14 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 		refusal.Content = map[string]*huma.MediaType{"application/json": {Schema: reg.Schema(reflect.TypeFor[nest](), true, "Error")}}
 	default:
 		refusal.Content = map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema(reg, r.Doc)}}
+	}
+	content := answerContent(reg, op, r)
+	for _, status := range append([]int{r.Doc.Status}, r.Doc.Also...) {
+		one := &huma.Response{Description: http.StatusText(status), Content: maps.Clone(content)}
+		if status >= http.StatusBadRequest { // it may be refused, too
+			maps.Copy(one.Content, refusal.Content)
+		}
+		op.Responses[strconv.Itoa(status)] = one
 	}
 	op.Responses["4XX"] = refusal
 	op.Responses["5XX"] = &huma.Response{Description: "The server cannot do it now. Try again.", Content: refusal.Content}

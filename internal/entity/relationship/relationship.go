@@ -229,7 +229,7 @@ func Exists(at string) error {
 // TooMany is the fault of a relationship of a role that has all it may have.
 func TooMany(at string, r protocol.Role) error {
 	return fault.New(fault.Conflict, "RELATIONSHIP_LIMIT", "The role has all the relationships it may have.").
-		With(fault.Field{Pointer: at + "/role", Code: "too_many", Detail: fmt.Sprintf("The protocol allows %d of the role %s.", r.Max, r.Name)})
+		With(fault.Field{Pointer: at + "/role", Code: "too_many", Detail: fmt.Sprintf("The protocol allows %d of the role %s at a time. Remove one, which keeps the time it held, or let this one begin when another ends.", r.Max, r.Name)})
 }
 
 func mismatch(at, detail string) error {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -156,11 +157,11 @@ func Holds(since, until, now time.Time) bool {
 }
 
 const (
-	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
+	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL` + meets45 + ` ORDER BY dst_did LIMIT $3) AS t`
 	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL AND unconfirmed = 0` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
 	// An incoming relationship of the domain model: a twin has few that are not
 	// the one it needs.
-	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
+	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + meets45 + ` LIMIT $3) AS t`
 	countInNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` LIMIT $3) AS t`
 	// The order is that of the index by source and role.
 	selectOtherGroup = `SELECT r.dst FROM relationships r JOIN entities g ON g.nid = r.dst
@@ -169,17 +170,34 @@ const (
 	selectParents = `SELECT src FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3`
 )
 
-// Count is what is counted at a twin, up to Most.
+// meets45 wants a relationship to hold at some moment from $4 on and before $5.
+const meets45 = ` AND (until IS NULL OR until > $4) AND (since IS NULL OR since < $5)`
+
+// Count is what is counted at a twin, up to Most: with Now the relationships
+// that hold then and are confirmed; without it those that hold at any moment of
+// Within, confirmed or not.
 type Count struct {
-	Role string
-	Most int
-	Now  int64 // ms; only relationships that hold then and are confirmed, 0 for all
+	Role   string
+	Most   int
+	Now    int64 // ms
+	Within Span  // none is always
+}
+
+// Span is a time from a moment on and before another, in ms.
+type Span struct{ From, To int64 }
+
+func (s Span) ends() (from, to int64) {
+	if s == (Span{}) {
+		return math.MinInt64, math.MaxInt64
+	}
+	return s.From, s.To
 }
 
 // Out counts the current relationships from a twin.
 func (c Count) Out(ctx context.Context, q db.Querier, nid int64) (n int, err error) {
 	if c.Now == 0 {
-		err = q.QueryRow(ctx, countOut, nid, c.Role, c.Most).Scan(&n)
+		from, to := c.Within.ends()
+		err = q.QueryRow(ctx, countOut, nid, c.Role, c.Most, from, to).Scan(&n)
 	} else {
 		err = q.QueryRow(ctx, countOutNow, nid, c.Role, c.Most, c.Now).Scan(&n)
 	}
@@ -189,7 +207,8 @@ func (c Count) Out(ctx context.Context, q db.Querier, nid int64) (n int, err err
 // In counts the current relationships of the domain model to a twin.
 func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err error) {
 	if c.Now == 0 {
-		err = q.QueryRow(ctx, countIn, nid, c.Role, c.Most).Scan(&n)
+		from, to := c.Within.ends()
+		err = q.QueryRow(ctx, countIn, nid, c.Role, c.Most, from, to).Scan(&n)
 	} else {
 		err = q.QueryRow(ctx, countInNow, nid, c.Role, c.Most, c.Now).Scan(&n)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -158,22 +159,31 @@ func (s Source) seek(ctx context.Context, q TwinQuery) (sought, error) {
 	return want, s.typed(ctx, q.Type, &want)
 }
 
-// place takes a name for that of a project, or else of a district.
+// place takes a name for that of a project, or else a word of one, or else a
+// district.
 func (s Source) place(ctx context.Context, q TwinQuery, want *sought) error {
 	if q.In == "" {
 		return nil
 	}
+	var part, names []string
 	_, err := s.walk(ctx, sought{list: TwinList{Protocol: "did:ixo:protocol/project"}}, func(t Twin, g glance) (bool, error) {
-		if strings.EqualFold(nameOf(g), q.In) {
+		switch name := nameOf(g); {
+		case strings.EqualFold(name, q.In):
 			want.projects = append(want.projects, t.DID)
+		case hasWords(name, q.In):
+			part, names = append(part, t.DID), append(names, strconv.Quote(name))
 		}
 		return true, nil
 	})
 	if err != nil {
 		return err
 	}
+	called := strconv.Quote(q.In)
+	if len(want.projects) == 0 && len(part) > 0 {
+		want.projects, called = part, strings.Join(names, " or ")
+	}
 	if len(want.projects) > 0 {
-		want.how = append(want.how, fmt.Sprintf("in the project %q (%s)", q.In, strings.Join(want.projects, ", ")))
+		want.how = append(want.how, fmt.Sprintf("in the project %s (%s)", called, strings.Join(want.projects, ", ")))
 		if len(want.projects) == 1 && q.Project == "" {
 			want.list.Project = want.projects[0]
 		}
@@ -199,7 +209,7 @@ func (s Source) typed(ctx context.Context, word string, want *sought) error {
 		want.how = append(want.how, "type "+word)
 		return nil
 	}
-	if want.types, err = s.TypesLike(ctx, word); err != nil {
+	if want.types, err = s.like(ctx, word); err != nil {
 		return err
 	}
 	if len(want.types) > 0 {
@@ -210,8 +220,56 @@ func (s Source) typed(ctx context.Context, word string, want *sought) error {
 		return nil
 	}
 	want.list.Type = word // none: the answer is empty, and says of what
-	want.how = append(want.how, fmt.Sprintf("type %s, which no twin has", word))
+	there, err := s.types(ctx)
+	if err != nil {
+		return err
+	}
+	want.how = append(want.how, fmt.Sprintf("type %s, which no twin has (there are %s)", word, there))
 	return nil
+}
+
+// like finds the types that a word means: by their names, or by what people in
+// the field call them.
+func (s Source) like(ctx context.Context, word string) ([]string, error) {
+	found, err := s.TypesLike(ctx, word)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	if strings.TrimSuffix(strings.ToLower(word), "s") == "stove" {
+		for _, other := range []string{"CookingDevice", "Cooker"} {
+			more, err := s.TypesLike(ctx, other)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, more...)
+		}
+	}
+	return found, nil
+}
+
+// types names some types of twins there are.
+func (s Source) types(ctx context.Context) (string, error) {
+	page, _, err := s.List(ctx, TwinList{Limit: 500})
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, t := range page {
+		if len(all) < 10 && !slices.Contains(all, t.Type) {
+			all = append(all, t.Type)
+		}
+	}
+	if len(all) == 0 {
+		return "none at all", nil
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", "), nil
+}
+
+// hasWords reports whether a name has some words of it, whole and in their order.
+func hasWords(name, words string) bool {
+	pad := func(s string) string { return " " + strings.Join(strings.Fields(strings.ToLower(s)), " ") + " " }
+	return strings.TrimSpace(words) != "" && strings.Contains(pad(name), pad(words))
 }
 
 // walk shows every twin that is meant, until there are no more (whole), each

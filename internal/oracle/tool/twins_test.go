@@ -20,6 +20,8 @@ var field = []tool.Twin{
 	twin("s1", "CookStove", "active", "p1", `{"properties":{"name":"Jiko one","district":"Machakos"}}`),
 	twin("s2", "CookStove", "active", "p1", `{"properties":{"name":"Jiko two","district":"Machakos"}}`),
 	twin("s3", "CookStove", "draft", "", `{"properties":{"location":{"district":"Kitui"}}}`),
+	twin("p2", "dao", "active", "", `{"metadata":{"name":"Kwale East 2026"}}`),
+	twin("d1", "CleanCookingDevice", "active", "p2", `{}`),
 	twin("h1", "Household", "active", "", `{"metadata":{"name":"Mwende"},"properties":{"district":"machakos"}}`),
 }
 
@@ -56,7 +58,7 @@ func lists() tool.Source {
 		TypesLike: func(_ context.Context, word string) ([]string, error) {
 			var out []string
 			for _, t := range field {
-				if strings.EqualFold(t.Type+"s", word) && !slices.Contains(out, t.Type) {
+				if (strings.EqualFold(t.Type+"s", word) || strings.HasSuffix(t.Type, word)) && !slices.Contains(out, t.Type) {
 					out = append(out, t.Type)
 				}
 			}
@@ -82,14 +84,16 @@ func ask(t *testing.T, name, args string, into any) error {
 
 func TestCount(t *testing.T) {
 	for _, c := range []struct{ args, want, how string }{
-		{`{}`, "5", "all twins you may see"},
+		{`{}`, "7", "all twins you may see"},
 		{`{"type":"cookstoves"}`, "3", "type CookStove"},
 		{`{"type":"CookStove","status":"active"}`, "2", "status active; type CookStove"},
-		{`{"type":"Lamp"}`, "0", "type Lamp, which no twin has"},
+		{`{"type":"Lamp"}`, "0", "type Lamp, which no twin has (there are "},
+		{`{"type":"stoves","in":"Kwale"}`, "1", `in the project "Kwale East 2026" (p2); type CleanCookingDevice`},
+		{`{"in":"Kwal"}`, "0", `in the district "Kwal", because no project has that name`},
 		{`{"type":"cookstoves","in":"kitui"}`, "2", `in the project "kitui" (p1)`},
 		{`{"in":"MACHAKOS"}`, "3", `in the district "MACHAKOS", because no project has that name`},
 		{`{"name":"jiko"}`, "2", `"jiko" in the name`},
-		{`{"by":"type"}`, "5 CookStove=3 Household=1 dao=1", "all twins you may see"},
+		{`{"by":"type"}`, "7 CookStove=3 dao=2 CleanCookingDevice=1 Household=1", "all twins you may see"},
 		{`{"type":"CookStove","by":"district"}`, "3 Machakos=2 =1", "type CookStove"},
 		{`{"query":"cookstoves","by":"project"}`, "3 p1=2 =1", "type CookStove"},
 	} {

@@ -63,7 +63,7 @@ func fleetUsage(ctx context.Context, s Source, args jsontext.Value) (any, error)
 	}
 	switch {
 	case len(want.projects) == 0:
-		return nil, BadArgument("in", "Name a project that is there. search_twins with the type Project lists them.")
+		return nil, BadArgument("in", "Name a project that is there; \"list projects\" shows them.")
 	case len(want.projects) > 1:
 		return nil, BadArgument("in", "Several projects have this name. Give the DID of one as project: "+want.said()+".")
 	}

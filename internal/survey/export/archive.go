@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 )
 
@@ -63,8 +64,7 @@ func (a *archive) Begin(b []byte) ([]byte, error) {
 
 // begin begins the part at hand.
 func (a *archive) begin() (err error) {
-	// Without a time, the same responses make the same bytes.
-	h := zip.FileHeader{Name: a.parts[a.at].name, Method: zip.Deflate}
+	h := zip.FileHeader{Name: a.parts[a.at].name, Method: zip.Deflate, Modified: sheet.ZipTime()}
 	if _, ok := a.parts[a.at].w.(*bookWriter); ok {
 		h.Method = zip.Store // a workbook is packed already
 	}
@@ -165,7 +165,7 @@ func (a *attach) response(ctx context.Context, to *archive, nid int64, hand func
 // file writes one attachment, a piece at a time.
 func (a *attach) file(ctx context.Context, to *archive, f *media.File, hand func([]byte) ([]byte, error)) error {
 	// Pictures and sounds are packed already.
-	w, err := to.zip.CreateHeader(&zip.FileHeader{Name: MediaFolder + f.SHA256 + endings[f.MediaType], Method: zip.Store})
+	w, err := to.zip.CreateHeader(&zip.FileHeader{Name: MediaFolder + f.SHA256 + endings[f.MediaType], Method: zip.Store, Modified: sheet.ZipTime()})
 	if err != nil {
 		return fmt.Errorf("write archive: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -261,7 +262,7 @@ func (h handlers) serveFiles(w http.ResponseWriter, r *http.Request) error {
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	for i := range e.v.Files {
-		out, err := z.Create(e.v.Files[i].Name)
+		out, err := z.CreateHeader(&zip.FileHeader{Name: e.v.Files[i].Name, Method: zip.Deflate, Modified: sheet.ZipTime()})
 		if err == nil {
 			_, err = out.Write(e.v.Files[i].Content())
 		}
