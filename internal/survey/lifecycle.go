@@ -146,7 +146,7 @@ func (s *Service) checkStart(ctx context.Context, ws string, v *Survey, reason s
 		return err
 	}
 	if f != nil && !f.HasConsent() {
-		c.Add("/sections", "consent_missing", "None of the selected sections has a consent question. Add a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} to the template and publish it, or select the section that has one.")
+		c.Add("/sections", "consent_missing", "None of the selected sections has a consent question. Add a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} to the template, publish it and take its version with {\"templateVersion\": 2, \"sections\": null}, or select the section that has one.")
 	}
 	v.CheckServed(c, s.cfg.Channels, nil)
 	if len(v.Collectors) == 0 && !v.SelfService() {

@@ -152,7 +152,7 @@ func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists
 		return none, inWords(exists, draft, devicePointer)
 	}
 	taken := fault.New(fault.Conflict, "DEVICE_DATA_CONFLICT",
-		"This serial number is taken. Register the device under another one. GET /v1/entities?externalId= shows what has it to callers who may see that.").
+		"This serial number is taken. A device that moved keeps its twin: remove its relationship household and add the next one, with since. GET /v1/entities?externalId= shows what has it to callers who may see that.").
 		With(fault.Field{Pointer: "/serial", Code: "conflict", Detail: "The serial number is taken."})
 	if !visible(c, row) {
 		return none, taken

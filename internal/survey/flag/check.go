@@ -29,6 +29,7 @@ var checks = []Check{
 	{ModeUnplanned, "an interview of a mode the survey does not plan", "surveys that do not say", when(func(l *look) bool { return l.Unplanned }, "The survey does not plan interviews of this mode.")},
 	{Stranger, "a collector who is not one of the survey", "surveys that name none", when(func(l *look) bool { return l.Stranger }, "The collector is not one of the survey.")},
 	{NotListed, "a household that is not on the list of the survey", "surveys without a list", when(func(l *look) bool { return l.Unlisted }, "The household is not on the list of the survey.")},
+	{NotAssigned, "a household that is assigned to another collector", "households assigned to nobody", when(func(l *look) bool { return l.Others }, "Another collector is to visit the household.")},
 	{ConsentRefused, "answers although consent was refused", "no question for consent", consentRefused},
 	{ConsentMissing, "no answer to the question for consent", "no such question", consentMissing},
 	{LowCompleteness, "fewer than half of the questions answered", "templates with a completionThreshold, partial responses", lowCompleteness},

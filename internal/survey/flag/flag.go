@@ -36,6 +36,7 @@ const (
 	ModeUnplanned = "mode_not_planned"
 	Stranger      = "collector_not_named"
 	NotListed     = "household_not_listed"
+	NotAssigned   = "household_not_assigned"
 
 	ConsentMissing  = "consent_missing"
 	ConsentRefused  = "consent_refused"
@@ -110,6 +111,7 @@ type Interview struct {
 	Unplanned bool  // its mode is not one of the survey
 	Stranger  bool  // its collector is not one of the survey
 	Unlisted  bool  // the survey has a list and the household is not on it
+	Others    bool  // somebody else was to visit it
 }
 
 // Check makes every check that is not switched off. asked reports whether a

@@ -114,8 +114,8 @@ func TestCheck(t *testing.T) {
 			in.From, in.Since = in.StartedAt, in.SubmittedAt.Add(time.Hour)
 		}, nil},
 		{"not as planned", flag.Settings{}, func(in *flag.Interview) {
-			in.Eligible, in.Unplanned, in.Stranger, in.Unlisted = &no, true, true, true
-		}, []string{flag.NotEligible, flag.ModeUnplanned, flag.Stranger, flag.NotListed}},
+			in.Eligible, in.Unplanned, in.Stranger, in.Unlisted, in.Others = &no, true, true, true, true
+		}, []string{flag.NotEligible, flag.ModeUnplanned, flag.Stranger, flag.NotListed, flag.NotAssigned}},
 		{"switched off", flag.Settings{Off: []string{flag.NotEligible, flag.Stranger}}, func(in *flag.Interview) {
 			in.Eligible, in.Stranger, in.Unlisted = &no, true, true
 		}, []string{flag.NotListed}},

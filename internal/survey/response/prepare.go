@@ -472,6 +472,7 @@ func (p *Prepared) interview(r *form.Result) flag.Interview {
 		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode),
 		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector],
 		Unlisted:  o.Listed && !o.OpenEnrolment && p.home == nil,
+		Others:    p.home != nil && p.home.Collector != "" && p.home.Collector != h.Collector,
 	}
 	if h.Mode != "import" {
 		in.Since = o.Created.Add(-early)

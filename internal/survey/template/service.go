@@ -101,7 +101,7 @@ func noVersion() error {
 
 func exists() error {
 	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "There is a template with this identifier.").
-		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier, or change that template with PUT."})
+		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier, or change that template: with PUT, or by importing with mode=update and If-Match."})
 }
 
 func comesWithUs() error {

@@ -23,7 +23,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "A decision names the revision it is about, by If-Match or revision. It is refused with 412 when the content has changed since; what others have decided in between changes no content. The same decision again is answered with 200 and stored once. " +
 			"Whoever collected, sent or corrected a response, or belongs to the group that collected or sent it, cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
 			"any other decision and any correction in between starts the count again. A partial response, and one that refuses consent, can be sent back or rejected, not verified. " +
-			"One whose question for consent has no answer is flagged (consent_missing) and can be verified; to rule that out, mark the question as required in the template. " +
+			"One whose question for consent has no answer is partial and flagged (consent_missing), unless the template says consentOptional. " +
 			"An invalidated response counts nowhere, and its household may be asked again.",
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification", s.serveGet, web.Doc{
