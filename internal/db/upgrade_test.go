@@ -219,7 +219,7 @@ func TestUpgradeFollowsResponses(t *testing.T) {
 		for i, r := range []struct{ status, vstatus, body string }{
 			{"complete", "verified", `{"eligible":true}`},
 			{"partial", "pending", `{}`},
-			{"complete", "pending", `{"metadata":{"eligible":true},"eligible":false}`},
+			{"complete", "pending", `{"metadata":{"eligible":true,"x":1e400000},"eligible":false}`},
 			{"complete", "pending", `{"metadata":{"eligible":false}}`},
 			{"complete", "rejected", `{}`},
 			{"redacted", "pending", `{}`},
@@ -266,7 +266,7 @@ func TestUpgradeCountsLengths(t *testing.T) {
 		}
 		for i, r := range []struct{ status, vstatus, collector, body string }{
 			{"complete", "verified", "a", `{"durationSec":1}`},
-			{"complete", "pending", "a", `{"durationSec":600.9}`},
+			{"complete", "pending", "a", `{"durationSec":600.9,"metadata":{"x":1e400000}}`},
 			{"complete", "pending", "a", `{"durationSec":600}`},
 			{"complete", "pending", "b", `{"durationSec":600}`},
 			{"complete", "pending", "b", `{"durationSec":0.4}`},

@@ -77,7 +77,7 @@ func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas 
 	sums := map[lengthPlace]int{}
 	for _, d := range deltas {
 		for _, l := range d.Lengths {
-			if b := bucketOf(l.Seconds); b >= 0 {
+			if b := bucketOf(l.Seconds); b >= 0 && l.Collector != "" {
 				sums[lengthPlace{b, ""}] += l.N
 				sums[lengthPlace{b, l.Collector}] += l.N
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -132,8 +133,8 @@ func (ca *carrier) externals(record jsontext.Value, at int64) {
 	var named struct {
 		ExternalIDs map[string]string `json:"externalIds"`
 	}
-	if json.Unmarshal(record, &named) != nil {
-		return
+	if json.Unmarshal(record, &named) != nil || len(named.ExternalIDs) > twin.MaxExternals {
+		return // the row is refused
 	}
 	for scheme, value := range named.ExternalIDs {
 		ca.lines[maphash.String(ca.seed, externalName(scheme, value))] = at

@@ -121,7 +121,7 @@ func lines(c *fault.Checks, at string, members map[string]string) {
 }
 
 func (e *Entity) checkExternals(c *fault.Checks) {
-	if len(e.ExternalIDs) > maxExternals {
+	if len(e.ExternalIDs) > MaxExternals {
 		c.Add("/externalIds", "too_many", "At most 20 external ids are accepted.")
 		return
 	}

@@ -25,7 +25,7 @@ const (
 	maxParts       = 100       // linked resources, linked entities, rights
 	maxAccounts    = 20        //
 	maxAliases     = 20        // members of alsoKnownAs
-	maxExternals   = 20        //
+	MaxExternals   = 20        //
 	maxExternal    = 200       // characters of an external id
 	maxScheme      = 64        // characters of the name of its system
 	maxGroups      = 20        // an organisation is created with

@@ -58,10 +58,13 @@ type writer struct {
 	before int64 // rows that an earlier attempt wrote
 }
 
-// restarts is how often an export begins anew because its file was removed, as
-// people of the workspace are being erased, or because a response changed
-// between two readings.
-const restarts = 100
+// How often an export begins anew: because its file was removed, as people of
+// the workspace are being erased, and because a response changed between two
+// readings, as its flags do while checks run.
+const (
+	restarts = 100
+	changes  = 5
+)
 
 func (w *writer) export(ctx context.Context) error {
 	if _, err := w.run.State(&w.st); err != nil {
@@ -72,11 +75,15 @@ func (w *writer) export(ctx context.Context) error {
 		return nil
 	}
 	resume := w.st.Begun() && w.d.Format.resumes() && !w.d.packed()
+	changed := 0
 	for range restarts {
 		err := w.attempt(ctx, resume)
 		resume = false
 		switch {
+		case errors.Is(err, errChanged) && changed < changes:
+			changed++
 		case errors.Is(err, errChanged):
+			return job.Permanent(interrupted())
 		case !errors.Is(err, file.ErrGone):
 			return err
 		default:
@@ -85,6 +92,10 @@ func (w *writer) export(ctx context.Context) error {
 			}
 		}
 	}
+	return interrupted()
+}
+
+func interrupted() error {
 	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "The responses keep changing: people of this workspace are being erased, or checks run. Export again later.")
 }
 

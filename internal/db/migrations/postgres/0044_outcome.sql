@@ -5,14 +5,14 @@ ALTER TABLE survey_counts ADD COLUMN ineligible BIGINT NOT NULL DEFAULT 0;
 
 INSERT INTO survey_counts (survey, round, stratum, grp, shard, listed, contacted, refused, unreachable, completed, partial, verified, rejected, flagged, ineligible)
 	SELECT survey, round, stratum, CASE grp WHEN 'adopter' THEN 1 WHEN 'comparison' THEN 2 ELSE 0 END, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, count(*)
-	FROM responses WHERE status IN ('complete', 'partial') AND vstatus NOT IN ('superseded', 'invalidated') AND body LIKE '%"eligible":false%' AND body::jsonb->>'eligible' = 'false'
+	FROM responses WHERE status IN ('complete', 'partial') AND vstatus NOT IN ('superseded', 'invalidated') AND body LIKE '%"eligible":false%' AND body::json->>'eligible' = 'false'
 	GROUP BY survey, round, stratum, grp
 	ON CONFLICT (survey, round, stratum, grp, shard) DO UPDATE SET ineligible = excluded.ineligible;
 
 -- The one response that a household has in a round says what it stands for.
 UPDATE survey_households SET outcome = 8 WHERE outcome = 2 AND EXISTS (SELECT 1 FROM surveys s JOIN responses r
 	ON r.ws = s.ws AND r.household = survey_households.household AND r.survey = s.nid AND r.round = survey_households.outcome_round AND r.slot = 0
-	WHERE s.nid = survey_households.survey AND r.status IN ('complete', 'partial') AND r.vstatus <> 'rejected' AND r.body LIKE '%"eligible":false%' AND r.body::jsonb->>'eligible' = 'false');
+	WHERE s.nid = survey_households.survey AND r.status IN ('complete', 'partial') AND r.vstatus <> 'rejected' AND r.body LIKE '%"eligible":false%' AND r.body::json->>'eligible' = 'false');
 UPDATE survey_households SET outcome = 7 WHERE outcome = 2 AND EXISTS (SELECT 1 FROM surveys s JOIN responses r
 	ON r.ws = s.ws AND r.household = survey_households.household AND r.survey = s.nid AND r.round = survey_households.outcome_round AND r.slot = 0
 	WHERE s.nid = survey_households.survey AND r.status = 'partial' AND r.vstatus <> 'rejected');

@@ -12,8 +12,8 @@ CREATE TABLE survey_lengths (
 
 INSERT INTO survey_lengths (survey, collector, bucket, shard, n)
 	WITH RECURSIVE bounds(n, at) AS (SELECT 0, 1.0::double precision UNION ALL SELECT n + 1, at * 1.1::double precision FROM bounds WHERE n < 199),
-	taken AS (SELECT survey, collector, floor((body::jsonb->>'durationSec')::double precision)::bigint AS seconds, count(*) AS n FROM responses
-		WHERE status = 'complete' AND vstatus NOT IN ('superseded', 'invalidated', 'rejected') AND body LIKE '%"durationSec":%'
+	taken AS (SELECT survey, collector, floor((body::json->>'durationSec')::double precision)::bigint AS seconds, count(*) AS n FROM responses
+		WHERE status = 'complete' AND vstatus NOT IN ('superseded', 'invalidated', 'rejected') AND body LIKE '%"durationSec":%' AND collector <> ''
 		GROUP BY 1, 2, 3),
 	placed AS (SELECT survey, collector, (SELECT max(b.n) FROM bounds b WHERE b.at <= t.seconds) AS bucket, n FROM taken t WHERE seconds >= 1)
 	SELECT survey, collector, bucket, 0, sum(n) FROM placed GROUP BY survey, collector, bucket

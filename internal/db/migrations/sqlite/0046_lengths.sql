@@ -13,7 +13,7 @@ CREATE TABLE survey_lengths (
 INSERT INTO survey_lengths (survey, collector, bucket, shard, n)
 	WITH RECURSIVE bounds(n, at) AS (SELECT 0, 1.0 UNION ALL SELECT n + 1, at * 1.1 FROM bounds WHERE n < 199),
 	taken AS (SELECT survey, collector, CAST(json_extract(body, '$.durationSec') AS INTEGER) AS seconds, count(*) AS n FROM responses
-		WHERE status = 'complete' AND vstatus NOT IN ('superseded', 'invalidated', 'rejected') AND body LIKE '%"durationSec":%'
+		WHERE status = 'complete' AND vstatus NOT IN ('superseded', 'invalidated', 'rejected') AND body LIKE '%"durationSec":%' AND collector <> ''
 		GROUP BY 1, 2, 3),
 	placed AS (SELECT survey, collector, (SELECT max(b.n) FROM bounds b WHERE b.at <= t.seconds) AS bucket, n FROM taken t WHERE seconds >= 1)
 	SELECT survey, collector, bucket, 0, sum(n) FROM placed GROUP BY survey, collector, bucket
