@@ -15,6 +15,6 @@ type ResponseImportRow struct {
 	ResponseID string `json:"responseId,omitzero"`
 	// Warnings are about what the row says and the response does not.
 	Warnings           []Field       `json:"warnings,omitempty" doc:"What the row says and the response does not: a decision or a sender that was not carried over, a file the archive does not have."`
-	MissingAttachments []string      `json:"missingAttachments,omitempty" doc:"Hashes of attachments that have not arrived: PUT each to /v1/attachments."`
+	MissingAttachments []string      `json:"missingAttachments,omitempty" doc:"Hashes of attachments that have not arrived: PUT each to /v1/attachments. For whoever asked for the import and for keys with the scope responses:pii."`
 	Error              *BatchProblem `json:"error,omitzero" doc:"Why it was refused: the column and what is wrong with it."`
 }

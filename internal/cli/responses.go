@@ -33,7 +33,7 @@ type importOptions struct {
 func responsesImportFlags(fs *flag.FlagSet) any {
 	o := &importOptions{}
 	fs.StringVar(&o.url, "url", "", "`address` of the server; the one of this configuration by default")
-	fs.StringVar(&o.keyFile, "key-file", "", "`file` with the API key; needs imports:write, imports:read and responses:write")
+	fs.StringVar(&o.keyFile, "key-file", "", "`file` with the API key; needs imports:write, imports:read, responses:write and responses:read")
 	fs.StringVar(&o.source, "source", "hearth", "`program` that wrote the file: hearth, odk or kobo")
 	fs.StringVar(&o.format, "format", "", "csv, xlsx, ndjson, json or zip; the end of the file's name by default")
 	fs.StringVar(&o.mapping, "mapping", "", "`JSON` object: column to column of an export, such as {\"hh\":\"householdId\"}; \"\" leaves a column out")

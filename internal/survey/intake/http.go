@@ -33,7 +33,7 @@ const importing = "The body is the file, at most 64 MiB, or a zip of it with att
 	"mapping gives columns other names: those of an export, such as {\"hh_code\":\"householdId\",\"q1\":\"home.size\"}; \"\" leaves a column out. A column with a value that nothing is known of refuses its row, so that nothing is lost unseen. householdId must be the DID of the household. " +
 	"partial=true takes rows although required answers are missing.\n\n" +
 	"You have sent what you import: submittedBy is you. What somebody else has collected needs the scope `surveys:write`. A decision is taken over from a hearth export when you have the scope `responses:verify` and it is neither of the collector nor yours; " +
-	"it is marked as imported. Otherwise the response is pending, and a warning says so. The scope `responses:write` is needed too. The history of each response says which file and job it came from."
+	"it is marked as imported. Otherwise the response is pending, and a warning says so. The scope `responses:write` is needed too. The history of each response says which program, format and file it came from. To read the report needs the scopes `imports:read` and `responses:read`."
 
 // Routes adds imports of responses to a.
 func (s *Service) Routes(a *web.API) {
@@ -52,11 +52,12 @@ func (s *Service) Routes(a *web.API) {
 		Codes: []string{"SURVEY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING", "INVALID_PARAMETER"},
 	})
 	web.Get(a, path+"/{importId}", s.serveGet, web.Doc{
-		Summary: "Read an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND"},
+		Summary: "Read an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
+		Description: "The scope `responses:read` is needed too.",
 	})
 	web.Get(a, path+"/{importId}/rows", s.serveRows, web.Doc{
-		Summary: "List what became of the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND"},
-		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short.",
+		Summary: "List what became of the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
+		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short. The scope `responses:read` is needed too. A report names what differs from a stored response and does not show it.",
 	})
 }
 
@@ -241,6 +242,9 @@ type oneIn struct {
 
 // look reads an import the caller may know of.
 func (s *Service) look(ctx context.Context, in *oneIn) (Import, error) {
+	if err := exchange.MayAll(ctx, "responses:read"); err != nil {
+		return Import{}, err
+	}
 	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
 	if err != nil {
 		return Import{}, err
@@ -274,8 +278,15 @@ func (s *Service) serveRows(ctx context.Context, in *rowsIn) (web.Reply[web.Page
 	if err := in.Validate(); err != nil {
 		return web.Reply[web.Page[Row]]{}, err
 	}
-	if _, err := s.look(ctx, &in.oneIn); err != nil {
+	i, err := s.look(ctx, &in.oneIn)
+	if err != nil {
 		return web.Reply[web.Page[Row]]{}, err
 	}
-	return exchange.Report[Row](ctx, s.db, s.cfg.Cursors, in.ID, &in.RowsQuery)
+	caller := web.CallerFrom(ctx)
+	all := caller.DID == i.CreatedBy || caller.May("responses:pii")
+	page, err := exchange.Report[Row](ctx, s.db, s.cfg.Cursors, in.ID, &in.RowsQuery)
+	for n, r := range page.Value.Items {
+		page.Value.Items[n] = shown(all, r)
+	}
+	return page, err
 }

@@ -105,8 +105,8 @@ func TestOtherPrograms(t *testing.T) {
 				}
 			}
 			history := r.do(t, ws+" owner GET /v1/responses/uuid:one/history", "", 200, nil).Body.String()
-			if want := "SHA-256 " + in.SHA256 + ", by job " + in.ID; !strings.Contains(history, want) {
-				t.Errorf("%s: no %q in %s", tt.query, want, history)
+			if want := "SHA-256 " + in.SHA256; !strings.Contains(history, want) || strings.Contains(history, in.ID) {
+				t.Errorf("%s: want %q without the job %s, which names the sender, in %s", tt.query, want, in.ID, history)
 			}
 			if again, rows := r.load(t, ws+" owner", tt.query+mapping, tt.file); again.Counts.Unchanged != tt.created {
 				t.Errorf("%s again: %+v: %q", tt.query, again.Counts, problems(rows))

@@ -2,10 +2,12 @@ package intake
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -32,6 +34,34 @@ func (w *worker) warn(ctx context.Context, tx *db.Tx, one *work, done response.S
 	return nil
 }
 
+// withheld is a fault without what others have stored: the importer may have
+// read it, but those who read the report are not the importer.
+func withheld(f *fault.Error) *fault.Error {
+	switch f.Code {
+	case response.DuplicateCode:
+		return fault.As(response.Duplicate(nil))
+	case response.ConflictCode:
+		kept := *f
+		kept.Fields = slices.Clone(f.Fields)
+		for i := range kept.Fields {
+			if kept.Fields[i].Code == response.DiffersCode {
+				kept.Fields[i].Detail = "The stored response says something else here. Reports do not show what."
+			}
+		}
+		return &kept
+	}
+	return f
+}
+
+// shown is a row as the caller may see it: a hash tells those who have a picture
+// whose answer it is.
+func shown(all bool, r Row) Row {
+	if !all {
+		r.MissingAttachments = nil
+	}
+	return r
+}
+
 // report is the stored form of what became of a row.
 func (w *work) report() (exchange.Row, error) {
 	r := Row{Line: w.line, OK: w.err == nil, Action: w.action, ResponseID: w.id, MissingAttachments: w.missing}
@@ -40,7 +70,7 @@ func (w *work) report() (exchange.Row, error) {
 	}
 	if w.err != nil {
 		r.Action = refused
-		r.Error = exchange.Problem(w.err)
+		r.Error = exchange.Problem(withheld(w.err))
 	}
 	text, err := web.Encode(r)
 	return exchange.Row{Line: w.line, OK: r.OK, Data: string(text)}, err

@@ -31,10 +31,11 @@ import (
 
 // callerOf makes a caller of a workspace: "clerk" may import what it collected
 // itself, "manager" also what others did, "judge" may send responses with
-// decisions of others, "reader" may not import.
+// decisions of others, "auditor" reads reports and no personal answers, "reader"
+// may not import.
 func callerOf(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws, Scopes: []string{"*"}}
-	clerk := []string{"imports:read", "imports:write", "responses:write", "surveys:read", "jobs:read"}
+	clerk := []string{"imports:read", "imports:write", "responses:write", "responses:read", "surveys:read", "jobs:read"}
 	switch role {
 	case "clerk":
 		c.Scopes = clerk
@@ -42,6 +43,8 @@ func callerOf(ws, role string) web.Caller {
 		c.Scopes = append(clerk, "surveys:write")
 	case "judge":
 		c.Scopes = append(clerk, "surveys:write", "responses:verify")
+	case "auditor":
+		c.Scopes = []string{"imports:read", "responses:read", "surveys:read", "jobs:read"}
 	case "reader":
 		c.Scopes = []string{"imports:read", "imports:write", "surveys:read"}
 	}

@@ -87,7 +87,7 @@ func (w *worker) input(ctx context.Context) (*input, error) {
 	l := w.s.cfg.Layout(w.open)
 	in := &input{
 		p: w.p, caller: web.CallerFrom(ctx), layout: l, heads: l.Heads(), names: newNames(w.p, l), src: file.Open(ctx, w.s.db, w.file), size: w.file.Bytes,
-		from: fmt.Sprintf("imported from %s %s, SHA-256 %s, by job %s", w.p.Source, w.p.Format, w.file.SHA256, w.run.ID),
+		from: fmt.Sprintf("imported from %s %s, SHA-256 %s", w.p.Source, w.p.Format, w.file.SHA256),
 	}
 	return in, in.open(ctx)
 }

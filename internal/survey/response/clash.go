@@ -15,6 +15,7 @@ import (
 const (
 	ConflictCode  = "RESPONSE_CONFLICT"
 	DuplicateCode = "DUPLICATE_HOUSEHOLD_RESPONSE"
+	DiffersCode   = "differs" // of a field of ConflictCode whose detail can show both values
 )
 
 // Members are what the bodies of these refusals have beside the usual ones.
@@ -61,7 +62,7 @@ func Differs(now web.Current, all []Difference) error {
 		if !d.Masked {
 			detail = fmt.Sprintf("Stored: %s; sent: %s.", inWords(d.Stored), inWords(d.Sent))
 		}
-		f = f.With(fault.Field{Pointer: d.Pointer, Code: "differs", Detail: detail})
+		f = f.With(fault.Field{Pointer: d.Pointer, Code: DiffersCode, Detail: detail})
 	}
 	return f.Showing(Members{Current: &now, Differences: all})
 }
