@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
@@ -97,7 +100,10 @@ func ReadFile(name string, raw []byte) (*DataFile, error) {
 		row := make([]string, len(cells))
 		for i, c := range cells {
 			row[i] = strings.TrimSpace(c)
-			if !clean(c) {
+			switch {
+			case utf8.RuneCountInString(row[i]) > MaxText:
+				return &sheet.Error{Line: line, Column: f.Columns[i], Code: "too_long", Detail: fmt.Sprintf("A cell has at most %d characters.", MaxText)}
+			case !clean(c):
 				return &sheet.Error{Line: line, Column: f.Columns[i], Code: "invalid_text", Detail: "The cell holds a character that is not allowed."}
 			}
 		}
@@ -184,6 +190,22 @@ func (t *Template) file(name string) *DataFile {
 // filesName is what expressions call the files of a template.
 const filesName = "files"
 
+// The limits that are checked before a file is read, too.
+var (
+	tooManyFiles  = fault.Field{Pointer: "/files", Code: "too_many", Detail: fmt.Sprintf("A template may have at most %d files.", MaxFiles)}
+	tooLargeFiles = fault.Field{Pointer: "/files", Code: "too_large", Detail: fmt.Sprintf("The files of a template may have at most %d bytes together.", MaxAllFiles)}
+)
+
+func invalidFiles(f fault.Field) error {
+	return fault.New(fault.Invalid, "TEMPLATE_INVALID", "The template is not valid.").With(f)
+}
+
+// plainName reports whether a name stays in the folder that an archive is
+// unpacked to, and is seen there.
+func plainName(name string) bool {
+	return !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) })
+}
+
 // fileRules checks what a template says about its files.
 func (c *compiler) fileRules() {
 	t := c.t
@@ -191,7 +213,7 @@ func (c *compiler) fileRules() {
 		return
 	}
 	if len(t.Files) > MaxFiles {
-		c.tooMuch("/files", "too_many", "A template may have at most %d files.", MaxFiles)
+		c.tooMuch(tooManyFiles.Pointer, tooManyFiles.Code, "%s", tooManyFiles.Detail)
 		return
 	}
 	all := 0
@@ -202,6 +224,8 @@ func (c *compiler) fileRules() {
 		switch key := strings.ToLower(f.Key()); {
 		case f.Name == "":
 			c.problem(at+"/name", "required", "This member is required.")
+		case !plainName(f.Name):
+			c.problem(at+"/name", "invalid", "The name of a file has no slash, backslash or control character, and does not begin with a dot.")
 		case seen[key]:
 			c.problem(at+"/name", "duplicate", "Two files are %s in expressions.", f.Key())
 		default:
@@ -215,7 +239,7 @@ func (c *compiler) fileRules() {
 		all += len(f.content.bytes)
 	}
 	if all > MaxAllFiles {
-		c.tooMuch("/files", "too_large", "The files of a template may have at most %d bytes together.", MaxAllFiles)
+		c.tooMuch(tooLargeFiles.Pointer, tooLargeFiles.Code, "%s", tooLargeFiles.Detail)
 	}
 	if i := slices.IndexFunc(t.Sections, func(s Section) bool { return s.ID == filesName }); i >= 0 {
 		c.problem(fmt.Sprintf("/sections/%d/id", i), "reserved", "Expressions need this name for the files of the template.")
@@ -326,34 +350,56 @@ func (o *fileOptions) shown(row int) (value, label string) {
 	return value, label
 }
 
-// Attach gives the files of a template their content, by their hash. It reports
-// the hashes nobody has.
-func (t *Template) Attach(content func(sha256 string) ([]byte, error)) (missing []string, err error) {
+// Attach gives the files of a template their content, by their hash. Each is read
+// once, and none beyond the limits. What nobody has, content gives as nil; it is
+// named when the template is compiled. The fault is TEMPLATE_INVALID.
+func (t *Template) Attach(content func(sha256 string) ([]byte, error)) error {
+	if len(t.Files) > MaxFiles {
+		return invalidFiles(tooManyFiles)
+	}
+	all := 0
+	seen := map[string]*DataFile{}
 	for i := range t.Files {
 		f := &t.Files[i]
-		if f.content != nil {
-			continue
-		}
-		raw, err := content(f.SHA256)
-		if err != nil {
-			return nil, err
-		}
-		if raw == nil {
-			missing = append(missing, f.SHA256)
-			continue
-		}
-		read, err := ReadFile(f.Name, raw)
-		if err != nil {
-			var bad *sheet.Error
-			if errors.As(err, &bad) {
-				return nil, fmt.Errorf("stored file %s: %s", f.SHA256, bad.Detail)
+		if f.content == nil {
+			read, ok := seen[f.SHA256]
+			if !ok {
+				var err error
+				if read, err = stored(f.SHA256, content); err != nil {
+					return err
+				}
+				seen[f.SHA256] = read
 			}
-			return nil, err
+			if read == nil {
+				continue
+			}
+			name := f.Name
+			*f = *read
+			f.Name = name
 		}
-		if read.SHA256 != f.SHA256 {
-			return nil, fmt.Errorf("stored file %s has another content", f.SHA256)
+		if all += len(f.content.bytes); all > MaxAllFiles {
+			return invalidFiles(tooLargeFiles)
 		}
-		*f = *read
 	}
-	return missing, nil
+	return nil
+}
+
+// stored reads a file by its hash, nil when nobody has it.
+func stored(sha256 string, content func(sha256 string) ([]byte, error)) (*DataFile, error) {
+	raw, err := content(sha256)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	read, err := ReadFile("", raw)
+	if err != nil {
+		var bad *sheet.Error
+		if errors.As(err, &bad) {
+			return nil, fmt.Errorf("stored file %s: %s", sha256, bad.Detail)
+		}
+		return nil, err
+	}
+	if read.SHA256 != sha256 {
+		return nil, fmt.Errorf("stored file %s has another content", sha256)
+	}
+	return read, nil
 }

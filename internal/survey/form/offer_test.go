@@ -2,6 +2,7 @@ package form_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,11 @@ func TestFilesAreChecked(t *testing.T) {
 		{"no word", "/sections/0/questions/1/options/0/data/0/a b invalid", func(t *form.Template) { question(t, 1).Options[0].Data[0]["a b"] = "x" }},
 		{"content that is not here", "/files/0/sha256 unknown", func(t *form.Template) { t.Files = []form.DataFile{{Name: "villages.csv", SHA256: "00"}} }},
 		{"twice", "/files/1/name duplicate", func(t *form.Template) { t.Files = append(t.Files, t.Files[0]) }},
+		{"a name with a folder", "/files/0/name invalid", func(t *form.Template) { t.Files[0].Name = "../villages.csv" }},
+		{"a name with a folder of Windows", "/files/0/name invalid", func(t *form.Template) { t.Files[0].Name = `a\villages.csv` }},
+		{"a name that is hidden", "/files/0/name invalid", func(t *form.Template) { t.Files[0].Name = ".villages.csv" }},
+		{"a name with a line feed", "/files/0/name invalid", func(t *form.Template) { t.Files[0].Name = "vill\nages.csv" }},
+		{"too many", "/files too_many", func(t *form.Template) { t.Files = make([]form.DataFile, form.MaxFiles+1) }},
 		{"a section of this name", "/sections/0/id reserved", func(t *form.Template) { t.Sections[0].ID = "files" }},
 	} {
 		_, err := form.Compile(cascade(t, tt.change))
@@ -143,6 +149,57 @@ func TestFilesAreChecked(t *testing.T) {
 		}
 		if got := found.Fields[0].Pointer + " " + found.Fields[0].Code; got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, found.Fields[0].Detail, tt.want)
+		}
+	}
+}
+
+// Nothing is read beyond the limits, and nothing twice.
+func TestAttachWithinLimits(t *testing.T) {
+	t.Parallel()
+	stored := map[string][]byte{}
+	var sums []string
+	for i, lines := range []int{1, 2097, 2097, 2097} {
+		raw := []byte("name\n" + strings.Repeat(strings.Repeat(string('a'+rune(i)), 999)+"\n", lines))
+		f, err := form.ReadFile("x.csv", raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored[f.SHA256] = raw
+		sums = append(sums, f.SHA256)
+	}
+	small, large := sums[0], sums[1:]
+	for _, tt := range []struct {
+		name, want string
+		files      []string
+		reads      int
+	}{
+		{"too many", "/files too_many", slices.Repeat(sums[:1], form.MaxFiles+1), 0},
+		{"one hash in all", "", slices.Repeat(sums[:1], form.MaxFiles), 1},
+		{"one that nobody has", "", slices.Repeat([]string{"00"}, form.MaxFiles), 1},
+		{"too large", "/files too_large", []string{large[0], large[1], large[2], small}, 3},
+		{"too large with one content", "/files too_large", slices.Repeat(large[:1], form.MaxFiles), 1},
+		{"as large as may be", "", large[:2], 2},
+	} {
+		tpl := &form.Template{}
+		for i, sum := range tt.files {
+			tpl.Files = append(tpl.Files, form.DataFile{Name: fmt.Sprintf("f%d.csv", i), SHA256: sum})
+		}
+		reads := 0
+		err := tpl.Attach(func(sum string) ([]byte, error) {
+			reads++
+			return stored[sum], nil
+		})
+		got := ""
+		if bad := fault.As(err); bad != nil {
+			got = bad.Fields[0].Pointer + " " + bad.Fields[0].Code
+		} else if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if got != tt.want || reads != tt.reads {
+			t.Errorf("%s: %q after %d reads, want %q after %d", tt.name, got, reads, tt.want, tt.reads)
+		}
+		if last := tpl.Files[len(tpl.Files)-1]; last.Name != fmt.Sprintf("f%d.csv", len(tpl.Files)-1) {
+			t.Errorf("%s: the last file is called %s", tt.name, last.Name)
 		}
 	}
 }
@@ -176,6 +233,7 @@ func TestReadFile(t *testing.T) {
 		{"a\nb,c\n", "too_many_cells"},
 		{"a\n\xff\n", "invalid_text"},
 		{"a\n\"b\n", "open_quote"},
+		{"a\n" + strings.Repeat("é", form.MaxText+1) + "\n", "too_long"},
 		{strings.Repeat("a,", 100) + "a\n", "too_many_columns"},
 		{"a\n" + strings.Repeat("b\n", form.MaxFileRows+1), "too_many_rows"},
 		{strings.Repeat("b", form.MaxFileBytes+1), "too_large"},

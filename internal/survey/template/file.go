@@ -46,9 +46,10 @@ const (
 )
 
 // attach gives the files of a template their content, as far as the workspace
-// has it. What is missing is named when the template is compiled.
+// has it. What is missing is named when the template is compiled. The fault is
+// TEMPLATE_INVALID when they pass the limits.
 func attach(ctx context.Context, q db.Querier, ws string, t *form.Template) error {
-	_, err := t.Attach(func(sha256 string) ([]byte, error) {
+	return t.Attach(func(sha256 string) ([]byte, error) {
 		var data []byte
 		err := q.QueryRow(ctx, selectFile, ws, sha256).Scan(&data)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -58,7 +59,6 @@ func attach(ctx context.Context, q db.Querier, ws string, t *form.Template) erro
 		}
 		return data, nil
 	})
-	return err
 }
 
 // keepFiles stores the contents of a version's files, each once, and lets those
@@ -211,14 +211,21 @@ func (s *sent) sum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// attachSent gives a template in JSON the files that were sent with it.
+// attachSent gives a template in JSON the files that were sent with it, each to
+// the first that names it. That there are too many, or two of a name, is said
+// when the template is compiled.
 func (s *sent) attachSent(t *form.Template) error {
 	var c fault.Checks
+	if len(t.Files) > form.MaxFiles {
+		return nil
+	}
+	seen := map[string]bool{}
 	for i := range t.Files {
 		raw, ok := s.files[t.Files[i].Name]
-		if !ok {
+		if !ok || seen[t.Files[i].Name] {
 			continue
 		}
+		seen[t.Files[i].Name] = true
 		f, err := form.ReadFile(t.Files[i].Name, raw)
 		at := fmt.Sprintf("/files/%d", i)
 		switch {

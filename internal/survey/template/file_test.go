@@ -190,5 +190,17 @@ func TestImportJSONWithFiles(t *testing.T) {
 		if w := e.call(t, "ws", "POST /v1/templates:import", body, "Content-Type", media); w.Code != 201 || !strings.Contains(w.Body.String(), `"columns":["name","label","pop"]`) {
 			t.Errorf("import = %d %s", w.Code, w.Body)
 		}
+		many := strings.Repeat(`{"name":"villages.csv","sha256":""},`, 1000)
+		body, media = formOf(t, part{"form", "form.json", strings.Replace(doc, `"files":[`, `"files":[`+many, 1)}, part{"files", "villages.csv", villages})
+		for _, mode := range []string{"create", "check"} {
+			if w := e.call(t, "ws", "POST /v1/templates:import?mode="+mode, body, "Content-Type", media); w.Code != 400 || !strings.Contains(w.Body.String(), `"/files","code":"too_many"`) {
+				t.Errorf("%s of too many files = %d %.600s", mode, w.Code, w.Body)
+			}
+		}
+		twice := strings.Replace(doc, `"files":[`, `"files":[{"name":"villages.csv","sha256":""},`, 1)
+		body, media = formOf(t, part{"form", "form.json", twice}, part{"files", "villages.csv", villages})
+		if w := e.call(t, "ws", "POST /v1/templates:import?mode=check", body, "Content-Type", media); w.Code != 400 || !strings.Contains(w.Body.String(), `"/files/1/name","code":"duplicate"`) {
+			t.Errorf("a file that is named twice = %d %.600s", w.Code, w.Body)
+		}
 	})
 }
