@@ -97,11 +97,6 @@ fi
 # memory is not Go's, so it would find nothing there and take half of the time.
 # Our code, the driver and its C library are watched.
 race+=(-gcflags=modernc.org/sqlite/lib=-race=false)
-# Nor is the JSON library watched here, which reads texts byte by byte: with it the
-# packages take two to three times as long. "all" watches it too.
-if [[ ${1:-} != all ]]; then
-	race+=(-gcflags=github.com/go-json-experiment/json/...=-race=false)
-fi
 # At the end of every test program the detector waits a second for reports that
 # are being written. They are short.
 export GORACE="atexit_sleep_ms=50 ${GORACE:-}"
