@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -115,8 +116,9 @@ func TestTroubleEndsChunk(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		trouble := errors.New("the disk is gone")
+		slow := &pace{db: d, limit: time.Hour} // a chunk is one transaction, however busy the machine is
 		for name, err := range map[string]error{"error": trouble, "fault": fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "Later.").Wrap(trouble)} {
-			c := chunk{Steps: []step{change(name, 0, nil), change(name, 1, refusedFault()), change(name, 2, err)}, Seal: sealed(name)}
+			c := chunk{Steps: []step{change(name, 0, nil), change(name, 1, refusedFault()), change(name, 2, err)}, Seal: sealed(name), Pace: slow}
 			if _, got := storeChunk(t.Context(), d, c); !errors.Is(got, trouble) {
 				t.Errorf("%s: err = %v, want %v", name, got, trouble)
 			}
