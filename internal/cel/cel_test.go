@@ -2,6 +2,7 @@ package cel_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -272,6 +273,53 @@ func TestTextsCost(t *testing.T) {
 		}
 		if _, cost, err := p.Holds(w.vars); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) || says != "too long" && cost < 2_000 {
 			t.Errorf("Holds(%.50s…) costs %d (%v), want %q", source, cost, err, says)
+		}
+	}
+}
+
+// What our functions of lists cost follows from the lists, and looking a row of
+// a table up from the rows it finds.
+func TestTablesCost(t *testing.T) {
+	t.Parallel()
+	const many = 20_000
+	rows := make([][]string, many)
+	for i := range rows {
+		rows[i] = []string{"1", strconv.Itoa(i), strings.Repeat("1.5 2.5;", 500)}
+	}
+	shape, files := cel.NewShape("v"), cel.NewShape("files")
+	for _, name := range []string{"g", "id", "shape"} {
+		shape.Add(name, cel.Text)
+	}
+	files.Add("v", cel.ListOf(shape))
+	env, err := cel.NewEnv([]*cel.Shape{shape, files}, []cel.Variable{{"files", cel.RecordOf(files)}, {"any", cel.Any}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := vars{"files": &cel.Record{Shape: files, Members: row{cel.NewTable(shape, rows)}}, "any": cel.TextValue(strings.Repeat("x", 4000))}
+	names := func(name string) (cel.Ref, error) { return cel.Ref{Var: name}, nil }
+	const stopped = cel.MaxCost + 1
+	for _, tt := range []struct {
+		source string
+		least  uint64
+		most   uint64
+	}{
+		{`item(found(files.v, "id", "19999").map(r, r.id), 0) == "19999"`, 1, 30},
+		{`count(files.v) == 20000.0`, 1, 10},
+		{`count(found(files.v, "g", "1")) == 20000.0`, many, many + 10},
+		{`size(files.v.filter(r, size(found(files.v, "g", "1")) > 5)) == 0`, stopped, 4 * cel.MaxCost},
+		{`size(found(files.v + files.v, "id", "7") + found(files.v, "id", "7")) == 3`, 2 * many, 2*many + 30},
+		{`area([files.v[0].shape]) >= 0.0`, 400, 420},
+		{`[files.v[0].shape].exists(s, selected([s, s, s], "x")) == false`, 1200, 1250},
+		{`[any].map(a, coalesce(a, a) + coalesce(a, a)).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).size() == 1`, stopped, 4 * cel.MaxCost},
+	} {
+		p, err := env.Compile(tt.source, names, cel.Condition)
+		if err != nil {
+			t.Errorf("Compile(%s): %v", tt.source, err)
+			continue
+		}
+		held, cost, err := p.Holds(in)
+		if cost < tt.least || cost > tt.most || held != (tt.least != stopped) || !held && (err == nil || !strings.Contains(err.Error(), "cost limit")) {
+			t.Errorf("Holds(%s) = %v at cost %d (%v), want %d to %d", tt.source, held, cost, err, tt.least, tt.most)
 		}
 	}
 }

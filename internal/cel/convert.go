@@ -131,12 +131,15 @@ func asMoment(v ref.Val) ref.Val {
 
 // item is an element of a list by its place from 0; null when there is none.
 func item(v, at ref.Val) ref.Val {
-	all, ok := Elements(v)
-	if !ok && v != Null && asText(v) != "" {
-		all = []Value{v}
+	i := asNumber(at)
+	if list, ok := v.(traits.Lister); ok {
+		if n, _ := list.Size().(types.Int); i >= 0 && i < float64(n) {
+			return list.Get(types.Int(i))
+		}
+		return Null
 	}
-	if i := asNumber(at); i >= 0 && i < float64(len(all)) {
-		return all[int(i)]
+	if i >= 0 && i < 1 && v != Null && asText(v) != "" {
+		return v
 	}
 	return Null
 }

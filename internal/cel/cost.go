@@ -20,30 +20,41 @@ var cheapCalls = []string{
 	"number", "holds", "item", "day", "moment",
 }
 
-// textCalls are our functions that walk over the texts they are given.
-var textCalls = []string{
-	"joined", "part", "before", "after", "exchanged", "squeezed", "formatDate", "dayFraction", "digest", "base64Decoded", "uuid", "random", "area", "distance", "inside",
+// walkingCalls are our functions that walk over the texts and lists they are
+// given.
+var walkingCalls = []string{
+	"text", "joined", "part", "before", "after", "exchanged", "squeezed", "formatDate", "dayFraction", "digest", "base64Decoded", "uuid", "random", "area", "distance", "inside",
+	"selected", "sum", "total", "lowest", "highest", "found",
 }
 
 // charsPerUnit is how many bytes of text such a call walks over for a unit, as
-// many as CEL counts for its own.
+// many as CEL counts for its own. An element of a list is a unit.
 const charsPerUnit = 10
 
-// textCost is what a call costs that read args and wrote result.
-func textCost(args []ref.Val, result ref.Val) *uint64 {
-	chars := 0
-	for _, v := range append(slices.Clone(args), result) {
-		switch x := v.(type) {
-		case types.String:
-			chars += len(x)
-		case traits.Lister:
-			if n, ok := x.Size().(types.Int); ok {
-				chars += int(n) * charsPerUnit
-			}
-		}
+// walkCost is what a call costs that read args and wrote result.
+func walkCost(args []ref.Val, result ref.Val) *uint64 {
+	chars := walked(result, 0)
+	for _, v := range args {
+		chars = walked(v, chars)
 	}
 	cost := uint64(1 + chars/charsPerUnit)
 	return &cost
+}
+
+// walked adds what a walk over a value takes to chars, as far as it matters: what
+// is beyond MaxCost is not counted.
+func walked(v ref.Val, chars int) int {
+	switch x := v.(type) {
+	case types.String:
+		return chars + len(x)
+	case *Table:
+		return chars + len(x.rows)*charsPerUnit
+	case traits.Lister:
+		for it := x.Iterator(); it.HasNext() == types.True && chars <= MaxCost*charsPerUnit; {
+			chars = walked(it.Next(), chars+charsPerUnit)
+		}
+	}
+	return chars
 }
 
 // shortLoop is how many nodes an expression with a loop may have to run without

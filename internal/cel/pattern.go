@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -183,11 +184,20 @@ func (ps patterns) call(c interpreter.InterpretableCall, text string) (interpret
 }
 
 // CallCost implements interpreter.ActualCostEstimator: matches costs what its
-// pattern does, a function of texts what it reads and writes, all else what CEL
-// says.
-func (ps patterns) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
-	if slices.Contains(textCalls, function) {
-		return textCost(args, result)
+// pattern does, a function of ours that walks over texts and lists what it reads
+// and writes, all else what CEL says. A table that found looks into is not
+// walked over, and CEL counts + of texts only when it knows them when it compiles.
+func (ps patterns) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
+	if _, text := result.(types.String); text && function == operators.Add && overload != overloads.AddString {
+		return walkCost(args, nil)
+	}
+	if function == "found" && len(args) > 0 {
+		if _, indexed := args[0].(*Table); indexed {
+			args = args[1:]
+		}
+	}
+	if slices.Contains(walkingCalls, function) {
+		return walkCost(args, result)
 	}
 	if function != overloads.Matches || len(args) != 2 {
 		return nil

@@ -280,3 +280,52 @@ func TestLongFile(t *testing.T) {
 		t.Errorf("%d villages are shown without a filter, want %d", n, form.MaxOptions)
 	}
 }
+
+// Lookups in a file whose rows are all alike are charged for what they find;
+// those that find a few rows cost little, however many there are.
+func TestLookupsAreCharged(t *testing.T) {
+	t.Parallel()
+	var raw strings.Builder
+	raw.WriteString("name,g\n")
+	for i := range form.MaxFileRows {
+		fmt.Fprintf(&raw, "v%d,1\n", i)
+	}
+	file, err := form.ReadFile("v.csv", []byte(raw.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := func(calculations ...string) *form.Form {
+		t.Helper()
+		qs := []form.Question{{ID: "village", Type: form.SingleChoice, OptionsFrom: &form.OptionsFrom{File: "v.csv"}, ChoiceFilter: `choice.g == "1"`}}
+		for i, c := range calculations {
+			qs = append(qs, form.Question{ID: fmt.Sprintf("c%d", i), Type: form.Calculate, Calculate: c})
+		}
+		f, err := form.Compile(&form.Template{Files: []form.DataFile{*file}, Sections: []form.Section{{ID: "s", Questions: qs}}})
+		if err != nil {
+			t.Fatalf("%+v", fault.As(err).Fields)
+		}
+		return f
+	}
+	answers := form.Input{Answers: []byte(`{"s":{"village":"v777"}}`)}
+
+	f := compiled(slices.Repeat([]string{`item(found(files.v, "name", village).map(v, v.name), 0)`}, 200)...)
+	r := f.Check(answers)
+	if !r.OK() || strings.Count(string(r.Answers), `"v777"`) != 201 {
+		t.Errorf("200 lookups: wrong %+v, answers %.300s", r.Wrong, r.Answers)
+	}
+	outline := f.Outline(r)
+	if q := outline[0].Questions[0]; !outline[0].Relevant || !q.Relevant || q.Options != nil {
+		t.Errorf("Outline() = %+v, want a relevant question without options", q)
+	}
+	if n := len(f.View("en", r)[0].Questions[0].Options); n != form.MaxOptions {
+		t.Errorf("%d villages are offered, want %d", n, form.MaxOptions)
+	}
+
+	const bomb = `size(files.v.filter(r, size(found(files.v, "g", "1")) > 5))`
+	if r := compiled(bomb).Check(answers); !r.OK() || strings.Contains(string(r.Answers), "c0") {
+		t.Errorf("a bomb: wrong %+v, answers %s, want no value", r.Wrong, r.Answers)
+	}
+	if r := compiled(slices.Repeat([]string{bomb}, 20)...).Check(answers); said(r.Wrong) != "/responses too_costly" {
+		t.Errorf("20 bombs: %s, want too_costly", said(r.Wrong))
+	}
+}

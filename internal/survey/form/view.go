@@ -39,7 +39,17 @@ func (f *Form) View(lang string, r *Result) []SectionView {
 		r = f.Check(Input{})
 	}
 	r.ev.cost, r.ev.budget = 0, maxViewCost // the filters of all options, and not of those that were chosen
-	v := viewer{lang: lang, fallback: f.t.Language()}
+	return f.view(viewer{lang: lang, fallback: f.t.Language()}, r)
+}
+
+// Outline is View without options and rows, and without what is required: which
+// sections and questions are relevant. It costs no more than a check.
+func (f *Form) Outline(r *Result) []SectionView {
+	r.ev.cost, r.ev.budget = 0, maxCost
+	return f.view(viewer{fallback: f.t.Language(), outline: true}, r)
+}
+
+func (f *Form) view(v viewer, r *Result) []SectionView {
 	views := []SectionView{}
 	for i, s := range f.sections {
 		if !f.selected[i] {
@@ -54,7 +64,10 @@ func (f *Form) View(lang string, r *Result) []SectionView {
 	return views
 }
 
-type viewer struct{ lang, fallback string }
+type viewer struct {
+	lang, fallback string
+	outline        bool
+}
 
 func (v viewer) in(t Text) string { return t.In(v.lang, v.fallback) }
 
@@ -64,8 +77,10 @@ func (v viewer) questions(b *block) []QuestionView {
 		c, asked := &b.cells[n.index], b.asks(n)
 		q := QuestionView{
 			ID: n.id, Type: n.q.Type, Label: v.in(n.q.Label), Hint: v.in(n.q.Hint), Unit: n.q.Unit,
-			Relevant: asked, Required: asked && b.requires(n), ReadOnly: n.q.ReadOnly || n.kind.Calculated,
-			Options: v.offered(b, n), Rows: v.options(n.q.Rows),
+			Relevant: asked, ReadOnly: n.q.ReadOnly || n.kind.Calculated,
+		}
+		if !v.outline {
+			q.Required, q.Options, q.Rows = asked && b.requires(n), v.offered(b, n), v.options(n.q.Rows)
 		}
 		if q.Label == "" {
 			q.Label = n.id

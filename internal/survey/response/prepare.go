@@ -431,7 +431,7 @@ func (pr *preparer) look(ctx context.Context, p *Prepared, r *form.Result, limit
 	var view []form.SectionView
 	p.flags = pr.plans.Of(p.open.Form).Check(limits, in, func(path []string) bool {
 		if view == nil {
-			view = p.open.Form.View("", r)
+			view = p.open.Form.Outline(r)
 		}
 		return flag.Asked(view, path)
 	})
