@@ -24,14 +24,21 @@ func FileFault(err error) error {
 		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
 }
 
-// maxFields is how many wrong fields of one row a report keeps.
-const maxFields = 20
+// MaxFields is how many wrong fields, and how many warnings, of one row a report
+// keeps.
+const MaxFields = 20
+
+// Fields are those of a row that a report keeps.
+func Fields(all []fault.Field) []api.Field {
+	var out []api.Field
+	for _, d := range all[:min(len(all), MaxFields)] {
+		d.Pointer = fault.Pointer(d.Pointer)
+		out = append(out, api.Field(d))
+	}
+	return out
+}
 
 // Problem is a fault in a report.
 func Problem(f *fault.Error) *api.BatchProblem {
-	p := &api.BatchProblem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind)}
-	for _, d := range f.Fields[:min(len(f.Fields), maxFields)] {
-		p.Errors = append(p.Errors, api.Field(d))
-	}
-	return p
+	return &api.BatchProblem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind), Errors: Fields(f.Fields)}
 }

@@ -56,7 +56,7 @@ func (c *Columns) Paths() []string { return c.paths }
 // add enters one path.
 func (c *Columns) add(path string, column int) error {
 	parts := SplitPath(path)
-	if path == "" || len(parts) > maxDepth {
+	if path == "" || len(parts) > MaxDepth {
 		return &Error{Column: path, Code: "invalid_column", Detail: "The column is not a path into a record."}
 	}
 	at := c.root
@@ -142,7 +142,7 @@ func (w *walker) object(at *node) error {
 func (w *walker) member(at *node, name string) error {
 	n := at.children[name]
 	kind := w.dec.PeekKind()
-	if kind == '{' && (n == nil || n.column < 0 || n.names != nil) && w.dec.StackDepth() < maxDepth {
+	if kind == '{' && (n == nil || n.column < 0 || n.names != nil) && w.dec.StackDepth() < MaxDepth {
 		return w.inside(at, n, name)
 	}
 	v, err := w.dec.ReadValue()

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep a record may nest, as in a request.
-const maxDepth = 64
+// MaxDepth is how deep a record may nest, as in a request.
+const MaxDepth = 64
 
 // lines reads NDJSON.
 type lines struct {
@@ -90,8 +90,8 @@ func checkObject(text []byte) *Error {
 		if err != nil {
 			return syntaxError(err)
 		}
-		if dec.StackDepth() > maxDepth {
-			return &Error{Code: "too_deep", Detail: fmt.Sprintf("Arrays and objects nest at most %d deep.", maxDepth)}
+		if dec.StackDepth() > MaxDepth {
+			return &Error{Code: "too_deep", Detail: fmt.Sprintf("Arrays and objects nest at most %d deep.", MaxDepth)}
 		}
 		if dec.StackDepth() == 0 {
 			break

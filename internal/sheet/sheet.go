@@ -141,17 +141,14 @@ type Reader struct {
 // Open begins to read a file of size bytes. The error is an *Error when the
 // file is to blame.
 func Open(f Format, src io.ReaderAt, size int64, o Options) (*Reader, error) {
-	if o.Kind == nil {
-		o.Kind = func(string) string { return "" }
-	}
 	if f != XLSX {
 		return Stream(f, io.NewSectionReader(src, 0, size), o)
 	}
-	x, err := openXLSX(src, size, o)
+	t, err := OpenTables(src, size)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{next: x.record, close: x.close}, nil
+	return t.Open(o)
 }
 
 // Stream begins to read NDJSON or CSV from its beginning to its end.

@@ -28,12 +28,39 @@ const maxParts = 10_000
 
 func broken(detail string) *Error { return &Error{Code: "not_xlsx", Detail: detail} }
 
-// openXLSX reads the records of the first sheet.
-func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
+// Tables is a workbook whose sheets are tables. They share its texts.
+type Tables struct {
+	zip  *zip.Reader
+	book *workbook
+}
+
+// OpenTables opens a workbook of size bytes. The error is an *Error when the
+// file is to blame.
+func OpenTables(src io.ReaderAt, size int64) (*Tables, error) {
 	z, book, err := openBook(src, size, tableRoom)
 	if err != nil {
 		return nil, err
 	}
+	return &Tables{z, book}, nil
+}
+
+// Open begins to read the sheet that o names. The error is an *Error when the
+// file is to blame.
+func (t *Tables) Open(o Options) (*Reader, error) {
+	if o.Kind == nil {
+		o.Kind = func(string) string { return "" }
+	}
+	x, err := openXLSX(t.zip, t.book, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{next: x.record, close: x.close}, nil
+}
+
+// openXLSX reads the records of a sheet, the first by default.
+func openXLSX(z *zip.Reader, shared *workbook, o Options) (*xlsx, error) {
+	sheet := *shared // its texts are not copied
+	book := &sheet
 	book.bare = o.Bare
 	at := 0
 	if o.Sheet != "" {
@@ -54,14 +81,13 @@ func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
 
 // openBook reads what all sheets share.
 func openBook(src io.ReaderAt, size int64, most room) (*zip.Reader, *workbook, error) {
-	z, err := zip.NewReader(source{src, size}, size)
-	if err != nil {
-		return nil, nil, blame(err, "The file is not an XLSX workbook.")
+	z, err := OpenZip(src, size, maxParts)
+	if e := AsError(err); e != nil {
+		return nil, nil, broken("The file is not an XLSX workbook: " + e.Detail)
+	} else if err != nil {
+		return nil, nil, err
 	}
 	var unpacked uint64
-	if len(z.File) > maxParts {
-		return nil, nil, broken("The workbook has too many parts.")
-	}
 	for _, f := range z.File {
 		unpacked += min(f.UncompressedSize64, most.unpacked+1)
 	}

@@ -124,6 +124,10 @@ func (in *input) list(name string, v jsontext.Value, out *form.Cells, h head, c 
 		out.Values[m.column] = strings.Join(words, form.CellSeparator)
 		return
 	}
+	if in.entries += len(all); in.entries > maxEntries {
+		c.Add(name, "too_many_rows", fmt.Sprintf("A response has at most %d entries of repeats.", maxEntries))
+		return
+	}
 	list := []*form.Cells{}
 	for _, e := range all {
 		list = append(list, in.object(e, "", head{}, c))

@@ -35,7 +35,10 @@ const (
 	maxRecord  = 1 << 20  // bytes of a response in a JSON file
 	maxEntries = 10_000   // of all repeats of one response
 	maxFiles   = 200_000  // in an archive
-	together   = 25       // responses that one transaction stores: others wait for it
+	maxTables  = 100      // of repeats in a file, all open at once
+
+	maxUnpacked = 1 << 30 // bytes of all tables of an archive
+	together    = 25      // responses that one transaction stores: others wait for it
 )
 
 // kindImport is the kind of the jobs.

@@ -13,7 +13,8 @@ type names struct {
 	mapping   map[string]string
 	questions map[string][]form.Place // by every name they can have
 	ours      map[string]bool         // columns of an export
-	known     map[string]meaning      // what was found before
+	known     map[string]meaning      // what was found before of columns that have a meaning: others are without number
+	back      map[string]string       // the first of these names, by the column of an export
 }
 
 // meaning is what a column of a file is.
@@ -29,7 +30,7 @@ type meaning struct {
 var between = []string{"-", "/", ":", "."}
 
 func newNames(p *settings, l Layout) *names {
-	n := &names{source: p.Source, mapping: p.Mapping, questions: map[string][]form.Place{}, ours: map[string]bool{}, known: map[string]meaning{}}
+	n := &names{source: p.Source, mapping: p.Mapping, questions: map[string][]form.Place{}, ours: map[string]bool{}, known: map[string]meaning{}, back: map[string]string{}}
 	for _, name := range l.Names() {
 		n.ours[name] = true
 	}
@@ -75,8 +76,13 @@ var places = []struct{ before, after, part string }{
 func (n *names) of(column string) meaning {
 	m, ok := n.known[column]
 	if !ok {
-		m = n.find(column)
+		if m = n.find(column); m.column == "" {
+			return m
+		}
 		n.known[column] = m
+		if first, ok := n.back[m.column]; !ok || column < first {
+			n.back[m.column] = column
+		}
 	}
 	return m
 }

@@ -64,10 +64,7 @@ func shown(all bool, r Row) Row {
 
 // report is the stored form of what became of a row.
 func (w *work) report() (exchange.Row, error) {
-	r := Row{Line: w.line, OK: w.err == nil, Action: w.action, ResponseID: w.id, MissingAttachments: w.missing}
-	for _, d := range w.notes {
-		r.Warnings = append(r.Warnings, api.Field(d))
-	}
+	r := Row{Line: w.line, OK: w.err == nil, Action: w.action, ResponseID: fault.Echo(w.id), MissingAttachments: w.missing, Warnings: exchange.Fields(w.notes)}
 	if w.err != nil {
 		r.Action = refused
 		r.Error = exchange.Problem(withheld(w.err))

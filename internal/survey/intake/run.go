@@ -314,7 +314,7 @@ func (w *worker) commit(ctx context.Context, chunk []*work, store func(*db.Tx) e
 func (c *Counts) add(one *work) {
 	c.Done++
 	c.Media += one.stored
-	c.Warnings += int64(len(one.notes))
+	c.Warnings += int64(min(len(one.notes), exchange.MaxFields))
 	switch {
 	case one.err != nil:
 		c.Refused++

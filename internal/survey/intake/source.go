@@ -2,11 +2,12 @@ package intake
 
 import (
 	"archive/zip"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ type input struct {
 	next   func() (raw, error)
 	tables []*table
 	close  []func() error
+
+	unpacked int64 // bytes that the tables of an archive may still unpack to
+	entries  int   // of all repeats of the response that is read
 
 	files   map[string]*zip.File // attachments of the archive, by the name answers have for them
 	hashing bool                 // names of files become hashes
@@ -70,10 +74,8 @@ func (in *input) main(f Format, src io.ReaderAt, size int64) error {
 	switch {
 	case f == JSON:
 		return in.elements(io.NewSectionReader(src, 0, size))
-	case f == XLSX && in.p.Source == Hearth:
-		if err := in.sheets(src, size); err != nil {
-			return err
-		}
+	case f == XLSX:
+		return in.sheets(src, size)
 	}
 	r, err := sheet.Open(sheet.Format(f), src, size, in.options(""))
 	if err != nil {
@@ -102,10 +104,28 @@ func rowsOf(r *sheet.Reader, lines bool) func() (raw, error) {
 	}
 }
 
-// sheets opens the sheets of repeats of a workbook.
+// sheets opens the sheets of a workbook: that of responses, and in our own those
+// of repeats.
 func (in *input) sheets(src io.ReaderAt, size int64) error {
-	for name, t := range in.layout.Sheets() {
-		r, err := sheet.Open(sheet.XLSX, src, size, in.options(name))
+	book, err := sheet.OpenTables(src, size)
+	if err != nil {
+		return err
+	}
+	main, err := book.Open(in.options(""))
+	if err != nil {
+		return err
+	}
+	in.close = append(in.close, main.Close)
+	in.next = rowsOf(main, false)
+	if in.p.Source != Hearth {
+		return nil
+	}
+	all := in.layout.Sheets()
+	if len(all) > maxTables {
+		return tooManyTables(maxTables)
+	}
+	for name, t := range all {
+		r, err := book.Open(in.options(name))
 		if e := sheet.AsError(err); e != nil && e.Code == "no_sheet" {
 			continue
 		} else if err != nil {
@@ -121,8 +141,14 @@ func (in *input) sheets(src io.ReaderAt, size int64) error {
 // elements goes to the first response of a JSON document: an array, or the array
 // of a member value or results.
 func (in *input) elements(r io.Reader) error {
-	dec := jsontext.NewDecoder(r)
-	broken := func(detail string) error { return &sheet.Error{Code: "not_json", Detail: detail} }
+	m := &meter{r: r, left: maxRecord}
+	dec := jsontext.NewDecoder(m)
+	broken := func(detail string) error {
+		if m.left < 0 {
+			return &sheet.Error{Code: "too_long", Detail: fmt.Sprintf("What stands before the array of submissions has more than %d bytes.", maxRecord)}
+		}
+		return &sheet.Error{Code: "not_json", Detail: detail}
+	}
 	for {
 		t, err := dec.ReadToken()
 		if err != nil {
@@ -145,32 +171,111 @@ func (in *input) elements(r io.Reader) error {
 	}
 	line := int64(0)
 	in.next = func() (raw, error) {
+		m.left = maxRecord + around
 		if dec.PeekKind() == ']' {
 			return raw{}, io.EOF
 		}
-		line++
-		before := dec.InputOffset()
+		if line++; line > sheet.MaxRows {
+			return raw{}, &sheet.Error{Line: line, Code: "too_many_rows", Detail: fmt.Sprintf("A file has at most %d submissions.", sheet.MaxRows)}
+		}
 		v, err := dec.ReadValue()
-		if err != nil {
+		if m.left < 0 || len(v) > maxRecord {
+			return raw{}, &sheet.Error{Line: line, Code: "too_long", Detail: fmt.Sprintf("A submission has at most %d bytes.", maxRecord)}
+		}
+		if e := sheet.AsError(err); e != nil {
+			return raw{}, e
+		} else if err != nil {
 			return raw{}, &sheet.Error{Line: line, Code: "not_json", Detail: "The submission is not JSON."}
 		}
-		if dec.InputOffset()-before > maxRecord {
-			return raw{}, &sheet.Error{Line: line, Code: "too_long", Detail: fmt.Sprintf("A submission has at most %d bytes.", maxRecord)}
+		if tooDeep(v) {
+			return raw{line: line, wrong: []*sheet.Error{{Line: line, Code: "too_deep", Detail: fmt.Sprintf("Arrays and objects nest at most %d deep.", sheet.MaxDepth)}}}, nil
 		}
 		return raw{line: line, text: v}, nil
 	}
 	return nil
 }
 
+// around is what may stand around a submission: spaces, a comma.
+const around = 4 << 10
+
+// meter fails when too much is read at once: the decoder of JSON holds all of a
+// value.
+type meter struct {
+	r    io.Reader
+	left int64 // negative once it has failed
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		m.left = -1
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := m.r.Read(p[:min(int64(len(p)), m.left)])
+	m.left -= int64(n)
+	return n, err
+}
+
+// tooDeep reports whether a value nests deeper than a record may.
+func tooDeep(v jsontext.Value) bool {
+	dec := jsontext.NewDecoder(bytes.NewReader(v))
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			return false
+		}
+		if dec.StackDepth() > sheet.MaxDepth {
+			return true
+		}
+	}
+}
+
+// unpacking bounds what the tables of an archive unpack to, all together: what
+// the archive says of it can be a lie.
+type unpacking struct {
+	io.ReadCloser
+	left *int64
+}
+
+func (u unpacking) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	if *u.left -= int64(n); *u.left < 0 {
+		return 0, &sheet.Error{Code: "too_large", Detail: fmt.Sprintf("The tables of an archive have at most %d bytes once they are unpacked.", maxUnpacked)}
+	}
+	return n, err
+}
+
+func tooManyTables(most int) error {
+	return &sheet.Error{Code: "too_many_tables", Detail: fmt.Sprintf("There are more tables than the %d that the survey has repeats for, or than the %d that are read at once.", most, maxTables)}
+}
+
+// repeats checks the tables of an archive beside that of the responses: all are
+// open at once.
+func (in *input) repeats(more []*zip.File) error {
+	known := map[string]bool{}
+	for _, p := range in.layout.Places() {
+		if p.Repeat {
+			known[p.Column] = true
+		}
+	}
+	if most := min(len(known), maxTables); in.p.Source != Hearth && len(more) > most || len(more) > maxTables {
+		return tooManyTables(most)
+	}
+	for _, f := range more {
+		if name := tableName(f); in.p.Source == Hearth && !known[name] {
+			return &sheet.Error{Column: fault.Echo(name), Code: "unknown_table", Detail: "The survey has no repeat for the table " + fault.Echo(f.Name) + "."}
+		}
+	}
+	return nil
+}
+
+func tableName(f *zip.File) string { return strings.TrimSuffix(path.Base(f.Name), path.Ext(f.Name)) }
+
 // archive finds the table of responses, those of repeats, and the attachments.
 func (in *input) archive(ctx context.Context) error {
-	z, err := zip.NewReader(in.src, in.size)
+	z, err := sheet.OpenZip(in.src, in.size, maxFiles)
 	if err != nil {
-		return &sheet.Error{Code: "not_zip", Detail: "The file is not a zip."}
+		return err
 	}
-	if len(z.File) > maxFiles {
-		return &sheet.Error{Code: "too_large", Detail: fmt.Sprintf("An archive has at most %d files.", maxFiles)}
-	}
+	in.unpacked = maxUnpacked
 	in.files = map[string]*zip.File{}
 	var main *zip.File
 	var more []*zip.File
@@ -201,11 +306,14 @@ func (in *input) archive(ctx context.Context) error {
 	if main == nil {
 		return &sheet.Error{Code: "no_table", Detail: "The archive has no table of responses: responses.csv, responses.xlsx or responses.ndjson, or the CSV or JSON of another program."}
 	}
+	if err := in.repeats(more); err != nil {
+		return err
+	}
 	if err := in.member(main); err != nil {
 		return err
 	}
 	for _, f := range more {
-		if err := in.member(f, strings.TrimSuffix(path.Base(f.Name), path.Ext(f.Name))); err != nil {
+		if err := in.member(f, tableName(f)); err != nil {
 			return err
 		}
 	}
@@ -223,10 +331,11 @@ func (in *input) member(f *zip.File, repeat ...string) error {
 		}
 		return in.main(XLSX, io.NewSectionReader(in.src, off, int64(f.CompressedSize64)), int64(f.CompressedSize64))
 	}
-	r, err := f.Open()
+	packed, err := f.Open()
 	if err != nil {
 		return &sheet.Error{Code: "not_zip", Detail: "A file of the zip cannot be read."}
 	}
+	r := unpacking{packed, &in.unpacked}
 	in.close = append(in.close, r.Close)
 	if kind == JSON {
 		return in.elements(r)
@@ -255,6 +364,7 @@ func (in *input) Close() error {
 
 // row reads the next response; io.EOF after the last.
 func (in *input) row() (*row, error) {
+	in.entries = 0
 	r, err := in.next()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.Join(in.leftover(), err)
@@ -307,12 +417,7 @@ func isRecord(text jsontext.Value) bool {
 
 // columnOf is the column of the file that a column of an export came from.
 func (in *input) columnOf(column string) string {
-	for _, name := range slices.Sorted(maps.Keys(in.names.known)) {
-		if in.names.known[name].column == column {
-			return name
-		}
-	}
-	return column
+	return cmp.Or(in.names.back[column], column)
 }
 
 // rowFault is the fault of a row that cannot be read.
