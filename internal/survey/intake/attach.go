@@ -61,7 +61,11 @@ func (in *input) hashNames(c *form.Cells, notes *[]fault.Field) error {
 }
 
 // hash is the SHA-256 of a file of the archive. The fault is FILE_INVALID.
+// It is read once: many answers can name the same file.
 func (in *input) hash(f *zip.File) (string, error) {
+	if hash := in.hashed[f]; hash != "" {
+		return hash, nil
+	}
 	r, err := f.Open()
 	if err != nil {
 		return "", notReadable(f)
@@ -71,7 +75,12 @@ func (in *input) hash(f *zip.File) (string, error) {
 	if _, err := io.Copy(sum, io.LimitReader(r, media.MaxBytes+1)); err != nil {
 		return "", notReadable(f)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	hash := hex.EncodeToString(sum.Sum(nil))
+	if in.hashed == nil {
+		in.hashed = map[*zip.File]string{}
+	}
+	in.hashed[f] = hash
+	return hash, nil
 }
 
 func notReadable(f *zip.File) error {
@@ -90,6 +99,12 @@ func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) 
 		if f == nil {
 			continue
 		}
+		if note, ok := w.received[f]; ok { // for another answer
+			if note != nil {
+				r.notes = append(r.notes, *note)
+			}
+			continue
+		}
 		kind := types[strings.ToLower(path.Ext(f.Name))]
 		if kind == "" {
 			kind = "application/octet-stream"
@@ -104,11 +119,14 @@ func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) 
 		}, body)
 		_ = body.Close() // it was only read
 		if bad := refusal(err); bad != nil && bad.Kind != fault.TooMany {
-			r.notes = append(r.notes, fault.Field{Pointer: fault.Echo(f.Name), Code: strings.ToLower(bad.Code), Detail: bad.Message})
+			note := fault.Field{Pointer: fault.Echo(f.Name), Code: strings.ToLower(bad.Code), Detail: bad.Message}
+			w.received[f] = &note
+			r.notes = append(r.notes, note)
 			continue
 		} else if err != nil {
 			return stored, err
 		}
+		w.received[f] = nil
 		if fresh {
 			stored++
 		}

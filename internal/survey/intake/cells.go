@@ -299,6 +299,6 @@ func (in *input) foreign(c *form.Cells, h head, notes *[]fault.Field) {
 	set("timestamp", cmp.Or(h["timestamp"], h["received"]))
 	set("deviceId", h["deviceId"])
 	if h["review"] != "" {
-		*notes = append(*notes, notCarried("ReviewState", "Decisions of another program are not taken over: nobody here made them."))
+		*notes = append(*notes, foreignVerdict("ReviewState"))
 	}
 }

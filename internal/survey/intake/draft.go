@@ -88,6 +88,14 @@ func notCarried(column, detail string) fault.Field {
 	return fault.Field{Pointer: column, Code: "not_carried_over", Detail: detail}
 }
 
+// foreignVerdict notes a decision in a file of another program.
+func foreignVerdict(column string) fault.Field {
+	return notCarried(column, "Decisions of another program are not taken over: nobody here made them.")
+}
+
+// verdicts are the columns of an export that tell of a decision.
+var verdicts = []string{"verificationStatus", "verifier", "verifiedAt"}
+
 // carried are the states of a verification that a file can bring: a decision.
 var carried = []string{response.Verified, response.Rejected, response.NeedsCorrection, response.Flagged, response.Disputed, response.Invalidated}
 
@@ -101,6 +109,8 @@ func (in *input) verdict(h head, d *response.Draft, c *fault.Checks, notes *[]fa
 	}
 	v := &response.Verification{Status: state, Verifier: h["verifier"], Timestamp: h.moment(c, "verifiedAt")}
 	switch {
+	case in.p.Source != Hearth:
+		*notes = append(*notes, foreignVerdict("verificationStatus"))
 	case !in.caller.May("responses:verify"):
 		*notes = append(*notes, notCarried("verificationStatus", "The response is pending: to take over a decision needs the scope responses:verify."))
 	case response.MayJudge(v.Verifier, d.Collector, in.caller.DID) != nil || d.Collector == "":

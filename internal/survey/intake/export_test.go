@@ -1,6 +1,12 @@
 package intake
 
-import "io"
+import (
+	"archive/zip"
+	"io"
+)
 
 // Unpacking is a table of an archive whose tables may unpack to left bytes.
 func Unpacking(r io.Reader, left *int64) io.Reader { return unpacking{io.NopCloser(r), left} }
+
+// Hasher is what finds the hashes of the attachments of one archive.
+func Hasher() func(f *zip.File) (string, error) { return new(input).hash }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +70,68 @@ func TestHostileFiles(t *testing.T) {
 			if in.Status != job.Failed || len(in.Errors) != 1 || in.Errors[0].Fields[0].Code != tt.code {
 				t.Errorf("%s: %s %+v, want %s", name, in.Status, in.Errors, tt.code)
 			}
+		}
+	})
+}
+
+// counting counts what is read.
+type counting struct {
+	io.ReaderAt
+	n int
+}
+
+func (c *counting) ReadAt(p []byte, off int64) (int, error) {
+	c.n += len(p)
+	return c.ReaderAt.ReadAt(p, off)
+}
+
+// An attachment that many answers name is read once.
+func TestHashedOnce(t *testing.T) {
+	t.Parallel()
+	file := packed(t, "media/a.jpg", "a picture")
+	src := &counting{ReaderAt: bytes.NewReader(file)}
+	z, err := zip.NewReader(src, int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := intake.Hasher()
+	first, err := hash(z.File[0])
+	if err != nil || len(first) != 64 {
+		t.Fatalf("%q, %v", first, err)
+	}
+	src.n = 0
+	if again, err := hash(z.File[0]); err != nil || again != first || src.n != 0 {
+		t.Errorf("%q, %v after %d bytes, want %q", again, err, src.n, first)
+	}
+}
+
+// An attachment that is wrong is noted at every answer that names it, and one
+// that is right is stored once.
+func TestSharedAttachment(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.survey(t, "ws", farm)
+		r.start(t)
+		file := "home-hh,home-members,home-photo,consent-agreed,end,KEY\n"
+		for i := range 60 {
+			file += fmt.Sprintf("did:ixo:household/%d,4,a.jpg,yes,2026-03-01T10:20:00Z,uuid:%d\n", i, i)
+		}
+		in, rows := r.load(t, "ws owner", "source=odk&format=zip&mapping="+url.QueryEscape(`{"home-hh":"householdId"}`), packed(t, "farm.csv", file, "media/a.jpg", "a picture"))
+		if in.Counts.Created != 60 || in.Counts.Media != 1 {
+			t.Fatalf("%s %+v %+v %q", in.Status, in.Counts, in.Errors, problems(rows))
+		}
+		for _, row := range rows {
+			if len(row.MissingAttachments) > 0 {
+				t.Errorf("row %d misses %q", row.Line, row.MissingAttachments)
+			}
+		}
+		name := strings.Repeat("ab", 32)
+		file = "responseId,householdId,timestamp,consent.agreed,home.members,home.photo\n"
+		for i := range 2 {
+			file += fmt.Sprintf("w%d,did:ixo:household/9%d,2026-02-20T10:00:00Z,true,4,sha256:%s\n", i, i, name)
+		}
+		in, rows = r.load(t, "ws owner", "format=zip", packed(t, "responses.csv", file, "media/"+name+".jpg", "not what its name says"))
+		if in.Counts.Created != 2 || len(rows) != 2 || len(rows[0].Warnings) != 1 || !slices.Equal(rows[0].Warnings, rows[1].Warnings) {
+			t.Errorf("%s %+v %+v: %+v", in.Status, in.Counts, in.Errors, rows)
 		}
 	})
 }

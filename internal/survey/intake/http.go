@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ const importing = "The body is the file, at most 64 MiB, or a zip of it with att
 	"mapping gives columns other names: those of an export, such as {\"hh_code\":\"householdId\",\"q1\":\"home.size\"}; \"\" leaves a column out. A column with a value that nothing is known of refuses its row, so that nothing is lost unseen. householdId must be the DID of the household. " +
 	"partial=true takes rows although required answers are missing.\n\n" +
 	"You have sent what you import: submittedBy is you. What somebody else has collected needs the scope `surveys:write`. A decision is taken over from a hearth export when you have the scope `responses:verify` and it is neither of the collector nor yours; " +
-	"it is marked as imported. Otherwise the response is pending, and a warning says so. The scope `responses:write` is needed too. The history of each response says which program, format and file it came from. To read the report needs the scopes `imports:read` and `responses:read`."
+	"it is marked as imported. Decisions of other programs are never taken over, and mapping cannot name their columns. Otherwise the response is pending, and a warning says so. The scope `responses:write` is needed too. The history of each response says which program, format and file it came from. To read the report needs the scopes `imports:read` and `responses:read`."
 
 // Routes adds imports of responses to a.
 func (s *Service) Routes(a *web.API) {
@@ -107,6 +108,11 @@ func (in *importIn) settings(contentType string) (*settings, error) {
 		c.Add("query/mapping", "too_long", fmt.Sprintf("At most %d bytes are accepted.", maxMapping))
 	} else if in.Mapping != "" && json.Unmarshal([]byte(in.Mapping), &p.Mapping) != nil {
 		c.Add("query/mapping", "invalid", "The value must be a JSON object whose members are texts.")
+	}
+	for _, column := range slices.Sorted(maps.Keys(p.Mapping)) {
+		if to := p.Mapping[column]; p.Source != Hearth && slices.Contains(verdicts, to) {
+			c.Add("query/mapping", "not_carried_over", "Decisions of another program are not taken over: no column can be "+to+".")
+		}
 	}
 	if in.Format == "" {
 		p.Format = formatOf(contentType)

@@ -220,6 +220,24 @@ func TestRights(t *testing.T) {
 				t.Errorf("%+v: %+v", tt, got)
 			}
 		}
+		// A decision in a file of another program is none, whoever brings it.
+		const other = "home-members,consent-agreed,end,KEY,collector,householdId,verificationStatus,verifier,verifiedAt\n4,yes,2026-02-20T10:00:00Z,uuid:v,did:key:collector,did:ixo:household/90,verified,did:key:verifier,2026-02-21T10:00:00Z\n"
+		in, rows := r.load(t, "ws judge", "source=odk&format=csv", []byte(other))
+		if got := problems(rows); in.Counts.Created != 1 || !slices.Equal(got, []string{pending}) {
+			t.Errorf("odk: %+v %q", in.Counts, got)
+		}
+		if w := r.do(t, "ws owner GET /v1/responses/uuid:v", "", 200, nil); !strings.Contains(w.Body.String(), `"status":"pending"`) {
+			t.Errorf("odk: %s", w.Body)
+		}
+		for _, column := range []string{"verificationStatus", "verifier", "verifiedAt"} {
+			query := "format=csv&mapping=" + url.QueryEscape(`{"x":"`+column+`"}`)
+			if w := r.h.Send(t, "ws judge", "POST /v1/surveys/s/imports?source=odk&"+query, "x\n"); w.Code != 400 || !strings.Contains(w.Body.String(), "not_carried_over") {
+				t.Errorf("%s = %d: %s", column, w.Code, w.Body)
+			}
+			if w := r.h.Send(t, "ws judge", "POST /v1/surveys/s/imports?"+query, "x\n"); w.Code != 202 {
+				t.Errorf("hearth, %s = %d: %s", column, w.Code, w.Body)
+			}
+		}
 		if w := r.h.Send(t, "ws reader", "POST /v1/surveys/s/imports?format=csv", head); w.Code != 403 {
 			t.Errorf("without responses:write = %d: %s", w.Code, w.Body)
 		}

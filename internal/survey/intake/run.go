@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (s *Service) run(ctx context.Context, r *job.Run) error {
 }
 
 func (s *Service) importFile(ctx context.Context, r *job.Run, o *exchange.Order, p *settings) error {
-	w := &worker{s: s, run: r, p: p}
+	w := &worker{s: s, run: r, p: p, received: map[*zip.File]*fault.Field{}}
 	resumed, err := r.State(&w.st)
 	if err != nil {
 		return err
@@ -80,6 +81,8 @@ type worker struct {
 	file *file.File
 	in   *input
 	st   state
+
+	received map[*zip.File]*fault.Field // files of the archive that were stored, or what is wrong with them
 }
 
 // input opens the file.
@@ -120,7 +123,7 @@ func (w *worker) rows(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.in.Close()) }()
-	w.in.hashing = true
+	w.in.hashing, w.in.after = true, w.st.Line
 	var chunk []*work
 	for {
 		w.progress()

@@ -41,7 +41,9 @@ type input struct {
 	entries  int   // of all repeats of the response that is read
 
 	files   map[string]*zip.File // attachments of the archive, by the name answers have for them
+	hashed  map[*zip.File]string // their hashes, as far as they are known
 	hashing bool                 // names of files become hashes
+	after   int64                // in rows after this line only: others are stored
 }
 
 // raw is a row as a reader finds it.
@@ -396,7 +398,7 @@ func (in *input) row() (*row, error) {
 	}
 	if in.p.Source != Hearth {
 		in.foreign(cells, h, &out.notes)
-		if in.hashing {
+		if in.hashing && r.line > in.after {
 			if err := in.hashNames(cells, &out.notes); err != nil {
 				return nil, err
 			}
