@@ -84,7 +84,8 @@ Other programs leave them alone. Each is optional; a workbook that this server w
 func Page() string {
 	var b strings.Builder
 	b.WriteString(begin)
-	fmt.Fprintf(&b, "A template has at most %d files of %d MiB and %d rows each, %d MiB together.\n", form.MaxFiles, form.MaxFileBytes>>20, form.MaxFileRows, form.MaxAllFiles>>20)
+	fmt.Fprintf(&b, "A template has at most %d files of %d MiB and %d rows each, %d MiB together; a cell has at most %d characters. The name of a file has no\n"+
+		"slash, backslash or control character and does not begin with a dot.\n", form.MaxFiles, form.MaxFileBytes>>20, form.MaxFileRows, form.MaxAllFiles>>20, form.MaxText)
 	b.WriteString(middle)
 	b.WriteString("`" + strings.Join(xlsform.Functions(), "` `") + "`\n")
 	b.WriteString(end)
