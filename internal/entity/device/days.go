@@ -289,7 +289,7 @@ func (s *days) Catch(ctx context.Context) (int, error) {
 	}
 }
 
-// catchSome remakes some days of a device and tells whether more wait.
+// catchSome remakes some days of a device and reports whether more wait.
 func (s *days) catchSome(ctx context.Context, tx *db.Tx, device int64) (bool, error) {
 	from, to, err := lockWaiting(ctx, tx, device)
 	if err != nil || to < from {

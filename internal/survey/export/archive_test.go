@@ -19,20 +19,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-const farmTemplate = `{"templateId":"farm","sections":[{"id":"consent","questions":[{"id":"ok","type":"consent"}]},{"id":"farm","questions":[
+const plotTemplate = `{"templateId":"plot","sections":[{"id":"consent","questions":[{"id":"ok","type":"consent"}]},{"id":"plot","questions":[
 	{"id":"name","type":"text","pii":"direct"},
 	{"id":"photo","type":"photo"},
 	{"id":"fields","type":"repeat","questions":[{"id":"crop","type":"text"},{"id":"owner","type":"text","pii":"direct"},
 		{"id":"trees","type":"repeat","questions":[{"id":"kind","type":"single_choice","options":["oak","fig"]},{"id":"leaf","type":"photo"}]}]},
 	{"id":"dogs","type":"repeat","questions":[{"id":"called","type":"text"}]}]}]}`
 
-const farmSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"farm","sampling":{"method":"census"},"collectors":["did:key:owner"]}`
+const plotSurvey = `{"surveyId":"s","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"plot","sampling":{"method":"census"},"collectors":["did:key:owner"]}`
 
-// farm makes a survey with repeats in repeats and attachments.
-func farm(t *testing.T, r *rig) (arrived, missing string) {
+// plot makes a survey with repeats in repeats and attachments.
+func plot(t *testing.T, r *rig) (arrived, missing string) {
 	t.Helper()
 	for _, one := range [][2]string{
-		{"POST /v1/templates", farmTemplate}, {"POST /v1/templates/farm/publish", `{}`}, {"POST /v1/surveys", farmSurvey}, {"POST /v1/surveys/s/activate", `{"reason":"x"}`},
+		{"POST /v1/templates", plotTemplate}, {"POST /v1/templates/plot/publish", `{}`}, {"POST /v1/surveys", plotSurvey}, {"POST /v1/surveys/s/activate", `{"reason":"x"}`},
 	} {
 		r.do(t, "owner "+one[0], one[1], 0, nil)
 	}
@@ -47,7 +47,7 @@ func farm(t *testing.T, r *rig) (arrived, missing string) {
 		`{"name":"C","fields":[{"crop":"tea","trees":[{"kind":"fig","leaf":"sha256:` + missing + `"}]}]}`,
 		`{"name":"D","dogs":[]}`,
 	} {
-		r.do(t, "owner POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z","responses":{"consent":{"ok":true},"farm":%s}}`, i+1, i+1, answers), 201, nil)
+		r.do(t, "owner POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z","responses":{"consent":{"ok":true},"plot":%s}}`, i+1, i+1, answers), 201, nil)
 	}
 	return arrived, missing
 }
@@ -79,7 +79,7 @@ func unpack(t *testing.T, b []byte) map[string]string {
 func TestRepeatsAndMedia(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, r *rig) {
-		arrived, missing := farm(t, r)
+		arrived, missing := plot(t, r)
 		r.start(t)
 		e := r.export(t, "mia", `{"format":"csv","pii":"full","repeats":"tables","media":true}`)
 		if e.Counts.Responses != 3 || e.Counts.Rows != 3+3+3+1 || e.Counts.Media != 1 || e.Counts.MissingMedia != 1 || e.Counts.Looked != 3 {
@@ -94,22 +94,22 @@ func TestRepeatsAndMedia(t *testing.T) {
 			t.Errorf("%d files", len(files))
 		}
 		for name, want := range map[string]string{
-			"farm.fields.csv": "responseId,parentIndex,index,farm.fields.crop,farm.fields.owner\r\nr1,,1,\"maize, white\",B\r\nr1,,2,rice,\r\nr2,,1,tea,\r\n",
-			"farm.fields.trees.csv": "responseId,parentIndex,index,farm.fields.trees.kind,farm.fields.trees.leaf\r\nr1,1,1.1,oak,sha256:" + arrived + "\r\nr1,1,1.2,fig,\r\nr2,1,1.1,fig,sha256:" +
+			"plot.fields.csv": "responseId,parentIndex,index,plot.fields.crop,plot.fields.owner\r\nr1,,1,\"maize, white\",B\r\nr1,,2,rice,\r\nr2,,1,tea,\r\n",
+			"plot.fields.trees.csv": "responseId,parentIndex,index,plot.fields.trees.kind,plot.fields.trees.leaf\r\nr1,1,1.1,oak,sha256:" + arrived + "\r\nr1,1,1.2,fig,\r\nr2,1,1.1,fig,sha256:" +
 				missing + "\r\n",
-			"farm.dogs.csv": "responseId,parentIndex,index,farm.dogs.called\r\nr1,,1,Rex\r\n",
+			"plot.dogs.csv": "responseId,parentIndex,index,plot.dogs.called\r\nr1,,1,Rex\r\n",
 		} {
 			if files[name] != want {
 				t.Errorf("%s = %q, want %q", name, files[name], want)
 			}
 		}
 		main := rows(t, []byte(files["responses.csv"]))
-		if got, want := column(main, "farm.fields")+"|"+column(main, "farm.dogs"), "2 1 |1  0"; got != want {
+		if got, want := column(main, "plot.fields")+"|"+column(main, "plot.dogs"), "2 1 |1  0"; got != want {
 			t.Errorf("numbers of entries = %q, want %q", got, want)
 		}
 		// Short of everything there is neither a name nor a picture.
 		files = unpack(t, r.file(t, "auditor", r.export(t, "auditor", `{"format":"csv","repeats":"tables"}`)))
-		if got := files["farm.fields.csv"]; len(files) != 4 || strings.Contains(got, "owner") || !strings.Contains(got, "rec~") {
+		if got := files["plot.fields.csv"]; len(files) != 4 || strings.Contains(got, "owner") || !strings.Contains(got, "rec~") {
 			t.Errorf("%d files, %q", len(files), got)
 		}
 		// The workbook has a sheet for each.
@@ -118,7 +118,7 @@ func TestRepeatsAndMedia(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := strings.Join(book.Sheets(), " "), "data farm.dogs farm.fields farm.fields.trees codebook export"; got != want {
+		if got, want := strings.Join(book.Sheets(), " "), "data plot.dogs plot.fields plot.fields.trees codebook export"; got != want {
 			t.Errorf("sheets = %q, want %q", got, want)
 		}
 		var lines []string
@@ -155,7 +155,7 @@ func TestRepeatsAndMedia(t *testing.T) {
 func TestArchiveKilled(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, r *rig) {
-		farm(t, r)
+		plot(t, r)
 		r.Small()
 		var k killer
 		r.start(t, k.wrap)

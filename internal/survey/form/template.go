@@ -43,7 +43,7 @@ type Section struct {
 	ID        string     `json:"id" doc:"A letter, then letters, digits and underscores; at most 64." example:"eligibility"`
 	Title     Text       `json:"title,omitzero"`
 	Hint      Text       `json:"hint,omitzero"`
-	Relevant  string     `json:"relevant,omitzero" doc:"CEL expression that tells whether the section is asked."`
+	Relevant  string     `json:"relevant,omitzero" doc:"CEL expression: the section is asked when it is true."`
 	Flag      string     `json:"flag,omitzero" enum:"eligibilityCriteria,socioEconomicData,cookingPatterns,stovePerceptions" doc:"The survey flag that selects the section; without one it is always in."`
 	Questions []Question `json:"questions"`
 }
@@ -55,7 +55,7 @@ type Question struct {
 	Label             Text         `json:"label,omitzero"`
 	Hint              Text         `json:"hint,omitzero"`
 	Required          Required     `json:"required,omitzero"`
-	Relevant          string       `json:"relevant,omitzero" doc:"CEL expression that tells whether the question is asked."`
+	Relevant          string       `json:"relevant,omitzero" doc:"CEL expression: the question is asked when it is true."`
 	Constraint        string       `json:"constraint,omitzero" doc:"CEL expression that an answer must meet."`
 	ConstraintMessage Text         `json:"constraintMessage,omitzero"`
 	Calculate         string       `json:"calculate,omitzero" doc:"CEL expression that gives the value of a calculate question."`

@@ -46,12 +46,12 @@ func (letters) Read(p []byte) (int, error) {
 // read whole.
 func TestHostileFiles(t *testing.T) {
 	rule(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", farm)
+		r.survey(t, "ws", plot)
 		r.start(t)
 		const central = "home-members,KEY\n4,uuid:one\n"
-		tables := []string{"farm.csv", central}
+		tables := []string{"plot.csv", central}
 		for i := range 120 {
-			tables = append(tables, fmt.Sprintf("farm-%d.csv", i), "what,PARENT_KEY,KEY\n")
+			tables = append(tables, fmt.Sprintf("plot-%d.csv", i), "what,PARENT_KEY,KEY\n")
 		}
 		own := []string{"responses.csv", "responseId\n", "home.child.csv", "responseId,parentIndex,index\n", "stranger.csv", "responseId,parentIndex,index\n"}
 		for name, tt := range map[string]struct {
@@ -109,13 +109,13 @@ func TestHashedOnce(t *testing.T) {
 // that is right is stored once.
 func TestSharedAttachment(t *testing.T) {
 	rule(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", farm)
+		r.survey(t, "ws", plot)
 		r.start(t)
 		file := "home-hh,home-members,home-photo,consent-agreed,end,KEY\n"
 		for i := range 60 {
 			file += fmt.Sprintf("did:ixo:household/%d,4,a.jpg,yes,2026-03-01T10:20:00Z,uuid:%d\n", i, i)
 		}
-		in, rows := r.load(t, "ws owner", "source=odk&format=zip&mapping="+url.QueryEscape(`{"home-hh":"householdId"}`), packed(t, "farm.csv", file, "media/a.jpg", "a picture"))
+		in, rows := r.load(t, "ws owner", "source=odk&format=zip&mapping="+url.QueryEscape(`{"home-hh":"householdId"}`), packed(t, "plot.csv", file, "media/a.jpg", "a picture"))
 		if in.Counts.Created != 60 || in.Counts.Media != 1 {
 			t.Fatalf("%s %+v %+v %q", in.Status, in.Counts, in.Errors, problems(rows))
 		}
@@ -152,7 +152,7 @@ func TestUnpacking(t *testing.T) {
 // stays small.
 func TestHostileSubmissions(t *testing.T) {
 	rule(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", farm)
+		r.survey(t, "ws", plot)
 		r.start(t)
 		var unknown strings.Builder
 		for i := range 500 {

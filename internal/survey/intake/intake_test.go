@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 )
 
-// farm is a form as XLSForm has it: groups are sections, and names are ids.
-const farm = `{"templateId":"farm","sections":[
+// plot is a form as XLSForm has it: groups are sections, and names are ids.
+const plot = `{"templateId":"plot","sections":[
 	{"id":"consent","questions":[{"id":"agreed","type":"consent"}]},
 	{"id":"home","questions":[{"id":"hh","type":"text"},{"id":"members","type":"integer","required":true},{"id":"fuels","type":"multiple_choice","options":["wood","gas"]},
 		{"id":"place","type":"geo"},{"id":"photo","type":"photo"},{"id":"woke","type":"time"},
@@ -54,7 +54,7 @@ func TestOtherPrograms(t *testing.T) {
 			"2026-03-01T12:30:00.000Z,2026-03-01T11:00:00.000+03:00,2026-03-01T11:20:00.000+03:00,yes,did:ixo:household/2,2,,,,,,b.jpg,,uuid:two,uuid:two,7,Ann,0,1,,,d1,0,1\n"
 		const children = "child-name,child-age,PARENT_KEY,KEY\nAmina,3,uuid:one,uuid:one/home/child[1]\nJuma,5,uuid:one,uuid:one/home/child[2]\n"
 		const toys = "what,PARENT_KEY,KEY\nball,uuid:one/home/child[2],uuid:one/home/child[2]/toy[1]\n"
-		odkZip := packed(t, "farm.csv", central, "farm-child.csv", strings.ReplaceAll(children, "child-", ""), "farm-child-toy.csv", toys, "media/a.jpg", "a picture")
+		odkZip := packed(t, "plot.csv", central, "plot-child.csv", strings.ReplaceAll(children, "child-", ""), "plot-child-toy.csv", toys, "media/a.jpg", "a picture")
 		const odata = `{"@odata.context":"x","value":[{"__id":"uuid:one","__system":{"submissionDate":"2026-03-01T12:00:00.000Z","submitterName":"Ann","reviewState":"approved","deviceId":"d1"},"start":"2026-03-01T10:00:00.000+03:00",` +
 			`"end":"2026-03-01T10:20:00.000+03:00","meta":{"instanceID":"uuid:one"},"consent":{"agreed":"yes"},"home":{"hh":"did:ixo:household/1","members":4,"fuels":"wood gas","woke":"06:30:00.000+03:00",` +
 			`"place":{"type":"Point","coordinates":[36.25,-1.5,1700],"properties":{"accuracy":5}},"child":[{"__id":"1","name":"Amina","age":3,"toy":[]},{"__id":"2","name":"Juma","age":5,"toy":[{"what":"ball"}]}]}}]}`
@@ -82,7 +82,7 @@ func TestOtherPrograms(t *testing.T) {
 			{"source=kobo&format=json", []byte(koboJSON), 1, []string{home, place, child}, nil},
 		} {
 			ws := fmt.Sprintf("w%d", i)
-			r.survey(t, ws, farm)
+			r.survey(t, ws, plot)
 			dry, rows := r.load(t, ws+" owner", tt.query+mapping+"&dryRun=true", tt.file)
 			if dry.Counts.Created != tt.created || dry.Counts.Media != 0 {
 				t.Errorf("%s: dry run %+v: %q %+v", tt.query, dry.Counts, problems(rows), dry.Errors)
@@ -118,7 +118,7 @@ func TestOtherPrograms(t *testing.T) {
 // A wrong row is refused alone and says in which column; nothing is lost unseen.
 func TestRefusedRows(t *testing.T) {
 	rule(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", farm)
+		r.survey(t, "ws", plot)
 		r.start(t)
 		const head = "responseId,householdId,timestamp,consent.agreed,home.members,home.fuels,home.place/lat,colour\n"
 		in, rows := r.load(t, "ws owner", "format=csv", []byte(head+
@@ -181,7 +181,7 @@ func TestRefusedRows(t *testing.T) {
 // that says so.
 func TestRights(t *testing.T) {
 	rule(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", farm)
+		r.survey(t, "ws", plot)
 		r.start(t)
 		const head = "responseId,householdId,timestamp,consent.agreed,home.members,collector,verificationStatus,verifier,verifiedAt,submittedBy\n"
 		file := func(n int, collector, verifier string) []byte {
@@ -250,7 +250,7 @@ func TestRights(t *testing.T) {
 // A killed import goes on where it stopped: nothing is lost or stored twice.
 func TestKilled(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", farm)
+		r.survey(t, "ws", plot)
 		const rows = 230
 		var kills atomic.Int64
 		r.start(t, func(h job.Handler) job.Handler {

@@ -13,7 +13,7 @@ import (
 // and not which pictures are whose.
 func TestReportWithholds(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
-		r.survey(t, "ws", strings.Replace(farm, `{"id":"members",`, `{"id":"nickname","type":"text","pii":"direct"},{"id":"members",`, 1))
+		r.survey(t, "ws", strings.Replace(plot, `{"id":"members",`, `{"id":"nickname","type":"text","pii":"direct"},{"id":"members",`, 1))
 		r.start(t)
 		const head = "responseId,householdId,timestamp,consent.agreed,home.members,home.nickname,home.photo\n"
 		const when = ",2026-02-20T10:00:00Z,true,4,"

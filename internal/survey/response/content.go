@@ -35,7 +35,7 @@ type hashed struct {
 	Who         string  `json:"who"`
 }
 
-// sentBy is what the hash of who has a part in a response is made of.
+// sentBy is what the hash of the people behind a response is made of.
 type sentBy struct {
 	Collector   string `json:"collector"`
 	HouseholdID string `json:"householdId"`

@@ -45,7 +45,7 @@ func (r *Row) Veiled(x privacy.Sight, f *form.Form) (*Row, error) {
 	v.Household, v.Collector, v.Sender = x.Household(r.Household), x.Person(r.Collector), x.Person(r.Sender)
 	v.Verifier, v.ImportedBy, v.Actor = r.Person(x, r.Verifier), r.Person(x, r.ImportedBy), r.Person(x, r.Actor)
 	h.HouseholdID, h.Collector, h.SubmittedBy, h.DeviceID = v.Household, v.Collector, v.Sender, x.Device(h.DeviceID)
-	if h.Content != nil { // with the salt anybody would try out who is who
+	if h.Content != nil { // with the salt anybody could try out DIDs until one fits
 		shown := *h.Content
 		shown.WhoSalt, h.Content = "", &shown
 	}

@@ -47,7 +47,7 @@ type Row struct {
 	Sealed      []byte
 	Stated      int64 // the last revision that changed the content, and no decision about it
 
-	veiled bool // names stand for who is who
+	veiled bool // made-up names stand for households and people
 }
 
 // insertResponse stores nothing about a household that was erased since the

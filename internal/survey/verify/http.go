@@ -41,7 +41,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/v1/responses/{responseId}/evidence/{sha256}", s.serveFile, web.Doc{
 		Summary: "Read a file a verifier looks at", Scope: write, Tag: tag, Produces: "application/octet-stream", Codes: []string{"RESPONSE_NOT_FOUND", "ATTACHMENT_NOT_FOUND"},
-		Description: "One of the files of the evidence of a response. HEAD tells whether it has arrived.",
+		Description: "One of the files of the evidence of a response. HEAD reports whether it has arrived.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/verification:bulk", s.serveBulk, web.Doc{
 		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND", "PRECONDITION_REQUIRED"},

@@ -22,7 +22,7 @@ type State struct {
 	Secrets map[string]string `json:"-"`
 	Caller  string            `json:"-"`          // number of the handset; not stored, whoever takes a step sets it
 	Account string            `json:"a,omitzero"` // id of the account that is logged in
-	Proof   string            `json:"f,omitzero"` // what the login proved, for whoever tells whether it still counts
+	Proof   string            `json:"f,omitzero"` // what the login proved, for whoever decides whether it still counts
 	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks or the login is under way
 	Step    int               `json:"s,omitzero"` // inputs taken so far
 	Done    bool              `json:"x,omitzero"` // the session has ended
