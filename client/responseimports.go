@@ -72,20 +72,15 @@ func responseImportPath(survey, id string) string {
 }
 
 // Create sends a file of responses of at most 64 MiB, which is held in memory
-// meanwhile, and begins its import. Larger archives go by hearth responses import. Wait for it with Jobs.Wait. Codes: SURVEY_NOT_FOUND,
+// meanwhile, and begins its import. Wait for it with Jobs.Wait. Larger archives
+// go by hearth responses import. Codes: SURVEY_NOT_FOUND,
 // UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, TOO_MANY_FILES, SCOPE_MISSING.
 func (i ResponseImports) Create(ctx context.Context, survey string, d ResponseImportDraft, file io.Reader, opts ...Option) (*Job, error) {
 	v, err := d.values()
 	if err != nil {
 		return nil, err
 	}
-	raw, err := readFile(file)
-	if err != nil {
-		return nil, err
-	}
-	k := post(surveyPath(survey)+"/imports", raw)
-	k.query, k.media, k.long = v, "application/octet-stream", true
-	return do[Job](ctx, i.c, k, opts)
+	return i.c.importFile(ctx, surveyPath(survey)+"/imports", v, file, opts)
 }
 
 // Get reads an import. Codes: SURVEY_NOT_FOUND, IMPORT_NOT_FOUND.

@@ -139,13 +139,18 @@ func (i Imports) Create(ctx context.Context, d ImportDraft, file io.Reader, opts
 	if err != nil {
 		return nil, err
 	}
+	return i.c.importFile(ctx, importsPath, v, file, opts)
+}
+
+// importFile sends a file and begins its import.
+func (c *Client) importFile(ctx context.Context, path string, v url.Values, file io.Reader, opts []Option) (*Job, error) {
 	raw, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
-	k := post(importsPath, raw)
+	k := post(path, raw)
 	k.query, k.media, k.long = v, "application/octet-stream", true
-	return do[Job](ctx, i.c, k, opts)
+	return do[Job](ctx, c, k, opts)
 }
 
 // Get reads an import. Code: IMPORT_NOT_FOUND.

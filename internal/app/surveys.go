@@ -87,7 +87,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem,
 	})
 	s.imports = intake.New(intake.Config{
-		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
+		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,
 		Layout: func(o *survey.Open) intake.Layout {
 			return export.NewLayout(export.LayoutConfig{Survey: o.SurveyID, Form: o.Form, Level: export.Full, Shape: export.Wide})
 		},

@@ -83,7 +83,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Exchange: a.exchange, Idem: a.Idem,
-		Cursors: a.cursors, Log: a.log,
+		Cursors: a.cursors,
 	})
 	personal, err := Personal()
 	if err != nil {

@@ -24,6 +24,16 @@ func FileFault(err error) error {
 		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
 }
 
+// Refusal is a fault that another attempt cannot mend: one of the row, not of the
+// store. It is nil for other errors.
+func Refusal(err error) *fault.Error {
+	f := fault.As(err)
+	if f == nil || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+		return nil
+	}
+	return f
+}
+
 // MaxFields is how many wrong fields, and how many warnings, of one row a report
 // keeps.
 const MaxFields = 20

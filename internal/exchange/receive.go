@@ -44,14 +44,36 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request, most int64) (*f
 		err = fault.New(fault.Invalid, "BODY_REQUIRED", "The body must be the file to import.")
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Discard(ctx, f))
+		return nil, errors.Join(err, s.discard(ctx, f))
 	}
 	return f, nil
 }
 
-// Discard removes an upload that came to nothing. The caller may have left; what
+// Take answers a request whose body is the file to import: it stores the file,
+// and begin begins the import of it. A request that is sent again is answered
+// with the first job, if it sent the same file.
+func Take[T any](s *Service, w http.ResponseWriter, r *http.Request, most int64, begin func(f *file.File) (web.Reply[T], error)) error {
+	f, err := s.Upload(w, r, most)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	answer, err := begin(f)
+	if err == nil && answer.Replayed {
+		err = s.sameFile(ctx, strings.TrimPrefix(answer.Location, job.Path("")), f)
+	}
+	if err != nil || answer.Replayed {
+		_ = s.discard(ctx, f) // the sweep removes what is left
+	}
+	if err != nil {
+		return err
+	}
+	return writeAccepted(w, answer)
+}
+
+// discard removes an upload that came to nothing. The caller may have left; what
 // it sent must go all the same.
-func (s *Service) Discard(ctx context.Context, f *file.File) error {
+func (s *Service) discard(ctx context.Context, f *file.File) error {
 	return file.Drop(context.WithoutCancel(ctx), s.db, f.ID)
 }
 
@@ -96,18 +118,23 @@ func (s *Service) BeginImport(ctx context.Context, tx *db.Tx, o Order, f *file.F
 	return j, file.Update(ctx, tx, &arrived)
 }
 
-// SameFile refuses another file under an Idempotency-Key that was used. first
-// is what the first request sent.
-func SameFile(first Received, f *file.File) error {
-	if first.SHA256 == "" || first.SHA256 == f.SHA256 {
-		return nil
+// sameFile refuses another file than that of a job, whose Idempotency-Key was
+// used again.
+func (s *Service) sameFile(ctx context.Context, id string, f *file.File) error {
+	var first Received
+	o, err := find(ctx, s.db, f.Workspace, id)
+	if err == nil && o != nil {
+		err = o.Read(&struct{}{}, &first)
+	}
+	if err != nil || first.SHA256 == "" || first.SHA256 == f.SHA256 {
+		return err
 	}
 	return fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another file.").
 		With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
 }
 
-// WriteAccepted sends the answer to an import.
-func WriteAccepted[T any](w http.ResponseWriter, p web.Reply[T]) error {
+// writeAccepted sends the answer to an import.
+func writeAccepted[T any](w http.ResponseWriter, p web.Reply[T]) error {
 	body := p.Raw
 	if body == nil {
 		var err error

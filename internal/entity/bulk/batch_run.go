@@ -62,7 +62,7 @@ func (s *batches) prepare(ctx context.Context, b *Batch) ([]work, error) {
 		if w.err == nil && w.op.Op == "create" {
 			w.made, w.err = s.make(ctx, w.op)
 		}
-		if w.err != nil && (b.Atomic || refusal(w.err) == nil) {
+		if w.err != nil && (b.Atomic || exchange.Refusal(w.err) == nil) {
 			return nil, w.fault(i)
 		}
 		if err := ctx.Err(); err != nil {
@@ -87,7 +87,7 @@ func failedReference(n int) error {
 
 // fault is the error of an operation with its place in the batch.
 func (w *work) fault(i int) error {
-	if f := refusal(w.err); f != nil {
+	if f := exchange.Refusal(w.err); f != nil {
 		return w.op.place(i, f)
 	}
 	return w.err
@@ -201,7 +201,7 @@ func (s *batches) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 			list = append(list, w.made)
 		}
 		made, err := storeAll(ctx, tx, s.entities, list)
-		if refusal(err) != nil {
+		if exchange.Refusal(err) != nil {
 			err = errSome
 		}
 		if err != nil {
@@ -313,7 +313,7 @@ func (s *batches) batchStep(ctx context.Context, all []work, results []api.Batch
 	})
 	if w.op.Op == "create" {
 		made, err := s.make(ctx, w.op)
-		if f := refusal(err); f != nil {
+		if f := exchange.Refusal(err); f != nil {
 			return refuse("", f), nil
 		} else if err != nil {
 			return step{}, err

@@ -15,7 +15,6 @@ package bulk
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -53,7 +52,6 @@ type Config struct {
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
-	Log       *slog.Logger
 	Now       func() time.Time
 }
 
@@ -75,9 +73,6 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

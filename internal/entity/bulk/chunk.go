@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -45,16 +46,6 @@ type step struct {
 // refuse is a step that was refused before it ran.
 func refuse(did string, f *fault.Error) step {
 	return step{Done: &outcome{DID: did, Action: refused, Err: f}}
-}
-
-// refusal is the fault in err that a caller may mend. Trouble of ours or of the
-// store is none: nil.
-func refusal(err error) *fault.Error {
-	f := fault.As(err)
-	if f == nil || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
-		return nil
-	}
-	return f
 }
 
 // chunk is steps that are stored together if they can be. Other writers wait
@@ -161,7 +152,7 @@ func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 	case errors.Is(err, errRefused):
 		p.out[failed] = fresh[failed]
 		return failed, err
-	case p.All != nil && (errors.Is(err, errSome) || refusal(err) != nil):
+	case p.All != nil && (errors.Is(err, errSome) || exchange.Refusal(err) != nil):
 		p.All = nil
 		return p.attempt(ctx)
 	case errors.Is(err, errDry):
@@ -264,7 +255,7 @@ func runStep(ctx context.Context, tx *db.Tx, st step) (outcome, error) {
 	if err == nil {
 		return o, nil
 	}
-	f := refusal(err)
+	f := exchange.Refusal(err)
 	if f == nil {
 		return outcome{}, fmt.Errorf("store row: %w", err)
 	}

@@ -176,20 +176,12 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	f, err := s.cfg.Exchange.Upload(w, r, MaxImport)
-	if err != nil {
-		return err
-	}
-	answer, err := s.beginImport(ctx, f, p)
-	if err != nil || answer.Replayed {
-		if gone := s.cfg.Exchange.Discard(ctx, f); gone != nil {
-			s.cfg.Log.WarnContext(ctx, "upload not removed", "err", gone.Error())
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return exchange.WriteAccepted(w, answer)
+	return exchange.Take(s.cfg.Exchange, w, r, MaxImport, func(f *file.File) (web.Reply[Accepted], error) {
+		return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
+			j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport}, f, p)
+			return accepted(kindImport, j, err)
+		})
+	})
 }
 
 // together names what two checks of the same parameters found.
@@ -201,23 +193,6 @@ func together(err, other error) error {
 	both := *f
 	both.Fields = append(slices.Clone(f.Fields), more.Fields...)
 	return &both
-}
-
-// beginImport enqueues the import of a file that has arrived. A request that is
-// sent again gets the first job, if it sent the same file.
-func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[Accepted], error) {
-	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport}, f, p)
-		return accepted(kindImport, j, err)
-	})
-	if err != nil || !answer.Replayed {
-		return answer, err
-	}
-	var first importCounts
-	if _, t, err := s.look(ctx, kindImport, strings.TrimPrefix(answer.Location, job.Path("")), &struct{}{}, &first); err != nil || t == nil {
-		return answer, err
-	}
-	return answer, exchange.SameFile(first.Received, f)
 }
 
 // Import is an import as its readers see it.

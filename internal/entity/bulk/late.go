@@ -126,7 +126,7 @@ func (w *importer) end(ctx context.Context, in *sheet.Reader, stage int) error {
 				return o, nil
 			}
 			_, err := w.transition(ctx, tx, told.DID, entity.StatusDeactivated)
-			if !told.OK && refusal(err) != nil {
+			if !told.OK && exchange.Refusal(err) != nil {
 				return o, nil // it is incomplete already, and says why
 			}
 			return o, err

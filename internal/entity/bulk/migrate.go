@@ -71,7 +71,7 @@ func (s *Service) target(ctx context.Context, p *migrationJob) (*protocol.Protoc
 
 // permanent marks refusals: another attempt cannot mend them.
 func permanent(err error) error {
-	if refusal(err) != nil {
+	if exchange.Refusal(err) != nil {
 		return job.Permanent(err)
 	}
 	return err
@@ -213,7 +213,7 @@ func (m *migrator) step(ctx context.Context, r *entity.Row) (step, error) {
 		return known(outcome{Action: skipped})
 	}
 	err := m.check(ctx, m.s.db, r)
-	if f := refusal(err); f != nil {
+	if f := exchange.Refusal(err); f != nil {
 		return known(outcome{Action: refused, Err: f})
 	} else if err != nil {
 		return step{}, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 )
 
 // twinPast is what the rows so far have done to a twin.
@@ -46,7 +47,7 @@ func (n *takenNames) rehearse(r rehearsal, st step) step {
 		case err == nil:
 			n.take(r.Draft)
 			n.tell(r.Draft, past.Changed || o.Action != unchanged, r.Says)
-		case refusal(err) != nil && !past.Taken:
+		case exchange.Refusal(err) != nil && !past.Taken:
 			n.free(r.Draft)
 		}
 		return o, err

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // repeat is what a dry run does for a row of whose twin earlier rows tell.
 func (ca *carrier) repeat(ctx context.Context, row *row) (step, error) {
 	made, unmade := ca.make(ctx, row) // if those before are refused
-	if unmade != nil && refusal(unmade) == nil {
+	if unmade != nil && exchange.Refusal(unmade) == nil {
 		return step{}, unmade
 	}
 	st := step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {

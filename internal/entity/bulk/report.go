@@ -26,15 +26,12 @@ type ReportRow struct {
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
 // not told.
 func resultRow(line int64, o outcome, dry bool) (exchange.Row, error) {
-	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID}
+	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID, Warnings: exchange.Fields(o.Warnings)}
 	if dry && o.Action == created {
 		r.DID = ""
 	}
 	if o.Err != nil {
 		r.Error = exchange.Problem(o.Err)
-	}
-	for _, d := range o.Warnings {
-		r.Warnings = append(r.Warnings, api.Field(d))
 	}
 	text, err := web.Encode(r)
 	return exchange.Row{Line: line, OK: r.OK, Data: string(text)}, err

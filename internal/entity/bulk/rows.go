@@ -121,7 +121,7 @@ func (ca *carrier) step(ctx context.Context, rec sheet.Record) (step, *entity.Pr
 		return refuse("", rowFault(ca.p.Format, rec.Errs)), nil, nil, nil
 	}
 	r, err := ca.rowOf(ctx, rec)
-	if f := refusal(err); f != nil {
+	if f := exchange.Refusal(err); f != nil {
 		return refuse("", f), nil, nil, nil
 	} else if err != nil {
 		return step{}, nil, nil, err
@@ -138,7 +138,7 @@ func (ca *carrier) step(ctx context.Context, rec sheet.Record) (step, *entity.Pr
 		clash = nil // it is the same twin
 	}
 	st, made, err := ca.prepare(ctx, r)
-	if f := withClash(refusal(err), clash); f != nil {
+	if f := withClash(exchange.Refusal(err), clash); f != nil {
 		return refuse(r.draft.DID, r.inColumns(f)), nil, nil, nil
 	} else if err != nil {
 		return st, nil, nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -27,7 +28,7 @@ func (ca *carrier) prepare(ctx context.Context, row *row) (step, *entity.Prepare
 		}
 	}
 	made, err := ca.make(ctx, row)
-	if err != nil && (!upsert || ca.p.DryRun || refusal(err) == nil) {
+	if err != nil && (!upsert || ca.p.DryRun || exchange.Refusal(err) == nil) {
 		return step{}, nil, err
 	}
 	st := step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {

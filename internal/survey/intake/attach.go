@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -118,7 +119,7 @@ func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) 
 			Workspace: caller.Workspace, SHA256: strings.TrimPrefix(name, "sha256:"), MediaType: kind, Sender: caller.DID,
 		}, body)
 		_ = body.Close() // it was only read
-		if bad := refusal(err); bad != nil && bad.Kind != fault.TooMany {
+		if bad := exchange.Refusal(err); bad != nil && bad.Kind != fault.TooMany {
 			note := fault.Field{Pointer: fault.Echo(f.Name), Code: strings.ToLower(bad.Code), Detail: bad.Message}
 			w.received[f] = &note
 			r.notes = append(r.notes, note)

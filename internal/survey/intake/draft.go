@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -29,18 +30,9 @@ type row struct {
 
 // refuse makes the row one that was refused.
 func (r *row) refuse(err error) {
-	if f := refusal(err); f != nil {
+	if f := exchange.Refusal(err); f != nil {
 		r.draft, r.err = nil, f
 	}
-}
-
-// refusal is a fault that another attempt cannot mend; nil for others.
-func refusal(err error) *fault.Error {
-	f := fault.As(err)
-	if f == nil || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
-		return nil
-	}
-	return f
 }
 
 // head is what an export says of a response beside its answers, by its columns.

@@ -18,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -58,7 +59,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, path+"/{importId}/rows", s.serveRows, web.Doc{
 		Summary: "List what became of the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
-		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short. The scope `responses:read` is needed too. A report names what differs from a stored response and does not show it.",
+		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short. The scope `responses:read` is needed too. A report names what differs from a stored response and does not show it. Without the scope `responses:pii`, whoever has not begun the import sees no response ids, no attachments and no sentences about cells.",
 	})
 }
 
@@ -173,25 +174,12 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 	if p.Format == Zip {
 		most = MaxArchive
 	}
-	f, err := s.cfg.Exchange.Upload(w, r, most)
-	if err != nil {
-		return err
-	}
-	answer, err := s.begin(ctx, o, f, p)
-	if err != nil || answer.Replayed {
-		if gone := s.cfg.Exchange.Discard(ctx, f); gone != nil {
-			s.cfg.Log.WarnContext(ctx, "upload not removed", "err", gone.Error())
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return exchange.WriteAccepted(w, answer)
+	return exchange.Take(s.cfg.Exchange, w, r, most, func(f *file.File) (web.Reply[Accepted], error) { return s.begin(ctx, o, f, p) })
 }
 
 // begin enqueues the import of a file that has arrived.
 func (s *Service) begin(ctx context.Context, o *survey.Open, f *file.File, p *settings) (web.Reply[Accepted], error) {
-	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
 		j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport, About: o.NID}, f, p)
 		l := links(o.SurveyID, j.Value.ID)
 		return web.Reply[Accepted]{
@@ -199,18 +187,6 @@ func (s *Service) begin(ctx context.Context, o *survey.Open, f *file.File, p *se
 			Status: j.Status, ETag: j.ETag, Location: j.Location,
 		}, err
 	})
-	if err != nil || !answer.Replayed {
-		return answer, err
-	}
-	var first counted
-	_, t, err := s.cfg.Exchange.Look(ctx, kindImport, strings.TrimPrefix(answer.Location, job.Path("")))
-	if err != nil || t == nil {
-		return answer, err
-	}
-	if err := t.Read(&struct{}{}, &first); err != nil {
-		return answer, err
-	}
-	return answer, exchange.SameFile(first.Received, f)
 }
 
 // Import is an import as its readers see it.
@@ -289,10 +265,12 @@ func (s *Service) serveRows(ctx context.Context, in *rowsIn) (web.Reply[web.Page
 		return web.Reply[web.Page[Row]]{}, err
 	}
 	caller := web.CallerFrom(ctx)
-	all := caller.DID == i.CreatedBy || caller.May("responses:pii")
 	page, err := exchange.Report[Row](ctx, s.db, s.cfg.Cursors, in.ID, &in.RowsQuery)
+	if caller.DID == i.CreatedBy || caller.May(privacy.PII) {
+		return page, err
+	}
 	for n, r := range page.Value.Items {
-		page.Value.Items[n] = shown(all, r)
+		page.Value.Items[n] = shown(r)
 	}
 	return page, err
 }

@@ -11,7 +11,6 @@
 package intake
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,7 +103,7 @@ type Layout interface {
 	Sheets() map[string]string // tables of repeats by their sheets
 }
 
-// Config configures a Service. Idem, Log and Now have defaults.
+// Config configures a Service. Idem and Now have defaults.
 type Config struct {
 	DB        *db.DB
 	Exchange  *exchange.Service
@@ -114,7 +113,6 @@ type Config struct {
 	Layout    func(o *survey.Open) Layout // of wide exports with everything
 	Idem      *once.Store
 	Cursors   web.Cursors
-	Log       *slog.Logger
 	Now       func() time.Time
 }
 
@@ -128,9 +126,6 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -53,11 +53,18 @@ func withheld(f *fault.Error) *fault.Error {
 	return f
 }
 
-// shown is a row as the caller may see it: a hash tells those who have a picture
-// whose answer it is.
-func shown(all bool, r Row) Row {
-	if !all {
-		r.MissingAttachments = nil
+// shown is a row for a caller who may not know whom a response is about: a client
+// may have named it after somebody, a hash tells those who have a picture whose
+// answer it is, and a sentence may repeat what a cell says.
+func shown(r Row) Row {
+	r.ResponseID, r.MissingAttachments = "", nil
+	if r.Error != nil {
+		bare := *r.Error
+		bare.Errors = slices.Clone(bare.Errors)
+		for i := range bare.Errors {
+			bare.Errors[i].Detail = ""
+		}
+		r.Error = &bare
 	}
 	return r
 }

@@ -189,7 +189,7 @@ func (w *worker) prepare(ctx context.Context, r *row) (*work, error) {
 	}
 	d := r.draft
 	ready, err := w.s.cfg.Responses.PrepareImport(ctx, w.open, d, w.in.from)
-	if bad := refusal(err); bad != nil {
+	if bad := exchange.Refusal(err); bad != nil {
 		// What was stored before stays what it is when the survey has ended.
 		if w.s.cfg.Responses.Known(ctx, w.open, d) != nil {
 			one.action = unchanged
@@ -235,7 +235,7 @@ func (w *worker) flush(ctx context.Context, chunk []*work) error {
 func (w *worker) single(ctx context.Context, one *work) error {
 	before := *one
 	err := w.flush(ctx, []*work{one})
-	if bad := refusal(err); bad != nil && fault.CodeOf(err) != "" && !errors.Is(err, context.Canceled) {
+	if bad := exchange.Refusal(err); bad != nil && fault.CodeOf(err) != "" && !errors.Is(err, context.Canceled) {
 		*one = before
 		one.ready, one.err = nil, bad
 		return w.commit(ctx, []*work{one}, func(*db.Tx) error { return nil })
@@ -253,7 +253,7 @@ func (w *worker) take(ctx context.Context, tx *db.Tx, chunk []*work) error {
 		}
 		one.err, one.action = nil, "" // it may run twice
 		done, err := w.s.cfg.Responses.TakeTx(ctx, tx, one.ready)
-		if bad := refusal(err); bad != nil && !one.alone() {
+		if bad := exchange.Refusal(err); bad != nil && !one.alone() {
 			one.err = bad
 			continue
 		} else if err != nil {

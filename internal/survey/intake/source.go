@@ -382,7 +382,7 @@ func (in *input) row() (*row, error) {
 		return out, in.ofRecord(out, r.text)
 	}
 	cells, h, err := in.cells(r.text)
-	if f := refusal(err); f != nil {
+	if f := exchange.Refusal(err); f != nil {
 		out.refuse(f)
 	} else if err != nil {
 		return nil, err
