@@ -141,17 +141,18 @@ func (e *Env) Compile(source string, names Names, want Want) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	uses := e.uses(checked.NativeRep())
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	cost, fixed := w.fixedCost(checked.NativeRep())
 	if fixed = fixed && !walked; !fixed {
 		cost = 0
+		w.weigh(checked.NativeRep())
 		opts = append(append(opts, cel.CostLimit(MaxCost)), w.patterns.options()...)
 	}
 	program, err := e.cel.Program(checked, opts...)
 	if err != nil {
 		return nil, &Error{1, 1, plain(err.Error())}
 	}
-	uses := e.uses(checked.NativeRep())
 	return &Program{source: source, cel: program, cost: cost, uses: uses, nodes: w.nodes, patterns: w.patterns, heap: w.heap}, nil
 }
 

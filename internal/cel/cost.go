@@ -3,8 +3,10 @@ package cel
 import (
 	"slices"
 
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
@@ -13,23 +15,71 @@ import (
 // cheapCalls cost no more than a few nodes whatever the answers are.
 var cheapCalls = []string{
 	operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional,
-	operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
 	operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
-	operators.In, operators.NotStrictlyFalse, "selected", "answered", "count", "coalesce", "double", "int", "size",
+	operators.NotStrictlyFalse, "selected", "answered", "count", "coalesce", "double", "int", "size",
 	"getFullYear", "getMonth", "getDate", "getDayOfWeek", "getHours", "getMinutes", "duration",
 	"number", "holds", "item", "day", "moment",
 }
 
-// walkingCalls are our functions that walk over the texts and lists they are
-// given.
+// walkingCalls walk over the texts and lists they are given, and CEL does not
+// count that.
 var walkingCalls = []string{
 	"text", "joined", "part", "before", "after", "exchanged", "squeezed", "formatDate", "dayFraction", "digest", "base64Decoded", "uuid", "random", "area", "distance", "inside",
-	"selected", "sum", "total", "lowest", "highest", "found",
+	"selected", "sum", "total", "lowest", "highest", "found", "number", "moment", "day",
+	"format", "math.@max", "math.@min", weighed,
 }
 
 // charsPerUnit is how many bytes of text such a call walks over for a unit, as
 // many as CEL counts for its own. An element of a list is a unit.
 const charsPerUnit = 10
+
+// callCost is what a call costs that CEL does not count, or not enough; nil when
+// it does. A value costs what a walk over it takes when it is made: + pays for the
+// list it gives, the step of a loop for what it appends, and weighed for a literal.
+// So no value is larger than what an evaluation may cost and the answers it
+// reads, though its parts may be shared, and whoever walks over it pays again.
+func callCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
+	switch function {
+	case operators.Add:
+		if _, loop := args[0].(traits.MutableLister); loop {
+			return walkCost(args[1:], nil)
+		}
+		if _, list := result.(traits.Lister); list {
+			return walkCost(nil, result)
+		}
+	case operators.Equals, operators.NotEquals:
+		if composed(args[0]) && composed(args[1]) {
+			return walkCost(args[:1], nil)
+		}
+	case operators.In:
+		if _, list := args[1].(traits.Lister); list {
+			return walkCost(args[1:], nil)
+		}
+	case overloads.Size:
+		if _, text := args[0].(types.String); text {
+			return walkCost(args, nil)
+		}
+	case "found":
+		if _, indexed := args[0].(*Table); indexed { // it is not walked over
+			return walkCost(args[1:], result)
+		}
+	}
+	// CEL counts by overload, which it only knows when it knows the types.
+	if overload == "" || slices.Contains(walkingCalls, function) {
+		return walkCost(args, result)
+	}
+	return nil
+}
+
+// composed reports whether a value has parts.
+func composed(v ref.Val) bool {
+	switch v.(type) {
+	case traits.Lister, traits.Mapper:
+		return true
+	}
+	return false
+}
 
 // walkCost is what a call costs that read args and wrote result.
 func walkCost(args []ref.Val, result ref.Val) *uint64 {
@@ -50,11 +100,66 @@ func walked(v ref.Val, chars int) int {
 	case *Table:
 		return chars + len(x.rows)*charsPerUnit
 	case traits.Lister:
+		n, _ := x.Size().(types.Int)
+		for i := types.Int(0); i < n && chars <= MaxCost*charsPerUnit; i++ {
+			chars = walked(x.Get(i), chars+charsPerUnit)
+		}
+	case traits.Mapper:
 		for it := x.Iterator(); it.HasNext() == types.True && chars <= MaxCost*charsPerUnit; {
-			chars = walked(it.Next(), chars+charsPerUnit)
+			key := it.Next()
+			chars = walked(key, chars+charsPerUnit)
+			chars = walked(x.Get(key), chars)
 		}
 	}
 	return chars
+}
+
+// weighed is the function that gives what it is given and costs what a walk over
+// it takes. Authors cannot write it.
+const weighed = "@weighed"
+
+func weighedFunction() cel.EnvOption {
+	a := cel.TypeParamType("A")
+	return cel.Function(weighed, cel.Overload("weighed_any", []*cel.Type{a}, a, cel.UnaryBinding(func(v ref.Val) ref.Val { return v })))
+}
+
+// weigh lets the literals pay that may hold lists or maps. What the step of a loop
+// appends is paid for there.
+func (w *resolver) weigh(a *ast.AST) {
+	var found []ast.Expr
+	appended := map[int64]bool{}
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		switch x.Kind() {
+		case ast.CallKind:
+			if c := x.AsCall(); accumulates(c) {
+				appended[c.Args()[1].ID()] = true
+			}
+		case ast.ListKind, ast.MapKind:
+			if t := a.GetType(x.ID()); !appended[x.ID()] && nests(t.Parameters()[len(t.Parameters())-1]) {
+				found = append(found, x)
+			}
+		}
+	}))
+	for _, x := range found {
+		var literal ast.Expr
+		if id := w.id(); x.Kind() == ast.ListKind {
+			literal = w.fac.NewList(id, x.AsList().Elements(), x.AsList().OptionalIndices())
+		} else {
+			literal = w.fac.NewMap(id, x.AsMap().Entries())
+		}
+		a.SetType(literal.ID(), a.GetType(x.ID()))
+		a.SetReference(x.ID(), ast.NewFunctionReference("weighed_any"))
+		x.SetKindCase(w.fac.NewCall(x.ID(), weighed, literal))
+	}
+}
+
+// nests reports whether values of a type may be lists or maps.
+func nests(t *cel.Type) bool {
+	switch family(t) {
+	case types.DynKind, types.ListKind, types.MapKind:
+		return true
+	}
+	return false
 }
 
 // shortLoop is how many nodes an expression with a loop may have to run without
@@ -85,16 +190,31 @@ func (w *resolver) fixedCost(a *ast.AST) (cost uint64, ok bool) {
 
 func cheapCall(a *ast.AST, x ast.Expr) bool {
 	c := x.AsCall()
+	typeOf := func(i int) *cel.Type { return a.GetType(c.Args()[i].ID()) }
+	switch c.FunctionName() {
+	case operators.Equals, operators.NotEquals:
+		return !nests(typeOf(0)) || !nests(typeOf(1))
+	case operators.In:
+		list := typeOf(1)
+		return !nests(typeOf(0)) || list.Kind() == types.ListKind && !nests(list.Parameters()[0])
+	case operators.Add:
+		switch a.GetType(x.ID()).Kind() {
+		case types.DoubleKind, types.IntKind, types.TimestampKind, types.DurationKind:
+			return true
+		}
+		return accumulates(c)
+	}
+	return slices.Contains(cheapCalls, c.FunctionName())
+}
+
+// accumulates reports whether a call is the step of a loop that appends to what
+// it has so far.
+func accumulates(c ast.CallExpr) bool {
 	if c.FunctionName() != operators.Add {
-		return slices.Contains(cheapCalls, c.FunctionName())
+		return false
 	}
-	switch a.GetType(x.ID()).Kind() {
-	case types.DoubleKind, types.IntKind, types.TimestampKind, types.DurationKind:
-		return true
-	case types.ListKind: // the step of a loop appends to what it has so far
-		return c.Args()[0].Kind() == ast.IdentKind && c.Args()[0].AsIdent() == accumulator
-	}
-	return false
+	into := c.Args()[0]
+	return into.Kind() == ast.IdentKind && into.AsIdent() == accumulator
 }
 
 // accumulator is the variable in which the CEL library gathers the result of a

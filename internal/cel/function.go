@@ -33,7 +33,7 @@ func language() []cel.EnvOption {
 		cel.ParserErrorRecoveryLimit(4),
 	}
 	opts = append(opts, arithmetic()...)
-	opts = append(opts, equality()...)
+	opts = append(append(opts, equality()...), weighedFunction())
 	return slices.Concat(opts, functions(), conversions(), formFunctions(), placeFunctions(), tableFunctions())
 }
 

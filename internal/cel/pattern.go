@@ -6,11 +6,9 @@ import (
 	"maps"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -184,23 +182,10 @@ func (ps patterns) call(c interpreter.InterpretableCall, text string) (interpret
 }
 
 // CallCost implements interpreter.ActualCostEstimator: matches costs what its
-// pattern does, a function of ours that walks over texts and lists what it reads
-// and writes, all else what CEL says. A table that found looks into is not
-// walked over, and CEL counts + of texts only when it knows them when it compiles.
+// pattern does, all else what callCost or CEL says.
 func (ps patterns) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
-	if _, text := result.(types.String); text && function == operators.Add && overload != overloads.AddString {
-		return walkCost(args, nil)
-	}
-	if function == "found" && len(args) > 0 {
-		if _, indexed := args[0].(*Table); indexed {
-			args = args[1:]
-		}
-	}
-	if slices.Contains(walkingCalls, function) {
-		return walkCost(args, result)
-	}
 	if function != overloads.Matches || len(args) != 2 {
-		return nil
+		return callCost(function, overload, args, result)
 	}
 	in, _ := args[0].(types.String)
 	text, _ := args[1].(types.String)
