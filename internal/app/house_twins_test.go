@@ -161,6 +161,10 @@ func (h *house) query(r web.Route) string {
 		return map[bool]string{true: "?from=1.0.0&to=1.1.0", false: "?from=1&to=2"}[strings.HasPrefix(r.Path, "/v1/protocols")]
 	case r.Path == "/v1/graph/paths":
 		return "?from=" + h.ids["entity"] + "&to=" + h.ids["organisation"]
+	case r.Path == "/v1/names":
+		return "?did=" + h.ids["entity"] + "," + h.ids["household"]
+	case r.Path == "/v1/search":
+		return "?q=S"
 	case r.Path == "/v1/memberships":
 		return "?member=did:ixo:person%2Famina"
 	case strings.HasSuffix(r.Path, "/imports") && r.Method == "POST":

@@ -57,6 +57,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
 	}
+	a.overview().Routes(area)
 	phones, desk := fresh.phones(), fresh.phones()
 	if a.line != nil {
 		a.line.sessions.Routes(phones)

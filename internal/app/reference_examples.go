@@ -94,6 +94,8 @@ func needed(method, path, name string) bool {
 	switch path {
 	case "/v1/graph/paths":
 		return name == "from" || name == "to"
+	case "/v1/names", "/v1/search":
+		return true
 	case "/v1/webhooks/{id}/replay":
 		return name == "from"
 	case "/v1/responses":

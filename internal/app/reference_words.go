@@ -32,6 +32,8 @@ func tagText(name string) string {
 		return "Decisions about responses, by somebody other than who collected them."
 	case "quality":
 		return "What checks have found, how collectors compare, and back-checks."
+	case "overview":
+		return "The whole programme at once, over all areas: what DIDs are called, what begins with a text."
 	case "erasures":
 		return "Forgetting a person, in one call and with a certificate."
 	case "dids":

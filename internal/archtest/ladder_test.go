@@ -15,7 +15,7 @@ const (
 	shared          // what all areas use
 	floor           // mechanisms that several areas need, each once
 	area            // the product; no area imports another
-	console         // the admin UI
+	console         // the admin UI, and what it asks of all areas
 	settings        // the whole configuration
 	wiring          // app, which alone sees everything
 	terminal        // the command line
@@ -62,11 +62,12 @@ var ladder = map[string]int{
 	"internal/ussd":   area,
 	"internal/oracle": area,
 
-	"internal/console": console,
-	"internal/config":  settings,
-	"internal/app":     wiring,
-	"internal/cli":     terminal,
-	"cmd/hearth":       command,
+	"internal/console":  console,
+	"internal/overview": console,
+	"internal/config":   settings,
+	"internal/app":      wiring,
+	"internal/cli":      terminal,
+	"cmd/hearth":        command,
 
 	"client":  outside,
 	"plugin":  outside,

@@ -8,7 +8,7 @@ func Personal() []privacy.Table {
 	return []privacy.Table{
 		{Name: "workspaces", Rules: []privacy.Rule{privacy.None(privacy.Program, "id name"), privacy.Kept("", privacy.Acts, "created_by")}},
 		{Name: "principals", Rules: []privacy.Rule{
-			privacy.None(privacy.Ours, "workspace kind"), privacy.Erased("keys", "name"), privacy.Kept("keys", keys, "did"),
+			privacy.None(privacy.Ours, "workspace kind"), privacy.Erased("keys", "name name_key"), privacy.Kept("keys", keys, "did"),
 		}},
 		{Name: "api_keys", Rules: []privacy.Rule{
 			privacy.Erased("keys", "name"), privacy.Kept("keys", keys, "id principal prefix scopes projects networks replaces replaced_by"),

@@ -30,7 +30,7 @@ func Personal() []privacy.Table {
 		{Name: "template_file_uses", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws template_id sha256")}},
 		{Name: "template_reviews", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws template_id"), privacy.Kept("", privacy.Elsewhere, "body")}},
 		{Name: "surveys", Rules: []privacy.Rule{
-			privacy.None(privacy.Program, "ws survey_id project stage template_id status rev_action"), privacy.None(privacy.Request, "rev_request"),
+			privacy.None(privacy.Program, "ws survey_id id_key name_key project stage template_id status rev_action"), privacy.None(privacy.Request, "rev_request"),
 			privacy.Kept("", privacy.Acts, "rev_actor"), privacy.Kept("", privacy.Elsewhere, "rev_reason body"),
 		}},
 		{Name: "survey_history", Rules: []privacy.Rule{
@@ -44,7 +44,7 @@ func Personal() []privacy.Table {
 		{Name: "survey_lengths", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
 		{Name: "responses", Rules: []privacy.Rule{
 			privacy.Erased(PartAnswers, "rev_reason first_hash hash body sealed"), privacy.Kept("", privacy.Elsewhere, "rev_reason body sealed"), kept(unmarked, "answers"),
-			kept(responses, "response_id household stratum grp status collector sender rev_action rev_actor masked body imported_by"),
+			kept(responses, "response_id id_key household stratum grp status collector sender rev_action rev_actor masked body imported_by"),
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
 		}},
 		{Name: "response_history", Rules: []privacy.Rule{

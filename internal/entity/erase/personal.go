@@ -17,7 +17,7 @@ func Personal() []privacy.Table {
 	)
 	return []privacy.Table{
 		{Name: "entities", Rules: []privacy.Rule{
-			privacy.Erased("revisions", "name rev_reason body"), privacy.Kept("", privacy.Elsewhere, "name rev_reason body"), privacy.Kept(shared, household, "body"),
+			privacy.Erased("revisions", "name name_key rev_reason body"), privacy.Kept("", privacy.Elsewhere, "name name_key rev_reason body"), privacy.Kept(shared, household, "body"),
 			privacy.Kept(privacy.Twin, twin, "did type class domain_type protocol protocol_version project status rev_action rev_actor"),
 			privacy.Kept(privacy.Twin, revisions, "rev_hash"),
 			privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
@@ -27,7 +27,7 @@ func Personal() []privacy.Table {
 			privacy.Kept(privacy.Twin, revisions, "action actor hash"), privacy.None(privacy.Request, "request"),
 		}},
 		{Name: "entity_props", Rules: []privacy.Rule{privacy.Erased("revisions", "val")}},
-		{Name: "entity_externals", Rules: []privacy.Rule{privacy.Erased("revisions", "value"), privacy.None(privacy.Program, "ws scheme")}},
+		{Name: "entity_externals", Rules: []privacy.Rule{privacy.Erased("revisions", "value value_key"), privacy.None(privacy.Program, "ws scheme")}},
 		{Name: "relationships", Rules: []privacy.Rule{
 			privacy.Erased("relationships", "reason"), privacy.Kept("", privacy.Elsewhere, "reason"),
 			privacy.Kept(privacy.Person, peoples, "src_did dst_did role"), privacy.Kept(privacy.Thing, things, "src_did dst_did role"),

@@ -106,28 +106,12 @@ func intoTargets(b string, found map[string][]byte) []byte {
 
 // summaries sums up the twins with these DIDs that the caller may see.
 func (s *Service) summaries(ctx context.Context, q db.Querier, ids []string) (map[string][]byte, error) {
-	c := web.CallerFrom(ctx)
-	out, sight := make(map[string][]byte, len(ids)), s.mask.See(ctx)
-	for some := range slices.Chunk(ids, chunk) {
-		rows, err := briefs(ctx, q, c.Workspace, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			if !visible(r.Project, c.Projects) {
-				continue
-			}
-			if r.Name, err = sight.Name(ctx, q, r.Protocol, r.Name); err != nil {
-				return nil, err
-			}
-			b, err := web.Encode(entity.Summary(r))
-			if err != nil {
-				return nil, err
-			}
-			out[r.DID] = b
-		}
-	}
-	return out, nil
+	out := make(map[string][]byte, len(ids))
+	err := s.eachBrief(ctx, q, ids, func(r *entity.Row, _ bool) (err error) {
+		out[r.DID], err = web.Encode(entity.Summary(r))
+		return err
+	})
+	return out, err
 }
 
 // expandProtocols tells what the twins are made from.

@@ -227,7 +227,7 @@ func (p *plan) few(ctx context.Context, q db.Querier) (all []candidate, ok bool,
 			continue // a value everybody has names nobody
 		}
 		slices.Sort(nids)
-		for some := range slices.Chunk(slices.Compact(nids), chunk) {
+		for some := range slices.Chunk(slices.Compact(nids), db.Chunk) {
 			more, err := fetch(ctx, q, p.ws, some)
 			if err != nil {
 				return nil, false, err

@@ -211,7 +211,7 @@ func (p *plan) narrowed(m *merge, others []choice) feed {
 // keep gives those of nids that are in one of the spans.
 func (c choice) keep(ctx context.Context, q db.Querier, nids []int64) ([]int64, error) {
 	has := map[int64]bool{}
-	for some := range slices.Chunk(nids, chunk) {
+	for some := range slices.Chunk(nids, db.Chunk) {
 		for _, s := range c.spans {
 			if err := s.having(ctx, q, some, has); err != nil {
 				return nil, err
@@ -263,7 +263,7 @@ func (p *plan) fill(ctx context.Context, q db.Querier, some []candidate) error {
 			at[c.at.NID] = i
 		}
 	}
-	for part := range slices.Chunk(nids, chunk) {
+	for part := range slices.Chunk(nids, db.Chunk) {
 		found, err := fetch(ctx, q, p.ws, part)
 		if err != nil {
 			return err

@@ -8,17 +8,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 )
 
-// chunk is how many keys a statement takes. The texts are constants, so short
-// lists are filled up with keys that do not exist.
-const chunk = 64
-
 const (
-	in64 = `($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,` +
-		`$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56,$57,$58,$59,$60,$61,$62,$63,$64)`
-
-	selectRows = `SELECT nid, updated_at, body FROM entities WHERE nid IN ` + in64 + ` AND ws = $65`
-	selectDIDs = `SELECT nid, updated_at, body FROM entities WHERE did IN ` + in64 + ` AND ws = $65`
-	selectFew  = `SELECT nid, did, type, class, domain_type, protocol, project, name, status FROM entities WHERE did IN ` + in64 + ` AND ws = $65`
+	selectRows = `SELECT nid, updated_at, body FROM entities WHERE nid IN ` + db.In64 + ` AND ws = $65`
+	selectDIDs = `SELECT nid, updated_at, body FROM entities WHERE did IN ` + db.In64 + ` AND ws = $65`
+	selectFew  = `SELECT nid, did, type, class, domain_type, protocol, project, name, status FROM entities WHERE did IN ` + db.In64 + ` AND ws = $65`
 
 	listDown    = `SELECT nid, updated_at, body FROM entities WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listUp      = `SELECT nid, updated_at, body FROM entities WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`
@@ -45,7 +38,7 @@ const (
 	sortedDown = `SELECT val, nid FROM entity_props WHERE pid = $1 AND (val, nid) < ($2, $3) AND val >= $4 ORDER BY val DESC, nid DESC LIMIT $5`
 	sortedUp   = `SELECT val, nid FROM entity_props WHERE pid = $1 AND (val, nid) > ($2, $3) AND val < $4 ORDER BY val, nid LIMIT $5`
 
-	hasProp = `SELECT nid FROM entity_props WHERE nid IN ` + in64 + ` AND pid = $65 AND val = $66`
+	hasProp = `SELECT nid FROM entity_props WHERE nid IN ` + db.In64 + ` AND pid = $65 AND val = $66`
 
 	externals = `SELECT nid, scheme FROM entity_externals WHERE ws = $1 AND value = $2 ORDER BY scheme LIMIT $3`
 	external  = `SELECT nid, scheme FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = $3`
@@ -117,33 +110,20 @@ func scanAll(rows db.Rows, err error) ([]candidate, error) {
 	})
 }
 
-// keys makes arguments of at most chunk keys: the rest are filled up with a
-// key that does not exist.
-func keys[T any](ids []T, none T, more ...any) []any {
-	args := make([]any, 0, chunk+len(more))
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	for len(args) < chunk {
-		args = append(args, none)
-	}
-	return append(args, more...)
-}
-
-// fetch reads twins of a workspace by their numbers, at most chunk of them.
+// fetch reads twins of a workspace by their numbers, at most db.Chunk of them.
 func fetch(ctx context.Context, q db.Querier, ws string, nids []int64) ([]candidate, error) {
-	return scanAll(q.Query(ctx, selectRows, keys(nids, 0, any(ws))...))
+	return scanAll(q.Query(ctx, selectRows, db.Keys(nids, 0, ws)...))
 }
 
-// byDIDs reads twins of a workspace by their DIDs, at most chunk of them.
+// byDIDs reads twins of a workspace by their DIDs, at most db.Chunk of them.
 func byDIDs(ctx context.Context, q db.Querier, ws string, ids []string) ([]candidate, error) {
-	return scanAll(q.Query(ctx, selectDIDs, keys(ids, "", any(ws))...))
+	return scanAll(q.Query(ctx, selectDIDs, db.Keys(ids, "", ws)...))
 }
 
-// briefs reads what sums twins of a workspace up, by their DIDs, at most chunk
+// briefs reads what sums twins of a workspace up, by their DIDs, at most db.Chunk
 // of them.
 func briefs(ctx context.Context, q db.Querier, ws string, ids []string) ([]*entity.Row, error) {
-	rows, err := q.Query(ctx, selectFew, keys(ids, "", any(ws))...)
+	rows, err := q.Query(ctx, selectFew, db.Keys(ids, "", ws)...)
 	return db.Collect(rows, err, "read entities", func(to **entity.Row, row db.Row) error {
 		r := &entity.Row{Workspace: ws}
 		*to = r
@@ -151,10 +131,10 @@ func briefs(ctx context.Context, q db.Querier, ws string, ids []string) ([]*enti
 	})
 }
 
-// having tells which of at most chunk twins have a value of an indexed
+// having tells which of at most db.Chunk twins have a value of an indexed
 // property.
 func (s span) having(ctx context.Context, q db.Querier, nids []int64, into map[int64]bool) error {
-	rows, err := q.Query(ctx, hasProp, keys(nids, 0, any(s.key), any(s.val))...)
+	rows, err := q.Query(ctx, hasProp, db.Keys(nids, 0, s.key, s.val)...)
 	var nid int64
 	return db.Each(rows, err, "probe property", func(row db.Row) error {
 		err := row.Scan(&nid)

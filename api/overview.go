@@ -1,0 +1,35 @@
+package api
+
+// Name is what a DID is called.
+type Name struct {
+	DID      string `json:"did"`
+	Kind     string `json:"kind" enum:"twin,protocol,key,agent" doc:"What it names: a twin, a protocol, somebody with API keys, or the oracle of this server."`
+	Type     string `json:"type,omitzero" doc:"Of a twin." example:"Household"`
+	Name     string `json:"name,omitzero" doc:"Absent when it has none, or when you may not read it."`
+	Withheld bool   `json:"withheld,omitzero" doc:"It has a name that you may not read: that of a twin is personal and needs entities:pii, that of a key needs keys:read."`
+}
+
+// Names are what DIDs are called, in the order they were asked for. Those that
+// nobody here knows are left out.
+type Names struct {
+	Items []Name `json:"items"`
+}
+
+// SearchHit is something whose name or id begins with what was searched for.
+type SearchHit struct {
+	Kind   string `json:"kind" enum:"twin,survey,response,key,member"`
+	ID     string `json:"id" doc:"DID of a twin, key or member; surveyId or responseId." example:"did:ixo:device/stove-7"`
+	Name   string `json:"name,omitzero" doc:"Absent when it has none, or when you may not read it."`
+	Type   string `json:"type,omitzero" doc:"Of a twin." example:"CleanCookingDevice"`
+	Status string `json:"status,omitzero" doc:"Of a twin or survey; of a response that of its verification."`
+	Survey string `json:"survey,omitzero" doc:"surveyId of a response."`
+	Match  string `json:"match" enum:"name,id,externalId" doc:"What begins with the text."`
+	Found  string `json:"found,omitzero" doc:"The external id that does." example:"SN-1042"`
+	Link   string `json:"link" doc:"Where to read it." example:"/v1/entities/did:ixo:device%2Fstove-7"`
+}
+
+// SearchResult is what begins with a text, at most five of each kind.
+type SearchResult struct {
+	Items []SearchHit `json:"items"`
+	More  []string    `json:"more,omitzero" doc:"Kinds of which there is more: type further letters."`
+}

@@ -1,0 +1,18 @@
+package client
+
+import (
+	"context"
+	"testing"
+)
+
+func TestOverviewCalls(t *testing.T) {
+	t.Parallel()
+	for want, call := range map[string]func(context.Context, *Client) error{
+		"GET /v1/names?did=did%3Aixo%3Ax%2F1%2Cdid%3Aixo%3Ay ": func(ctx context.Context, c *Client) error {
+			return fails(c.Names(ctx, []string{"did:ixo:x/1", "did:ixo:y"}))
+		},
+		"GET /v1/search?q=st+7 ": func(ctx context.Context, c *Client) error { return fails(c.Search(ctx, "st 7")) },
+	} {
+		sends(t, want, call)
+	}
+}

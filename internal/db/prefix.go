@@ -1,0 +1,16 @@
+package db
+
+import "strings"
+
+// Prefix are the bounds of what begins with a text in a column of folded names:
+// from the first to, not including, the second. Only the letters A to Z are
+// folded, as both databases do.
+func Prefix(text string) (from, to string) {
+	from = strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, text)
+	return from, from + "\U0010FFFF"
+}

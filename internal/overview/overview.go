@@ -1,0 +1,106 @@
+// Package overview answers what people ask of the whole programme at once: what
+// a DID is called, whatever it names, and what begins with a text.
+//
+// It holds no data and no rules about rights: each area tells what the caller may
+// know, in a few indexed queries, and this package puts the answers together.
+package overview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const tag = "overview"
+
+// maxNames is how many DIDs one request asks about.
+const maxNames = 100
+
+// Namer tells what some DIDs are called, those it knows and the caller of ctx may.
+type Namer func(ctx context.Context, ids []string) ([]api.Name, error)
+
+// Config is what the areas tell. Its zero value knows nothing.
+type Config struct {
+	Names   []Namer // the first that knows a DID decides
+	Finders []Finder
+}
+
+// Service answers. It is safe for many goroutines.
+type Service struct{ cfg Config }
+
+// New makes a Service.
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
+
+// Routes adds the overview to a.
+func (s *Service) Routes(a *web.API) {
+	web.Get(a, "/v1/names", s.serveNames, web.Doc{
+		Summary: "What DIDs are called", Tag: tag, Scope: web.Signed,
+		Description: "For lists that hold DIDs: actors of events, collectors, targets of relationships. Twins are named to callers with `entities:read`, " +
+			"protocols to those with `protocols:read`, API keys to those with `keys:read`. A name that is personal is `withheld` without `entities:pii`. " +
+			"What is not known here, or not to you, is left out.",
+		Codes: []string{"INVALID_PARAMETER"},
+	})
+	web.Get(a, "/v1/search", s.serveSearch, web.Doc{
+		Summary: "What begins with a text", Tag: tag, Scope: web.Signed,
+		Description: "Twins by name and external id (`entities:read`; personal names with `entities:pii`), surveys by id and name (`surveys:read`), responses by id " +
+			"(`responses:read`) and API keys by the name of whom they speak for (`keys:read`): five of each kind at most, `more` names the kinds of which there is more. " +
+			"A whole DID finds the twin that has it and the member of groups (`groups:read`). Letters A to Z match in either case. " +
+			"For keys that see some projects or no personal names, 200 names are looked at.",
+		Codes: []string{"INVALID_PARAMETER"},
+	})
+}
+
+func (s *Service) serveNames(ctx context.Context, in *struct {
+	DID string `query:"did" minLength:"1" doc:"DIDs, joined by commas: 1 to 100." example:"did:ixo:protocol/clean-cooking,did:ixo:protocol/household"`
+},
+) (api.Names, error) {
+	var c fault.Checks
+	ids := strings.Split(in.DID, ",")
+	if in.DID == "" || len(ids) > maxNames {
+		c.Add("query/did", "out_of_range", fmt.Sprintf("Name 1 to %d DIDs, joined by commas.", maxNames))
+	}
+	for i, id := range ids {
+		if in.DID != "" && i < maxNames && !did.Valid(id) {
+			c.Add("query/did", "invalid", fmt.Sprintf("%q, number %d of the list, is not a DID.", fault.Echo(id), i+1))
+		}
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return api.Names{}, err
+	}
+	return s.Names(ctx, ids)
+}
+
+// Names tells what DIDs are called, as far as the caller of ctx may know: in
+// their order, each once.
+func (s *Service) Names(ctx context.Context, ids []string) (api.Names, error) {
+	known, left := map[string]api.Name{}, slices.Clone(ids)
+	slices.Sort(left)
+	left = slices.Compact(left)
+	for _, names := range s.cfg.Names {
+		if len(left) == 0 {
+			break
+		}
+		found, err := names(ctx, left)
+		if err != nil {
+			return api.Names{}, err
+		}
+		for _, n := range found {
+			known[n.DID] = n
+		}
+		left = slices.DeleteFunc(left, func(id string) bool { _, ok := known[id]; return ok })
+	}
+	out := api.Names{Items: make([]api.Name, 0, len(known))}
+	for _, id := range ids {
+		if n, ok := known[id]; ok {
+			out.Items = append(out.Items, n)
+			delete(known, id)
+		}
+	}
+	return out, nil
+}
