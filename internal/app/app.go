@@ -19,10 +19,12 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
+	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -217,7 +219,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 		}
 	}
 	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.twins.erase.Run, a.Webhooks.Run, quiet(a.runner.Run)})...)
-	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), quiet(a.Auth.Run), a.tracer.Run,
+	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), quiet(a.Auth.Run), a.tracer.Run, quiet(prepare),
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
 		a.log.Warn("service manager not told", "err", err.Error())
@@ -234,6 +236,12 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	err = errors.Join(err, a.endMind(life))
 	end()
 	return errors.Join(err, back.Wait())
+}
+
+// prepare compiles what no start waits for, before a request needs it.
+func prepare(context.Context) {
+	template.Prepare()
+	protocol.Prepare()
 }
 
 func quiet(f func(context.Context)) func(context.Context) error {

@@ -132,7 +132,8 @@ func (l *loader) unknownEnv(known []string) {
 		case len(name) > 8:
 			// Other names belong to other programs, but one or two letters off
 			// one of ours is a slip worth telling.
-			if best := suggest(name, known); best != "" && distance(name, best) <= 2 {
+			const slip = 2
+			if best := nearest(name, known, slip); best != "" && distance(name, best) <= slip {
 				l.c.notes = append(l.c.notes, fmt.Sprintf("%s in the environment is not a setting%s", name, didYouMean(best)))
 			}
 		}

@@ -143,9 +143,16 @@ func maskPath(path string, whole bool) string {
 }
 
 // suggest is the known name nearest to name, "" when none is near.
-func suggest(name string, known []string) string {
-	best, bestAt := "", len(name)/3+1
+func suggest(name string, known []string) string { return nearest(name, known, len(name)/3) }
+
+// nearest is the known name nearest to name among those at most so far away, ""
+// when there is none. Capitals do not count.
+func nearest(name string, known []string, most int) string {
+	best, bestAt := "", most+1
 	for _, k := range known {
+		if len(k)-len(name) >= bestAt || len(name)-len(k) >= bestAt {
+			continue // so many letters are missing already
+		}
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < bestAt {
 			best, bestAt = k, d
 		}

@@ -34,7 +34,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 	if err != nil {
 		return none, err
 	}
-	if s.shipped.has(d.DID) {
+	if shipped().has(d.DID) {
 		return none, exists()
 	}
 	if d.DID == "" {
@@ -159,7 +159,7 @@ func (s *Service) checkCircle(ctx context.Context, ws string, r *Record) error {
 		switch {
 		case id == r.DID:
 			return cycle()
-		case id == "" || s.shipped.has(id): // shipped ones extend none
+		case id == "" || shipped().has(id): // shipped ones extend none
 			return nil
 		}
 		next, _, err := read(ctx, s.db, cacheKey{ws, id, version})
@@ -256,7 +256,7 @@ func published() error {
 
 // ship refuses changes of a shipped protocol.
 func (s *Service) ship(id string) error {
-	if s.shipped.has(id) {
+	if shipped().has(id) {
 		return fault.New(fault.Conflict, "PROTOCOL_PUBLISHED", "A shipped protocol does not change. Make one of your own that extends it.")
 	}
 	return nil

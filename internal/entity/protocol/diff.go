@@ -54,7 +54,7 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Diff, error) 
 }
 
 func (s *Service) ends(ctx context.Context, ws, id, from, to string) (string, string, error) {
-	if s.shipped.has(id) || from != "" && to != "" {
+	if shipped().has(id) || from != "" && to != "" {
 		return from, to, nil
 	}
 	all, err := steps(ctx, s.db, ws, id)

@@ -50,8 +50,8 @@ func (fd *finder) keeps(q db.Querier) bool { return q == db.Querier(fd.db) }
 // load finds, compiles and keeps a version. level counts the descendants that
 // ask: a draft may be part of a circle that was never published.
 func (fd *finder) load(ctx context.Context, q db.Querier, k cacheKey, level int) (*Protocol, error) {
-	if fd.shipped.has(k.did) {
-		if p := fd.shipped.find(k.did, k.version); p != nil {
+	if shipped().has(k.did) {
+		if p := shipped().find(k.did, k.version); p != nil {
 			return p, nil
 		}
 		return nil, notFound()
@@ -162,7 +162,7 @@ func (fd *finder) Declaring(ctx context.Context, ws, property string) (found []D
 	if a.open, err = someOpen(ctx, fd.db, ws); err != nil {
 		return nil, false, err
 	}
-	for _, p := range fd.shipped.list {
+	for _, p := range shipped().list {
 		a.open = a.open || p.set.Open
 		if kind := p.Kind(property); kind != "" {
 			a.declared = append(a.declared, Declared{Protocol: p.DID, Kind: kind, Indexed: p.isIndexed(property)})
@@ -194,7 +194,7 @@ func (fd *finder) OfClass(ctx context.Context, ws, class string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range fd.shipped.list {
+	for _, p := range shipped().list {
 		if p.Class() == class {
 			dids = append(dids, p.DID)
 		}
@@ -207,7 +207,7 @@ func (fd *finder) OfClass(ctx context.Context, ws, class string) ([]string, erro
 // Holds reports whether a DID is that of a protocol of a workspace, in any state,
 // or of a shipped one. It is cheap: the DIDs are few and kept.
 func (fd *finder) Holds(ctx context.Context, ws, id string) (bool, error) {
-	if fd.shipped.has(id) {
+	if shipped().has(id) {
 		return true, nil
 	}
 	k := question{"dids", ""}

@@ -13,7 +13,7 @@ import (
 // it. q is the store, or the transaction it is needed in. The fault is
 // PROTOCOL_NOT_FOUND.
 func (fd *finder) Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error) {
-	if p := fd.shipped.find(id, ""); p != nil {
+	if p := shipped().find(id, ""); p != nil {
 		return p.pii, nil
 	}
 	k := question{"personal", id}

@@ -29,8 +29,8 @@ func (s *Service) Get(ctx context.Context, id, version string, effective bool) (
 		r := p.Effective()
 		return web.Reply[*Record]{Value: &r}, nil
 	}
-	if s.shipped.has(id) {
-		p := s.shipped.find(id, version)
+	if shipped().has(id) {
+		p := shipped().find(id, version)
 		if p == nil {
 			return none, notFound()
 		}
@@ -78,11 +78,11 @@ func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
-	for ; at.Shipped < len(s.shipped.list); at.Shipped++ {
+	for ; at.Shipped < len(shipped().list); at.Shipped++ {
 		if len(items) == limit {
 			return items, &at, nil
 		}
-		if r := s.shipped.list[at.Shipped].Record; f.fits(&r) {
+		if r := shipped().list[at.Shipped].Record; f.fits(&r) {
 			items = append(items, r)
 		}
 	}
@@ -138,7 +138,7 @@ func infoOf(r *Record, current bool) VersionInfo {
 // Versions lists the versions of a protocol, newest first; there are at most
 // 100. The fault is PROTOCOL_NOT_FOUND.
 func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error) {
-	if p := s.shipped.find(id, ""); p != nil {
+	if p := shipped().find(id, ""); p != nil {
 		return []VersionInfo{infoOf(&p.Record, true)}, nil
 	}
 	ws := web.CallerFrom(ctx).Workspace

@@ -64,7 +64,6 @@ type Service struct {
 // change, and those shipped with the server.
 type finder struct {
 	db        *db.DB
-	shipped   *library
 	protocols *cache.Cache[cacheKey, *Protocol]
 	answers   *cache.Cache[question, *answer]
 }
@@ -72,7 +71,7 @@ type finder struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{finder: finder{cfg.DB, loadShipped(), newProtocols(), newAnswers()}, cfg: cfg, events: cfg.Events}
+	return &Service{finder: finder{cfg.DB, newProtocols(), newAnswers()}, cfg: cfg, events: cfg.Events}
 }
 
 // Flush drops all that is cached: what other instances have changed may have

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -33,6 +34,12 @@ func (l *library) find(did, version string) *Protocol {
 
 // has reports whether a DID is that of a shipped protocol.
 func (l *library) has(did string) bool { return l.byDID[did] != nil }
+
+// shipped is the library, compiled when it is first needed: it never changes.
+var shipped = sync.OnceValue(loadShipped)
+
+// Prepare compiles the shipped protocols, so that no request waits for it.
+func Prepare() { shipped() }
 
 // loadShipped reads the files in this package. One that is wrong is a mistake
 // in the program, found by the first test that starts a service.

@@ -30,7 +30,7 @@ func create[T any](ctx context.Context, s *Service, v *Version, finish func(web.
 	if v.TemplateID == "" {
 		v.TemplateID = "tpl_" + strconv.FormatInt(nid, 10)
 	}
-	if s.shipped.find(v.TemplateID, 0) != nil {
+	if shipped().find(v.TemplateID, 0) != nil {
 		return none, comesWithUs()
 	}
 	v.Version, v.Status, v.Revision = 1, StatusDraft, 1

@@ -101,7 +101,7 @@ func (s *Service) keepFiles(ctx context.Context, tx *db.Tx, ws string, v *Versio
 // stored are the files that the newest version of a template has, none when
 // there is no such template.
 func (s *Service) stored(ctx context.Context, ws, id string) ([]form.DataFile, error) {
-	if id == "" || s.shipped.find(id, 0) != nil {
+	if id == "" || shipped().find(id, 0) != nil {
 		return nil, nil
 	}
 	e, err := s.latest(ctx, ws, id, 0)

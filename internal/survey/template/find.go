@@ -61,8 +61,8 @@ func (e *entry) usable(sections []string) (*form.Form, *Version, error) {
 
 // load finds, compiles and keeps a version of any status.
 func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey) (*entry, error) {
-	if s.shipped.find(k.id, 0) != nil {
-		if e := s.shipped.find(k.id, k.version); e != nil {
+	if shipped().find(k.id, 0) != nil {
+		if e := shipped().find(k.id, k.version); e != nil {
 			return e, nil
 		}
 		return nil, noVersion()

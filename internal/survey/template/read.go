@@ -21,8 +21,8 @@ import (
 func (s *Service) Get(ctx context.Context, id string, version int) (web.Reply[*Version], error) {
 	var none web.Reply[*Version]
 	ws := web.CallerFrom(ctx).Workspace
-	if s.shipped.find(id, 0) != nil {
-		e := s.shipped.find(id, version)
+	if shipped().find(id, 0) != nil {
+		e := shipped().find(id, version)
 		if e == nil {
 			return none, noVersion()
 		}
@@ -87,11 +87,11 @@ func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
-	for ; at.Shipped < len(s.shipped.list); at.Shipped++ {
+	for ; at.Shipped < len(shipped().list); at.Shipped++ {
 		if len(items) == limit {
 			return items, &at, nil
 		}
-		if one := summarize(s.shipped.list[at.Shipped].v, len(shippedVersions)); f.fits(&one) {
+		if one := summarize(shipped().list[at.Shipped].v, len(shippedVersions)); f.fits(&one) {
 			items = append(items, one)
 		}
 	}
@@ -133,9 +133,9 @@ func infoOf(v *Version, current bool) api.TemplateVersionInfo {
 // 100. The fault is TEMPLATE_NOT_FOUND.
 func (s *Service) Versions(ctx context.Context, id string) ([]api.TemplateVersionInfo, error) {
 	var out []api.TemplateVersionInfo
-	if n := len(s.shipped.byID[id]); n > 0 {
+	if n := len(shipped().byID[id]); n > 0 {
 		for i := n; i > 0; i-- {
-			out = append(out, infoOf(s.shipped.find(id, i).v, i == n))
+			out = append(out, infoOf(shipped().find(id, i).v, i == n))
 		}
 		return out, nil
 	}
@@ -161,7 +161,7 @@ func (s *Service) Versions(ctx context.Context, id string) ([]api.TemplateVersio
 // latest is the newest version of a template, drafts too, or version when it
 // is not 0.
 func (s *Service) latest(ctx context.Context, ws, id string, version int) (*entry, error) {
-	if version == 0 && s.shipped.find(id, 0) == nil {
+	if version == 0 && shipped().find(id, 0) == nil {
 		h, err := findHead(ctx, s.db, ws, id)
 		if err != nil {
 			return nil, err

@@ -158,7 +158,7 @@ func (s *Service) Reviews(ctx context.Context, id string, at reviewSpot, limit i
 
 // known refuses a template that is not there.
 func (s *Service) known(ctx context.Context, ws, id string) error {
-	if s.shipped.find(id, 0) != nil {
+	if shipped().find(id, 0) != nil {
 		return nil
 	}
 	_, err := findHead(ctx, s.db, ws, id)

@@ -46,17 +46,16 @@ func (c Config) withDefaults() Config {
 
 // Service is the use cases of templates.
 type Service struct {
-	cfg     Config
-	db      *db.DB
-	events  *event.Log
-	shipped *library
-	cache   *cache.Cache[cacheKey, *entry]
+	cfg    Config
+	db     *db.DB
+	events *event.Log
+	cache  *cache.Cache[cacheKey, *entry]
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: bank(), cache: cache.New[cacheKey](cache.Config[*entry]{Limit: maxCached, Weigh: (*entry).weight})}
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, cache: cache.New[cacheKey](cache.Config[*entry]{Limit: maxCached, Weigh: (*entry).weight})}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
@@ -119,7 +118,7 @@ func changed() error {
 
 // ship refuses changes of a shipped template.
 func (s *Service) ship(id string) error {
-	if s.shipped.find(id, 0) != nil {
+	if shipped().find(id, 0) != nil {
 		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A shipped template does not change. Make one of your own with POST /v1/templates/{templateId}/clone.")
 	}
 	return nil

@@ -52,8 +52,13 @@ func Standard(stage string) string {
 	return ""
 }
 
-// bank is the library, compiled once: it never changes.
-var bank = sync.OnceValue(loadShipped)
+// shipped is the library, compiled when it is first needed: it never changes.
+var shipped = sync.OnceValue(loadShipped)
+
+// Prepare compiles the shipped templates, so that no request waits for it. A
+// server has it done beside its first requests: it takes longer than the rest of
+// a start.
+func Prepare() { shipped() }
 
 // loadShipped reads the files in this package. One that is wrong is a mistake
 // in the program, found by the first test that starts a service.
