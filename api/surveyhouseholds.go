@@ -12,4 +12,6 @@ type MergedHouseholds struct {
 	Changed   int   `json:"changed"`
 	Unchanged int   `json:"unchanged"`
 	Listed    int64 `json:"listed" doc:"Households on the list now."`
+
+	Warnings []string `json:"warnings,omitzero" doc:"What may be a mistake, such as a collector whom the survey does not name."`
 }

@@ -27,6 +27,8 @@ type ListedHousehold struct {
 	Erased       bool      `json:"erased,omitzero"`  // what was known of it is gone, and nothing new is taken
 	Revision     int64     `json:"revision"`
 	Updated      time.Time `json:"updated"`
+
+	Warnings []string `json:"warnings,omitempty"` // after a change: what may be a mistake
 }
 
 // Contact is how a household is reached.

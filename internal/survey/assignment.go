@@ -15,12 +15,44 @@ import (
 // it says who does.
 func checkDuties(c *fault.Checks, d *campaign.Content) {
 	for i, a := range d.Assignments {
-		named := slices.ContainsFunc(d.Collectors, func(one campaign.Collector) bool { return one.DID == a.Collector })
-		if len(d.Collectors) > 0 && a.Collector != "" && !named {
-			c.Add(fmt.Sprintf("/assignments/%d/collector", i), "unknown", "The survey does not name this collector.")
+		if stranger(a.Collector, d.Collectors) {
+			c.Add(fmt.Sprintf("/assignments/%d/collector", i), "unknown", unnamed)
 		}
 	}
 }
+
+// stranger reports whether a campaign names collectors, and not this one.
+func stranger(collector string, list []campaign.Collector) bool {
+	return collector != "" && len(list) > 0 && !slices.ContainsFunc(list, func(one campaign.Collector) bool { return one.DID == collector })
+}
+
+// checkVisitors looks at the collectors that households get. One whom the campaign
+// does not name is refused where only those may send responses; elsewhere it may be
+// a back-checker or somebody who helps out, and there is a warning. The fault is
+// HOUSEHOLDS_INVALID.
+func checkVisitors(items []campaign.HouseholdDraft, held map[string]*Household, v *Survey) (warnings []string, err error) {
+	var c fault.Checks
+	for i := range items {
+		to := items[i].Collector
+		if to == nil || !stranger(*to, v.Collectors) {
+			continue
+		}
+		if old := held[items[i].HouseholdID]; old != nil && old.Collector == *to {
+			continue
+		}
+		if v.StrictCollectors {
+			c.Add(fmt.Sprintf("/items/%d/collector", i), "unknown", unnamed)
+		}
+		w := fmt.Sprintf("the survey does not name the collector %s: check the DID, or add it to the survey's collectors", fault.Echo(*to))
+		if len(warnings) < campaign.MaxFields && !slices.Contains(warnings, w) {
+			warnings = append(warnings, w)
+		}
+	}
+	return warnings, campaign.Limited(c.Err("HOUSEHOLDS_INVALID", "The list of households is not valid."))
+}
+
+// unnamed says what to do about a collector whom a campaign does not name.
+const unnamed = "The survey does not name this collector. Put it into the survey's collectors first, or name one of them."
 
 // checkDutyStrata refuses assignments of strata that no household of the list is
 // in, where there is a list and nothing else says which strata there are.

@@ -80,6 +80,7 @@ type Household struct {
 	Erased       bool               `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
 	Revision     int64              `json:"revision"`
 	Updated      time.Time          `json:"updated"`
+	Warnings     []string           `json:"warnings,omitzero" doc:"After a change: what may be a mistake, such as a collector whom the survey does not name."`
 
 	// outcome as stored: that of outcomeRound, which may be an earlier round
 	outcome, round int

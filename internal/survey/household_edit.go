@@ -81,12 +81,14 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 		if err := campaign.CheckHouseholds(one, v.Sampling); err != nil {
 			return onlyItem(err)
 		}
-		if _, err := l.merge(ctx, tx, r, one, `["`+did+`"]`); err != nil {
+		merged, err := l.merge(ctx, tx, r, v, one, `["`+did+`"]`)
+		if err != nil {
 			return onlyItem(err)
 		}
 		if h, err = findListed(ctx, tx, r.NID, did); err != nil {
 			return err
 		}
+		h.Warnings = merged.Warnings
 		reply = l.reply(ctx, o, h)
 		return nil
 	})

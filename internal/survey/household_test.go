@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -45,15 +46,15 @@ func TestMergeHouseholds(t *testing.T) {
 		id := v.create(t, "ws", open)
 		place := home(2, "urban", "comparison")
 		place.Location = &campaign.Location{Lat: -1.25, Lon: 36.5}
-		if m := v.upload(t, "ws", id, home(1, "rural", "adopter"), place); *m != (survey.Merged{Added: 2, Listed: 2}) {
+		if m := v.upload(t, "ws", id, home(1, "rural", "adopter"), place); !reflect.DeepEqual(*m, survey.Merged{Added: 2, Listed: 2}) {
 			t.Errorf("first upload = %+v", m)
 		}
-		if m := v.upload(t, "ws", id, place, home(1, "rural", "adopter")); *m != (survey.Merged{Unchanged: 2, Listed: 2}) {
+		if m := v.upload(t, "ws", id, place, home(1, "rural", "adopter")); !reflect.DeepEqual(*m, survey.Merged{Unchanged: 2, Listed: 2}) {
 			t.Errorf("the same again = %+v", m)
 		}
 		area := "Kibera"
 		only := campaign.HouseholdDraft{HouseholdID: place.HouseholdID, Area: &area} // the rest stays
-		if m := v.upload(t, "ws", id, only, home(3, "", "")); *m != (survey.Merged{Added: 1, Changed: 1, Listed: 3}) {
+		if m := v.upload(t, "ws", id, only, home(3, "", "")); !reflect.DeepEqual(*m, survey.Merged{Added: 1, Changed: 1, Listed: 3}) {
 			t.Errorf("a change = %+v", m)
 		}
 		r, err := v.s.GetHousehold(as(t, "ws", "owner"), id, place.HouseholdID)
@@ -408,6 +409,44 @@ func TestMaskedHouseholds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A collector whom the survey does not name is a warning, for it may be somebody
+// who helps out, and refused where only the collectors may send responses.
+func TestHouseholdsHaveKnownCollectors(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	id := v.create(t, "ws", strings.Replace(open, "did:ixo:agent/1", "did:key:collector", 1))
+	list, one := "POST /v1/surveys/"+id+"/households", "PATCH /v1/surveys/"+id+"/households/did:ixo:household%2F1"
+	item := func(collector string) string {
+		return `{"items":[{"householdId":"did:ixo:household/1","collector":"` + collector + `"}]}`
+	}
+	type call struct {
+		who, request, body string
+		code               int
+		says               string // in the answer; else it has no warnings
+	}
+	run := func(calls ...call) {
+		t.Helper()
+		for _, c := range calls {
+			w := v.send(t, c.who, c.request, c.body, "If-Match", "*")
+			if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) || c.says == "" && strings.Contains(w.Body.String(), "warnings") {
+				t.Errorf("%s %s by %s = %d %s, want %d and %q", c.request, c.body, c.who, w.Code, w.Body, c.code, c.says)
+			}
+		}
+	}
+	run(
+		call{"ws owner", list, item("did:key:collector"), 200, ""},
+		call{"ws owner", list, item("did:key:typo"), 200, "does not name the collector did:key:typo"},
+		call{"ws supervisor", one, `{"collector":"did:key:typos"}`, 200, "does not name the collector did:key:typos"},
+		call{"ws owner", one, `{"area":"north"}`, 200, ""}, // it has its collector already
+		call{"ws owner", "PATCH /v1/surveys/" + id, `{"strictCollectors":true}`, 200, `"strictCollectors":true`},
+		call{"ws owner", one, `{"area":"south"}`, 200, ""},
+		call{"ws owner", list, item("did:key:typo"), 400, `"/items/0/collector"`},
+		call{"ws supervisor", one, `{"collector":"did:key:typo"}`, 400, `"/collector"`},
+		call{"ws supervisor", one, `{"collector":"did:key:collector"}`, 200, ""},
+		call{"ws supervisor", one, `{"collector":null}`, 200, ""},
+	)
 }
 
 // TestMaskedPages: who may not know the households of a list can read all of

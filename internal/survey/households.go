@@ -48,13 +48,13 @@ func (l *lists) AddHouseholds(ctx context.Context, id string, up Upload) (web.Re
 		if err := vault.HoldErasures(ctx, tx, l.db.Dialect(), r.Workspace, ids...); err != nil {
 			return none, err
 		}
-		m, err := l.merge(ctx, tx, r, up.Items, string(text))
+		m, err := l.merge(ctx, tx, r, v, up.Items, string(text))
 		return web.Reply[*Merged]{Value: m}, err
 	})
 }
 
 // merge does an upload in its transaction.
-func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.HouseholdDraft, ids string) (*Merged, error) {
+func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft, ids string) (*Merged, error) {
 	status, revision, err := touch(ctx, tx, r.NID)
 	if err != nil {
 		return nil, err
@@ -72,6 +72,9 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.H
 	}
 	p, err := planned(items, held, gone, status)
 	if err != nil {
+		return nil, err
+	}
+	if p.Warnings, err = checkVisitors(items, held, v); err != nil {
 		return nil, err
 	}
 	before, strata, err := listed(ctx, tx, r.NID)
