@@ -146,6 +146,9 @@ func (in *input) elements(r io.Reader) error {
 	m := &meter{r: r, left: maxRecord}
 	dec := jsontext.NewDecoder(m)
 	broken := func(detail string) error {
+		if m.err != nil {
+			return m.err
+		}
 		if m.left < 0 {
 			return &sheet.Error{Code: "too_long", Detail: fmt.Sprintf("What stands before the array of submissions has more than %d bytes.", maxRecord)}
 		}
@@ -181,12 +184,13 @@ func (in *input) elements(r io.Reader) error {
 			return raw{}, &sheet.Error{Line: line, Code: "too_many_rows", Detail: fmt.Sprintf("A file has at most %d submissions.", sheet.MaxRows)}
 		}
 		v, err := dec.ReadValue()
+		if m.err != nil {
+			return raw{}, m.err
+		}
 		if m.left < 0 || len(v) > maxRecord {
 			return raw{}, &sheet.Error{Line: line, Code: "too_long", Detail: fmt.Sprintf("A submission has at most %d bytes.", maxRecord)}
 		}
-		if e := sheet.AsError(err); e != nil {
-			return raw{}, e
-		} else if err != nil {
+		if err != nil {
 			return raw{}, &sheet.Error{Line: line, Code: "not_json", Detail: "The submission is not JSON."}
 		}
 		if tooDeep(v) {
@@ -205,6 +209,7 @@ const around = 4 << 10
 type meter struct {
 	r    io.Reader
 	left int64 // negative once it has failed
+	err  error // why the file could not be read, which says nothing of what is in it
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -214,6 +219,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	}
 	n, err := m.r.Read(p[:min(int64(len(p)), m.left)])
 	m.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.err = err
+	}
 	return n, err
 }
 
