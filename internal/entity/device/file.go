@@ -26,7 +26,7 @@ const (
 	maxMapping  = 4 << 10 // bytes
 
 	// Files are held in memory while they are sent and stored.
-	maxFiles   = 8 // at once
+	maxFiles   = 8 // at once; beyond that one of each workspace
 	maxFilesOf = 2 // of one workspace
 )
 
@@ -37,12 +37,14 @@ type gate struct {
 	of  map[string]int // by workspace
 }
 
-// enter takes a place, until leave is called. The fault is TOO_MANY_FILES.
+// enter takes a place, until leave is called. A workspace that has none always
+// gets one, so that slow files of others do not keep it out. The fault is
+// TOO_MANY_FILES.
 func (g *gate) enter(ws string) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.all >= maxFiles || g.of[ws] >= maxFilesOf {
-		return nil, fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("At most %d files of readings are taken at once, %d of a workspace. Send the next when one has been answered.", maxFiles, maxFilesOf)).After(time.Second)
+	if n := g.of[ws]; n >= maxFilesOf || n > 0 && g.all >= maxFiles {
+		return nil, fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("At most %d files of readings of a workspace are taken at once, one while the server is busy with %d. Send the next when one has been answered.", maxFilesOf, maxFiles)).After(time.Second)
 	}
 	if g.of == nil {
 		g.of = map[string]int{}
