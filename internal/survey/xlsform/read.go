@@ -32,6 +32,9 @@ func Read(r io.ReaderAt, size int64, beside Beside) (*form.Template, *Report, er
 	if err := report.err(); err != nil {
 		return nil, report, err
 	}
+	for i, sec := range im.t.Sections {
+		report.Sections = append(report.Sections, Made{sec.ID, im.sections[i].line, len(sec.Questions)})
+	}
 	return im.t, report, nil
 }
 

@@ -82,6 +82,27 @@ func TestReadCascade(t *testing.T) {
 	}
 }
 
+// A report says which sections answers stand under, for a form names no main.
+func TestReportNamesSections(t *testing.T) {
+	t.Parallel()
+	_, report, err := read(workbook(t, map[string][][]string{"survey": {
+		{"type", "name", "label"},
+		{"text", "a", "A"},
+		{"integer", "b", "B"},
+		{"begin group", "farm", "Farm"},
+		{"text", "c", "C"},
+		{"end group"},
+		{"text", "d", "D"},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []xlsform.Made{{ID: "main", Row: 2, Questions: 2}, {ID: "farm", Row: 4, Questions: 1}, {ID: "main_2", Row: 7, Questions: 1}}
+	if !slices.Equal(report.Sections, want) {
+		t.Errorf("sections = %+v, want %+v", report.Sections, want)
+	}
+}
+
 // TestReadAsWritten takes what public workbooks have.
 func TestReadAsWritten(t *testing.T) {
 	t.Parallel()

@@ -64,10 +64,19 @@ func (i Item) place() string {
 	return strings.ToUpper(at[0][:1]) + strings.Join(at, ", ")[1:] + ": "
 }
 
-// Report lists what could not be carried over exactly.
+// Made is a section that was made of a workbook.
+type Made struct {
+	ID        string `json:"id" doc:"A group of the first level has its name; questions outside groups are in main, main_2 and so on." example:"main"`
+	Row       int    `json:"row" doc:"Row of the survey sheet in which it begins." example:"2"`
+	Questions int    `json:"questions" example:"12"`
+}
+
+// Report lists what could not be carried over exactly, and the sections.
 type Report struct {
 	Items []Item `json:"items" doc:"At most 1,000, in the order of the workbook."`
 	More  bool   `json:"more,omitzero" doc:"Whether there is more than shown."`
+
+	Sections []Made `json:"sections,omitzero" doc:"The sections that were made of the survey sheet, in order. Answers stand under their ids."`
 
 	errors int
 }
