@@ -37,14 +37,22 @@ func (n Names) of(prefix, kind, id string) string {
 // Sight is how one caller sees a project.
 type Sight struct {
 	Names
-	self string
-	all  bool
+	self   string
+	all    bool
+	people bool
 }
 
 // See is the sight of a caller by its DID and its scopes. Whoever has the scope
 // PII or one of the others sees who is who.
 func See(self string, may func(scope string) bool, n Names, others ...string) Sight {
-	return Sight{n, self, may(PII) || slices.ContainsFunc(others, may)}
+	return Sight{Names: n, self: self, all: may(PII) || slices.ContainsFunc(others, may)}
+}
+
+// WithPeople is the sight of a caller who works with the people of a project and
+// knows them too, whoever the households are.
+func (s Sight) WithPeople(know bool) Sight {
+	s.people = know
+	return s
 }
 
 // All reports whether the caller sees who is who.
@@ -52,7 +60,7 @@ func (s Sight) All() bool { return s.all }
 
 // Person is somebody as the caller may know them: everybody knows themselves.
 func (s Sight) Person(id string) string {
-	if s.all || id == s.self {
+	if s.all || s.people || id == s.self {
 		return id
 	}
 	return s.Names.Person(id)

@@ -27,6 +27,13 @@ func TestCollectorsAreNamed(t *testing.T) {
 			t.Errorf("%s = %d %s, want the name %s and no DID of a collector", path, w.Code, text, name)
 		}
 	}
+	// Whoever assigns collectors knows them, and no more than that.
+	for _, path := range []string{"/quality", "/back-checks", "/back-checks/" + b.BackCheckID, "/flags?collector=" + b.Collector} {
+		w := v.Send(t, "ws supervisor", "GET /v1/surveys/s"+path, "")
+		if text := w.Body.String(); w.Code != 200 || strings.Contains(text, `"pe_`) || !strings.HasPrefix(path, "/flags") && !strings.Contains(text, b.Collector) || strings.Contains(text, "did:ixo:household/") {
+			t.Errorf("%s by a supervisor = %d %s, want %s and no household", path, w.Code, text, b.Collector)
+		}
+	}
 	w := v.Send(t, "ws vera", "POST /v1/surveys/s/back-checks:draw", `{"seed":"lottery","share":0.25,"perCollector":2}`)
 	if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "did:key:ann") || !strings.Contains(text, name) || !strings.Contains(text, `"by":"did:key:owner"`) {
 		t.Errorf("draw = %d %s, want names of collectors, and who asked", w.Code, text)

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // maxLive is up to how many responses of a survey a report is made when it is
@@ -58,7 +59,7 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 	if err := s.addBackChecks(ctx, s.db, p, out); err != nil {
 		return nil, err
 	}
-	if x := s.cfg.Responses.Sight(ctx, p.o); !x.All() {
+	if x := s.sight(ctx, p.o); !x.All() {
 		veilReport(out, x)
 	}
 	for i := range out.Collectors {
@@ -66,6 +67,13 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 		one.Links = api.CollectorLinks{Flags: fmt.Sprintf("%s?round=%d&collector=%s", out.Links.Flags, out.Round, url.QueryEscape(one.Collector))}
 	}
 	return out, nil
+}
+
+// sight is how the caller sees the people of a survey: callers who may assign
+// collectors know who they are, for they are to talk to them.
+func (s *Service) sight(ctx context.Context, o *survey.Open) privacy.Sight {
+	c := web.CallerFrom(ctx)
+	return s.cfg.Responses.Sight(ctx, o).WithPeople(c.May("surveys:write") || c.May("surveys:assign"))
 }
 
 // veilReport names collectors as the caller may know them.
@@ -169,7 +177,7 @@ func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at fl
 			return nil, nil, err
 		}
 	}
-	x := s.cfg.Responses.Sight(ctx, o)
+	x := s.sight(ctx, o)
 	for looked := 0; looked < maxLooked; looked += flagPage {
 		page, err := s.flagPage(ctx, o, f.Rule, at)
 		if err != nil {
