@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -133,42 +134,10 @@ func instead(pattern string) string {
 	if len(own) > 0 {
 		return "There are " + strings.Join(own, ", ")
 	}
-	if best := nearest(pattern, slices.Concat(areas, all)); best != "" {
+	if best := check.Nearest(pattern, slices.Concat(areas, all)); best != "" {
 		return "The nearest is " + best
 	}
 	return "There are " + strings.Join(areas, ", ")
-}
-
-// nearest is the name that takes the fewest changes to get from text to it, ""
-// when all take many.
-func nearest(text string, names []string) string {
-	best, least := "", len(text)/3+1
-	for _, name := range names {
-		if n := edits(text, name); n < least {
-			best, least = name, n
-		}
-	}
-	return best
-}
-
-// edits is the number of bytes to insert, delete or replace to get from a to b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Channel describes the stream of events.

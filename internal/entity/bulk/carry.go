@@ -36,6 +36,7 @@ type carrier struct {
 	lines   map[uint64]int64
 	seed    maphash.Seed
 	foreign map[string]bool // what is known of lists of controllers, see control
+	twins   map[string]bool // whether twins are held here, see doubt
 }
 
 // uncarried are the members of a record that somebody has said of a twin and

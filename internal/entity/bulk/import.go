@@ -129,7 +129,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	w := &importer{
 		carrier: carrier{
 			db: s.db, entities: s.cfg.Entities, protocols: s.cfg.Protocols, p: p, reason: "import " + r.ID,
-			seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+			seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{}, twins: map[string]bool{},
 		},
 		run: r, file: f, st: st, pace: newPace(s.db), resumed: resumed,
 	}

@@ -124,3 +124,33 @@ func TestImportRelationColumns(t *testing.T) {
 		}
 	})
 }
+
+// A mistyped DID is a relationship to a twin outside, and a mistyped role a role of
+// one's own: the report, of a dry run too, asks whether that was meant.
+func TestImportDoubtsRelations(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		const file = "did,type,protocol,externalIds.erp,Home,relationships.houshold,relationships.near\n" +
+			"did:ixo:home/1,Household,did:ixo:protocol/household,H1,,,\n" +
+			",Stove,did:ixo:protocol/clean-cooking,S1,did:ixo:home/1,,\n" +
+			",Stove,did:ixo:protocol/clean-cooking,S2,did:ixo:home/l,,\n" + // 4
+			",Stove,did:ixo:protocol/clean-cooking,S3,,did:ixo:home/1,did:ixo:home/1\n" // 5: near is a word of their own
+		query := url.Values{"mapping": {`{"Home":"relationships.household"}`}}
+		for _, dry := range []string{"true", "false"} {
+			query.Set("dryRun", dry)
+			got := r.imported(t, r.upload(t, query, csvType, file))
+			if want := (bulk.Counts{Total: 4, Done: 4, Created: 4, Warnings: 2}); got.Counts != want || got.Status != job.Succeeded {
+				t.Fatalf("dryRun=%s: %s, %+v, want %+v: %+v", dry, got.Status, got.Counts, want, r.report(t, got.Links.Rows))
+			}
+			var told []string
+			for _, row := range r.report(t, got.Links.Rows) {
+				for _, w := range row.Warnings {
+					told = append(told, fmt.Sprint(row.Line, " ", w.Pointer, " ", w.Code, " ", strings.Contains(w.Detail, "household")))
+				}
+			}
+			if want := []string{"4 Home not_held false", "5 relationships.houshold unknown_role true"}; !slices.Equal(told, want) {
+				t.Errorf("dryRun=%s: warnings = %q, want %q", dry, told, want)
+			}
+		}
+	})
+}

@@ -162,6 +162,9 @@ func (ca *carrier) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
 	}
 	r.draft.Relationships = append(r.draft.Relationships, referred...)
 	if len(r.draft.Relationships) > 0 {
+		if err := ca.doubt(ctx, r, r.draft.Relationships); err != nil {
+			return nil, err
+		}
 		_, group := ca.p.glance(rec.JSON)
 		early, late := ca.split(r.draft.Relationships, place(rec.Line, group))
 		r.draft.Relationships, r.late = early, len(late) > 0
