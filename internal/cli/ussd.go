@@ -56,7 +56,16 @@ func (l *line) base(c *call) string {
 }
 
 // client waits as long as gateways do.
-func (l *line) client() dialog.Sender { return (&http.Client{Timeout: 15 * time.Second}).Do }
+func (l *line) client() dialog.Sender {
+	c := &http.Client{Timeout: 15 * time.Second}
+	return func(r *http.Request) (*http.Response, error) {
+		resp, err := c.Do(r)
+		if err != nil {
+			return nil, fmt.Errorf("%w; is a server at %s://%s? --url names another", err, r.URL.Scheme, r.URL.Host)
+		}
+		return resp, nil
+	}
+}
 
 // gatewaySecret is the given one, else that of the configuration.
 func (l *line) gatewaySecret(c *call) string {

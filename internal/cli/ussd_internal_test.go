@@ -146,12 +146,13 @@ func TestUSSDSim(t *testing.T) {
 		{"--lang fr", "", "", "no language fr"},
 		{"--text both", "", "", "accumulated or latest"},
 		{"--gateway nobody", "", "", "there is no gateway"},
+		{"--url http://127.0.0.1:1", "\n", "is a server at http://127.0.0.1:1? --url names another", ""},
 	} {
 		var o bytes.Buffer
 		c := &call{out: &o, err: &o}
 		fs := flag.NewFlagSet("sim", flag.ContinueOnError)
 		s := ussdSimFlags(fs).(*simFlags)
-		given, err := config.Parse(fs, append(strings.Fields(tt.args), "--url", server.URL))
+		given, err := config.Parse(fs, append([]string{"--url", server.URL}, strings.Fields(tt.args)...))
 		if err != nil {
 			t.Fatal(err)
 		}

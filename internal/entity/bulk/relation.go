@@ -177,6 +177,28 @@ type foundTarget struct {
 	of  *target
 }
 
+// inTable says what a table needs where a fault speaks of members: properties are
+// columns such as properties.name, and what no row has is given for all of them.
+func (p *importJob) inTable(f *fault.Error) *fault.Error {
+	if f == nil || p.Format == sheet.NDJSON {
+		return f
+	}
+	told := *f
+	told.Fields = slices.Clone(f.Fields)
+	for i := range told.Fields {
+		d := &told.Fields[i]
+		name, nested := strings.TrimPrefix(d.Pointer, "/"), strings.Count(d.Pointer, "/") > 1
+		switch {
+		case f.Code == "UNKNOWN_MEMBER" && !nested:
+			column := p.columnOf(name)
+			d.Detail = fmt.Sprintf("No member of a twin is called %s. A property stands in a column properties.%s: rename the column, or say mapping={%q:%q}; \"\" leaves it out.", fault.Echo(name), fault.Echo(name), fault.Echo(column), "properties."+fault.Echo(name))
+		case d.Code == "required" && (name == "protocol" || name == "type"):
+			d.Detail = fmt.Sprintf("Every row needs it: in a column %s, or for all rows with ?%s=.", name, name)
+		}
+	}
+	return &told
+}
+
 // inColumns has a fault about the relationships of a row of a table name the
 // columns and what is in them: the row has no list of relationships.
 func (r *row) inColumns(f *fault.Error) *fault.Error {

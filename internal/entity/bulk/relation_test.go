@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/job"
 )
@@ -150,6 +151,28 @@ func TestImportDoubtsRelations(t *testing.T) {
 			}
 			if want := []string{"4 Home not_held false", "5 relationships.houshold unknown_role true"}; !slices.Equal(told, want) {
 				t.Errorf("dryRun=%s: warnings = %q, want %q", dry, told, want)
+			}
+		}
+	})
+}
+
+// What is wrong with a row of a table is told in the words of tables.
+func TestImportAdvisesAboutColumns(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		for _, tt := range []struct{ file, mapping, says string }{
+			{"type,protocol,name\nHousehold,did:ixo:protocol/household,Amina\n", "", `mapping={"name":"properties.name"}`},
+			{"type,protocol,Full name\nHousehold,did:ixo:protocol/household,Amina\n", `{"Full name":"name"}`, `mapping={"Full name":"properties.name"}`},
+			{"type,properties.name\nHousehold,Amina\n", "", "?protocol="},
+			{"protocol,properties.name\ndid:ixo:protocol/household,Amina\n", "", "?type="},
+		} {
+			query := url.Values{}
+			if tt.mapping != "" {
+				query.Set("mapping", tt.mapping)
+			}
+			rows := r.report(t, r.imported(t, r.upload(t, query, csvType, tt.file)).Links.Rows)
+			if len(rows) != 1 || rows[0].Error == nil || !slices.ContainsFunc(rows[0].Error.Errors, func(f api.Field) bool { return strings.Contains(f.Detail, tt.says) }) {
+				t.Errorf("%q: %+v, want %q", tt.file, rows, tt.says)
 			}
 		}
 	})

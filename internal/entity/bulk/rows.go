@@ -122,7 +122,7 @@ func (ca *carrier) step(ctx context.Context, rec sheet.Record) (step, *entity.Pr
 	}
 	r, err := ca.rowOf(ctx, rec)
 	if f := exchange.Refusal(err); f != nil {
-		return refuse("", f), nil, nil, nil
+		return refuse("", ca.p.inTable(f)), nil, nil, nil
 	} else if err != nil {
 		return step{}, nil, nil, err
 	}
@@ -139,7 +139,7 @@ func (ca *carrier) step(ctx context.Context, rec sheet.Record) (step, *entity.Pr
 	}
 	st, made, err := ca.prepare(ctx, r)
 	if f := withClash(exchange.Refusal(err), clash); f != nil {
-		return refuse(r.draft.DID, r.inColumns(f)), nil, nil, nil
+		return refuse(r.draft.DID, ca.p.inTable(r.inColumns(f))), nil, nil, nil
 	} else if err != nil {
 		return st, nil, nil, err
 	}

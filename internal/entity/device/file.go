@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -96,11 +97,18 @@ func (s filer) add(ctx context.Context, id string, f table) (Outcome, error) {
 	if err := maySend(ctx, t); err != nil {
 		return Outcome{}, err
 	}
-	in, err := sheet.Open(f.format, bytes.NewReader(f.body), int64(len(f.body)), sheet.Options{Kind: kindOf, Mapping: f.mapping})
+	var columns []string
+	in, err := sheet.Open(f.format, bytes.NewReader(f.body), int64(len(f.body)), sheet.Options{Mapping: f.mapping, Kind: func(path string) string {
+		columns = append(columns, path)
+		return kindOf(path)
+	}})
 	if err != nil {
 		return Outcome{}, unreadable(err)
 	}
 	defer in.Close()
+	if f.format == sheet.CSV && !slices.Contains(columns, "timestamp") {
+		return Outcome{}, unnamed(columns)
+	}
 	r := &filing{s: s.Service, t: t, out: Outcome{Conflicts: []Conflict{}, Refused: []Refusal{}, Gaps: []Gap{}}}
 	if err := r.all(ctx, in); err != nil {
 		return Outcome{}, err
@@ -126,6 +134,17 @@ func unreadable(err error) error {
 	}
 	var c fault.Checks
 	c.Add(lineAt(e.Line, e.Column), e.Code, e.Detail)
+	return invalid(c)
+}
+
+// unnamed says that a table has no column for the time.
+func unnamed(columns []string) error {
+	has := "The file has no column timestamp."
+	if len(columns) > 0 {
+		has = fmt.Sprintf("None of the columns %s is timestamp.", fault.Echo(strings.Join(columns, ", ")))
+	}
+	var c fault.Checks
+	c.Add(lineAt(1, ""), "missing_column", has+` Columns are timestamp, temperature, cookingEvent, duration and values.name; say with mapping={"Time":"timestamp"} which ones have other names.`)
 	return invalid(c)
 }
 

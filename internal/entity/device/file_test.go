@@ -108,6 +108,8 @@ func TestFilesThatAreNone(t *testing.T) {
 		{sent{"owner", "text/csv", "", ""}, 400, "READINGS_INVALID"},
 		{sent{"owner", "text/csv", "", "timestamp,temperature\n"}, 400, "READINGS_INVALID"},
 		{sent{"owner", "text/csv", "", "timestamp,temperature\nx,1\n"}, 400, "/lines/2/timestamp"},
+		{sent{"owner", "text/csv", "", "Time,temperature\n2024-02-20T08:00:00Z,1\n"}, 400, `mapping={\"Time\":\"timestamp\"}`},
+		{sent{"owner", "text/csv", "?mapping=" + url.QueryEscape(`{"Time":"timestamp"}`), "Time,temperature\n2024-02-20T07:00:00Z,1\n"}, 200, `"accepted":1`},
 		{sent{"owner", "text/csv", "", "timestamp,heat\n2024-02-20T08:00:00Z,1\n"}, 400, "/lines/2/heat"},
 		{sent{"owner", "application/x-ndjson", "", `{"timestamp":"2024-02-20T08:00:00Z","temperature":5}`}, 200, `"accepted":1`},
 		{sent{"thief", "text/csv", "", "timestamp,temperature\n"}, 404, "ENTITY_NOT_FOUND"},

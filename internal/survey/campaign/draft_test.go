@@ -28,6 +28,19 @@ func list(n int, one func(i int) string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
+// Whoever leaves the method out reads which there are.
+func TestMethodsAreTold(t *testing.T) {
+	t.Parallel()
+	var d campaign.Draft
+	if err := json.Unmarshal([]byte(with(t, "sampling.method", "")), &d); err != nil {
+		t.Fatal(err)
+	}
+	f := fault.As(d.Validate())
+	if f == nil || !strings.Contains(f.Fields[0].Detail, "census, simple_random") {
+		t.Errorf("without a method = %+v, want the methods", f)
+	}
+}
+
 func TestDraftRules(t *testing.T) {
 	t.Parallel()
 	collector := func(i int) string { return fmt.Sprintf(`"did:ixo:agent/%d"`, i) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
@@ -259,7 +260,9 @@ func whole(c *fault.Checks, pointer string, v *float64) {
 
 // required wants one of the values that are allowed, and that there is one.
 func required(c *fault.Checks, at, value string, allowed []string) {
-	c.Require(value != "", at)
+	if value == "" {
+		c.Add(at, "required", "This member is required. It is one of "+strings.Join(allowed, ", ")+".")
+	}
 	check.OneOf(c, at, value, allowed...)
 }
 

@@ -188,13 +188,17 @@ func (s *sent) parts(body []byte, boundary string) error {
 			}
 		}
 		if len(found) != 1 {
-			return badPart("form", "required", "Call the part with the workbook form.")
+			return badPart("form", "required", "Call the part with the workbook form, and the others as you like: -F form=@form.xlsx -F file=@villages.csv.")
 		}
 		main = found[0]
 	}
 	s.body, s.media = s.files[main], mediaXLSX
 	if !bytes.HasPrefix(s.body, []byte("PK")) {
 		s.media = mediaJSON
+		if text := bytes.TrimLeft(s.body, "\ufeff \t\r\n"); !bytes.HasPrefix(text, []byte("{")) {
+			return badPart("form", "unsupported", "The part form has the workbook (.xlsx) or the template (JSON), and "+main+" is neither. "+
+				"Files that it names stand in parts of their own: -F form=@form.xlsx -F file=@villages.csv.")
+		}
 	}
 	delete(s.files, main)
 	return nil

@@ -175,6 +175,10 @@ func TestImportWithFiles(t *testing.T) {
 			body, media := formOf(t, bad...)
 			want("a bad form", 400, importing+"?templateId=bad", body, media)
 		}
+		body, media = formOf(t, part{"form", "villages.csv", villages})
+		if out := want("a table as the form", 400, importing+"?templateId=bad", body, media); !strings.Contains(out, "-F form=@form.xlsx -F file=@villages.csv") {
+			t.Errorf("a table as the form: %s", out)
+		}
 		want("no parts", 400, importing+"?templateId=bad", "x", "multipart/form-data; boundary=y")
 	})
 }

@@ -113,7 +113,7 @@ func (q *request) number(v *values) (string, error) {
 		s = "+" + strings.TrimPrefix(s, "00")
 	}
 	if !isPhone(s) {
-		return "", refuse("phoneNumber", "e164")
+		return "", refuse("phoneNumber", ruleE164)
 	}
 	return s, nil
 }

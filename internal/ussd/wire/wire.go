@@ -69,11 +69,18 @@ const (
 	maxStep      = 100
 )
 
+// ruleE164 is what phone numbers keep to.
+const ruleE164 = "e164"
+
 // refuse is the one fault of this package: it names the field and the rule,
 // never the value, which may hold a PIN.
 func refuse(field, code string) error {
+	detail := "This field breaks the rule " + code + "."
+	if code == ruleE164 {
+		detail = "The value must be a number with + and the country code, such as +254712345678. For local numbers (0712345678) use a gateway whose file has numbers.country."
+	}
 	return fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The request is not a valid USSD step.").
-		With(fault.Field{Pointer: "/" + field, Code: code, Detail: "This field breaks the rule " + code + "."})
+		With(fault.Field{Pointer: "/" + field, Code: code, Detail: detail})
 }
 
 // Read takes a request apart. The gateway nil is the documented interface: a
@@ -182,7 +189,7 @@ func (r *Request) check() error {
 	case r.SessionID == "":
 		return refuse("sessionId", "required")
 	case !isPhone(r.Phone):
-		return refuse("phoneNumber", "e164")
+		return refuse("phoneNumber", ruleE164)
 	case !isCode(r.ServiceCode, 2):
 		return refuse("serviceCode", "form")
 	}

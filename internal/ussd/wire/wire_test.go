@@ -157,6 +157,10 @@ func TestReadBad(t *testing.T) {
 			t.Errorf("%s: Read(%q) = %+v, %v, want one invalid fault", name, body, got, err)
 		}
 	}
+	_, err := read(jsonType, body("phoneNumber", `"0712345678"`))
+	if f := fault.As(err); f == nil || !strings.Contains(f.Fields[0].Detail, "numbers.country") {
+		t.Errorf("a local number = %v, want what to do about it", err)
+	}
 	form := "sessionId=s1&serviceCode=*2233%23&phoneNumber=%2B254700000001&text="
 	for name, c := range map[string][2]string{
 		"no type":          {"", body("", "")},
