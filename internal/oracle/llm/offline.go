@@ -62,7 +62,9 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 	if !r.NoTools {
 		call, ok := intent(said, r.Tools)
 		if !ok && moreWord.MatchString(said) {
-			call, ok = goOn(r.Messages[:last])
+			if call, ok = goOn(r.Messages[:last]); !ok {
+				return w.say(ctx, "There is nothing more to show: the last answer was whole. Ask something, or say \"help\".")
+			}
 		}
 		if ok {
 			return w.call(ctx, call)

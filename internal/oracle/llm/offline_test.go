@@ -112,6 +112,23 @@ func TestOfflineGoesOn(t *testing.T) {
 	}
 }
 
+// When the last answer was whole, or there was none, more is none.
+func TestOfflineHasNoMore(t *testing.T) {
+	t.Parallel()
+	for _, before := range [][]llm.Message{
+		nil,
+		{
+			{Role: llm.User, Content: "list households"}, {Role: llm.Assistant, ToolCalls: []tool.Call{{ID: "c1", Name: "search_twins", Args: jsontext.Value(`{}`)}}},
+			{Role: llm.Tool, ToolCallID: "c1", ToolName: "search_twins", Content: `{"twins":[],"more":false}`}, {Role: llm.Assistant, Content: "…"},
+		},
+	} {
+		h, err := offline(t, append(before, llm.Message{Role: llm.User, Content: "more"})...)
+		if err != nil || len(h.calls) != 0 || !strings.HasPrefix(h.text, "There is nothing more to show") {
+			t.Errorf("after %d messages: heard %q, %v, %v", len(before), h.text, h.calls, err)
+		}
+	}
+}
+
 func TestOfflineShowsTables(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, content, want string }{

@@ -35,6 +35,7 @@ type sought struct {
 	projects []string // DIDs, any of them; none: any project, or none
 	district string
 	name     string
+	veiled   *int     // twins whose names the user may not see
 	how      []string // what was taken for what, for the person who asked
 }
 
@@ -42,6 +43,7 @@ type sought struct {
 type glance struct {
 	Metadata   map[string]any `json:"metadata"`
 	Properties map[string]any `json:"properties"`
+	Withheld   []string       `json:"withheld"`
 }
 
 // find answers a search with a page of what it means.
@@ -146,7 +148,7 @@ func BadArgument(name, detail string) error {
 
 // seek finds out which twins a question means.
 func (s Source) seek(ctx context.Context, q TwinQuery) (sought, error) {
-	want := sought{list: TwinList{Filter: q.Filter, Status: q.Status, Project: q.Project}, name: strings.ToLower(q.Name)}
+	want := sought{list: TwinList{Filter: q.Filter, Status: q.Status, Project: q.Project}, name: strings.ToLower(q.Name), veiled: new(int)}
 	if q.Status != "" {
 		want.how = append(want.how, "status "+q.Status)
 	}
@@ -307,10 +309,16 @@ func (s *sought) fits(t Twin, g glance) bool {
 	switch {
 	case len(s.types) > 0 && !slices.Contains(s.types, t.Type),
 		len(s.projects) > 0 && !slices.Contains(s.projects, t.Project),
-		s.name != "" && !strings.Contains(strings.ToLower(nameOf(g)), s.name):
+		s.district != "" && !slices.ContainsFunc(districts(g), func(d string) bool { return strings.EqualFold(d, s.district) }):
 		return false
+	case s.name == "":
+		return true
 	}
-	return s.district == "" || slices.ContainsFunc(districts(g), func(d string) bool { return strings.EqualFold(d, s.district) })
+	name := nameOf(g)
+	if name == "" && (slices.Contains(g.Withheld, "name") || slices.Contains(g.Withheld, "metadata.name")) {
+		*s.veiled++
+	}
+	return strings.Contains(strings.ToLower(name), s.name)
 }
 
 // said tells what was counted or searched.
@@ -318,7 +326,11 @@ func (s *sought) said() string {
 	if len(s.how) == 0 {
 		return "all twins you may see"
 	}
-	return "twins you may see: " + strings.Join(s.how, "; ")
+	said := "twins you may see: " + strings.Join(s.how, "; ")
+	if s.veiled != nil && *s.veiled > 0 {
+		said += fmt.Sprintf(". The names of %d others are personal and were not searched: that needs the scope entities:pii", *s.veiled)
+	}
+	return said
 }
 
 // nameOf is the name of a twin, "" when it has none that may be seen.

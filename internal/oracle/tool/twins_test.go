@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -134,5 +135,54 @@ func TestSearchGoesOn(t *testing.T) {
 	}
 	if len(seen) != len(field) || len(slices.Compact(slices.Sorted(slices.Values(seen)))) != len(field) {
 		t.Errorf("the pages show %q; want each of %d twins once", seen, len(field))
+	}
+}
+
+// A search by name says that it did not look at names the user may not see.
+func TestPersonalNamesAreNotSearched(t *testing.T) {
+	t.Parallel()
+	s := lists()
+	list := s.List
+	s.List = func(ctx context.Context, l tool.TwinList) ([]tool.Twin, string, error) {
+		page, next, err := list(ctx, l)
+		if next == "" {
+			page = append(page, twin("h2", "Household", "active", "", `{"properties":{},"withheld":["name","phone"]}`))
+		}
+		return page, next, err
+	}
+	for args, want := range map[string]bool{`{"name":"Amina"}`: true, `{"name":"Jiko"}`: true, `{}`: false, `{"name":"Amina","type":"dao"}`: true} {
+		out, err := tool.Lookups(s)[0].Run(t.Context(), tool.Call{Name: "search_twins", Args: jsontext.Value(args)})
+		if told := strings.Contains(string(out.Data), "The names of 1 others are personal"); err != nil || told != want {
+			t.Errorf("%s = %s, %v, want that names were left out: %v", args, out.Data, err, want)
+		}
+	}
+}
+
+// The progress of a survey is found by its name too.
+func TestProgressByName(t *testing.T) {
+	t.Parallel()
+	s := lists()
+	pages := []tool.Surveys{
+		{Surveys: []tool.Survey{{ID: "srv_1", Name: "Baseline Kitui"}, {ID: "srv_2", Name: "Kwale"}}, More: true, Next: 1},
+		{Surveys: []tool.Survey{{ID: "srv_3", Name: "Kwale East"}, {ID: "srv_4", Name: "Kwale West"}}},
+	}
+	s.Surveys = func(_ context.Context, q tool.SurveyQuery) (tool.Surveys, error) { return pages[q.Next], nil }
+	s.Progress = func(_ context.Context, id string, _ int) (any, error) {
+		if !strings.HasPrefix(id, "srv_") {
+			return nil, fault.New(fault.NotFound, "SURVEY_NOT_FOUND", "No survey has this id.")
+		}
+		return map[string]string{"survey": id}, nil
+	}
+	all := tool.Lookups(s)
+	progress := all[slices.IndexFunc(all, func(l tool.Tool) bool { return l.Spec().Name == "survey_progress" })]
+	for name, want := range map[string]string{"srv_9": "srv_9", "baseline": "srv_1", "KWALE": "srv_2", "kwale west": "srv_4", "Kisumu": "No survey has this id or name", "": "No survey has this id or name"} {
+		args, err := json.Marshal(map[string]string{"survey": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := progress.Run(t.Context(), tool.Call{Name: "survey_progress", Args: args})
+		if !strings.Contains(fmt.Sprint(string(out.Data), err), want) {
+			t.Errorf("progress of %q = %s, %v, want %s", name, out.Data, err, want)
+		}
 	}
 }
