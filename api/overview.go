@@ -33,3 +33,11 @@ type SearchResult struct {
 	Items []SearchHit `json:"items"`
 	More  []string    `json:"more,omitzero" doc:"Kinds of which there is more: type further letters."`
 }
+
+// Counts is how much of everything there is, from counters that are kept with each
+// change. A part that the key may not read is absent.
+type Counts struct {
+	Twins     map[string]map[string]int64 `json:"twins,omitzero" doc:"By type, then by status."`
+	Responses map[string]map[string]int64 `json:"responses,omitzero" doc:"By status (complete, partial, refused), then by status of the verification."`
+	Jobs      map[string]map[string]int64 `json:"jobs,omitzero" doc:"By kind, then by status; jobs that have ended are kept for a while."`
+}

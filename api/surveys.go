@@ -105,6 +105,16 @@ type SurveyReport struct {
 	Round    int    `json:"round"`
 	SurveyProgress
 	Cells []SurveyCell `json:"cells" doc:"By stratum and group together."`
+	Days  []SurveyDay  `json:"days" doc:"The days on which something was submitted, oldest first; the last 400 at most."`
+}
+
+// SurveyDay is what was submitted on a day, without what was superseded,
+// invalidated or redacted since.
+type SurveyDay struct {
+	Day       string `json:"day" format:"date" doc:"In UTC." example:"2026-02-20"`
+	Completed int64  `json:"completed" doc:"Complete responses."`
+	Partial   int64  `json:"partial" doc:"Responses that are not complete."`
+	Refused   int64  `json:"refused" doc:"Responses that refuse consent."`
 }
 
 // SurveyClone is what a copy has of its own.

@@ -13,9 +13,16 @@ type (
 	Name  = api.Name
 	Names = api.Names
 
+	Counts       = api.Counts
 	SearchHit    = api.SearchHit
 	SearchResult = api.SearchResult
 )
+
+// Counts tells how much of everything the key may read there is. Code:
+// KEY_RESTRICTED.
+func (c *Client) Counts(ctx context.Context, opts ...Option) (*Counts, error) {
+	return do[Counts](ctx, c, get("/v1/counts", nil), opts)
+}
 
 // Search finds what begins with a text, or has it as its DID, at most five of each
 // kind.

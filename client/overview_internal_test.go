@@ -12,6 +12,7 @@ func TestOverviewCalls(t *testing.T) {
 			return fails(c.Names(ctx, []string{"did:ixo:x/1", "did:ixo:y"}))
 		},
 		"GET /v1/search?q=st+7 ": func(ctx context.Context, c *Client) error { return fails(c.Search(ctx, "st 7")) },
+		"GET /v1/counts ":        func(ctx context.Context, c *Client) error { return fails(c.Counts(ctx)) },
 	} {
 		sends(t, want, call)
 	}

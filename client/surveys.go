@@ -37,7 +37,7 @@ type Survey struct {
 	Activated    time.Time       `json:"activated,omitzero"`
 	Closed       time.Time       `json:"closed,omitzero"`
 	Links        SurveyLinks     `json:"links"`
-	Progress     *SurveyProgress `json:"progress,omitzero"` // not in lists
+	Progress     *SurveyProgress `json:"progress,omitzero"`
 }
 
 // SurveyContent is what the maker of a campaign decides.

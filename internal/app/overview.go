@@ -10,7 +10,7 @@ import (
 
 // overview asks the areas that are served here.
 func (a *App) overview() *overview.Service {
-	var c overview.Config
+	c := overview.Config{DB: a.DB}
 	if a.cfg.HasArea("a") {
 		c.Names = append(c.Names, a.twins.search.Names, a.twins.protocols.Names)
 		c.Finders = append(c.Finders, a.twins.search.Starting, a.twins.groups.Known)

@@ -33,7 +33,7 @@ func tagText(name string) string {
 	case "quality":
 		return "What checks have found, how collectors compare, and back-checks."
 	case "overview":
-		return "The whole programme at once, over all areas: what DIDs are called, what begins with a text."
+		return "The whole programme at once, over all areas: what DIDs are called, what begins with a text, how much there is."
 	case "erasures":
 		return "Forgetting a person, in one call and with a certificate."
 	case "dids":

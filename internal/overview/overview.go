@@ -1,7 +1,8 @@
 // Package overview answers what people ask of the whole programme at once: what
-// a DID is called, whatever it names, and what begins with a text.
+// a DID is called, whatever it names, what begins with a text,
+// and how much of everything there is.
 //
-// It holds no data and no rules about rights: each area tells what the caller may
+// Beside the counters it has no data, and no rules about rights: each area tells what the caller may
 // know, in a few indexed queries, and this package puts the answers together.
 package overview
 
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -25,8 +27,9 @@ const maxNames = 100
 // Namer tells what some DIDs are called, those it knows and the caller of ctx may.
 type Namer func(ctx context.Context, ids []string) ([]api.Name, error)
 
-// Config is what the areas tell. Its zero value knows nothing.
+// Config is what the areas tell. DB has the counters.
 type Config struct {
+	DB      *db.DB
 	Names   []Namer // the first that knows a DID decides
 	Finders []Finder
 }
@@ -45,6 +48,11 @@ func (s *Service) Routes(a *web.API) {
 			"protocols to those with `protocols:read`, API keys to those with `keys:read`. A name that is personal is `withheld` without `entities:pii`. " +
 			"What is not known here, or not to you, is left out.",
 		Codes: []string{"INVALID_PARAMETER"},
+	})
+	web.Get(a, "/v1/counts", s.serveCounts, web.Doc{
+		Summary: "How much of everything there is", Tag: tag, Scope: web.Signed,
+		Description: "Twins (`entities:read`), responses (`responses:read`) and jobs (`jobs:read`) of the workspace, from counters that are kept with each change: nothing is counted, and a part you may not read is absent.",
+		Codes:       []string{"KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/search", s.serveSearch, web.Doc{
 		Summary: "What begins with a text", Tag: tag, Scope: web.Signed,

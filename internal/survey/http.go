@@ -28,7 +28,7 @@ func (s *Service) Routes(a *web.API) {
 		Codes: []string{campaign.InvalidCode, "SURVEY_EXISTS"},
 	})
 	web.Get(a, "/v1/surveys", h.serveList, web.Doc{
-		Summary: "List surveys, newest first", Scope: read, Tag: tag, Description: "Without their progress. A page may be short: follow hasMore.",
+		Summary: "List surveys, newest first", Scope: read, Tag: tag, Description: "Each with the progress of its open round. A page may be short: follow hasMore.",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}", h.serveGet, web.Doc{
 		Summary: "Read a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
@@ -110,7 +110,7 @@ func (h handlers) serveList(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	items, next, err := h.service.List(ctx, Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template}, at.Before, limit)
+	items, next, err := h.service.List(ctx, Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template, Progress: true}, at.Before, limit)
 	if err != nil {
 		return none, err
 	}

@@ -41,6 +41,7 @@ func Personal() []privacy.Table {
 			privacy.Erased(PartLists, "area collector lat lon attributes"), privacy.Kept(PartLists, listed, "household stratum"),
 		}},
 		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
+		{Name: "survey_days", Rules: []privacy.Rule{kept(counted, "status")}},
 		{Name: "survey_lengths", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
 		{Name: "responses", Rules: []privacy.Rule{
 			privacy.Erased(PartAnswers, "rev_reason first_hash hash body sealed"), privacy.Kept("", privacy.Elsewhere, "rev_reason body sealed"), kept(unmarked, "answers"),

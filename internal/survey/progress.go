@@ -127,7 +127,8 @@ func (s *Service) Progress(ctx context.Context, id string, round int) (*Report, 
 		}
 		out.SurveyProgress = *p
 		out.Cells = append([]api.SurveyCell{}, order...)
-		return nil
+		out.Days, err = days(ctx, q, r.NID, round)
+		return err
 	})
 	if err != nil {
 		return nil, err

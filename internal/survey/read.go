@@ -51,6 +51,7 @@ func (s *Service) Get(ctx context.Context, id string) (web.Reply[*Survey], error
 type Filter struct {
 	Project, Stage, Template string
 	Status                   Status
+	Progress                 bool // how far each has come, too
 }
 
 func (f Filter) check() error {
@@ -105,6 +106,11 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 		}
 		if f.fits(v) {
 			v, _ = s.veiled(ctx, v)
+			if f.Progress {
+				if v.Progress, _, err = progressOf(ctx, s.db, r.NID, v, v.Round); err != nil {
+					return nil, 0, err
+				}
+			}
 			items = append(items, v)
 		}
 	}

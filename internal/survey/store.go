@@ -145,6 +145,9 @@ func remove(ctx context.Context, tx *db.Tx, r *Row) error {
 	if _, err := tx.Exec(ctx, removeCounts, r.NID); err != nil {
 		return fmt.Errorf("remove counters: %w", err)
 	}
+	if _, err := tx.Exec(ctx, removeDays, r.NID); err != nil {
+		return fmt.Errorf("remove days: %w", err)
+	}
 	if _, err := tx.Exec(ctx, removeLengths, r.NID); err != nil {
 		return fmt.Errorf("remove lengths: %w", err)
 	}

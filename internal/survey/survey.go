@@ -53,7 +53,7 @@ type Survey struct {
 	Activated    time.Time       `json:"activated,omitzero" doc:"When it was first active."`
 	Closed       time.Time       `json:"closed,omitzero"`
 	Links        api.SurveyLinks `json:"links"`
-	Progress     *Progress       `json:"progress,omitzero" doc:"How far the open round has come. Not in lists. It is no part of the revision: poll links.progress."`
+	Progress     *Progress       `json:"progress,omitzero" doc:"How far the open round has come. It is no part of the revision: poll links.progress."`
 }
 
 // Nouns of package api, by their names here.
