@@ -14,6 +14,8 @@ import (
 	"strings"
 )
 
+//go:generate go test . -count=1 -run ^TestNewStores$ -update
+
 //go:embed migrations
 var files embed.FS
 
@@ -160,9 +162,14 @@ func MigrationSum(d Dialect) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return sumOf(all), nil
+}
+
+// sumOf identifies a list of migrations.
+func sumOf(all []migration) string {
 	h := sha256.New()
 	for _, m := range all {
 		fmt.Fprintln(h, m, m.checksum)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil))
 }

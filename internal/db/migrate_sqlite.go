@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -39,9 +41,7 @@ func (l *lite) migrate(ctx context.Context, all []migration) error {
 		}
 	}
 	if len(have) == 0 {
-		// A new store has nothing to lose: forty syncs fewer at the first start.
-		// What is cut off begins again, and the first write of anybody syncs all.
-		if err := c.run("PRAGMA synchronous=NORMAL"); err != nil {
+		if todo, err = l.found(ctx, c, all); err != nil {
 			return err
 		}
 	}
@@ -49,15 +49,45 @@ func (l *lite) migrate(ctx context.Context, all []migration) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := l.apply(ctx, c, m); err != nil {
+		if err := l.apply(ctx, c, m.sql, m); err != nil {
 			return fmt.Errorf("%s: %w", m, err)
 		}
 	}
 	return nil
 }
 
-// apply runs one migration, unless another process was faster.
-func (l *lite) apply(ctx context.Context, c *liteConn, m migration) (err error) {
+// newStore is the file of what all migrations make together. Its first line has
+// their sum.
+const newStore = "sqlite.sql"
+
+// found makes the tables of a new store at once and returns the migrations that
+// are still to do: none, or all when the file of new stores is of others. One by
+// one they take ten times as long, since SQLite reads the whole schema again
+// after each column that is added.
+func (l *lite) found(ctx context.Context, c *liteConn, all []migration) ([]migration, error) {
+	// A new store has nothing to lose: forty syncs fewer at the first start.
+	// What is cut off begins again, and the first write of anybody syncs all.
+	if err := c.run("PRAGMA synchronous=NORMAL"); err != nil {
+		return nil, err
+	}
+	text, err := fs.ReadFile(l.cfg.Migrations, newStore)
+	first, script, _ := strings.Cut(string(text), "\n")
+	if err != nil || !strings.Contains(first, sumOf(all)) {
+		return all, nil
+	}
+	if err := l.apply(ctx, c, script, all...); err != nil {
+		return nil, fmt.Errorf("%s: %w", newStore, err)
+	}
+	have, err := readApplied(c.query(ctx, selectMigrations, nil))
+	if err != nil {
+		return nil, err
+	}
+	return pending(all, have)
+}
+
+// apply runs a script that does what the migrations do, unless another process was
+// faster with one of them.
+func (l *lite) apply(ctx context.Context, c *liteConn, script string, does ...migration) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -70,10 +100,12 @@ func (l *lite) apply(ctx context.Context, c *liteConn, m migration) (err error) 
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(have, func(a applied) bool { return a.version == m.version }) {
+	if slices.ContainsFunc(have, func(a applied) bool {
+		return slices.ContainsFunc(does, func(m migration) bool { return m.version == a.version })
+	}) {
 		return c.run("ROLLBACK")
 	}
-	if err := c.run(m.sql); err != nil {
+	if err := c.run(script); err != nil {
 		return err
 	}
 	if bad, err := brokenKeys(ctx, c); err != nil {
@@ -81,13 +113,17 @@ func (l *lite) apply(ctx context.Context, c *liteConn, m migration) (err error) 
 	} else if len(bad) > 0 {
 		return fmt.Errorf("it breaks foreign keys: %v", bad)
 	}
-	if _, err := c.exec(ctx, insertMigration, []any{m.version, m.name, m.checksum, time.Now().UnixMilli()}); err != nil {
-		return err
+	for _, m := range does {
+		if _, err := c.exec(ctx, insertMigration, []any{m.version, m.name, m.checksum, time.Now().UnixMilli()}); err != nil {
+			return err
+		}
 	}
 	if err := c.run("COMMIT"); err != nil {
 		return err
 	}
-	l.cfg.Log.Info("migration applied", "migration", m.String())
+	for _, m := range does {
+		l.cfg.Log.Info("migration applied", "migration", m.String())
+	}
 	return nil
 }
 

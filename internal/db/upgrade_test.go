@@ -134,26 +134,10 @@ func managerScopes() []string {
 	}
 }
 
-// texts reads a column of texts.
+// texts is a column of texts as one.
 func texts(t *testing.T, d *db.DB, query string) string {
 	t.Helper()
-	rows, err := d.Query(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(columnOf(t, d, query), ", ")
 }
 
 // TestUpgradeKeepsExports: exports of responses go on with those of twins, with

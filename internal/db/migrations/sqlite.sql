@@ -1,0 +1,937 @@
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 7a54303642a9c7c9ccfd9eaaa774d24f2e8ed427103c72aeabe9d30cdb384961
+CREATE TABLE store_probe (
+	id BIGINT PRIMARY KEY,
+	at BIGINT NOT NULL
+);
+CREATE TABLE workspaces (
+	id         TEXT   NOT NULL PRIMARY KEY,
+	name       TEXT   NOT NULL,
+	created_by TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	revision   BIGINT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE principals (
+	workspace  TEXT   NOT NULL REFERENCES workspaces (id),
+	did        TEXT   NOT NULL,
+	kind       TEXT   NOT NULL,
+	name       TEXT   NOT NULL,
+	created_at BIGINT NOT NULL, name_key TEXT GENERATED ALWAYS AS (lower(name)) VIRTUAL,
+	PRIMARY KEY (workspace, did)
+) WITHOUT ROWID;
+CREATE INDEX principals_kind ON principals (workspace, kind, created_at);
+CREATE TABLE api_keys (
+	id           TEXT   NOT NULL PRIMARY KEY,
+	workspace    TEXT   NOT NULL,
+	principal    TEXT   NOT NULL,
+	name         TEXT   NOT NULL,
+	prefix       TEXT   NOT NULL,
+	hash         BLOB   NOT NULL UNIQUE,
+	scopes       TEXT   NOT NULL,
+	projects     TEXT   NOT NULL,
+	networks     TEXT   NOT NULL,
+	created_by   TEXT   NOT NULL,
+	created_at   BIGINT NOT NULL,
+	expires_at   BIGINT,
+	revoked_at   BIGINT,
+	last_used_at BIGINT,
+	grace_until  BIGINT,
+	replaces     TEXT,
+	replaced_by  TEXT,
+	revision     BIGINT NOT NULL, bound_to TEXT NOT NULL DEFAULT '[]',
+	FOREIGN KEY (workspace, principal) REFERENCES principals (workspace, did)
+);
+CREATE UNIQUE INDEX api_keys_list ON api_keys (workspace, id);
+CREATE TABLE events (
+	id          INTEGER PRIMARY KEY,
+	ws          TEXT   NOT NULL,
+	seq         BIGINT NOT NULL,
+	type        TEXT   NOT NULL,
+	subject     TEXT   NOT NULL,
+	revision    BIGINT NOT NULL,
+	actor       TEXT   NOT NULL,
+	request_id  TEXT   NOT NULL,
+	at          BIGINT NOT NULL,
+	data        TEXT   NOT NULL,
+	subject_key BIGINT NOT NULL,
+	actor_key   BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX events_seq ON events (ws, seq);
+CREATE INDEX events_subject ON events (subject_key, seq);
+CREATE INDEX events_actor ON events (actor_key, seq);
+CREATE TABLE event_counters (
+	ws   TEXT   NOT NULL PRIMARY KEY,
+	last BIGINT NOT NULL
+);
+CREATE TABLE jobs (
+	nid          INTEGER PRIMARY KEY,
+	id           TEXT    NOT NULL UNIQUE,
+	ws           TEXT    NOT NULL,
+	kind         TEXT    NOT NULL,
+	dedupe       TEXT,
+	status       TEXT    NOT NULL,
+	payload      TEXT    NOT NULL,
+	state        TEXT,
+	result       TEXT,
+	errors       TEXT,
+	done         BIGINT  NOT NULL DEFAULT 0,
+	total        BIGINT  NOT NULL DEFAULT 0,
+	note         TEXT    NOT NULL DEFAULT '',
+	attempts     BIGINT  NOT NULL DEFAULT 0,
+	max_attempts BIGINT  NOT NULL,
+	due_at       BIGINT,
+	owner        TEXT,
+	cancel       BOOLEAN NOT NULL DEFAULT FALSE,
+	revision     BIGINT  NOT NULL DEFAULT 1,
+	created_by   TEXT    NOT NULL,
+	caller       TEXT    NOT NULL,
+	request_id   TEXT    NOT NULL,
+	created_at   BIGINT  NOT NULL,
+	started_at   BIGINT,
+	finished_at  BIGINT
+);
+CREATE UNIQUE INDEX jobs_dedupe ON jobs (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
+CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_list ON jobs (ws, nid);
+CREATE INDEX jobs_list_status ON jobs (ws, status, nid);
+CREATE INDEX jobs_list_kind ON jobs (ws, kind, nid);
+CREATE TABLE job_slots (
+	kind TEXT   PRIMARY KEY,
+	slot BIGINT NOT NULL
+);
+CREATE TABLE idem (
+	ws           TEXT   NOT NULL,
+	key_hash     BLOB   NOT NULL,
+	request_hash BLOB   NOT NULL,
+	at           BIGINT NOT NULL,
+	answer       BLOB,
+	PRIMARY KEY (ws, key_hash)
+);
+CREATE INDEX idem_at ON idem (at);
+CREATE TABLE webhooks (
+	nid         BIGINT  NOT NULL PRIMARY KEY,
+	ws          TEXT    NOT NULL,
+	id          TEXT    NOT NULL,
+	url         TEXT    NOT NULL,
+	events      TEXT    NOT NULL,
+	description TEXT    NOT NULL,
+	active      BOOLEAN NOT NULL,
+	reason      TEXT    NOT NULL,
+	secret      BLOB    NOT NULL,
+	old_secret  BLOB,
+	old_until   BIGINT  NOT NULL,
+	revision    BIGINT  NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	updated_at  BIGINT  NOT NULL,
+	seen        BIGINT  NOT NULL,
+	replay_next BIGINT  NOT NULL,
+	replay_to   BIGINT  NOT NULL,
+	deleted     BOOLEAN NOT NULL
+, filter TEXT NOT NULL DEFAULT '');
+CREATE UNIQUE INDEX webhooks_id ON webhooks (ws, id);
+CREATE INDEX webhooks_list ON webhooks (ws, nid) WHERE NOT deleted;
+CREATE INDEX webhooks_active ON webhooks (nid) WHERE active;
+CREATE INDEX webhooks_deleted ON webhooks (nid) WHERE deleted;
+CREATE TABLE webhook_deliveries (
+	webhook     TEXT   NOT NULL,
+	seq         BIGINT NOT NULL,
+	type        TEXT   NOT NULL,
+	status      TEXT   NOT NULL,
+	attempts    BIGINT NOT NULL,
+	next_at     BIGINT NOT NULL,
+	lease_owner TEXT   NOT NULL,
+	last_status BIGINT NOT NULL,
+	last_error  TEXT   NOT NULL,
+	created_at  BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL,
+	done_at     BIGINT,
+	PRIMARY KEY (webhook, seq)
+);
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, next_at, seq) WHERE status = 'pending';
+CREATE INDEX webhook_deliveries_status ON webhook_deliveries (webhook, status, seq);
+CREATE INDEX webhook_deliveries_done ON webhook_deliveries (done_at) WHERE done_at IS NOT NULL;
+CREATE TABLE server_proof (
+	id     BIGINT PRIMARY KEY,
+	sealed BLOB NOT NULL
+);
+CREATE TABLE protocols (
+	ws         TEXT    NOT NULL,
+	did        TEXT    NOT NULL,
+	nid        BIGINT  NOT NULL,
+	version    TEXT    NOT NULL,
+	class      TEXT    NOT NULL,
+	domain     TEXT    NOT NULL,
+	open       BIGINT  NOT NULL, -- how many versions that were published allow undeclared properties
+	versions   BIGINT  NOT NULL,
+	updated_at BIGINT  NOT NULL,
+	PRIMARY KEY (ws, did)
+);
+CREATE UNIQUE INDEX protocols_list ON protocols (ws, nid);
+CREATE TABLE protocol_versions (
+	ws         TEXT   NOT NULL,
+	did        TEXT   NOT NULL,
+	version    TEXT   NOT NULL,
+	status     TEXT   NOT NULL,
+	revision   BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL,
+	body       TEXT   NOT NULL,
+	PRIMARY KEY (ws, did, version)
+);
+CREATE TABLE protocol_properties (
+	ws       TEXT    NOT NULL,
+	property TEXT    NOT NULL,
+	did      TEXT    NOT NULL,
+	kind     TEXT    NOT NULL,
+	indexed  BOOLEAN NOT NULL,
+	opens    BIGINT  NOT NULL,
+	PRIMARY KEY (ws, property, did)
+);
+CREATE TABLE entities (
+	nid              INTEGER PRIMARY KEY,
+	ws               TEXT    NOT NULL,
+	did              TEXT    NOT NULL,
+	type             TEXT    NOT NULL,
+	class            TEXT    NOT NULL,
+	domain_type      TEXT    NOT NULL,
+	protocol         TEXT    NOT NULL,
+	protocol_version TEXT    NOT NULL,
+	project          TEXT    NOT NULL,
+	name             TEXT    NOT NULL,
+	status           TEXT    NOT NULL,
+	revision         BIGINT  NOT NULL,
+	crowded          BIGINT  NOT NULL,
+	chosen           BIGINT  NOT NULL DEFAULT 1,
+	type_key         BIGINT  NOT NULL,
+	protocol_key     BIGINT  NOT NULL,
+	project_key      BIGINT,
+	status_key       BIGINT,
+	created_at       BIGINT  NOT NULL,
+	updated_at       BIGINT  NOT NULL,
+	rev_action       TEXT    NOT NULL,
+	rev_actor        TEXT    NOT NULL,
+	rev_request      TEXT    NOT NULL,
+	rev_reason       TEXT    NOT NULL,
+	rev_hash         BLOB    NOT NULL,
+	body             TEXT    NOT NULL
+, stated BIGINT NOT NULL DEFAULT 0, name_key TEXT GENERATED ALWAYS AS (lower(name)) VIRTUAL);
+CREATE UNIQUE INDEX entities_did ON entities (did, ws);
+CREATE INDEX entities_list ON entities (ws, nid);
+CREATE INDEX entities_updated ON entities (ws, updated_at, nid);
+CREATE INDEX entities_type ON entities (type_key, nid);
+CREATE INDEX entities_protocol ON entities (protocol_key, nid);
+CREATE INDEX entities_project ON entities (project_key, nid) WHERE project_key IS NOT NULL;
+CREATE INDEX entities_status ON entities (status_key, nid) WHERE status_key IS NOT NULL;
+CREATE TABLE entity_history (
+	nid      BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	at       BIGINT NOT NULL,
+	action   TEXT   NOT NULL,
+	actor    TEXT   NOT NULL,
+	request  TEXT   NOT NULL,
+	reason   TEXT   NOT NULL,
+	hash     BLOB   NOT NULL,
+	body     TEXT   NOT NULL, stated BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (nid, revision)
+);
+CREATE INDEX entity_history_at ON entity_history (nid, at, revision);
+CREATE TABLE entity_props (
+	pid BIGINT NOT NULL,
+	val TEXT   NOT NULL,
+	nid BIGINT NOT NULL,
+	PRIMARY KEY (pid, val, nid)
+) WITHOUT ROWID;
+CREATE TABLE entity_externals (
+	ws     TEXT   NOT NULL,
+	value  TEXT   NOT NULL,
+	scheme TEXT   NOT NULL,
+	nid    BIGINT NOT NULL, value_key TEXT GENERATED ALWAYS AS (lower(value)) VIRTUAL,
+	PRIMARY KEY (ws, value, scheme)
+) WITHOUT ROWID;
+CREATE TABLE relationships (
+	nid        INTEGER PRIMARY KEY,
+	ws         TEXT    NOT NULL,
+	src        BIGINT  NOT NULL,
+	src_did    TEXT    NOT NULL,
+	dst        BIGINT  NOT NULL,
+	dst_did    TEXT    NOT NULL,
+	role       TEXT    NOT NULL,
+	mirror     BIGINT,
+	since      BIGINT,
+	until      BIGINT,
+	source     TEXT    NOT NULL,
+	added_at   BIGINT  NOT NULL,
+	added_by   TEXT    NOT NULL,
+	removed_at BIGINT,
+	removed_by TEXT    NOT NULL,
+	reason     TEXT    NOT NULL
+, unconfirmed BIGINT NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX relationships_once ON relationships (src, role, dst_did) WHERE removed_at IS NULL;
+CREATE INDEX relationships_out ON relationships (src, nid) WHERE removed_at IS NULL;
+CREATE INDEX relationships_in ON relationships (dst, nid) WHERE removed_at IS NULL;
+CREATE INDEX relationships_mirror ON relationships (mirror, nid) WHERE mirror IS NOT NULL AND removed_at IS NULL;
+CREATE TABLE group_members (
+	ws       TEXT   NOT NULL,
+	member   TEXT   NOT NULL,
+	grp      BIGINT NOT NULL,
+	added_at BIGINT NOT NULL,
+	added_by TEXT   NOT NULL,
+	PRIMARY KEY (ws, member, grp)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX group_members_list ON group_members (grp, member);
+CREATE TABLE group_counts (
+	ws   TEXT   NOT NULL,
+	kind TEXT   NOT NULL,
+	did  TEXT   NOT NULL,
+	n    BIGINT NOT NULL,
+	PRIMARY KEY (ws, kind, did)
+) WITHOUT ROWID;
+CREATE TABLE erasures (
+	ws      TEXT   NOT NULL,
+	nid     BIGINT NOT NULL,
+	subject TEXT   NOT NULL,
+	at      BIGINT NOT NULL,
+	body    TEXT   NOT NULL, done_at BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (ws, nid)
+) WITHOUT ROWID;
+CREATE INDEX erasures_subject ON erasures (ws, subject, nid);
+CREATE INDEX relationships_past_out ON relationships (src) WHERE removed_at IS NOT NULL;
+CREATE INDEX relationships_past_in ON relationships (dst) WHERE removed_at IS NOT NULL;
+CREATE TABLE device_readings (
+	device      BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	temperature REAL,
+	data        TEXT   NOT NULL,
+	PRIMARY KEY (device, at)
+) WITHOUT ROWID;
+CREATE TABLE device_status (
+	device      INTEGER PRIMARY KEY,
+	battery     REAL,
+	signal      TEXT   NOT NULL,
+	last_sync   BIGINT NOT NULL,
+	received_at BIGINT NOT NULL
+, dirty_from BIGINT, dirty_to BIGINT, told_at BIGINT NOT NULL DEFAULT 0, pend_count BIGINT NOT NULL DEFAULT 0, pend_from BIGINT NOT NULL DEFAULT 0, pend_to BIGINT NOT NULL DEFAULT 0, pend_gaps BIGINT NOT NULL DEFAULT 0, pend_missing BIGINT NOT NULL DEFAULT 0, trimmed BIGINT NOT NULL DEFAULT 0);
+CREATE INDEX relationships_external ON relationships (ws, dst_did, nid) WHERE dst = 0 AND removed_at IS NULL;
+CREATE TABLE transfers (
+	job        TEXT   PRIMARY KEY,
+	ws         TEXT   NOT NULL,
+	kind       TEXT   NOT NULL,
+	file       TEXT   NOT NULL,
+	settings   TEXT   NOT NULL,
+	counts     TEXT   NOT NULL,
+	created_at BIGINT NOT NULL
+, about BIGINT NOT NULL DEFAULT 0);
+CREATE INDEX transfers_age ON transfers (created_at);
+CREATE INDEX transfers_ws ON transfers (ws, job);
+CREATE TABLE transfer_rows (
+	job  TEXT    NOT NULL,
+	line BIGINT  NOT NULL,
+	ok   BOOLEAN NOT NULL,
+	data TEXT    NOT NULL,
+	PRIMARY KEY (job, line)
+) WITHOUT ROWID;
+CREATE INDEX transfer_rows_refused ON transfer_rows (job, line) WHERE NOT ok;
+CREATE TABLE transfer_files (
+	id     TEXT   PRIMARY KEY,
+	ws     TEXT   NOT NULL,
+	kind   TEXT   NOT NULL,
+	job    TEXT   NOT NULL,
+	bytes  BIGINT NOT NULL,
+	sha256 TEXT   NOT NULL,
+	at     BIGINT NOT NULL
+);
+CREATE INDEX transfer_files_ws ON transfer_files (ws);
+CREATE INDEX transfer_files_age ON transfer_files (kind, at, id);
+CREATE TABLE transfer_pieces (
+	file TEXT   NOT NULL,
+	n    BIGINT NOT NULL,
+	data BLOB   NOT NULL,
+	PRIMARY KEY (file, n)
+);
+CREATE TABLE batch_results (
+	batch TEXT   NOT NULL,
+	n     BIGINT NOT NULL,
+	at    BIGINT NOT NULL,
+	data  TEXT   NOT NULL,
+	PRIMARY KEY (batch, n)
+) WITHOUT ROWID;
+CREATE INDEX batch_results_age ON batch_results (at);
+CREATE TABLE templates (
+	ws          TEXT   NOT NULL,
+	template_id TEXT   NOT NULL,
+	nid         BIGINT NOT NULL,
+	version     BIGINT NOT NULL,
+	latest      BIGINT NOT NULL,
+	revision    BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL,
+	summary     TEXT   NOT NULL,
+	PRIMARY KEY (ws, template_id)
+);
+CREATE UNIQUE INDEX templates_list ON templates (ws, nid);
+CREATE TABLE template_versions (
+	ws          TEXT   NOT NULL,
+	template_id TEXT   NOT NULL,
+	version     BIGINT NOT NULL,
+	status      TEXT   NOT NULL,
+	revision    BIGINT NOT NULL,
+	created_at  BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL,
+	body        TEXT   NOT NULL,
+	PRIMARY KEY (ws, template_id, version)
+);
+CREATE TABLE template_reviews (
+	ws          TEXT   NOT NULL,
+	template_id TEXT   NOT NULL,
+	at          BIGINT NOT NULL,
+	nid         BIGINT NOT NULL,
+	body        TEXT   NOT NULL,
+	PRIMARY KEY (ws, template_id, at, nid)
+);
+CREATE TABLE surveys (
+	nid         INTEGER PRIMARY KEY,
+	ws          TEXT   NOT NULL,
+	survey_id   TEXT   NOT NULL,
+	project     TEXT   NOT NULL,
+	stage       TEXT   NOT NULL,
+	template_id TEXT   NOT NULL,
+	status      TEXT   NOT NULL,
+	revision    BIGINT NOT NULL,
+	touched     BIGINT NOT NULL,
+	created_at  BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL,
+	rev_action  TEXT   NOT NULL,
+	rev_actor   TEXT   NOT NULL,
+	rev_request TEXT   NOT NULL,
+	rev_reason  TEXT   NOT NULL,
+	body        TEXT   NOT NULL
+, id_key TEXT GENERATED ALWAYS AS (lower(survey_id)) VIRTUAL, name_key TEXT GENERATED ALWAYS AS (lower(json_extract(body, '$.name'))) VIRTUAL);
+CREATE UNIQUE INDEX surveys_id ON surveys (ws, survey_id);
+CREATE UNIQUE INDEX surveys_list ON surveys (ws, nid);
+CREATE INDEX surveys_project ON surveys (ws, project, nid);
+CREATE INDEX surveys_active ON surveys (ws, template_id, nid) WHERE status = 'active';
+CREATE TABLE survey_history (
+	survey   BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	at       BIGINT NOT NULL,
+	action   TEXT   NOT NULL,
+	actor    TEXT   NOT NULL,
+	request  TEXT   NOT NULL,
+	reason   TEXT   NOT NULL,
+	body     TEXT   NOT NULL,
+	PRIMARY KEY (survey, revision)
+);
+CREATE TABLE survey_households (
+	survey        BIGINT NOT NULL,
+	household     TEXT   NOT NULL,
+	stratum       TEXT   NOT NULL,
+	grp           BIGINT NOT NULL,
+	area          TEXT   NOT NULL,
+	collector     TEXT   NOT NULL,
+	outcome       BIGINT NOT NULL,
+	outcome_round BIGINT NOT NULL,
+	outcome_at    BIGINT NOT NULL,
+	lat           REAL,
+	lon           REAL,
+	attributes    TEXT   NOT NULL,
+	rev           BIGINT NOT NULL,
+	updated_at    BIGINT NOT NULL,
+	PRIMARY KEY (survey, household)
+) WITHOUT ROWID;
+CREATE INDEX survey_households_of ON survey_households (household, survey);
+CREATE INDEX survey_households_collector ON survey_households (survey, collector, household) WHERE collector <> '';
+CREATE TABLE survey_counts (
+	survey      BIGINT NOT NULL,
+	round       BIGINT NOT NULL,
+	stratum     TEXT   NOT NULL,
+	grp         BIGINT NOT NULL,
+	shard       BIGINT NOT NULL,
+	listed      BIGINT NOT NULL,
+	contacted   BIGINT NOT NULL,
+	refused     BIGINT NOT NULL,
+	unreachable BIGINT NOT NULL,
+	completed   BIGINT NOT NULL,
+	partial     BIGINT NOT NULL,
+	verified    BIGINT NOT NULL,
+	rejected    BIGINT NOT NULL,
+	flagged     BIGINT NOT NULL, ineligible BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (survey, round, stratum, grp, shard)
+) WITHOUT ROWID;
+CREATE TABLE responses (
+	nid          INTEGER PRIMARY KEY,
+	ws           TEXT   NOT NULL,
+	response_id  TEXT   NOT NULL,
+	survey       BIGINT NOT NULL,
+	round        BIGINT NOT NULL,
+	household    TEXT   NOT NULL,
+	slot         BIGINT NOT NULL,
+	stratum      TEXT   NOT NULL,
+	grp          TEXT   NOT NULL,
+	status       TEXT   NOT NULL,
+	vstatus      TEXT   NOT NULL,
+	verifier     TEXT   NOT NULL,
+	verified_at  BIGINT NOT NULL,
+	reviews      BIGINT NOT NULL,
+	flags        BIGINT NOT NULL,
+	files        BIGINT NOT NULL,
+	collector    TEXT   NOT NULL,
+	sender       TEXT   NOT NULL,
+	submitted_at BIGINT NOT NULL,
+	received_at  BIGINT NOT NULL,
+	updated_at   BIGINT NOT NULL,
+	revision     BIGINT NOT NULL,
+	rev_action   TEXT   NOT NULL,
+	rev_actor    TEXT   NOT NULL,
+	rev_request  TEXT   NOT NULL,
+	rev_reason   TEXT   NOT NULL,
+	first_hash   BLOB   NOT NULL,
+	hash         BLOB   NOT NULL,
+	body         TEXT   NOT NULL,
+	answers      TEXT   NOT NULL,
+	masked       TEXT   NOT NULL,
+	sealed       BLOB
+, imported_by TEXT NOT NULL DEFAULT '', stated BIGINT NOT NULL DEFAULT 0, id_key TEXT GENERATED ALWAYS AS (lower(response_id)) VIRTUAL);
+CREATE UNIQUE INDEX responses_id ON responses (ws, response_id);
+CREATE UNIQUE INDEX responses_household ON responses (ws, household, survey, round, slot);
+CREATE INDEX responses_list ON responses (survey, nid);
+CREATE INDEX responses_status ON responses (survey, vstatus, nid);
+CREATE TABLE response_history (
+	response BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	at       BIGINT NOT NULL,
+	action   TEXT   NOT NULL,
+	actor    TEXT   NOT NULL,
+	request  TEXT   NOT NULL,
+	reason   TEXT   NOT NULL,
+	status   TEXT   NOT NULL,
+	vstatus  TEXT   NOT NULL,
+	verifier TEXT   NOT NULL,
+	verified_at BIGINT NOT NULL,
+	reviews  BIGINT NOT NULL,
+	body     TEXT   NOT NULL,
+	answers  TEXT   NOT NULL,
+	masked   TEXT   NOT NULL,
+	sealed   BLOB, imported_by TEXT NOT NULL DEFAULT '',
+	PRIMARY KEY (response, revision)
+);
+CREATE TABLE response_flags (
+	response BIGINT NOT NULL,
+	rule     TEXT   NOT NULL,
+	question TEXT   NOT NULL,
+	survey   BIGINT NOT NULL,
+	source   TEXT   NOT NULL,
+	at       BIGINT NOT NULL,
+	data     TEXT   NOT NULL,
+	PRIMARY KEY (response, rule, question)
+) WITHOUT ROWID;
+CREATE INDEX response_flags_survey ON response_flags (survey, rule, response, question);
+CREATE INDEX response_flags_source ON response_flags (survey, source, response) WHERE source <> 'submit';
+CREATE TABLE response_decisions (
+	nid       INTEGER PRIMARY KEY,
+	response  BIGINT NOT NULL,
+	from_st   TEXT   NOT NULL,
+	to_st     TEXT   NOT NULL,
+	verifier  TEXT   NOT NULL,
+	at        BIGINT NOT NULL,
+	reason    TEXT   NOT NULL,
+	notes     TEXT   NOT NULL,
+	imported  BIGINT NOT NULL,
+	revision  BIGINT NOT NULL,
+	request   TEXT   NOT NULL,
+	reviews   BIGINT NOT NULL
+, judged BIGINT NOT NULL DEFAULT 0);
+CREATE INDEX response_decisions_of ON response_decisions (response, nid);
+CREATE TABLE response_conflicts (
+	nid         INTEGER PRIMARY KEY,
+	ws          TEXT   NOT NULL,
+	survey      BIGINT NOT NULL,
+	response    BIGINT NOT NULL,
+	response_id TEXT   NOT NULL,
+	sent_id     TEXT   NOT NULL,
+	household   TEXT   NOT NULL,
+	code        TEXT   NOT NULL,
+	sender      TEXT   NOT NULL,
+	at          BIGINT NOT NULL,
+	hash        BLOB   NOT NULL,
+	resolved_at BIGINT NOT NULL,
+	resolved_by TEXT   NOT NULL,
+	resolution  TEXT   NOT NULL,
+	reason      TEXT   NOT NULL,
+	sealed      BLOB   NOT NULL
+);
+CREATE INDEX response_conflicts_open ON response_conflicts (survey, resolved_at, nid);
+CREATE UNIQUE INDEX response_conflicts_once ON response_conflicts (response, hash);
+CREATE TABLE attachments (
+	ws         TEXT   NOT NULL,
+	sha256     TEXT   NOT NULL,
+	file       BIGINT NOT NULL,
+	media_type TEXT   NOT NULL,
+	bytes      BIGINT NOT NULL,
+	sender     TEXT   NOT NULL,
+	at         BIGINT NOT NULL,
+	loose      BIGINT NOT NULL,
+	PRIMARY KEY (ws, sha256)
+) WITHOUT ROWID;
+CREATE INDEX attachments_loose ON attachments (loose, ws, sha256) WHERE loose > 0;
+CREATE INDEX attachments_loose_of ON attachments (ws, loose) WHERE loose > 0;
+CREATE TABLE attachment_files (
+	nid INTEGER PRIMARY KEY,
+	ws  TEXT   NOT NULL,
+	at  BIGINT NOT NULL
+);
+CREATE INDEX attachment_files_old ON attachment_files (at, nid);
+CREATE INDEX attachment_files_of ON attachment_files (ws, at);
+CREATE TABLE attachment_pieces (
+	file BIGINT NOT NULL,
+	n    BIGINT NOT NULL,
+	data BLOB   NOT NULL,
+	PRIMARY KEY (file, n)
+);
+CREATE TABLE attachment_uses (
+	ws       TEXT   NOT NULL,
+	sha256   TEXT   NOT NULL,
+	survey   BIGINT NOT NULL,
+	response BIGINT NOT NULL,
+	private  BIGINT NOT NULL,
+	PRIMARY KEY (ws, sha256, survey, response)
+) WITHOUT ROWID;
+CREATE INDEX attachment_uses_of ON attachment_uses (response, sha256);
+CREATE TABLE survey_project_keys (
+	ws      TEXT   NOT NULL,
+	project TEXT   NOT NULL,
+	sealed  BLOB NOT NULL,
+	made_at BIGINT NOT NULL,
+	PRIMARY KEY (ws, project)
+);
+CREATE TABLE survey_household_keys (
+	ws        TEXT   NOT NULL,
+	household TEXT   NOT NULL,
+	project   TEXT   NOT NULL,
+	sealed    BLOB NOT NULL,
+	made_at   BIGINT NOT NULL,
+	PRIMARY KEY (ws, household, project)
+);
+CREATE TABLE quality_rules (
+	survey     INTEGER PRIMARY KEY,
+	revision   BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL,
+	actor      TEXT   NOT NULL,
+	data       TEXT   NOT NULL
+);
+CREATE TABLE quality_rounds (
+	survey      BIGINT NOT NULL,
+	round       BIGINT NOT NULL,
+	run         BIGINT NOT NULL,
+	job         TEXT   NOT NULL,
+	newest      BIGINT NOT NULL,
+	looked      BIGINT NOT NULL,
+	started_at  BIGINT NOT NULL,
+	finished_at BIGINT NOT NULL,
+	data        TEXT   NOT NULL,
+	PRIMARY KEY (survey, round)
+) WITHOUT ROWID;
+CREATE TABLE back_check_draws (
+	nid    INTEGER PRIMARY KEY,
+	survey BIGINT NOT NULL,
+	round  BIGINT NOT NULL,
+	seed   TEXT   NOT NULL,
+	actor  TEXT   NOT NULL,
+	at     BIGINT NOT NULL,
+	cutoff BIGINT NOT NULL,
+	ready  BIGINT NOT NULL,
+	data   TEXT   NOT NULL
+);
+CREATE UNIQUE INDEX back_check_draws_seed ON back_check_draws (survey, round, seed);
+CREATE TABLE back_checks (
+	nid         INTEGER PRIMARY KEY,
+	survey      BIGINT NOT NULL,
+	round       BIGINT NOT NULL,
+	draw        BIGINT NOT NULL,
+	response    BIGINT NOT NULL,
+	response_id TEXT   NOT NULL,
+	collector   TEXT   NOT NULL,
+	state       TEXT   NOT NULL,
+	drawn_at    BIGINT NOT NULL,
+	done_at     BIGINT NOT NULL,
+	checker     TEXT   NOT NULL,
+	data        TEXT   NOT NULL
+);
+CREATE UNIQUE INDEX back_checks_drawn ON back_checks (draw, response);
+CREATE INDEX back_checks_list ON back_checks (survey, nid);
+CREATE INDEX back_checks_state ON back_checks (survey, state, nid);
+CREATE TABLE back_check_counts (
+	survey    BIGINT NOT NULL,
+	round     BIGINT NOT NULL,
+	collector TEXT   NOT NULL,
+	class     BIGINT NOT NULL,
+	drawn     BIGINT NOT NULL,
+	done      BIGINT NOT NULL,
+	compared  BIGINT NOT NULL,
+	errors    BIGINT NOT NULL,
+	PRIMARY KEY (survey, round, collector, class)
+) WITHOUT ROWID;
+CREATE TABLE ussd_sessions (
+	id         TEXT   NOT NULL PRIMARY KEY,
+	step       BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	state      BLOB   NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE ussd_drafts (
+	phone      TEXT   NOT NULL PRIMARY KEY,
+	expires_at BIGINT NOT NULL,
+	state      BLOB   NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX ussd_drafts_age ON ussd_drafts (expires_at);
+CREATE TABLE ussd_calls (
+	session_id  TEXT   NOT NULL,
+	phone       TEXT   NOT NULL,
+	gateway     TEXT   NOT NULL,
+	status      TEXT   NOT NULL,
+	cost        TEXT   NOT NULL,
+	network     TEXT   NOT NULL,
+	error       TEXT   NOT NULL,
+	duration_ms BIGINT NOT NULL,
+	hops        BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	PRIMARY KEY (session_id, phone, gateway)
+) WITHOUT ROWID;
+CREATE INDEX ussd_calls_age ON ussd_calls (at);
+CREATE INDEX ussd_calls_phone ON ussd_calls (phone);
+CREATE TABLE ussd_accounts (
+	id            TEXT   PRIMARY KEY,
+	ws            TEXT   NOT NULL,
+	customer_id   TEXT   NOT NULL,
+	name          TEXT   NOT NULL,
+	email         TEXT   NOT NULL,
+	phone         TEXT   NOT NULL,
+	lang          TEXT   NOT NULL,
+	did           TEXT   NOT NULL,
+	household_did TEXT   NOT NULL,
+	district      TEXT   NOT NULL,
+	size          BIGINT NOT NULL,
+	pin           BLOB,
+	pin_key       TEXT   NOT NULL,
+	pin_legacy    TEXT   NOT NULL,
+	pin_until     BIGINT NOT NULL,
+	status        TEXT   NOT NULL,
+	twins         TEXT   NOT NULL,
+	twins_asked   BIGINT NOT NULL,
+	revision      BIGINT NOT NULL,
+	created_at    BIGINT NOT NULL,
+	updated_at    BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX ussd_accounts_customer ON ussd_accounts (customer_id);
+CREATE UNIQUE INDEX ussd_accounts_did ON ussd_accounts (did);
+CREATE INDEX ussd_accounts_household ON ussd_accounts (household_did);
+CREATE INDEX ussd_accounts_phone ON ussd_accounts (phone, id);
+CREATE INDEX ussd_accounts_key ON ussd_accounts (pin_key, id);
+CREATE INDEX ussd_accounts_status ON ussd_accounts (status, id);
+CREATE INDEX ussd_accounts_twins ON ussd_accounts (twins, id);
+CREATE TABLE ussd_locks (
+	kind         TEXT   NOT NULL,
+	name         TEXT   NOT NULL,
+	wrong        BIGINT NOT NULL,
+	closed_until BIGINT NOT NULL,
+	last_at      BIGINT NOT NULL,
+	PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
+CREATE INDEX ussd_locks_age ON ussd_locks (kind, last_at);
+CREATE TABLE ussd_resets (
+	account    TEXT   PRIMARY KEY,
+	code       BLOB   NOT NULL,
+	expires_at BIGINT NOT NULL,
+	tries      BIGINT NOT NULL,
+	sent       BIGINT NOT NULL,
+	day_at     BIGINT NOT NULL
+);
+CREATE TABLE sms_messages (
+	id          TEXT   PRIMARY KEY,
+	about       TEXT   NOT NULL,
+	number      TEXT   NOT NULL,
+	recipient   BLOB,
+	body        BLOB,
+	status      TEXT   NOT NULL,
+	attempts    BIGINT NOT NULL,
+	provider_id TEXT   NOT NULL,
+	error       TEXT   NOT NULL,
+	created_at  BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL
+);
+CREATE INDEX sms_messages_about ON sms_messages (about);
+CREATE INDEX sms_messages_number ON sms_messages (number, created_at);
+CREATE INDEX sms_messages_age ON sms_messages (created_at);
+CREATE INDEX response_conflicts_household ON response_conflicts (ws, household);
+CREATE INDEX surveys_template ON surveys (ws, template_id, nid);
+CREATE TABLE chat_users (
+	user_did TEXT   PRIMARY KEY,
+	sessions BIGINT NOT NULL
+);
+CREATE TABLE chat_sessions (
+	nid        BIGINT PRIMARY KEY,
+	user_did   TEXT   NOT NULL,
+	id         TEXT   NOT NULL,
+	title      TEXT   NOT NULL,
+	turns      BIGINT NOT NULL,
+	run        TEXT   NOT NULL,
+	before     TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL
+, noted BIGINT NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX chat_sessions_id ON chat_sessions (user_did, id);
+CREATE INDEX chat_sessions_newest ON chat_sessions (user_did, updated_at, nid);
+CREATE TABLE chat_messages (
+	session BIGINT NOT NULL,
+	turn    BIGINT NOT NULL,
+	n       BIGINT NOT NULL,
+	body    TEXT   NOT NULL,
+	hidden  TEXT,
+	PRIMARY KEY (session, turn, n)
+);
+CREATE TABLE chat_declared (
+	session BIGINT PRIMARY KEY,
+	body    TEXT   NOT NULL
+);
+CREATE TABLE chat_trash (
+	session BIGINT PRIMARY KEY,
+	at      BIGINT NOT NULL
+);
+CREATE TABLE chat_delegations (
+	user_did   TEXT   PRIMARY KEY,
+	sealed     BLOB   NOT NULL,
+	expires_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL
+);
+CREATE INDEX chat_delegations_expiry ON chat_delegations (expires_at);
+CREATE TABLE oracle_runs (
+	nid        BIGINT PRIMARY KEY,
+	id         TEXT   NOT NULL,
+	user_did   TEXT   NOT NULL,
+	session    BIGINT NOT NULL,
+	turn       BIGINT NOT NULL,
+	request_id TEXT   NOT NULL,
+	owner      TEXT   NOT NULL,
+	status     TEXT   NOT NULL,
+	abort      TEXT   NOT NULL,
+	idem       TEXT,
+	hash       BLOB,
+	usage      TEXT,
+	last_seq   BIGINT NOT NULL,
+	end_seq    BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	ended_at   BIGINT,
+	swept      BIGINT NOT NULL
+, erased BIGINT NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX oracle_runs_id ON oracle_runs (id);
+CREATE UNIQUE INDEX oracle_runs_key ON oracle_runs (session, idem) WHERE idem IS NOT NULL;
+CREATE INDEX oracle_runs_session ON oracle_runs (session, nid);
+CREATE INDEX oracle_runs_live ON oracle_runs (user_did) WHERE ended_at IS NULL;
+CREATE INDEX oracle_runs_owner ON oracle_runs (owner, nid) WHERE owner <> '';
+CREATE INDEX oracle_runs_ended ON oracle_runs (swept, ended_at) WHERE ended_at IS NOT NULL;
+CREATE TABLE oracle_frames (
+	run  BIGINT NOT NULL,
+	seq  BIGINT NOT NULL,
+	upto BIGINT NOT NULL,
+	data TEXT   NOT NULL,
+	PRIMARY KEY (run, seq)
+);
+CREATE TABLE oracle_instances (
+	id      TEXT   PRIMARY KEY,
+	beat_at BIGINT NOT NULL
+);
+CREATE INDEX oracle_instances_age ON oracle_instances (beat_at);
+CREATE TABLE oracle_used_tokens (
+	hash  BLOB NOT NULL PRIMARY KEY,
+	until BIGINT NOT NULL,
+	bound BLOB NOT NULL
+);
+CREATE INDEX oracle_used_tokens_until ON oracle_used_tokens (until);
+CREATE TABLE survey_erased (
+	ws        TEXT NOT NULL,
+	household TEXT NOT NULL,
+	PRIMARY KEY (ws, household)
+) WITHOUT ROWID;
+CREATE INDEX jobs_due ON jobs (ws, kind, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX jobs_running ON jobs (due_at, ws, kind) WHERE status = 'running' AND due_at IS NOT NULL;
+CREATE TABLE entity_keys (
+	ws       TEXT   NOT NULL,
+	did      TEXT   NOT NULL,
+	key      TEXT   NOT NULL,
+	scopes   TEXT   NOT NULL,
+	added_by TEXT   NOT NULL,
+	added_at BIGINT NOT NULL, refused BIGINT NOT NULL DEFAULT 0, proven BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (ws, did, key)
+) WITHOUT ROWID;
+CREATE TABLE oracle_about (
+	did     TEXT   NOT NULL,
+	session BIGINT NOT NULL,
+	turn    BIGINT NOT NULL,
+	PRIMARY KEY (did, session)
+) WITHOUT ROWID;
+CREATE INDEX oracle_about_session ON oracle_about (session);
+CREATE INDEX erasures_pending ON erasures (nid) WHERE done_at = 0;
+CREATE INDEX chat_sessions_unnoted ON chat_sessions (nid) WHERE noted = 0;
+CREATE INDEX entity_keys_key ON entity_keys (ws, key);
+CREATE INDEX principals_did ON principals (did);
+CREATE INDEX api_keys_maker ON api_keys (workspace, created_by);
+CREATE INDEX entity_history_actor ON entity_history (nid, actor)
+	WHERE (stated = revision OR action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase'));
+CREATE INDEX relationships_left ON relationships (ws, dst_did, nid) WHERE removed_at IS NOT NULL AND role = 'household';
+CREATE TABLE device_reading_changes (
+	device      BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	nid         BIGINT NOT NULL,
+	temperature REAL,
+	data        TEXT   NOT NULL,
+	had         BIGINT NOT NULL,
+	gone        BIGINT NOT NULL,
+	actor       TEXT   NOT NULL,
+	reason      TEXT   NOT NULL,
+	changed_at  BIGINT NOT NULL,
+	PRIMARY KEY (device, at, nid)
+) WITHOUT ROWID;
+CREATE TABLE device_days (
+	device         BIGINT NOT NULL,
+	day            BIGINT NOT NULL,
+	part           BIGINT NOT NULL,
+	ws             TEXT   NOT NULL,
+	project_key    BIGINT,
+	household      TEXT   NOT NULL,
+	stove          TEXT   NOT NULL,
+	readings       BIGINT NOT NULL,
+	expected       BIGINT NOT NULL,
+	events         BIGINT NOT NULL,
+	cooking        BIGINT NOT NULL,
+	contradictions BIGINT NOT NULL,
+	spill          BIGINT NOT NULL,
+	PRIMARY KEY (device, day, part)
+) WITHOUT ROWID;
+CREATE INDEX device_days_project ON device_days (project_key, day, device, part) WHERE project_key IS NOT NULL;
+CREATE INDEX device_status_dirty ON device_status (device) WHERE dirty_from IS NOT NULL;
+CREATE INDEX device_status_untold ON device_status (device) WHERE pend_count > 0;
+CREATE TABLE template_files (
+	ws         TEXT   NOT NULL,
+	sha256     TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	data       BLOB   NOT NULL,
+	PRIMARY KEY (ws, sha256)
+);
+CREATE TABLE template_file_uses (
+	ws          TEXT   NOT NULL,
+	template_id TEXT   NOT NULL,
+	version     BIGINT NOT NULL,
+	sha256      TEXT   NOT NULL,
+	PRIMARY KEY (ws, template_id, version, sha256)
+);
+CREATE INDEX template_file_uses_of ON template_file_uses (ws, sha256);
+CREATE TABLE survey_lengths (
+	survey    BIGINT NOT NULL,
+	collector TEXT   NOT NULL,
+	bucket    BIGINT NOT NULL,
+	shard     BIGINT NOT NULL,
+	n         BIGINT NOT NULL,
+	PRIMARY KEY (survey, collector, bucket, shard)
+) WITHOUT ROWID;
+CREATE INDEX entities_name ON entities (ws, name_key, nid) WHERE name <> '';
+CREATE INDEX entity_externals_key ON entity_externals (ws, value_key, scheme);
+CREATE INDEX surveys_id_key ON surveys (ws, id_key);
+CREATE INDEX surveys_name ON surveys (ws, name_key);
+CREATE INDEX responses_id_key ON responses (ws, id_key);
+CREATE INDEX principals_name ON principals (workspace, name_key);
