@@ -81,7 +81,7 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 		if err := campaign.CheckHouseholds(one, v.Sampling); err != nil {
 			return onlyItem(err)
 		}
-		merged, err := l.merge(ctx, tx, r, v, one, `["`+did+`"]`)
+		merged, err := l.merge(ctx, tx, r, v, one)
 		if err != nil {
 			return onlyItem(err)
 		}

@@ -36,25 +36,31 @@ func (l *lists) AddHouseholds(ctx context.Context, id string, up Upload) (web.Re
 	if err != nil {
 		return once.Refuse[*Merged](ctx, l.idem, err)
 	}
-	ids := make([]string, len(up.Items))
-	for i := range up.Items {
-		ids[i] = up.Items[i].HouseholdID
-	}
-	text, err := json.Marshal(ids)
-	if err != nil {
-		return none, fmt.Errorf("encode households: %w", err)
-	}
 	return once.Do(ctx, l.idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
-		if err := vault.HoldErasures(ctx, tx, l.db.Dialect(), r.Workspace, ids...); err != nil {
+		if err := vault.HoldErasures(ctx, tx, l.db.Dialect(), r.Workspace, idsOf(up.Items)...); err != nil {
 			return none, err
 		}
-		m, err := l.merge(ctx, tx, r, v, up.Items, string(text))
+		m, err := l.merge(ctx, tx, r, v, up.Items)
 		return web.Reply[*Merged]{Value: m}, err
 	})
 }
 
+// idsOf are the households of drafts.
+func idsOf(items []campaign.HouseholdDraft) []string {
+	ids := make([]string, len(items))
+	for i := range items {
+		ids[i] = items[i].HouseholdID
+	}
+	return ids
+}
+
 // merge does an upload in its transaction.
-func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft, ids string) (*Merged, error) {
+func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft) (*Merged, error) {
+	text, err := json.Marshal(idsOf(items))
+	if err != nil {
+		return nil, fmt.Errorf("encode households: %w", err)
+	}
+	ids := string(text)
 	status, revision, err := touch(ctx, tx, r.NID)
 	if err != nil {
 		return nil, err
