@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -106,8 +107,30 @@ func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply f
 			return d, err
 		}
 		var out campaign.Draft
-		return out, web.DecodeStrict(doc, (*patched)(&out), false)
+		if err := web.DecodeStrict(doc, (*patched)(&out), false); err != nil {
+			return out, err
+		}
+		return out, s.follow(ctx, d, &out)
 	})
+}
+
+// follow lets what was taken from the template as a default, all its sections and
+// languages, be that of the other template or version that a patch names.
+func (s *Service) follow(ctx context.Context, old campaign.Draft, d *campaign.Draft) error {
+	if old.TemplateID == d.TemplateID && old.TemplateVersion == d.TemplateVersion {
+		return nil
+	}
+	f, _, err := s.cfg.Templates.Pinned(ctx, s.db, web.CallerFrom(ctx).Workspace, template.Ref{ID: old.TemplateID, Version: old.TemplateVersion})
+	if err != nil {
+		return err
+	}
+	if all := f.Sections(); slices.Equal(old.Sections, all) && slices.Equal(d.Sections, all) {
+		d.Sections = nil
+	}
+	if all := campaign.LanguagesOf(f.Template()); slices.Equal(old.Languages, all) && slices.Equal(d.Languages, all) {
+		d.Languages = nil
+	}
+	return nil
 }
 
 // patched is a draft whose Validate is not called while it is decoded: prepare
