@@ -81,3 +81,11 @@ func (s Sight) Device(id string) string {
 	}
 	return s.Names.Device(id)
 }
+
+// Serial is the number on a thing as the caller may know it.
+func (s Sight) Serial(text string) string {
+	if s.all {
+		return text
+	}
+	return s.Names.Serial(text)
+}

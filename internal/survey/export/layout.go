@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -102,7 +101,7 @@ func NewLayout(cfg LayoutConfig) *Layout {
 	l := &Layout{cfg: cfg, people: map[string]string{}}
 	l.heads = headsOf(cfg.Level)
 	l.wide = len(l.heads) + width(cfg.Form)
-	b := &builder{level: cfg.Level, marks: marksOf(cfg.Form), serials: serialsOf(cfg.Form), fold: l.wide > MaxColumns}
+	b := &builder{level: cfg.Level, marks: marksOf(cfg.Form), serials: cfg.Form.Serials(), fold: l.wide > MaxColumns}
 	for _, h := range l.heads {
 		b.columns = append(b.columns, h.column)
 	}
@@ -187,35 +186,6 @@ func marksOf(f *form.Form) map[string]form.PII {
 		marks[strings.Join(path, ".")] = c.PII
 	}
 	return marks
-}
-
-// serialsOf finds the questions for the number on a thing, and what is calculated
-// from their answers, by their ids.
-func serialsOf(f *form.Form) map[string]bool {
-	found := map[string]bool{}
-	var look func(all []form.Question) bool
-	look = func(all []form.Question) (more bool) {
-		for i := range all {
-			q := &all[i]
-			if is := q.Serial() || form.KindOf(q.Type).Calculated && mentions(q.Calculate, found); is && !found[q.ID] {
-				found[q.ID], more = true, true
-			}
-			more = look(q.Questions) || more
-		}
-		return more
-	}
-	for again := true; again; {
-		again = false
-		for _, s := range f.Template().Sections {
-			again = look(s.Questions) || again
-		}
-	}
-	return found
-}
-
-// mentions reports whether an expression names one of the questions.
-func mentions(expression string, ids map[string]bool) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(expression, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), func(word string) bool { return ids[word] })
 }
 
 // build makes the tree of the selected sections.

@@ -469,14 +469,14 @@ func TestTooWide(t *testing.T) {
 func TestSerials(t *testing.T) {
 	t.Parallel()
 	f := compile(t, `{"templateId":"t","sections":[{"id":"s","questions":[
-		{"id":"code","type":"barcode"},{"id":"stove_serial","type":"text"},{"id":"serialNo","type":"integer"},{"id":"again","type":"barcode","dontKnow":true},
+		{"id":"code","type":"barcode"},{"id":"stove_serial","type":"text"},{"id":"serialNo","type":"integer"},{"id":"stove","type":"entity_ref"},{"id":"again","type":"barcode","dontKnow":true},
 		{"id":"label","type":"calculate","calculate":"'No ' + s.code"},{"id":"twice","type":"calculate","calculate":"s.label + '!'"},{"id":"series","type":"text"},
 		{"id":"stoves","type":"repeat","questions":[{"id":"bar","type":"barcode"},{"id":"age","type":"integer"}]}]}]}`)
-	const text = `{"s":{"code":"AB-1234","stove_serial":"AB-1234","serialNo":99887766,"again":{"noAnswer":"dont_know"},"series":"old","stoves":[{"bar":"AB-1234","age":3}]}}`
+	const text = `{"s":{"code":"AB-1234","stove_serial":"AB-1234","serialNo":99887766,"stove":"did:ixo:device/AB-1234","again":{"noAnswer":"dont_know"},"series":"old","stoves":[{"bar":"AB-1234","age":3}]}}`
 	named := regexp.MustCompile(`sn_<serial:[^>]*>`)
 	for _, format := range []export.Format{export.CSV, export.NDJSON} {
 		for _, shape := range []export.Shape{export.Wide, export.Long} {
-			for level, want := range map[export.Level]struct{ serials, names int }{export.Full: {6, 0}, export.Pseudonymised: {0, 6}, export.None: {0, 0}} {
+			for level, want := range map[export.Level]struct{ serials, names int }{export.Full: {7, 0}, export.Pseudonymised: {0, 7}, export.None: {0, 0}} {
 				file := fileOf(t, f, export.LayoutConfig{Level: level, Shape: shape}, format, answeredBy(t, f, text, level))
 				got := named.ReplaceAllString(string(file), "NAME")
 				serials, names := strings.Count(got, "AB-1234")+strings.Count(got, "99887766"), strings.Count(got, "NAME")

@@ -32,7 +32,8 @@ type compiled struct {
 	household, response *cel.Shape
 	files               *cel.Record // nil without any
 
-	weight int // bytes of expressions
+	weight  int // bytes of expressions
+	serials map[string]bool
 }
 
 // Compile checks a template and compiles it. The fault TEMPLATE_INVALID names
@@ -52,6 +53,7 @@ func Compile(t *Template) (*Form, error) {
 	if len(c.problems) > 0 {
 		return nil, fault.New(fault.Invalid, "TEMPLATE_INVALID", "The template is not valid.").With(c.problems...)
 	}
+	c.serials = serialsOf(t)
 	f := &Form{compiled: c.compiled, selected: make([]bool, len(c.sections)), readers: &sync.Pool{}}
 	for i := range f.selected {
 		f.selected[i] = true

@@ -13,33 +13,83 @@ import (
 // Given are the answers that people gave: those without the calculated ones,
 // which follow from them and would be wrong once they change.
 func Given(f *Form, answers jsontext.Value) (jsontext.Value, error) {
-	return edit(f, func(k *Kind) bool { return k.Calculated }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
+	return edit(f, func(c *Column) bool { return c.Kind.Calculated }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
 }
 
-// Rename gives every household that an answer names another name. What is not
-// the text of a name stays.
-func Rename(f *Form, answers jsontext.Value, name func(string) string) (jsontext.Value, error) {
-	return edit(f, func(k *Kind) bool { return k.Household }, answers, func(v jsontext.Value) (jsontext.Value, error) {
-		if v.Kind() != '"' {
-			return v, nil
+// Namer has other names for what answers name.
+type Namer interface {
+	Household(id string) string
+	Serial(text string) string
+}
+
+// Rename gives every household that an answer names another name, and every
+// number on a thing, as pseudonymised exports do. What is no text or number stays.
+func Rename(f *Form, answers jsontext.Value, n Namer) (jsontext.Value, error) {
+	return rename(f, answers, n, func(_, name jsontext.Value) jsontext.Value { return name })
+}
+
+// Restore gives what Rename has renamed in original its value again, wherever its
+// name stands in answers.
+func Restore(f *Form, answers, original jsontext.Value, n Namer) (jsontext.Value, error) {
+	meant := map[string]jsontext.Value{}
+	if _, err := rename(f, original, n, func(old, name jsontext.Value) jsontext.Value {
+		meant[string(name)] = old
+		return old
+	}); err != nil || len(meant) == 0 {
+		return answers, err
+	}
+	return rename(f, answers, n, func(old, _ jsontext.Value) jsontext.Value {
+		if is, ok := meant[string(old)]; ok {
+			return is
 		}
-		var old string
-		if err := json.Unmarshal(v, &old); err != nil {
-			return nil, fmt.Errorf("read answers: %w", err)
-		}
-		return json.Marshal(name(old))
+		return old
 	})
+}
+
+// rename puts what to says in the place of answers that have another name.
+func rename(f *Form, answers jsontext.Value, n Namer, to func(old, name jsontext.Value) jsontext.Value) (jsontext.Value, error) {
+	with := func(name func(string) string) change {
+		return func(v jsontext.Value) (jsontext.Value, error) {
+			text := string(v)
+			switch v.Kind() {
+			case '"':
+				if err := json.Unmarshal(v, &text); err != nil {
+					return nil, fmt.Errorf("read answers: %w", err)
+				}
+			case '0':
+			default:
+				return v, nil
+			}
+			other, err := json.Marshal(name(text))
+			return to(v, other), err
+		}
+	}
+	answers, err := edit(f, func(c *Column) bool { return c.Kind.Household }, answers, with(n.Household))
+	if err != nil || len(f.serials) == 0 {
+		return answers, err
+	}
+	return edit(f, func(c *Column) bool { return f.serials[c.question()] && !c.Kind.Household }, answers, with(n.Serial))
+}
+
+// question is the id of the question of a column.
+func (c *Column) question() string {
+	if last := len(c.Path) - 1; !c.Kind.Rows {
+		return c.Path[last]
+	} else if last > 0 {
+		return c.Path[last-1]
+	}
+	return ""
 }
 
 // Unnamed are answers without those that name households.
 func Unnamed(f *Form, answers jsontext.Value) (jsontext.Value, error) {
-	return edit(f, func(k *Kind) bool { return k.Household }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
+	return edit(f, func(c *Column) bool { return c.Kind.Household }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
 }
 
 // RenameAll is Rename for several contents, in their place.
-func RenameAll(f *Form, name func(string) string, contents ...*jsontext.Value) (err error) {
+func RenameAll(f *Form, n Namer, contents ...*jsontext.Value) (err error) {
 	for _, c := range contents {
-		if *c, err = Rename(f, *c, name); err != nil {
+		if *c, err = Rename(f, *c, n); err != nil {
 			return err
 		}
 	}
@@ -49,11 +99,12 @@ func RenameAll(f *Form, name func(string) string, contents ...*jsontext.Value) (
 // change makes another value of an answer, nil for none.
 type change func(jsontext.Value) (jsontext.Value, error)
 
-// edit changes the answers to the questions of some kinds.
-func edit(f *Form, of func(*Kind) bool, answers jsontext.Value, to change) (jsontext.Value, error) {
+// edit changes the answers of some columns.
+func edit(f *Form, of func(*Column) bool, answers jsontext.Value, to change) (jsontext.Value, error) {
 	var paths [][]string
-	for _, c := range f.Columns() {
-		if of(c.Kind) {
+	columns := f.Columns()
+	for i := range columns {
+		if c := &columns[i]; of(c) {
 			paths = append(paths, c.Path)
 		}
 	}

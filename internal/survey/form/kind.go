@@ -31,7 +31,7 @@ type Kind struct {
 	Parts     []Part   // of an answer that is an object
 	Place     bool     // it tells where somebody is: short of everything it is rounded
 	Household bool     // it names a household
-	Serial    bool     // it is the number on a thing
+	Serial    bool     // it is the number on a thing, or its DID
 	Media     bool     // it names a file that was sent
 	Recorded  bool     // the file is made in the interview
 	Personal  bool     // the file stays closed, however the question is marked as personal
@@ -132,7 +132,8 @@ func Kinds() []*Kind {
 func (k *Kind) Asked() bool { return !k.Shown && !k.Calculated && !k.Nested }
 
 // Serial reports whether a question asks for the number on a thing, which tells
-// whose it is: a barcode, or a text or number that its id calls so.
+// whose it is: a barcode, the DID of a twin, or a text or number that its id calls
+// so.
 func (q *Question) Serial() bool {
 	k, id := KindOf(q.Type), strings.ToLower(q.ID)
 	return k.Serial || k.Quality.Code && slices.ContainsFunc([]string{"serial", "barcode", "imei"}, func(word string) bool { return strings.Contains(id, word) })

@@ -29,7 +29,7 @@ var texts = []*Kind{
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
 	},
 	{
-		Type: EntityRef, Members: Members{NoAnswer: true},
+		Type: EntityRef, Members: Members{NoAnswer: true}, Serial: true,
 		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
 	},

@@ -332,7 +332,7 @@ func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) error {
 	sent, knows := c.sent.version(), was.Knows(ctx)
 	if !knows {
-		if err := form.RenameAll(o.Form, c.Household, &v.Whole.Answers, &sent.Whole.Answers); err != nil {
+		if err := form.RenameAll(o.Form, c.Sight, &v.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
 		r.Withheld = withheld(o.Form, c.code)

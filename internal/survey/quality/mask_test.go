@@ -91,3 +91,22 @@ func TestNightFromMidnight(t *testing.T) {
 		t.Errorf("rules = %+v, want a night from 0 to 5", got)
 	}
 }
+
+// TestSerialsAreNamed: who may not know whose thing it is reads the name that
+// exports have in place of its number, and asks for it by that.
+func TestSerialsAreNamed(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.work(t)
+	v.Start(t, "ws", "s", 1)
+	v.Submit(t, "ws", "s", surveytest.Interview{ID: "one", Household: 1, Answers: surveytest.Home(map[string]any{"serial": "AB-1234"})})
+	name := vault.New(vault.Config{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Serial("AB-1234")
+	for who, knows := range map[string]bool{"owner": true, "reader": false, "vera": false} {
+		for _, path := range []string{"/v1/responses/one", "/v1/surveys/s/responses"} {
+			w := v.Send(t, "ws "+who, "GET "+path, "")
+			if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "AB-1234") != knows || strings.Contains(text, name) == knows {
+				t.Errorf("%s by %s = %d %s, want the serial number: %v, else %s", path, who, w.Code, text, knows, name)
+			}
+		}
+	}
+}

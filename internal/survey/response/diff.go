@@ -140,7 +140,7 @@ func (rd *reader) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) 
 	}
 	sent := p.Sent()
 	if !r.Knows(ctx) {
-		if err := form.RenameAll(p.open.Form, rd.Sight(ctx, p.open).Household, &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
+		if err := form.RenameAll(p.open.Form, rd.Sight(ctx, p.open), &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
 	}

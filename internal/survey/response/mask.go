@@ -58,7 +58,7 @@ func (r *Row) Veiled(x privacy.Sight, f *form.Form) (*Row, error) {
 	if v.Body, err = web.Encode(h); err != nil {
 		return nil, err
 	}
-	v.Answers, err = form.Rename(f, r.Answers, x.Household)
+	v.Answers, err = form.Rename(f, r.Answers, x)
 	return &v, err
 }
 
@@ -103,19 +103,7 @@ func (rd *reader) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft
 	if next.Metadata.IsZero() {
 		next.Metadata = h.Metadata
 	}
-	meant := map[string]string{}
-	if _, err := form.Rename(o.Form, r.Answers, func(id string) string {
-		meant[x.Household(id)] = id
-		return id
-	}); err != nil || len(meant) == 0 {
-		return &next, err
-	}
-	renamed, err := form.Rename(o.Form, d.Responses.Value, func(name string) string {
-		if id, ok := meant[name]; ok {
-			return id
-		}
-		return name
-	})
+	renamed, err := form.Restore(o.Form, d.Responses.Value, r.Answers, x)
 	if err != nil {
 		return &next, nil // the check says what is wrong
 	}
