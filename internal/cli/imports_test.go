@@ -77,7 +77,8 @@ func TestImportsAndJobs(t *testing.T) {
 	}{
 		{
 			"imports create FILE --dry-run --mode upsert --protocol did:ixo:protocol/household --mapping {\"a\":\"b\"}", 0,
-			[]string{"job_1 completedWithErrors (dry run: nothing is stored): 3 of 3 rows: 2 created", "1 refused", "properties.size", "The cell must be a number.", "warning not_held", "did:x:2"}, "did:x:1",
+			[]string{"job_1 completedWithErrors (dry run: nothing is stored): 3 of 3 rows: 2 created", "1 refused", "properties.size", "The cell must be a number.", "warning not_held", "did:x:2"},
+			"did:x:1",
 		},
 		{"imports show job_1", 0, []string{"job_1 running"}, ""},
 		{"imports rows job_1", 0, []string{"did:x:1", "did:x:2", "ENTITY_INVALID"}, ""},

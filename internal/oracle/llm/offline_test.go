@@ -118,8 +118,10 @@ func TestOfflineHasNoMore(t *testing.T) {
 	for _, before := range [][]llm.Message{
 		nil,
 		{
-			{Role: llm.User, Content: "list households"}, {Role: llm.Assistant, ToolCalls: []tool.Call{{ID: "c1", Name: "search_twins", Args: jsontext.Value(`{}`)}}},
-			{Role: llm.Tool, ToolCallID: "c1", ToolName: "search_twins", Content: `{"twins":[],"more":false}`}, {Role: llm.Assistant, Content: "…"},
+			{Role: llm.User, Content: "list households"},
+			{Role: llm.Assistant, ToolCalls: []tool.Call{{ID: "c1", Name: "search_twins", Args: jsontext.Value(`{}`)}}},
+			{Role: llm.Tool, ToolCallID: "c1", ToolName: "search_twins", Content: `{"twins":[],"more":false}`},
+			{Role: llm.Assistant, Content: "…"},
 		},
 	} {
 		h, err := offline(t, append(before, llm.Message{Role: llm.User, Content: "more"})...)

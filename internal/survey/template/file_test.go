@@ -167,7 +167,8 @@ func TestImportWithFiles(t *testing.T) {
 		kept("without the copy", 1, 1)
 
 		for _, bad := range [][]part{
-			{{"files", "villages.csv", villages}}, {{"form", "villages.csv", villages}},
+			{{"files", "villages.csv", villages}},
+			{{"form", "villages.csv", villages}},
 			{{"form", "a.xlsx", book}, {"files", "villages.csv", villages}, {"more", "villages.csv", villages}},
 			{{"form", "a.xlsx", book}, {"files", "villages.csv", "name\n\"a"}},
 			{{"a", "a.xlsx", book}, {"b", "b.xlsx", book}, {"files", "villages.csv", villages}},
