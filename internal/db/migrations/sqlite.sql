@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 7a54303642a9c7c9ccfd9eaaa774d24f2e8ed427103c72aeabe9d30cdb384961
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. bd01dce86373665d190a753ff4c70fd7287e84044938a3ff39e9143f040620f1
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -935,3 +935,85 @@ CREATE INDEX surveys_id_key ON surveys (ws, id_key);
 CREATE INDEX surveys_name ON surveys (ws, name_key);
 CREATE INDEX responses_id_key ON responses (ws, id_key);
 CREATE INDEX principals_name ON principals (workspace, name_key);
+CREATE TABLE counts (
+	ws    TEXT   NOT NULL,
+	kind  TEXT   NOT NULL,
+	part  TEXT   NOT NULL,
+	state TEXT   NOT NULL,
+	shard BIGINT NOT NULL,
+	n     BIGINT NOT NULL,
+	PRIMARY KEY (ws, kind, part, state, shard)
+) WITHOUT ROWID;
+CREATE TABLE survey_days (
+	survey BIGINT NOT NULL,
+	round  BIGINT NOT NULL,
+	day    BIGINT NOT NULL,
+	status TEXT   NOT NULL,
+	shard  BIGINT NOT NULL,
+	n      BIGINT NOT NULL,
+	PRIMARY KEY (survey, round, day, status, shard)
+) WITHOUT ROWID;
+CREATE TRIGGER entities_count_in AFTER INSERT ON entities BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'entity', NEW.type, NEW.status, 0, 0);
+	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'entity' AND part = NEW.type AND state = NEW.status AND shard = 0;
+END;
+CREATE TRIGGER entities_count_out AFTER DELETE ON entities BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'entity', OLD.type, OLD.status, 0, 0);
+	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'entity' AND part = OLD.type AND state = OLD.status AND shard = 0;
+END;
+CREATE TRIGGER entities_count_move AFTER UPDATE OF type, status ON entities WHEN OLD.type <> NEW.type OR OLD.status <> NEW.status BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'entity', OLD.type, OLD.status, 0, 0);
+	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'entity' AND part = OLD.type AND state = OLD.status AND shard = 0;
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'entity', NEW.type, NEW.status, 0, 0);
+	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'entity' AND part = NEW.type AND state = NEW.status AND shard = 0;
+END;
+CREATE TRIGGER responses_count_in AFTER INSERT ON responses BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'response', NEW.status, NEW.vstatus, 0, 0);
+	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'response' AND part = NEW.status AND state = NEW.vstatus AND shard = 0;
+END;
+CREATE TRIGGER responses_count_out AFTER DELETE ON responses BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'response', OLD.status, OLD.vstatus, 0, 0);
+	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'response' AND part = OLD.status AND state = OLD.vstatus AND shard = 0;
+END;
+CREATE TRIGGER responses_count_move AFTER UPDATE OF status, vstatus ON responses WHEN OLD.status <> NEW.status OR OLD.vstatus <> NEW.vstatus BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'response', OLD.status, OLD.vstatus, 0, 0);
+	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'response' AND part = OLD.status AND state = OLD.vstatus AND shard = 0;
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'response', NEW.status, NEW.vstatus, 0, 0);
+	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'response' AND part = NEW.status AND state = NEW.vstatus AND shard = 0;
+END;
+CREATE TRIGGER jobs_count_in AFTER INSERT ON jobs BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'job', NEW.kind, NEW.status, 0, 0);
+	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'job' AND part = NEW.kind AND state = NEW.status AND shard = 0;
+END;
+CREATE TRIGGER jobs_count_out AFTER DELETE ON jobs BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'job', OLD.kind, OLD.status, 0, 0);
+	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'job' AND part = OLD.kind AND state = OLD.status AND shard = 0;
+END;
+CREATE TRIGGER jobs_count_move AFTER UPDATE OF kind, status ON jobs WHEN OLD.kind <> NEW.kind OR OLD.status <> NEW.status BEGIN
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'job', OLD.kind, OLD.status, 0, 0);
+	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'job' AND part = OLD.kind AND state = OLD.status AND shard = 0;
+	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'job', NEW.kind, NEW.status, 0, 0);
+	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'job' AND part = NEW.kind AND state = NEW.status AND shard = 0;
+END;
+CREATE TRIGGER responses_day_in AFTER INSERT ON responses BEGIN
+	INSERT OR IGNORE INTO survey_days (survey, round, day, status, shard, n)
+		SELECT NEW.survey, NEW.round, NEW.submitted_at / 86400000, NEW.status, 0, 0 WHERE NEW.vstatus NOT IN ('superseded', 'invalidated');
+	UPDATE survey_days SET n = n + 1 WHERE survey = NEW.survey AND round = NEW.round AND day = NEW.submitted_at / 86400000 AND status = NEW.status AND shard = 0
+		AND NEW.vstatus NOT IN ('superseded', 'invalidated');
+END;
+CREATE TRIGGER responses_day_out AFTER DELETE ON responses BEGIN
+	INSERT OR IGNORE INTO survey_days (survey, round, day, status, shard, n)
+		SELECT OLD.survey, OLD.round, OLD.submitted_at / 86400000, OLD.status, 0, 0 WHERE OLD.vstatus NOT IN ('superseded', 'invalidated');
+	UPDATE survey_days SET n = n - 1 WHERE survey = OLD.survey AND round = OLD.round AND day = OLD.submitted_at / 86400000 AND status = OLD.status AND shard = 0
+		AND OLD.vstatus NOT IN ('superseded', 'invalidated');
+END;
+CREATE TRIGGER responses_day_move AFTER UPDATE OF round, submitted_at, status, vstatus ON responses WHEN OLD.round <> NEW.round OR OLD.submitted_at <> NEW.submitted_at OR OLD.status <> NEW.status OR OLD.vstatus <> NEW.vstatus BEGIN
+	INSERT OR IGNORE INTO survey_days (survey, round, day, status, shard, n)
+		SELECT OLD.survey, OLD.round, OLD.submitted_at / 86400000, OLD.status, 0, 0 WHERE OLD.vstatus NOT IN ('superseded', 'invalidated');
+	UPDATE survey_days SET n = n - 1 WHERE survey = OLD.survey AND round = OLD.round AND day = OLD.submitted_at / 86400000 AND status = OLD.status AND shard = 0
+		AND OLD.vstatus NOT IN ('superseded', 'invalidated');
+	INSERT OR IGNORE INTO survey_days (survey, round, day, status, shard, n)
+		SELECT NEW.survey, NEW.round, NEW.submitted_at / 86400000, NEW.status, 0, 0 WHERE NEW.vstatus NOT IN ('superseded', 'invalidated');
+	UPDATE survey_days SET n = n + 1 WHERE survey = NEW.survey AND round = NEW.round AND day = NEW.submitted_at / 86400000 AND status = NEW.status AND shard = 0
+		AND NEW.vstatus NOT IN ('superseded', 'invalidated');
+END;
