@@ -72,8 +72,9 @@ func Serve(ctx context.Context, cfg *config.Config, opt Options) error {
 	if err := a.start(life); err != nil {
 		return errors.Join(err, a.close())
 	}
-	a.greet()
-	return errors.Join(a.run(ctx, life, end), a.close())
+	a.announce()
+	a.greet(a.link(ctx))
+	return errors.Join(a.run(ctx, life, end), a.withdraw(), a.close())
 }
 
 // logAttrs gives every log line of a request its id.

@@ -54,11 +54,11 @@ func dialect(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	dialectOf(r)(w, r, f)
 }
 
-// dialectOf picks the dialect of a path: /v1 and /api have their own, all
-// else is area D's.
+// dialectOf picks the dialect of a path: /v1 with the console, and /api, have
+// their own, all else is area D's.
 func dialectOf(r *http.Request) web.ErrorWriter {
 	switch {
-	case under(r.URL.Path, "/v1"):
+	case under(r.URL.Path, "/v1"), under(r.URL.Path, "/console"):
 		return web.Problem
 	case under(r.URL.Path, "/api"):
 		return web.End
@@ -128,7 +128,7 @@ func hiddenPatterns(apis []*web.API) map[string]bool {
 // by address. C and D have limits of their own, and so have probes.
 func limitName(r *http.Request) string {
 	p := r.URL.Path
-	if under(p, "/v1") || under(p, "/1.0") || under(p, "/entities") || under(p, "/.well-known") || p == "/did.json" || strings.HasPrefix(p, "/docs") {
+	if under(p, "/v1") || under(p, "/1.0") || under(p, "/entities") || under(p, "/.well-known") || p == "/did.json" || strings.HasPrefix(p, "/docs") || p == "/console/session" {
 		return web.AddrName(web.ClientAddr(r.Context()))
 	}
 	return ""
@@ -143,13 +143,14 @@ func probeName(r *http.Request) string {
 	return ""
 }
 
-// withCORS leaves area C out: it is called by gateways, never by a page. A and
+// withCORS leaves area C out, which gateways call and never a page, and the
+// console, which pages of other sites have no business with. A and
 // B spare who is no page the headers; D promises them to everybody.
 func (e *edge) withCORS(next http.Handler) http.Handler {
 	cors := e.cors.Middleware(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case under(r.URL.Path, "/api"):
+		case under(r.URL.Path, "/api"), under(r.URL.Path, "/console"):
 			next.ServeHTTP(w, r)
 		case r.Header["Origin"] == nil && under(r.URL.Path, "/v1") && r.Method != http.MethodOptions:
 			e.cors.Vary(w.Header())

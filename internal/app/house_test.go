@@ -105,6 +105,7 @@ func furnished(t *testing.T, dir string) *house {
 		t.Fatal(err)
 	}
 	h.ids["api-keys"] = h.key(t, ctx, "spare", "events:read").ID
+	h.ids["stay"] = h.stay(t)
 	var scopes []string
 	for _, s := range auth.Scopes() {
 		if strings.HasSuffix(s, ":read") {

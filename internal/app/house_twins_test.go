@@ -75,6 +75,23 @@ func (h *house) post(path, body string) *httptest.ResponseRecorder {
 	return h.as(owner, "POST", path, body)
 }
 
+// stay signs a browser in as the owner and gives the id of its session.
+func (h *house) stay(t *testing.T) string {
+	t.Helper()
+	req := httptest.NewRequest("POST", "http://field.test:3000/console/session", strings.NewReader(`{"key":"`+owner+`"}`))
+	req.Header.Set("Origin", "http://field.test:3000")
+	req.Header.Set("X-Hearth-Console", "1")
+	w := httptest.NewRecorder()
+	h.Handler.ServeHTTP(w, req)
+	var v struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || v.ID == "" {
+		t.Fatalf("sign in: %d %s", w.Code, w.Body)
+	}
+	return v.ID
+}
+
 // put replaces what is there as the owner.
 func (h *house) put(path, body string) *httptest.ResponseRecorder {
 	return h.as(owner, "PUT", path, body)
@@ -102,6 +119,9 @@ func (h *house) as(key, method, path, body string) *httptest.ResponseRecorder {
 func (h *house) part(route, before, name string) string {
 	if part := h.surveyPart(route, name); part != "" {
 		return part
+	}
+	if before == "sessions" && strings.HasPrefix(route, "/v1/console/") {
+		return h.ids["stay"]
 	}
 	switch name {
 	case "{file...}":

@@ -60,6 +60,7 @@ func (a *App) retentions() []retention {
 		{"imports, exports and their reports", e.JobRetention, a.exchange.Expire},
 		{"files of imports and exports", exchange.FileLife, a.exchange.ExpireFiles},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
+		{"sessions of browsers", auth.SessionIdle, a.Auth.Sessions().Expire},
 	}, a.twins.retentions(e), a.surveys.retentions(e), a.line.retentions(e), a.mind.retentions(e))
 }
 

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/console"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -69,26 +72,24 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	ref.routes(refAPI)
 	ops := fresh.nested("operations")
 	sys.operator(ops)
-	public := func(sh shape) *web.API {
+	public := func(sh shape, pages bool) *web.API {
 		api := fresh.nested("system")
-		sys.public(api, sh)
+		sys.public(api, sh, pages)
 		return api
 	}
 	out := map[string][]*web.API{}
 	for _, p := range places {
-		apis := []*web.API{public(p.shape)}
+		apis := []*web.API{public(p.shape, a.hasPages(p.name))}
+		if a.hasPages(p.name) {
+			apis = append(apis, a.pages(fresh))
+		}
 		switch p.name {
 		case mergedName:
 			apis = append(apis, refAPI)
 			if a.cfg.Server.APIAddr == "" {
 				apis = append(apis, platform, area)
 			}
-			if a.cfg.Server.USSDAddr == "" {
-				apis = append(apis, phones)
-			}
-			if a.cfg.Server.OracleAddr == "" {
-				apis = append(apis, talk)
-			}
+			apis = append(apis, together(a.cfg.Server, phones, talk)...)
 		case ussdName:
 			apis = append(apis, phones)
 		case apiName:
@@ -102,20 +103,44 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		out[p.name] = apis
 	}
 	about.describe(a.cfg, sys.name, a.opt.Version, beside(a.cfg.Server, platform, area, phones, talk)...)
-	ref.describe(a.opt.Version, area, platform, phones, desk, talk, public(shapeAll), ops, refAPI)
+	ref.describe(a.opt.Version, area, platform, phones, desk, talk, public(shapeAll, false), ops, refAPI)
 	return out
+}
+
+// pages are the routes of the console.
+func (a *App) pages(fresh dialects) *web.API {
+	api := fresh.area("console")
+	console.New(console.Config{
+		Sessions: a.Auth.Sessions(), Dir: a.cfg.Server.ConsoleDir, Areas: a.cfg.Server.Areas, Version: a.opt.Version,
+	}).Routes(api)
+	return api
+}
+
+// hasPages reports whether a listener has the console: the one of areas A and B.
+func (a *App) hasPages(name string) bool {
+	if !a.cfg.Server.Console || !a.cfg.HasArea("a") && !a.cfg.HasArea("b") {
+		return false
+	}
+	return name == apiName || name == mergedName && a.cfg.Server.APIAddr == ""
 }
 
 // beside are the tables on the listener of /v1, of which the index tells.
 func beside(s config.Server, platform, area, phones, talk *web.API) []*web.API {
 	apis := []*web.API{area, platform}
 	if s.APIAddr == "" {
-		if s.USSDAddr == "" {
-			apis = append(apis, phones)
-		}
-		if s.OracleAddr == "" {
-			apis = append(apis, talk)
-		}
+		apis = append(apis, together(s, phones, talk)...)
+	}
+	return apis
+}
+
+// together are the tables of areas C and D that have no listener of their own.
+func together(s config.Server, phones, talk *web.API) []*web.API {
+	var apis []*web.API
+	if s.USSDAddr == "" {
+		apis = append(apis, phones)
+	}
+	if s.OracleAddr == "" {
+		apis = append(apis, talk)
 	}
 	return apis
 }
@@ -161,14 +186,10 @@ func ignoreClosed(err error) error {
 }
 
 // greet tells the person at the terminal what they have.
-func (a *App) greet() {
+func (a *App) greet(link string) {
 	w := a.opt.Out
-	scheme := "http"
-	if a.tls != nil {
-		scheme = "https"
-	}
 	for _, l := range a.open {
-		base := fmt.Sprintf("%s://%s", scheme, shownAddr(l.socket.Addr()))
+		base := a.base(l)
 		fmt.Fprintf(w, "%-9s %s\n", l.name, base)
 		if l.name == mergedName || l.name == apiName {
 			fmt.Fprintf(w, "%-9s %s/docs\n", "reference", base)
@@ -184,6 +205,38 @@ func (a *App) greet() {
 		fmt.Fprintf(w, "          The key of this DID is not here: callers are checked, nothing can be signed.\n")
 	}
 	fmt.Fprintf(w, "Oracle '%s' (runtime v%s) listening on :%d\n", a.cfg.Oracle.Name, a.opt.Version, a.mainPort())
+	if link != "" {
+		fmt.Fprintf(w, "\n%-9s %s\n          Open it in a browser on this machine: it signs the owner in once, for 10 minutes.\n          Later: hearth console link\n", "console", link)
+	}
+}
+
+// base is the address of a listener as a person on this machine opens it.
+func (a *App) base(l *listener) string {
+	scheme := "http"
+	if l.tls != nil {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://%s", scheme, shownAddr(l.socket.Addr()))
+}
+
+// ConsoleLink is the address that opens a session of the console for a code. What
+// follows # stays in the browser and reaches no log.
+func ConsoleLink(base, code string) string { return base + "/console/#enter=" + code }
+
+// link makes the link of the console, "" without one.
+func (a *App) link(ctx context.Context) string {
+	for _, l := range a.open {
+		if !a.hasPages(l.name) {
+			continue
+		}
+		code, err := a.Auth.Sessions().Code(ctx, auth.OperatorWorkspace)
+		if err != nil {
+			a.log.Warn("no link to the console", "err", err.Error())
+			return ""
+		}
+		return ConsoleLink(a.base(l), code)
+	}
+	return ""
 }
 
 func storeName(cfg *config.Config) string {

@@ -91,8 +91,8 @@ func (s *reference) routes(a *web.API) {
 	page("/v1/openapi.json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON, version)
 }
 
-func (s *reference) servePage(w http.ResponseWriter, _ *http.Request) error {
-	web.ForPage(w.Header(), referencePolicy)
+func (s *reference) servePage(w http.ResponseWriter, r *http.Request) error {
+	web.ForPage(w.Header(), r, referencePolicy)
 	send(w, "text/html; charset=utf-8", referencePage)
 	return nil
 }
@@ -125,7 +125,7 @@ func write(w http.ResponseWriter, r *http.Request, media string, document func()
 // from what is embedded; no path of the machine is ever built.
 func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("file")
-	web.ForPage(w.Header(), referencePolicy)
+	web.ForPage(w.Header(), r, referencePolicy)
 	switch name {
 	case "":
 		return s.servePage(w, r)

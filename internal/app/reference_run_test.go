@@ -183,6 +183,8 @@ func unready(op *shown, status int) bool {
 		return status == http.StatusBadGateway
 	case "/v1/exports/{id}/file":
 		return status == http.StatusConflict
+	case "/v1/console/sessions/{id}":
+		return status == http.StatusNotFound // a browser opens one
 	}
 	return false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,9 +64,14 @@ type readiness struct {
 
 type nothing struct{}
 
-// public enters what anyone may ask.
-func (s *system) public(a *web.API, sh shape) {
-	web.Get(a, "/{$}", s.serveRoot(sh), web.Doc{Summary: "What this is", Scope: web.Public, Light: true})
+// rootIn is what a browser says that opens the server.
+type rootIn struct {
+	Accept string `header:"Accept" doc:"A browser, which asks for text/html first, is sent to the console."`
+}
+
+// public enters what anyone may ask; pages reports whether the console is here.
+func (s *system) public(a *web.API, sh shape, pages bool) {
+	web.Get(a, "/{$}", s.serveRoot(sh, pages), web.Doc{Summary: "What this is", Scope: web.Public, Light: true})
 	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "Read the health, after a real round trip to the store", Scope: web.Public, Light: true})
 	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process is alive", Scope: web.Public, Light: true})
 	web.Get(a, "/readyz", s.serveReady, web.Doc{
@@ -85,8 +91,8 @@ func (s *system) operator(a *web.API) {
 	}, web.Doc{Summary: "Prometheus metrics", Scope: web.Operator, Produces: "text/plain", Light: true})
 }
 
-func (s *system) serveRoot(sh shape) func(context.Context, *nothing) (rootAnswer, error) {
-	return func(context.Context, *nothing) (rootAnswer, error) {
+func (s *system) serveRoot(sh shape, pages bool) func(context.Context, *rootIn) (web.Reply[rootAnswer], error) {
+	return func(_ context.Context, in *rootIn) (web.Reply[rootAnswer], error) {
 		a := rootAnswer{Status: "ok", Message: s.name + " is running. See /docs for the API.", Timestamp: now()}
 		if sh != shapeOracle {
 			a.Environment = s.environment
@@ -94,7 +100,10 @@ func (s *system) serveRoot(sh shape) func(context.Context, *nothing) (rootAnswer
 		if sh == shapeAll {
 			a.Version = s.version
 		}
-		return a, nil
+		if pages && strings.HasPrefix(in.Accept, "text/html") {
+			return web.Reply[rootAnswer]{Value: a, Status: http.StatusSeeOther, Location: "/console/"}, nil
+		}
+		return web.Reply[rootAnswer]{Value: a}, nil
 	}
 }
 

@@ -15,6 +15,7 @@ type grant struct {
 	caller   web.Caller
 	networks []netip.Prefix
 	until    time.Time // zero is never
+	replaced bool      // by a key it was rotated to
 	loaded   time.Time
 	era      int64 // of the cache when the key was looked up
 }

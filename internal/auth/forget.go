@@ -113,6 +113,9 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, workspace, principal st
 		if err := updateKey(ctx, tx, k); err != nil {
 			return 0, err
 		}
+		if err := endSessions(ctx, tx, workspace, id); err != nil {
+			return 0, err
+		}
 		if !ended {
 			continue
 		}

@@ -72,18 +72,12 @@ func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error
 	if strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") {
 		return gt.identifyUCAN(r)
 	}
-	text, err := credential(r.Header)
+	g, session, err := gt.present(r)
 	if err != nil {
 		return web.Caller{}, err
 	}
-	g, err := gt.authenticate(r.Context(), text)
-	if fault.CodeOf(err) == "KEY_INVALID" && strings.HasPrefix(text, ucanBegins) {
-		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid. A UCAN needs the header X-Auth-Type: ucan.")
-	} else if err != nil {
-		return web.Caller{}, err
-	}
 	if !g.allows(web.ClientAddr(r.Context())) {
-		return web.Caller{}, fault.New(fault.Forbidden, "KEY_NETWORK_FORBIDDEN", "This key does not work from your network.")
+		return web.Caller{}, networkForbidden()
 	}
 	v := gt.requests.Allow(g.caller.Key)
 	if answer != nil {
@@ -93,7 +87,30 @@ func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error
 		return web.Caller{}, err
 	}
 	gt.used.note(g.caller.Key, gt.now())
-	return g.caller, nil
+	c := g.caller
+	c.Session = session
+	return c, nil
+}
+
+// present finds what the key may do that r presents, or the one behind the
+// session of a browser. A request with a key of its own ignores the cookie.
+func (gt *gate) present(r *http.Request) (g *grant, session string, err error) {
+	if r.Header["Authorization"] == nil && r.Header["X-Api-Key"] == nil {
+		return gt.bySession(r)
+	}
+	text, err := credential(r.Header)
+	if err != nil {
+		return nil, "", err
+	}
+	g, err = gt.authenticate(r.Context(), text)
+	if fault.CodeOf(err) == "KEY_INVALID" && strings.HasPrefix(text, ucanBegins) {
+		err = fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid. A UCAN needs the header X-Auth-Type: ucan.")
+	}
+	return g, "", err
+}
+
+func networkForbidden() error {
+	return fault.New(fault.Forbidden, "KEY_NETWORK_FORBIDDEN", "This key does not work from your network.")
 }
 
 // ucanBegins is how each UCAN begins, and no key does: the head of its archive in
@@ -133,9 +150,13 @@ func credential(h http.Header) (string, error) {
 		found = text
 	}
 	if found == "" {
-		return "", fault.New(fault.Unauthenticated, "KEY_MISSING", "An API key is needed: Authorization: Bearer <key>.")
+		return "", keyMissing()
 	}
 	return found, nil
+}
+
+func keyMissing() error {
+	return fault.New(fault.Unauthenticated, "KEY_MISSING", "An API key is needed: Authorization: Bearer <key>.")
 }
 
 func ambiguous() error {
@@ -211,7 +232,7 @@ func (gt *gate) keep(ctx context.Context, k *Key, era int64, now time.Time) (*gr
 		return nil, nil //nolint:nilnil // a key that has ended has no grant
 	}
 	g := &grant{
-		hash: k.hash, networks: parsed(k.Networks), until: k.until(), loaded: now, era: era,
+		hash: k.hash, networks: parsed(k.Networks), until: k.until(), replaced: k.ReplacedBy != "", loaded: now, era: era,
 		caller: web.Caller{
 			Workspace: k.Workspace, DID: k.Principal, Key: k.ID,
 			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects), Through: slices.Clip(k.through()),
@@ -233,26 +254,43 @@ func (gt *gate) StillValid(ctx context.Context, anew bool) error {
 		return stillHolds(ctx, c)
 	}
 	gt.stamp.check(gt.cache.flush)
-	now := gt.now()
-	g, fresh := gt.cache.getID(c.Key, now)
-	if !fresh || anew {
-		era := gt.cache.begin()
-		k, err := findKey(ctx, gt.db, c.Workspace, c.Key)
-		if fault.KindOf(err) == fault.NotFound || err == nil && !k.RevokedAt.IsZero() {
-			return keyInvalid()
-		} else if err != nil {
+	g, err := gt.byID(ctx, c.Workspace, c.Key, anew)
+	if err != nil {
+		return err
+	}
+	if c.Session != "" {
+		if v, err := findSession(ctx, gt.db, c.Workspace, c.Session); err != nil {
 			return err
-		}
-		if g, err = gt.keep(ctx, k, era, now); err != nil {
-			return err
-		} else if g == nil {
-			return keyInvalid()
+		} else if v == nil || g.replaced || !gt.now().Before(v.CreatedAt.Add(SessionLife)) {
+			return sessionEnded()
 		}
 	}
-	if err := keeps(g.caller, c.Scopes); err != nil || !g.expired(now) {
+	if err := keeps(g.caller, c.Scopes); err != nil || !g.expired(gt.now()) {
 		return err
 	}
 	return keyExpired()
+}
+
+// byID finds what a key may do by its id, in the store when it is not in memory
+// or when it is asked to look anew. KEY_INVALID when the key has ended.
+func (gt *gate) byID(ctx context.Context, workspace, id string, anew bool) (*grant, error) {
+	now := gt.now()
+	g, fresh := gt.cache.getID(id, now)
+	if fresh && !anew {
+		return g, nil
+	}
+	era := gt.cache.begin()
+	k, err := findKey(ctx, gt.db, workspace, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && !k.RevokedAt.IsZero() {
+		return nil, keyInvalid()
+	} else if err != nil {
+		return nil, err
+	}
+	g, err = gt.keep(ctx, k, era, now)
+	if err == nil && g == nil {
+		err = keyInvalid()
+	}
+	return g, err
 }
 
 // stillHolds is StillValid for a caller without a key.

@@ -12,6 +12,7 @@ import (
 const (
 	keysPath       = "/v1/api-keys"
 	workspacesPath = "/v1/workspaces"
+	sessionsPath   = "/v1/console/sessions"
 )
 
 // handlers answer the requests of the API with the use cases.
@@ -51,12 +52,24 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, workspacesPath+"/{id}", h.serveGetWorkspace, web.Doc{
 		Summary: "Read a workspace", Tag: "workspaces", Scope: "workspaces:read", Codes: []string{"WORKSPACE_NOT_FOUND"},
 	})
+	web.Get(a, sessionsPath, h.serveSessions, web.Doc{
+		Summary: "List the sessions of browsers", Tag: "keys", Scope: web.Signed,
+		Description: "Those of the workspace with the scope `keys:read`, else those of your own key.",
+	})
+	web.Delete(a, sessionsPath+"/{id}", h.serveEndSession, web.Doc{
+		Summary: "End the session of a browser", Tag: "keys", Scope: web.Signed,
+		Description: "One of your own key, or with the scope `keys:write` one of a key you could revoke. Its browser is asked to sign in again.",
+		Codes:       []string{"SESSION_NOT_FOUND", codeScope, "RESTRICTION_EXCEEDED"},
+	})
 }
 
 type (
 	none    struct{}
 	keyPath struct {
 		ID string `path:"id" doc:"Id of the key."`
+	}
+	sessionPath struct {
+		ID string `path:"id" doc:"Id of the session."`
 	}
 	createIn struct{ Body Draft }
 	rotateIn struct {
@@ -162,6 +175,23 @@ func (h handlers) serveGetWorkspace(ctx context.Context, in *workspacePath) (web
 		return web.Reply[Workspace]{}, err
 	}
 	return web.Reply[Workspace]{Value: *w, ETag: web.ETag(w.Revision)}, nil
+}
+
+func (h handlers) serveSessions(ctx context.Context, in *listIn) (web.Reply[web.Page[Session]], error) {
+	var last string
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
+	if err != nil {
+		return web.Reply[web.Page[Session]]{}, err
+	}
+	list, next, err := h.service.Sessions().List(ctx, last, limit)
+	if err != nil {
+		return web.Reply[web.Page[Session]]{}, err
+	}
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, list, next)
+}
+
+func (h handlers) serveEndSession(ctx context.Context, in *sessionPath) (Session, error) {
+	return h.service.Sessions().End(ctx, in.ID)
 }
 
 // oneAnswer runs a step at most once per Idempotency-Key.

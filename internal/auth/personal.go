@@ -14,6 +14,10 @@ func Personal() []privacy.Table {
 			privacy.Erased("keys", "name"), privacy.Kept("keys", keys, "id principal prefix scopes projects networks replaces replaced_by"),
 			privacy.Kept("", privacy.Acts, "created_by bound_to"), privacy.None(privacy.Ours, "workspace hash"),
 		}},
+		{Name: "console_sessions", Rules: []privacy.Rule{
+			privacy.Erased("keys", "id key_id addr agent"), privacy.None(privacy.Ours, "ws hash"),
+		}},
+		{Name: "console_codes", Rules: []privacy.Rule{privacy.Erased("keys", "key_id"), privacy.None(privacy.Ours, "ws hash")}},
 		{Name: "server_proof", Rules: []privacy.Rule{privacy.None(privacy.Keyed, "sealed")}},
 	}
 }

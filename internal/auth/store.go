@@ -26,9 +26,9 @@ const (
 	lockKeySQL  = `UPDATE api_keys SET revision = revision WHERE workspace = $1 AND id = $2 RETURNING ` + keyColumns
 	// hasLastingSQL asks what Key.lasting does, of all keys but one and but those
 	// of a principal.
-	hasLastingSQL = `SELECT count(*) FROM (SELECT 1 FROM api_keys WHERE workspace = $1 AND id <> $2 AND principal <> $3
-		AND scopes LIKE '%"*"%' AND projects = '[]' AND networks = '[]'
-		AND expires_at IS NULL AND grace_until IS NULL AND revoked_at IS NULL AND replaced_by IS NULL AND bound_to = '[]' LIMIT 1) AS lasting`
+	hasLastingSQL = `SELECT count(*) FROM (SELECT 1 FROM api_keys WHERE ` + lastingSQL + ` AND id <> $2 AND principal <> $3 LIMIT 1) AS lasting`
+	lastingSQL    = `workspace = $1 AND scopes LIKE '%"*"%' AND projects = '[]' AND networks = '[]'
+		AND expires_at IS NULL AND grace_until IS NULL AND revoked_at IS NULL AND replaced_by IS NULL AND bound_to = '[]'`
 	listOwnedSQL = `SELECT id FROM api_keys
 		WHERE workspace = $1 AND principal = $2 AND (revoked_at IS NULL OR name <> 'erased') ORDER BY id`
 	updateKeySQL = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -36,8 +37,9 @@ func chatFlags(fs *flag.FlagSet) any {
 	return o
 }
 
-// ownAddress is where a server with this configuration listens on this machine.
-func (c *call) ownAddress() string { return fmt.Sprintf("http://localhost:%d", c.cfg.Server.Port) }
+// ownAddress is where the server of this configuration serves an area on this
+// machine.
+func (c *call) ownAddress(area string) string { return app.Address(c.cfg, area) }
 
 // chatter is a conversation with an oracle.
 type chatter struct {
@@ -69,7 +71,7 @@ func chat(ctx context.Context, c *call) error {
 	defer signal.Stop(signals)
 	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session, interrupts: signals, quiet: !isTerminal(c.in)}
 	if t.base == "" {
-		t.base = c.ownAddress()
+		t.base = c.ownAddress("d")
 	}
 	if err := t.offered(ctx); err != nil {
 		return err

@@ -36,7 +36,7 @@ func (a *access) dial(c *call) (*remote, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the API key: %w", err)
 	}
-	return &remote{call: c, base: strings.TrimSuffix(cmp.Or(a.url, c.ownAddress()), "/"), key: strings.TrimSpace(string(key))}, nil
+	return &remote{call: c, base: strings.TrimSuffix(cmp.Or(a.url, c.ownAddress("a")), "/"), key: strings.TrimSpace(string(key))}, nil
 }
 
 // remote is a server that a command talks to.

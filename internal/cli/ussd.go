@@ -52,7 +52,7 @@ func (l *line) base(c *call) string {
 	if l.url != "" {
 		return l.url
 	}
-	return c.ownAddress()
+	return c.ownAddress("c")
 }
 
 // client waits as long as gateways do.

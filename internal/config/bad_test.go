@@ -25,6 +25,8 @@ var wrong = map[string][]string{
 	"HEARTH_ORACLE_ADDR":                 {"[::1"},
 	"HEARTH_ADMIN_ADDR":                  {"127.0.0.1"},
 	"HEARTH_STRICT_REFS":                 {"maybe", "2"},
+	"HEARTH_CONSOLE":                     {"maybe"},
+	"HEARTH_CONSOLE_DIR":                 {"a\nb"},
 	"TRUST_PROXY_ENABLED":                {"loopback"},
 	"HEARTH_TRUSTED_PROXIES":             {"10.0.0.0/33", "proxy.local", "10.0.0.0/8,x", "10.1.2.3/8", "::ffff:10.0.0.0/104"},
 	"CORS_ORIGIN":                        {"app.example.org", "https://a.example/path", "https://*.example.org", "null", "*,https://a.example", "https://a.example?x", "https://u:p@a.example"},

@@ -57,6 +57,8 @@ type Server struct {
 	TrustProxy      bool          `env:"TRUST_PROXY_ENABLED" file:"trustProxy" default:"false" is:"boolean" doc:"Take the client address from X-Forwarded-For: the rightmost address that is not a trusted proxy. Unless HEARTH_TRUSTED_PROXIES is given, loopback and private addresses are trusted."`
 	TrustedProxies  []string      `env:"HEARTH_TRUSTED_PROXIES" file:"trustedProxies" is:"proxies" doc:"Networks of the proxies to trust when TRUST_PROXY_ENABLED is true; empty: loopback and private addresses."`
 	CORSOrigin      string        `env:"CORS_ORIGIN" file:"corsOrigin" default:"*" is:"origins" doc:"Origins whose pages may call areas A, B and D. Named origins may send credentials, '*' may not; empty: no other origin may call."`
+	Console         bool          `env:"HEARTH_CONSOLE" file:"console" default:"true" is:"boolean" doc:"Serve the web console at /console/, on listeners with area A or B."`
+	ConsoleDir      string        `env:"HEARTH_CONSOLE_DIR" file:"consoleDir" is:"text 4096" doc:"For developers: serve the files of the console from this folder, as they are at each request; empty: those in the program."`
 	ShutdownTimeout time.Duration `env:"HEARTH_SHUTDOWN_TIMEOUT" file:"shutdownTimeout" default:"15s" is:"duration 1s 10m" doc:"How long a shutdown waits for requests and streams to end."`
 }
 

@@ -65,6 +65,7 @@ type Doc struct {
 	Refusal     any      // a struct of the members that refusals with some of them have; see fault.Error.Showing
 	Also        []int    // other statuses with the same body
 	Light       bool     // always served: it costs nothing, or it asks how we are
+	Page        bool     // for our own pages alone: no program calls it, so the document leaves it out
 	Channel     bool     // more than a request: ChannelDocument describes it
 	Quiet       bool     // answers with 200 come by the thousand and say nothing: lines for the log at debug only
 }

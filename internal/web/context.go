@@ -22,6 +22,9 @@ type Caller struct {
 	// caller's own, or of those who made its key. It is empty when a key has rights
 	// of its own.
 	Through []string
+	// Session is the id of the browser's session the request came with; "" for other
+	// credentials. What a job does for the caller does not end with it.
+	Session string `json:"-"`
 	// Later says that a job works for the caller, who has not seen all it reads.
 	Later bool `json:"-"`
 	// Again finds the caller once more, for work that goes on after the gate let it

@@ -41,6 +41,9 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 	}
 	for _, a := range apis {
 		for _, r := range a.routes {
+			if r.Doc.Page {
+				continue
+			}
 			if r.Doc.Channel {
 				continue
 			}

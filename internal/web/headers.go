@@ -46,10 +46,12 @@ func SecureHeaders(next http.Handler) http.Handler {
 // ForPage replaces what SecureHeaders said about content, for a page whose
 // scripts and styles policy allows ("script-src 'self'; …"). It still may not
 // be framed, and what policy does not name stays forbidden.
-func ForPage(h http.Header, policy string) {
+func ForPage(h http.Header, r *http.Request, policy string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; "+policy+"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if r.TLS != nil || localHost(r.Host) { // elsewhere browsers ignore it and complain
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 }

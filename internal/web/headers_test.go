@@ -36,14 +36,14 @@ func TestSecureHeaders(t *testing.T) {
 
 func TestForPage(t *testing.T) {
 	t.Parallel()
-	h := web.SecureHeaders(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := web.SecureHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if got, want := w.Header().Get("Cache-Control"), "no-store"; got != want {
 			t.Errorf("Cache-Control before = %q, want %q", got, want)
 		}
-		web.ForPage(w.Header(), "script-src 'self'")
+		web.ForPage(w.Header(), r, "script-src 'self'")
 	}))
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/docs", nil))
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/docs", nil))
 	if got, want := w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'"; got != want {
 		t.Errorf("Content-Security-Policy = %q, want %q", got, want)
 	}

@@ -26,9 +26,10 @@ const (
 // body of that name which begins as JSON does is JSON: no route that decodes
 // JSON reads forms. That other sites' pages may send such a body without
 // asking (it is a "simple request" of CORS) gives them nothing: callers are
-// known by a bearer credential, which a page cannot make a browser add, and by
-// no cookie; the few routes that trust a loopback peer look at Origin and
-// Sec-Fetch-Site themselves (IsDirectLoopback).
+// known by a bearer credential, which a page cannot make a browser add, or by a
+// cookie that counts for our own pages only (FromOwnPage); the few routes that
+// trust a loopback peer look at Origin and Sec-Fetch-Site themselves
+// (IsDirectLoopback).
 func (b bodyRules) checkMedia(r *http.Request, body []byte) (jsonPatch bool, err error) {
 	if sent := r.Header["Content-Type"]; len(sent) == 1 && sent[0] == mediaJSON { // almost always
 		return false, nil

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. bd01dce86373665d190a753ff4c70fd7287e84044938a3ff39e9143f040620f1
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. bfbe0d9203c063bfbb2d64a7a27e7d76ca4a207e1754d207e7dee5b3a2e4c175
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1017,3 +1017,24 @@ CREATE TRIGGER responses_day_move AFTER UPDATE OF round, submitted_at, status, v
 	UPDATE survey_days SET n = n + 1 WHERE survey = NEW.survey AND round = NEW.round AND day = NEW.submitted_at / 86400000 AND status = NEW.status AND shard = 0
 		AND NEW.vstatus NOT IN ('superseded', 'invalidated');
 END;
+CREATE TABLE console_sessions (
+	hash       BLOB   NOT NULL PRIMARY KEY,
+	id         TEXT   NOT NULL,
+	ws         TEXT   NOT NULL,
+	key_id     TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	seen_at    BIGINT NOT NULL,
+	addr       TEXT   NOT NULL,
+	agent      TEXT   NOT NULL
+);
+CREATE UNIQUE INDEX console_sessions_id ON console_sessions (ws, id);
+CREATE INDEX console_sessions_key ON console_sessions (ws, key_id, id);
+CREATE INDEX console_sessions_seen ON console_sessions (seen_at);
+CREATE TABLE console_codes (
+	hash       BLOB   NOT NULL PRIMARY KEY,
+	ws         TEXT   NOT NULL,
+	key_id     TEXT   NOT NULL,
+	ends_at    BIGINT NOT NULL
+);
+CREATE INDEX console_codes_key ON console_codes (ws, key_id);
+CREATE INDEX console_codes_end ON console_codes (ends_at);

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+)
+
+// servingName is the file in the data folder that says where its server is.
+const servingName = "serving.json"
+
+// serving is where a server listens, for commands beside it.
+type serving struct {
+	Listeners map[string]string `json:"listeners"` // name → address
+}
+
+// announce writes where this server listens. Without the file commands have to be
+// told, so that it cannot be written is no reason not to serve.
+func (a *App) announce() {
+	s := serving{Listeners: map[string]string{}}
+	for _, l := range a.open {
+		s.Listeners[l.name] = a.base(l)
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(a.cfg.Data.Dir, servingName), text, 0o600)
+	}
+	if err != nil {
+		a.log.Warn("address not written", "err", err.Error())
+	}
+}
+
+// withdraw removes what announce wrote.
+func (a *App) withdraw() error {
+	if err := os.Remove(filepath.Join(a.cfg.Data.Dir, servingName)); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove address: %w", err)
+	}
+	return nil
+}
+
+// Address is where the server of a configuration serves an area, as seen on this
+// machine: what it has written into its data folder, else what its settings say.
+func Address(cfg *config.Config, area string) string {
+	names := []string{mergedName}
+	switch area {
+	case "a", "b":
+		names = []string{apiName, mergedName}
+	case "c":
+		names = []string{ussdName, mergedName}
+	case "d":
+		names = []string{oracleName, mergedName}
+	}
+	var s serving
+	if text, err := os.ReadFile(filepath.Join(cfg.Data.Dir, servingName)); err == nil && json.Unmarshal(text, &s) == nil {
+		for _, name := range names {
+			if at := s.Listeners[name]; at != "" {
+				return at
+			}
+		}
+	}
+	scheme := "http"
+	if cfg.UsesTLS() {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://localhost:%d", scheme, cfg.Server.Port)
+}

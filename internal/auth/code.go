@@ -1,0 +1,63 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// CodeLife is how long a code of the terminal opens a session.
+const CodeLife = 10 * time.Minute
+
+// Code makes a code that opens one session with the rights of the workspace's
+// owner, from this machine. Whoever can print it can open the store. The fault is
+// OWNER_KEY_MISSING when no key is left for the session to stand on.
+func (d Sessions) Code(ctx context.Context, workspace string) (string, error) {
+	code := base64.RawURLEncoding.EncodeToString(random(24))
+	err := d.s.db.InTx(ctx, func(tx *db.Tx) error {
+		key, err := findLasting(ctx, tx, workspace)
+		if err != nil {
+			return err
+		}
+		if key == "" {
+			return fault.New(fault.NotFound, "OWNER_KEY_MISSING",
+				"This workspace has no owner key without limits. Make one: hearth keys create --role owner --name <name>.")
+		}
+		return insertCode(ctx, tx, sessionCode{hash: digest(code), workspace: workspace, key: key, ends: d.s.now().Add(CodeLife)})
+	})
+	return code, err
+}
+
+// Enter opens a session for a code, which is used up. It works for a browser on
+// this machine only: CODE_INVALID for everybody else, and for a code that was
+// used or is too old. Wrong ones count as wrong keys do.
+func (d Sessions) Enter(r *http.Request, code string) (Opening, error) {
+	ctx, addr := r.Context(), addrName(r.Context())
+	if err := d.s.failures.check(addr); err != nil {
+		return Opening{}, err
+	}
+	var workspace, key string
+	if web.IsDirectLoopback(r) && code != "" && len(code) <= maxText {
+		err := d.s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			workspace, key, err = takeCode(ctx, tx, digest(code), d.s.now())
+			return err
+		})
+		if err != nil {
+			return Opening{}, err
+		}
+	}
+	if key == "" {
+		return Opening{}, d.s.failures.count(addr, fault.New(fault.Unauthenticated, "CODE_INVALID",
+			"This link was used, is older than 10 minutes, or was opened on another machine than the server's. Print a new one there: hearth console link."))
+	}
+	g, err := d.s.byID(ctx, workspace, key, true)
+	if err != nil {
+		return Opening{}, err
+	}
+	return d.open(r, g)
+}

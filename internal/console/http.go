@@ -1,0 +1,177 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// policy lets a page run the scripts of this server and nothing else. No script
+// can turn text into markup: a page that tries fails.
+const policy = "script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; " +
+	"form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+const (
+	sessionPath = "/console/session"
+	tag         = "console"
+)
+
+// Routes adds the pages and the sessions to a.
+func (s *Service) Routes(a *web.API) {
+	page := func(path, summary, media string, h web.HandlerFunc) {
+		a.Handle("GET", path, h, web.Doc{Summary: summary, Scope: web.Public, Tag: tag, Produces: media, Light: true, Quiet: true, Page: true})
+	}
+	page("/console/{page...}", "The console", "text/html", s.servePage)
+	page("/console/a/{version}/{file...}", "Files of the console", "text/javascript", s.serveFile)
+	a.Handle("POST", sessionPath, s.serveSignIn, web.Doc{
+		Summary: "Sign a browser in", Scope: web.Public, Tag: tag, Page: true,
+	})
+	a.Handle("GET", sessionPath, s.serveSession, web.Doc{Summary: "Read the session of this browser", Scope: web.Public, Tag: tag, Quiet: true, Page: true})
+	a.Handle("DELETE", sessionPath, s.serveSignOut, web.Doc{Summary: "Sign this browser out", Scope: web.Public, Tag: tag, Page: true})
+}
+
+func (s *Service) servePage(w http.ResponseWriter, r *http.Request) error {
+	f, err := s.files()
+	if err != nil {
+		return err
+	}
+	web.ForPage(w.Header(), r, policy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(web.Packed(w.Header(), r, f.index)) // the browser is gone when this fails
+	return nil
+}
+
+// serveFile serves a file of the pages under the version of all of them. Another
+// version is gone: the page that asks loads itself anew.
+func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
+	f, err := s.files()
+	if err != nil {
+		return err
+	}
+	a := f.byName[r.PathValue("file")]
+	if a == nil || s.cfg.Dir == "" && r.PathValue("version") != f.version {
+		return web.NoRoute(r)
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	if s.cfg.Dir != "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	h.Set("Content-Type", a.media)
+	h.Add("Vary", "Accept-Encoding")
+	body := a.body
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if packed := a.packed(); packed != nil {
+			h.Set("Content-Encoding", "gzip")
+			body = packed
+		}
+	}
+	_, _ = w.Write(body) // the browser is gone when this fails
+	return nil
+}
+
+// maxSignIn is how many bytes a sign-in may have.
+const maxSignIn = 4096
+
+// signIn is the body of a sign-in: one of the two.
+type signIn struct {
+	Key  string `json:"key,omitempty" doc:"Text of an API key."`
+	Code string `json:"code,omitempty" doc:"Code of a link that the server has printed."`
+}
+
+// stay is what a page learns of its session, and of the server.
+type stay struct {
+	SignedIn  bool      `json:"signedIn"`
+	ID        string    `json:"id,omitempty"`
+	Name      string    `json:"name,omitempty" doc:"Name of the key."`
+	Principal string    `json:"principal,omitempty"`
+	Workspace string    `json:"workspace,omitempty"`
+	Scopes    []string  `json:"scopes,omitempty" doc:"What the caller may do."`
+	Projects  []string  `json:"projects,omitempty" doc:"When given, only these projects exist for the caller."`
+	EndsAt    time.Time `json:"endsAt,omitzero"`
+	Areas     []string  `json:"areas" doc:"What this server serves: a twins, b surveys, c USSD, d oracle."`
+	Version   string    `json:"version"`
+}
+
+func (s *Service) stay(v *auth.Session, c web.Caller) stay {
+	out := stay{Areas: s.cfg.Areas, Version: s.cfg.Version}
+	if v != nil {
+		out.SignedIn, out.ID, out.Name, out.EndsAt = true, v.ID, v.Name, v.EndsAt
+		out.Principal, out.Workspace, out.Scopes, out.Projects = c.DID, c.Workspace, c.Scopes, c.Projects
+	}
+	return out
+}
+
+// ownPage refuses what no page of this server has sent.
+func ownPage(r *http.Request) error {
+	if web.FromOwnPage(r) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "PAGE_REQUIRED", "This is for the pages of this server. Programs send an API key with each request.")
+}
+
+func (s *Service) serveSignIn(w http.ResponseWriter, r *http.Request) error {
+	if err := ownPage(r); err != nil {
+		return err
+	}
+	body, err := web.ReadBody(w, r, maxSignIn)
+	if err != nil {
+		return err
+	}
+	var in signIn
+	if err := web.DecodeStrict(body, &in, false); err != nil {
+		return err
+	}
+	var o auth.Opening
+	if in.Code != "" {
+		o, err = s.cfg.Sessions.Enter(r, in.Code)
+	} else {
+		o, err = s.cfg.Sessions.SignIn(r, strings.TrimSpace(in.Key))
+	}
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, web.SessionCookie(r, o.Text, int(auth.SessionLife/time.Second)))
+	return send(w, s.stay(&o.Session, o.Caller))
+}
+
+// serveSession says who is signed in. Nobody is no error: a browser would show
+// one to the person who opens the page.
+func (s *Service) serveSession(w http.ResponseWriter, r *http.Request) error {
+	v, c, err := s.cfg.Sessions.Find(r)
+	if err != nil {
+		return err
+	}
+	return send(w, s.stay(v, c))
+}
+
+func (s *Service) serveSignOut(w http.ResponseWriter, r *http.Request) error {
+	if err := ownPage(r); err != nil {
+		return err
+	}
+	v, c, err := s.cfg.Sessions.Find(r)
+	if err != nil {
+		return err
+	}
+	if v != nil {
+		if _, err := s.cfg.Sessions.End(web.WithCaller(r.Context(), c), v.ID); err != nil {
+			return err
+		}
+	}
+	http.SetCookie(w, web.SessionCookie(r, "", 0))
+	return send(w, s.stay(nil, web.Caller{}))
+}
+
+func send(w http.ResponseWriter, v stay) error {
+	body, err := web.Encode(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // the browser is gone when this fails
+	return nil
+}

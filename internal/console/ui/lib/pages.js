@@ -1,0 +1,18 @@
+// @ts-check
+// The pages there are: their address, what a key needs to see them, and the
+// letter that goes there after g. The menu, the help and the tests read it.
+
+export const pages = [
+  { path: "/", name: "today", icon: "home", key: "h", menu: "work", load: () => import("../pages/today.js") },
+  { path: "/twins", name: "twins", icon: "twins", key: "t", menu: "work", scope: "entities:read", load: () => import("../pages/twins.js") },
+  { path: "/twins/:did", name: "twin", scope: "entities:read", load: () => import("../pages/twin.js") },
+  { path: "/surveys", name: "surveys", icon: "survey", key: "s", menu: "work", scope: "surveys:read", area: "b", load: () => import("../pages/surveys.js") },
+  { path: "/surveys/:id", name: "survey", scope: "surveys:read", area: "b", load: () => import("../pages/survey.js") },
+  { path: "/jobs", name: "jobs", icon: "jobs", key: "j", menu: "run", scope: "jobs:read", load: () => import("../pages/jobs.js") },
+  { path: "/keys", name: "keys", icon: "key", key: "k", menu: "run", scope: "keys:read", load: () => import("../pages/keys.js") },
+  { path: "/audit", name: "audit", icon: "activity", key: "a", menu: "run", scope: "audit:read", load: () => import("../pages/audit.js") },
+  { path: "/help", name: "help", icon: "more", load: () => import("../pages/help.js") },
+];
+
+/** The groups of the menu, in order. */
+export const groups = ["work", "line", "run"];

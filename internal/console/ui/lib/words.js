@@ -1,0 +1,49 @@
+// @ts-check
+// The words of the pages, one table a language. English is always there; another
+// language is loaded when it is chosen.
+import { signal } from "../vendor/preact.js";
+import en from "../words/en.js";
+
+export const languages = { en: "English", sw: "Kiswahili" };
+const tables = { en };
+
+export const language = signal("en");
+
+/** The words under a name, with {members} filled in. */
+export function t(name, fill = {}) {
+  const text = tables[language.value]?.[name] ?? en[name] ?? name;
+  return text.replace(/\{(\w+)\}/g, (_, k) => (fill[k] ?? "").toString());
+}
+
+/** Whether there are words under a name. */
+export const has = (name) => name in en;
+
+export async function choose(code) {
+  if (!(code in languages)) return;
+  if (code === "sw") tables.sw ??= (await import("../words/sw.js")).default;
+  language.value = code;
+  document.documentElement.lang = code;
+  keep("language", code);
+}
+
+/** Settings of this browser. It may refuse to keep them, which is no harm. */
+export function keep(name, value) {
+  try {
+    localStorage.setItem("hearth." + name, value);
+  } catch { /* private window */ }
+}
+
+export function kept(name) {
+  try {
+    return localStorage.getItem("hearth." + name);
+  } catch {
+    return null;
+  }
+}
+
+/** The language chosen before, else the browser's. */
+export const begin = () => choose(kept("language") || navigator.language.slice(0, 2));
+
+const counts = new Intl.NumberFormat("en");
+/** A number as people read it. */
+export const number = (n) => (typeof n === "number" ? counts.format(n) : "–");

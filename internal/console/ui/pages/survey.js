@@ -1,0 +1,66 @@
+// @ts-check
+import { html } from "../vendor/preact.js";
+import { call } from "../lib/api.js";
+import { base, route, surveyHref, twinHref } from "../lib/router.js";
+import { Days, Quotas } from "../lib/charts.js";
+import { List, Rows } from "../lib/list.js";
+import { Name } from "../lib/names.js";
+import { Badge, Id, Loaded, Page, Tile, Time, useLoad } from "../lib/ui.js";
+import { t } from "../lib/words.js";
+import { surveyName } from "./surveys.js";
+
+function Overview({ id }) {
+  const progress = useLoad(() => call(`/v1/surveys/${id}/progress`), [id]), quality = useLoad(() => call(`/v1/surveys/${id}/quality`), [id]);
+  const p = progress.data;
+  return html`
+    <div class="tiles">
+      <${Tile} label=${t("survey.interviews")} value=${p && p.completed + p.partial} small=${t("survey.wanted", { n: p?.target ?? "…" })} />
+      <${Tile} label=${t("surveys.verified")} value=${p?.verified} small=${t("survey.decide", { n: p ? Math.max(0, p.completed + p.partial - p.verified - p.rejected) : "…" })} />
+      <${Tile} label=${t("survey.refused")} value=${p && p.refused + p.unreachable} small=${t("survey.refusedSmall", { n: p?.contacted ?? "…" })} />
+      <${Tile} label=${t("survey.flags")} value=${p?.flagged} small=${t("survey.flagsSmall")} tone=${p?.flagged ? "warn" : ""} />
+    </div>
+    <div class="two">
+      <section class="card"><h2>${t("survey.quotas")}</h2><${Loaded} of=${progress} rows=${4}>${(d) => {
+        const rows = Object.entries(d.byStratum || {}).sort().map(([name, c]) => ({ name, ...c, target: c.target ?? c.drawn }));
+        return rows.length ? html`<${Quotas} rows=${rows} />` : html`<p class="mute">${t("survey.noStrata")}</p>`;
+      }}</${Loaded}></section>
+      <section class="card"><h2>${t("survey.days")}</h2><${Loaded} of=${progress} rows=${4}>${(d) => html`<${Days} label=${t("survey.days")} days=${(d.days || []).map((x) => ({ day: x.day, n: x.completed + x.partial }))} />`}</${Loaded}></section>
+    </div>
+    <section class="card"><h2>${t("survey.collectors")}</h2><${Loaded} of=${quality} rows=${3}>${(q) => (q.collectors?.length ? html`<${Rows} items=${q.collectors} id=${(c) => c.collector} columns=${[
+      { label: t("survey.collector"), cell: (c) => (c.collector.startsWith("did:") ? html`<${Name} did=${c.collector} />` : html`<${Id} value=${c.collector} />`) },
+      { label: t("survey.interviews"), cell: (c) => c.interviews, num: true }, { label: t("surveys.verified"), cell: (c) => c.verified, num: true },
+      { label: t("survey.rejected"), cell: (c) => c.rejected, num: true }, { label: t("surveys.flagged"), cell: (c) => c.flagged, num: true },
+      { label: t("survey.minutes"), cell: (c) => (c.duration?.medianSeconds ? (c.duration.medianSeconds / 60).toFixed(0) : "–"), num: true },
+    ]} />` : html`<p class="mute">${t("survey.noCollectors")}</p>`)}</${Loaded}></section>`;
+}
+
+const Interviews = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/responses`} params=${{ fields: "responseId,householdId,status,verification,collector,stratum,timestamp,durationSec,flags" }} id=${(r) => r.responseId} href=${(r) => base + "/responses/" + encodeURIComponent(r.responseId)}
+  filters=${[
+    { key: "status", label: t("survey.state"), options: ["complete", "partial", "ineligible", "refused"] },
+    { key: "verification", label: t("survey.decision"), options: ["pending", "verified", "rejected"].map((s) => ({ value: s, label: t("state." + s) })) },
+  ]}
+  columns=${[
+    { label: t("survey.id"), cell: (r) => r.responseId }, { label: t("survey.state"), cell: (r) => html`<${Badge} value=${r.status} />` },
+    { label: t("survey.decision"), cell: (r) => html`<${Badge} value=${r.verification?.status} />` },
+    { label: t("survey.household"), cell: (r) => (r.householdId ? html`<${Name} did=${r.householdId} />` : "–") }, { label: t("survey.stratum"), cell: (r) => r.stratum || "–" },
+    { label: t("surveys.flagged"), cell: (r) => r.flags?.length || "–", num: true }, { label: t("survey.sent"), cell: (r) => html`<${Time} at=${r.timestamp} />` },
+  ]} empty=${{ icon: "survey", title: t("survey.noInterviews") }} />`;
+
+const Households = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/households`} id=${(h) => h.householdId} href=${(h) => twinHref(h.householdId)}
+  filters=${[{ key: "outcome", label: t("survey.outcome"), options: ["drawn", "contacted", "completed", "partial", "refused", "unreachable", "ineligible"] }, { key: "stratum", label: t("survey.stratum") }]}
+  columns=${[
+    { label: t("survey.household"), cell: (h) => html`<${Name} did=${h.householdId} link=${false} />` }, { label: t("survey.outcome"), cell: (h) => html`<${Badge} value=${h.outcome} />` },
+    { label: t("survey.stratum"), cell: (h) => h.stratum || "–" }, { label: t("survey.assigned"), cell: (h) => html`<${Name} did=${h.assignedTo || h.collector} />` },
+    { label: t("twins.changed"), cell: (h) => html`<${Time} at=${h.outcomeAt || h.updated} />` },
+  ]} empty=${{ icon: "twins", title: t("survey.noHouseholds") }} />`;
+
+const tabs = { overview: Overview, interviews: Interviews, households: Households };
+
+export default function Survey({ id }) {
+  const one = useLoad(() => call("/v1/surveys/" + encodeURIComponent(id)), [id]);
+  const tab = route.value.query.tab in tabs ? route.value.query.tab : "overview", Tab = tabs[tab];
+  return html`<${Loaded} of=${one} rows=${8}>${(s) => html`<${Page} title=${surveyName(s)} crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / ${s.templateId}`} curl=${tab === "overview" ? `/v1/surveys/${id}/progress` : null}
+      about=${html`<${Badge} value=${s.status} /> ${t("survey.round", { n: s.round })}${s.sampling?.size ? " · " + t("survey.sample", { n: s.sampling.size, method: String(s.sampling.method || "").replaceAll("_", " "), confidence: Math.round(100 * (s.sampling.confidence || 0)) }) : ""}`}>
+    <nav class="tabs" aria-label=${surveyName(s)}>${Object.keys(tabs).map((x) => html`<a key=${x} href=${surveyHref(id) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("survey.tab." + x)}</a>`)}</nav>
+    <${Tab} id=${encodeURIComponent(id)} /></${Page}>`}</${Loaded}>`;
+}

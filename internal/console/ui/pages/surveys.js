@@ -1,0 +1,27 @@
+// @ts-check
+import { html } from "../vendor/preact.js";
+import { surveyHref } from "../lib/router.js";
+import { List } from "../lib/list.js";
+import { Badge, Bar, Page, Time } from "../lib/ui.js";
+import { t } from "../lib/words.js";
+
+export const surveyName = (s) => s.name || s.templateId;
+
+export default function Surveys() {
+  return html`<${Page} title=${t("page.surveys")} about=${t("surveys.about")}>
+    <${List} path="/v1/surveys" id=${(s) => s.surveyId} href=${(s) => surveyHref(s.surveyId)}
+      filters=${[{ key: "status", label: t("twins.status"), options: ["draft", "ready", "active", "paused", "closed", "archived"].map((s) => ({ value: s, label: t("state." + s) })) }]}
+      columns=${[
+        { label: t("surveys.name"), cell: surveyName },
+        { label: t("twins.status"), cell: (s) => html`<${Badge} value=${s.status} />` },
+        { label: t("surveys.progress"), cell: (s) => {
+          const p = s.progress || {}, done = (p.completed || 0) + (p.partial || 0);
+          return html`<span class="meter-row"><${Bar} of=${p.target} label=${`${done} / ${p.target ?? 0}`} parts=${[["good", p.verified], ["wait", Math.max(0, done - (p.verified || 0))]]} /><span class="num">${done}/${p.target ?? "–"}</span></span>`;
+        } },
+        { label: t("surveys.verified"), cell: (s) => s.progress?.verified ?? "–", num: true },
+        { label: t("surveys.flagged"), cell: (s) => s.progress?.flagged ?? "–", num: true },
+        { label: t("twins.changed"), cell: (s) => html`<${Time} at=${s.updated} />` },
+      ]}
+      empty=${{ icon: "survey", title: t("surveys.empty"), text: t("surveys.emptyText") }} />
+  </${Page}>`;
+}

@@ -1,0 +1,183 @@
+// Package browser drives a real Chromium over our pages, for tests, and notes
+// everything that goes wrong in it.
+package browser
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// chromium finds a browser, or skips the test.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{
+		os.Getenv("CHROME_PATH"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+	} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path
+		}
+	}
+	if os.Getenv("HEARTH_TEST_REQUIRE") == "all" {
+		t.Fatal("Chromium is required and cannot be found")
+	}
+	t.Skip("SKIPPED: no Chromium to open /docs in")
+	return ""
+}
+
+// Browser is a browser and what it did while it showed our pages.
+type Browser struct {
+	Context context.Context // of the open page, for chromedp.Run
+
+	mu       sync.Mutex
+	requests []string
+	trouble  []string // console errors, exceptions, violations of the policy
+	expected func(trouble string) bool
+}
+
+// Trouble is what has gone wrong so far.
+func (w *Browser) Trouble() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.trouble)
+}
+
+// Requests are the addresses that were asked for so far.
+func (w *Browser) Requests() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.requests)
+}
+
+// Expect names trouble that a test makes on purpose.
+func (w *Browser) Expect(f func(trouble string) bool) { w.expected = f }
+
+// note takes an event of the browser.
+func (w *Browser) note(ev any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch e := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		w.requests = append(w.requests, e.Request.URL)
+	case *network.EventWebSocketCreated:
+		w.requests = append(w.requests, e.URL)
+	case *network.EventLoadingFailed:
+		if !e.Canceled {
+			w.trouble = append(w.trouble, "load failed: "+e.ErrorText)
+		}
+	case *network.EventResponseReceived:
+		if e.Response.Status >= 400 {
+			w.trouble = append(w.trouble, "answered with an error: "+e.Response.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		w.trouble = append(w.trouble, "exception: "+e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeAssert {
+			w.trouble = append(w.trouble, "console: "+consoleText(e))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Source == log.SourceSecurity {
+			w.trouble = append(w.trouble, "log: "+e.Entry.Text)
+		}
+	}
+}
+
+func consoleText(e *runtime.EventConsoleAPICalled) string {
+	var parts []string
+	for _, a := range e.Args {
+		parts = append(parts, string(a.Value)+a.Description)
+	}
+	return strings.Join(parts, " ")
+}
+
+// Check wants that nothing went wrong and that nothing left for another address
+// than base.
+func (w *Browser) Check(t *testing.T, base string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, text := range w.trouble {
+		if w.expected == nil || !w.expected(text) {
+			t.Errorf("the browser complains: %s", text)
+		}
+	}
+	for _, text := range w.requests {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Errorf("a request to %q: %v", text, err)
+			continue
+		}
+		if u.Scheme != "data" && u.Scheme != "blob" && !strings.HasPrefix(text, base+"/") {
+			t.Errorf("a request left for %s", text)
+		}
+	}
+	if len(w.requests) < 3 {
+		t.Errorf("requests = %v, want those of the page and its files", w.requests)
+	}
+}
+
+// Host is a name that leads to this machine as a name of a field network would:
+// over plain HTTP, and not one that browsers trust.
+const Host = "field.test"
+
+// Open starts a browser that talks to nobody by itself. Every host but the
+// loopback address is made unreachable, so a page that needs one shows it.
+func Open(t *testing.T) *Browser {
+	t.Helper()
+	// Not t.TempDir: processes of the browser still write here for a moment
+	// after it has ended, and what is left then is no failure.
+	profile, err := os.MkdirTemp("", "hearth-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 1600), chromedp.UserDataDir(profile),
+		chromedp.Flag("host-resolver-rules", "MAP "+Host+" 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true), chromedp.Flag("disable-gpu", true),
+	)
+	// The test's own context ends before the clean-up, which closes the browser.
+	// Machines are busy, and pages large.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // closes the browser and waits for it
+	w := &Browser{Context: ctx}
+	chromedp.ListenTarget(ctx, w.note)
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable()); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return w
+}
+
+// Shot saves a picture of the page under $HEARTH_TEST_SHOTS, for people.
+func (w *Browser) Shot(t *testing.T, name string) {
+	t.Helper()
+	dir := os.Getenv("HEARTH_TEST_SHOTS")
+	if dir == "" {
+		return
+	}
+	var picture []byte
+	if err := chromedp.Run(w.Context, chromedp.CaptureScreenshot(&picture)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

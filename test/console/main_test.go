@@ -1,0 +1,150 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+
+// patience is how long a page may take on a busy machine before it counts as not
+// coming.
+const patience = 30 * time.Second
+
+// desk is a browser at a server.
+type desk struct {
+	*browser.Browser
+	t      *testing.T
+	server *server.Server
+	base   string // of the console, without a slash at the end
+
+	elsewhere bool // the test opens pages of other sites, which fail
+}
+
+// open starts a server and a browser that looks at it under a host name.
+func open(t *testing.T, host string) *desk {
+	t.Helper()
+	t.Parallel()
+	s := server.Run(t, server.Options{})
+	d := &desk{Browser: browser.Open(t), t: t, server: s, base: fmt.Sprintf("http://%s:%d", host, s.Port)}
+	t.Cleanup(func() {
+		if !d.elsewhere {
+			d.Check(t, d.base)
+		}
+	})
+	return d
+}
+
+// eachHost runs a test at the loopback address, and under a name as a field
+// network has: there browsers tell less of where a request comes from.
+func eachHost(t *testing.T, f func(t *testing.T, d *desk)) {
+	t.Helper()
+	for _, host := range []string{"127.0.0.1", browser.Host} {
+		t.Run(host, func(t *testing.T) { f(t, open(t, host)) })
+	}
+}
+
+// run does something in the browser, or fails with what the browser says.
+func (d *desk) run(what string, actions ...chromedp.Action) {
+	d.t.Helper()
+	for _, a := range actions {
+		ctx, cancel := timeout(d.Context)
+		err := chromedp.Run(ctx, a)
+		cancel()
+		if err != nil {
+			var text string
+			_ = chromedp.Run(d.Context, chromedp.Evaluate(`document.body.innerText`, &text)) // for people
+			d.Shot(d.t, "failed-"+strings.ReplaceAll(d.t.Name(), "/", "-"))
+			d.t.Fatalf("%s: %v (the browser: %v; the page: %.600s)", what, err, d.Trouble(), text)
+		}
+	}
+}
+
+// visit opens a page and waits until it has loaded what it shows.
+func (d *desk) visit(path string) {
+	d.t.Helper()
+	d.run("open "+path, chromedp.Navigate(d.base+path), chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+}
+
+// settled holds when the shell or the sign-in is there and nothing is loading.
+const settled = `!!document.querySelector('main') && !document.querySelector('.skeleton, .boot, .stale') && !!document.querySelector('main h1, main .failure, main .empty')`
+
+// see waits until the page shows a text.
+func (d *desk) see(text string) {
+	d.t.Helper()
+	d.run(fmt.Sprintf("wait for %q", text), chromedp.Poll(fmt.Sprintf(`document.body.innerText.includes(%q)`, text), nil, chromedp.WithPollingTimeout(patience)))
+}
+
+// signIn signs in with a key through the page.
+func (d *desk) signIn(key string) {
+	d.t.Helper()
+	d.visit("/console/")
+	d.run("sign in", chromedp.SendKeys("#key", key), chromedp.Click("form button.primary"), chromedp.WaitVisible("nav.side"),
+		chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+}
+
+// size sets the window.
+func (d *desk) size(width, height int64) {
+	d.t.Helper()
+	d.run("resize", emulation.SetDeviceMetricsOverride(width, height, 1, width < 700))
+}
+
+// script evaluates an expression in the page.
+func script[T any](d *desk, expression string) T {
+	d.t.Helper()
+	var v T
+	d.run(expression, chromedp.Evaluate(expression, &v))
+	return v
+}
+
+// owner calls the server with the owner key.
+func (d *desk) owner() *client.Client {
+	d.t.Helper()
+	c, err := client.New(client.Config{BaseURL: d.server.URL, Key: d.server.Key})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// keyOf makes a key with a role.
+func (d *desk) keyOf(role string) string {
+	d.t.Helper()
+	k, err := d.owner().Keys.Create(d.t.Context(), client.KeyDraft{Name: role + " of the test", Role: role})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return k.Text
+}
+
+// get reads a route with a key, for its status.
+func (d *desk) get(path, key string) int {
+	d.t.Helper()
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, d.server.URL+path, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode
+}
+
+func timeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, patience)
+}

@@ -1,0 +1,113 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
+)
+
+// page is a line of the table of pages that the console has.
+type page struct {
+	Path, Name, Scope, Area, Menu, Key string
+}
+
+// pages reads the table from the files that are served.
+func (d *desk) pages() []page {
+	d.t.Helper()
+	d.run("read the pages", chromedp.Evaluate(`void import(document.querySelector('script[type=module]').src.replace("main.js", "lib/pages.js")).then((m) => { window.table = m.pages.map(({path, name, scope, area, menu, key}) => ({path, name, scope, area, menu, key})) })`, nil),
+		chromedp.Poll(`!!window.table`, nil, chromedp.WithPollingTimeout(patience)))
+	return script[[]page](d, `window.table`)
+}
+
+// listed are the pages that stand in the address bar without a name to fill in.
+func listed(all []page) []page {
+	return slices.DeleteFunc(all, func(p page) bool { return strings.Contains(p.Path, ":") })
+}
+
+// TestEveryPage opens each page with each role: what the role may see is there,
+// without a request that fails, and the rest says what is missing.
+func TestEveryPage(t *testing.T) {
+	d := open(t, "127.0.0.1")
+	for _, role := range []string{"owner", "manager", "supervisor", "verifier", "evaluator", "auditor", "collector"} {
+		d.visit("/console/")
+		d.signIn(d.keyOf(role))
+		d.run("read scopes", chromedp.Evaluate(`void fetch("/console/session").then((r) => r.json()).then((s) => { window.scopes = s.scopes })`, nil),
+			chromedp.Poll(`!!window.scopes`, nil, chromedp.WithPollingTimeout(patience)))
+		have := script[[]string](d, `window.scopes`)
+		may := func(scope string) bool {
+			resource, _, _ := strings.Cut(scope, ":")
+			return scope == "" || slices.Contains(have, "*") || slices.Contains(have, scope) || slices.Contains(have, resource+":*")
+		}
+		for _, p := range listed(d.pages()) {
+			d.visit("/console" + p.Path)
+			if title := script[string](d, `document.title`); may(p.Scope) && p.Path != "/" && !strings.HasSuffix(title, " · Hearth") {
+				t.Errorf("%s as %s has the title %q", p.Path, role, title)
+			}
+			forbidden := script[bool](d, `!!document.querySelector('main .failure.forbidden')`)
+			if forbidden == may(p.Scope) {
+				t.Errorf("%s as %s: forbidden = %v, the key has %v", p.Path, role, forbidden, have)
+			}
+			if !forbidden && script[bool](d, `!!document.querySelector('main .failure')`) {
+				t.Errorf("%s as %s shows a failure: %s", p.Path, role, script[string](d, `document.querySelector('main').innerText`))
+			}
+		}
+		d.run("sign out", chromedp.Click(".who button.link"), chromedp.WaitVisible("#key"))
+	}
+}
+
+// TestForEveryone has axe-core look at each page in light and dark, wide and as a
+// phone shows it, and wants no page wider than its window.
+func TestForEveryone(t *testing.T) {
+	clienttest.Need(t)
+	d := open(t, "127.0.0.1")
+	d.visit("/console/")
+	d.Accessible(t, "sign-in")
+	d.signIn(d.server.Key)
+	list := listed(d.pages())
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 390} {
+			d.size(width, 900)
+			d.run("choose "+scheme, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+			for _, p := range list {
+				d.visit("/console" + p.Path)
+				name := fmt.Sprintf("%s, %s, %d", p.Path, scheme, width)
+				d.Accessible(t, name)
+				if wide := script[int64](d, `document.documentElement.scrollWidth`); wide > width {
+					t.Errorf("%s is %d wide", name, wide)
+				}
+				d.Shot(t, fmt.Sprintf("%s-%s-%d", p.Name, scheme, width))
+			}
+		}
+	}
+}
+
+// TestPolicy holds the pages to the policy that makes scripts in data harmless.
+func TestPolicy(t *testing.T) {
+	d := open(t, "127.0.0.1")
+	d.visit("/console/")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.server.URL+"/console/twins/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	policy := answer.Header.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "require-trusted-types-for 'script'", "trusted-types 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("policy = %q, want %q in it", policy, want)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("policy = %q", policy)
+	}
+}
