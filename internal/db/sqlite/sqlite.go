@@ -23,6 +23,7 @@ type Conn struct {
 	tls *libc.TLS
 	db  uintptr
 	out uintptr // room for two pointers that SQLite gives
+	n   uint64  // calls; by it the race detector sees two goroutines use one connection
 
 	mu     sync.Mutex // an interrupt must not meet a closed connection
 	closed bool
@@ -178,7 +179,13 @@ func (c *Conn) fault(rc int32) error {
 }
 
 // alloc gives memory that is not Go's; 0 when there is none.
-func (c *Conn) alloc(size uintptr) uintptr { return sqlite3.Xsqlite3_malloc64(c.tls, uint64(size)) }
+func (c *Conn) alloc(size uintptr) uintptr { return sqlite3.Xsqlite3_malloc64(c.use(), uint64(size)) }
+
+// use is the thread of the connection for one more call.
+func (c *Conn) use() *libc.TLS {
+	c.n++
+	return c.tls
+}
 
 func (c *Conn) free(p uintptr) { sqlite3.Xsqlite3_free(c.tls, p) }
 

@@ -113,7 +113,7 @@ func number(b bool) int64 {
 
 // Step runs to the next row, and reports whether there is one.
 func (s *Stmt) Step() (bool, error) {
-	switch rc := sqlite3.Xsqlite3_step(s.c.tls, s.p); rc {
+	switch rc := sqlite3.Xsqlite3_step(s.c.use(), s.p); rc {
 	case sqlite3.SQLITE_ROW:
 		return true, nil
 	case sqlite3.SQLITE_DONE:
@@ -125,7 +125,7 @@ func (s *Stmt) Step() (bool, error) {
 
 // Reset ends a run. Its error is that of the last Step, if that failed.
 func (s *Stmt) Reset() error {
-	rc := sqlite3.Xsqlite3_reset(s.c.tls, s.p)
+	rc := sqlite3.Xsqlite3_reset(s.c.use(), s.p)
 	if s.size > keepRoom {
 		s.drop()
 	}
@@ -170,7 +170,7 @@ type Value struct {
 
 // Column is column i of the row that Step has come to.
 func (s *Stmt) Column(i int) Value {
-	tls, n := s.c.tls, int32(i)
+	tls, n := s.c.use(), int32(i)
 	switch sqlite3.Xsqlite3_column_type(tls, s.p, n) {
 	case sqlite3.SQLITE_INTEGER:
 		return Value{Kind: Int, num: uint64(sqlite3.Xsqlite3_column_int64(tls, s.p, n))}
