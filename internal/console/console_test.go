@@ -133,7 +133,9 @@ func TestFirstPage(t *testing.T) {
 	t.Parallel()
 	f := sources(t)
 	total := 0
-	for _, name := range append(f.needed("main.js"), append(f.needed("pages/today.js"), "style.css")...) {
+	all := append(f.needed("main.js"), append(f.needed("pages/today.js"), "style.css")...)
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
 		a := f.byName[name]
 		if a == nil {
 			t.Fatalf("%s is needed and not there", name)

@@ -4,6 +4,7 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -80,7 +81,7 @@ func (w *Browser) note(ev any) {
 		}
 	case *network.EventResponseReceived:
 		if e.Response.Status >= 400 {
-			w.trouble = append(w.trouble, "answered with an error: "+e.Response.URL)
+			w.trouble = append(w.trouble, fmt.Sprintf("answered with %d: %s", e.Response.Status, e.Response.URL))
 		}
 	case *runtime.EventExceptionThrown:
 		w.trouble = append(w.trouble, "exception: "+e.ExceptionDetails.Error())
