@@ -64,3 +64,15 @@ type VerificationLinks struct {
 	History  string `json:"history"`
 	Evidence string `json:"evidence" doc:"Pictures, sounds and places, for whoever has the scope responses:verify."`
 }
+
+// DeskTurn asks for the next response to decide about.
+type DeskTurn struct {
+	SurveyID string `json:"surveyId,omitzero" doc:"Only of this survey; of all by default."`
+	After    string `json:"after,omitzero" doc:"responseId to go on behind: one that is left to others."`
+}
+
+// DeskTaken is a response that is kept for one verifier for a while.
+type DeskTaken struct {
+	Next  *ResponseState `json:"next,omitzero" doc:"How it stands; absent when nothing waits for you."`
+	Until time.Time      `json:"until,omitzero" doc:"Nobody else is given it before."`
+}

@@ -13,6 +13,9 @@ func TestOverviewCalls(t *testing.T) {
 		},
 		"GET /v1/search?q=st+7 ": func(ctx context.Context, c *Client) error { return fails(c.Search(ctx, "st 7")) },
 		"GET /v1/counts ":        func(ctx context.Context, c *Client) error { return fails(c.Counts(ctx)) },
+		`POST /v1/responses:next {"after":"r1"}`: func(ctx context.Context, c *Client) error {
+			return fails(c.Verifications.Next(ctx, DeskTurn{After: "r1"}))
+		},
 	} {
 		sends(t, want, call)
 	}

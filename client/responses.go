@@ -162,6 +162,14 @@ func (r Responses) OfHousehold(ctx context.Context, did string, q PageQuery, opt
 	return pages[Response](ctx, r.c, responsesPath, v, opts)
 }
 
+// Standing walks over the responses of all surveys in one state of verification,
+// such as pending, newest first. An error ends it.
+func (r Responses) Standing(ctx context.Context, state string, q PageQuery, opts ...Option) iter.Seq2[Response, error] {
+	v := q.values()
+	v.Set("verification", state)
+	return pages[Response](ctx, r.c, responsesPath, v, opts)
+}
+
 // Replace corrects a response; it needs the option IfRevision or IfMatch, and
 // takes Reason. Codes: RESPONSE_INVALID, RESPONSE_LOCKED, NOT_COLLECTOR,
 // STALE_REVISION.

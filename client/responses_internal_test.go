@@ -42,6 +42,9 @@ func TestResponseCalls(t *testing.T) {
 		{"of household", func(ctx context.Context, r Responses, _ Attachments) error {
 			return first(r.OfHousehold(ctx, "did:x:y", PageQuery{}))
 		}, `GET /v1/responses?householdId=did%3Ax%3Ay `},
+		{"standing", func(ctx context.Context, r Responses, _ Attachments) error {
+			return first(r.Standing(ctx, "pending", PageQuery{}))
+		}, `GET /v1/responses?verification=pending `},
 		{"replace", func(ctx context.Context, r Responses, _ Attachments) error {
 			return fails(r.Replace(ctx, "r1", draft, IfRevision(2), Reason("why")))
 		}, `PUT /v1/responses/r1?reason=why ` + body + ` "2"`},

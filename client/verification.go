@@ -20,6 +20,8 @@ type (
 	Decision          = api.Decision
 	ResponseState     = api.ResponseState
 	VerificationLinks = api.VerificationLinks
+	DeskTurn          = api.DeskTurn
+	DeskTaken         = api.DeskTaken
 	BulkOutcome       = api.BulkOutcome
 	BulkItem          = api.BulkItem
 )
@@ -32,6 +34,12 @@ type (
 // REVISION_UNKNOWN, PRECONDITION_REQUIRED.
 func (v Verifications) Decide(ctx context.Context, responseID string, d DecisionDraft, opts ...Option) (*ResponseState, error) {
 	return do[ResponseState](ctx, v.c, post(verificationPath(responseID), d), opts)
+}
+
+// Next takes the oldest response that waits for a decision of yours, and keeps it
+// for you for five minutes. Codes: SURVEY_NOT_FOUND, RESPONSE_NOT_FOUND.
+func (v Verifications) Next(ctx context.Context, t DeskTurn, opts ...Option) (*DeskTaken, error) {
+	return do[DeskTaken](ctx, v.c, call{method: http.MethodPost, path: responsesPath + ":next", body: t, safe: true}, opts)
 }
 
 // Get tells how a response stands. Code: RESPONSE_NOT_FOUND.

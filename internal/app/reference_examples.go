@@ -98,8 +98,6 @@ func needed(method, path, name string) bool {
 		return true
 	case "/v1/webhooks/{id}/replay":
 		return name == "from"
-	case "/v1/responses":
-		return name == "householdId"
 	case "/v1/responses/{responseId}":
 		return name == "reason" && method == http.MethodDelete
 	}

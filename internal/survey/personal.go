@@ -59,6 +59,7 @@ func Personal() []privacy.Table {
 		{Name: "response_conflicts", Rules: []privacy.Rule{
 			privacy.Erased(PartAnswers, "reason hash sealed"), privacy.Kept("", privacy.Elsewhere, "reason sealed"), kept(clashes, "response_id sent_id household code sender resolved_by resolution"), privacy.None(privacy.Ours, "ws"),
 		}},
+		{Name: "response_claims", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "verifier")}},
 		{Name: "attachments", Rules: []privacy.Rule{kept(files, "sha256 media_type"), privacy.Kept("", privacy.Acts, "sender"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_pieces", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "data"), kept(files, "data")}},

@@ -2,7 +2,9 @@ package response
 
 import (
 	"context"
+	"math"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
@@ -45,6 +47,48 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 	}
 	if len(rows) <= limit {
 		next = nil
+	}
+	return items, next, nil
+}
+
+const selectStanding = selectRow + ` FROM responses WHERE ws = $1 AND vstatus = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+
+// Standing reads a page of the responses in one state of verification in all
+// surveys the caller sees, newest first. A page may be short; next is 0 at the
+// end. The fault is INVALID_PARAMETER.
+func (s *Service) Standing(ctx context.Context, state string, before int64, limit int) (items []Item, next int64, err error) {
+	var c fault.Checks
+	check.OneOf(&c, "query/verification", state, Pending, InReview, Verified, Rejected, NeedsCorrection, Flagged, Disputed, Invalidated, Superseded)
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return nil, 0, err
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	rows, err := rowsOf(s.db.Query(ctx, selectStanding, web.CallerFrom(ctx).Workspace, state, before, limit+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, r := range rows[:min(limit, len(rows))] {
+		next = r.NID
+		o, err := s.openOf(ctx, r)
+		if fault.KindOf(err) == fault.NotFound {
+			continue // of another project
+		} else if err != nil {
+			return nil, 0, err
+		}
+		seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+		if err != nil {
+			return nil, 0, err
+		}
+		body, err := s.show(ctx, s.db, o.Project, r, seen)
+		if err != nil {
+			return nil, 0, err
+		}
+		items = append(items, Item{body})
+	}
+	if len(rows) <= limit {
+		next = 0
 	}
 	return items, next, nil
 }

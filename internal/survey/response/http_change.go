@@ -25,8 +25,8 @@ func (h handlers) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
 	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "ENTRIES_WITHHELD", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/responses", h.serveOfHousehold, web.Doc{
-		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
-		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore. Without the scope responses:pii it has the responses you have collected or sent. " +
+		Summary: "List the responses of a household, or those in one state of verification", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
+		Description: "With verification: in all surveys, newest first. With householdId: in all surveys, one after the other, round by round. One of the two is needed. A page may be short, follow hasMore. Without the scope responses:pii the list of a household has the responses you have collected or sent. " +
 			"A pseudonym of a household is not understood here: filter the list of a survey by it.",
 	})
 	web.Get(a, path, h.serveGet, web.Doc{
@@ -147,13 +147,20 @@ func (h handlers) serveHistory(ctx context.Context, in *struct {
 }
 
 func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
-	Household string `query:"householdId" doc:"DID of the household; needed." example:"did:ixo:household/123"`
+	Household string `query:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
+	State     string `query:"verification" enum:"pending,in_review,verified,rejected,needs_correction,flagged,disputed,invalidated,superseded" doc:"How its verification stands."`
 	survey.FieldsQuery
 	web.Paging
 },
 ) (web.Reply[web.Page[Item]], error) {
 	var none web.Reply[web.Page[Item]]
+	if in.State != "" && in.Household == "" {
+		return h.serveStanding(ctx, in.State, in.FieldsQuery, in.Paging)
+	}
 	var c fault.Checks
+	if in.State != "" {
+		c.Add("query/verification", "combined", "Give householdId or verification, not both.")
+	}
 	c.Require(in.Household != "", "query/householdId")
 	if strings.HasPrefix(in.Household, "hh_") {
 		c.Add("query/householdId", "pseudonym", "Nobody is found by the name of a household here. Filter the list of a survey by it.")
@@ -181,6 +188,29 @@ func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
 	}
 	keep := survey.KeepPage[Item](set)
 	if next == nil {
+		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
+	}
+	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, next))
+}
+
+// serveStanding lists the responses of all surveys in one state of verification.
+func (h handlers) serveStanding(ctx context.Context, state string, fields survey.FieldsQuery, paging web.Paging) (web.Reply[web.Page[Item]], error) {
+	var none web.Reply[web.Page[Item]]
+	set, err := fields.Set(known(nil))
+	if err != nil {
+		return none, err
+	}
+	var before int64
+	limit, err := paging.Begin(ctx, h.service.cfg.Cursors, &before)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := h.service.Standing(ctx, state, before, limit)
+	if err != nil {
+		return none, err
+	}
+	keep := survey.KeepPage[Item](set)
+	if next == 0 {
 		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
 	}
 	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, next))

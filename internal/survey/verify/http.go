@@ -26,6 +26,11 @@ func (s *Service) Routes(a *web.API) {
 			"One whose question for consent has no answer is partial and flagged (consent_missing), unless the template says consentOptional. " +
 			"An invalidated response counts nowhere, and its household may be asked again.",
 	})
+	web.Post(a, "/v1/responses:next", s.serveNext, web.Doc{
+		Summary: "Take the next response to decide about", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "RESPONSE_NOT_FOUND"}, Example: Turn{},
+		Description: "The oldest that is pending, in all surveys you see or in one, and that you have not collected, sent or corrected. It is kept for you for five minutes, in which others are given another; " +
+			"asked again you get the same one, until it is decided or you go on behind it with after. It is a courtesy among verifiers and no lock: whoever decides first has decided. 500 responses are looked at in one call.",
+	})
 	web.Get(a, "/v1/responses/{responseId}/verification", s.serveGet, web.Doc{
 		Summary: "Read how a response stands, and what was decided about it", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
 	})
@@ -63,6 +68,10 @@ func (s *Service) serveDecide(ctx context.Context, in *struct {
 },
 ) (web.Reply[*State], error) {
 	return s.Decide(ctx, in.ID, web.Judged{IfMatch: in.IfMatch, Revision: in.Body.Revision}, in.Body.Draft)
+}
+
+func (s *Service) serveNext(ctx context.Context, in *struct{ Body Turn }) (*Taken, error) {
+	return s.Next(ctx, in.Body)
 }
 
 func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*State], error) {

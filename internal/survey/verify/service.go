@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -20,7 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. Idem and ActsFor have defaults.
+// Config configures a Service. Idem, ActsFor and Now have defaults.
 type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
@@ -32,6 +33,7 @@ type Config struct {
 	// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
 	// groups it belongs to: what these have collected or sent is its own work, too.
 	ActsFor func(ctx context.Context) ([]string, error)
+	Now     func() time.Time
 }
 
 // Service holds the use cases of verification.
@@ -47,6 +49,9 @@ func New(cfg Config) *Service {
 	}
 	if cfg.ActsFor == nil {
 		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	return &Service{cfg: cfg, db: cfg.DB}
 }
