@@ -56,11 +56,6 @@ func idsOf(items []campaign.HouseholdDraft) []string {
 
 // merge does an upload in its transaction.
 func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft) (*Merged, error) {
-	text, err := json.Marshal(idsOf(items))
-	if err != nil {
-		return nil, fmt.Errorf("encode households: %w", err)
-	}
-	ids := string(text)
 	status, revision, err := touch(ctx, tx, r.NID)
 	if err != nil {
 		return nil, err
@@ -68,19 +63,10 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items [
 	if status == StatusClosed || status == StatusArchived {
 		return nil, lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list does not change any more."})
 	}
-	held, err := l.findMany(ctx, tx, r.NID, ids)
+	now := *r
+	now.Status = status // it may have changed until it was locked
+	p, err := l.plan(ctx, tx, &now, v, items)
 	if err != nil {
-		return nil, err
-	}
-	gone, err := vault.ErasedAmong(ctx, tx, l.db.Dialect(), r.Workspace, ids)
-	if err != nil {
-		return nil, err
-	}
-	p, err := planned(items, held, gone, status)
-	if err != nil {
-		return nil, err
-	}
-	if p.Warnings, err = checkVisitors(items, held, v); err != nil {
 		return nil, err
 	}
 	before, strata, err := listed(ctx, tx, r.NID)
@@ -119,6 +105,28 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items [
 		Workspace: r.Workspace, Type: "survey.households_changed", Subject: r.SurveyID, Revision: revision,
 		Data: map[string]int{"added": p.Added, "changed": p.Changed},
 	})
+}
+
+// plan finds out what a merge has to do.
+func (l *lists) plan(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft) (*work, error) {
+	text, err := json.Marshal(idsOf(items))
+	if err != nil {
+		return nil, fmt.Errorf("encode households: %w", err)
+	}
+	held, err := l.findMany(ctx, tx, r.NID, string(text))
+	if err != nil {
+		return nil, err
+	}
+	gone, err := vault.ErasedAmong(ctx, tx, l.db.Dialect(), r.Workspace, string(text))
+	if err != nil {
+		return nil, err
+	}
+	p, err := planned(items, held, gone, r.Status)
+	if err != nil {
+		return nil, err
+	}
+	p.Warnings, err = checkVisitors(items, held, v)
+	return p, err
 }
 
 // work is what a merge has to do.
