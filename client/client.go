@@ -68,6 +68,7 @@ type Client struct {
 	Attachments     Attachments
 	Verifications   Verifications
 	Quality         Quality
+	Demo            DemoProgramme
 
 	base *url.URL
 	cfg  Config
@@ -91,7 +92,7 @@ func New(cfg Config) (*Client, error) {
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
-	c.Verifications, c.Quality = Verifications{c}, Quality{c}
+	c.Verifications, c.Quality, c.Demo = Verifications{c}, Quality{c}, DemoProgramme{c}
 	return c, nil
 }
 

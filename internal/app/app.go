@@ -19,6 +19,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -53,9 +54,12 @@ type App struct {
 	exchange *exchange.Service
 	twins    *twins
 	surveys  *surveys
-	line     *line  // nil without area C
-	mind     *mind  // nil without area D
-	owner    string // the owner key, on the first start only
+	line     *line // nil without area C
+	mind     *mind // nil without area D
+	demo     *demo.Service
+	small    int          // divides the sizes of the demo, in tests; 0 does not
+	within   http.Handler // serves all areas in process, for the demo
+	owner    string       // the owner key, on the first start only
 	stopping atomic.Bool
 }
 
@@ -125,6 +129,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := a.buildMind(ctx); err != nil {
 		return err
 	}
+	a.buildDemo()
 	if a.runner, err = a.jobs(); err != nil {
 		return err
 	}
@@ -184,6 +189,7 @@ func (a *App) route(challenge http.Handler) (err error) {
 			l.server.Handler = a.edge.handler(tables[l.name], all[i].shape)
 		}
 	}
+	a.within = a.edge.within(tables[withinName])
 	return a.front.measure(a.metrics)
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -74,21 +75,7 @@ func under(path, prefix string) bool {
 // the id first so that every answer has it, the observer before anything that
 // can refuse, so that refusals are counted.
 func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
-	mux := http.NewServeMux()
-	var routes []web.Route
-	for _, a := range apis {
-		a.Mount(mux)
-		routes = append(routes, a.Routes()...)
-	}
-	hidden := hiddenPatterns(apis)
-	known := func(r *http.Request, method string) bool {
-		probe := *r
-		probe.Method = method
-		_, pattern := mux.Handler(&probe)
-		return pattern != "" && pattern != "/" && !hidden[pattern]
-	}
-	mux.HandleFunc("/", web.DIDPaths(routes, mux, known, web.Unknown(dialectOf, known)))
-
+	mux := muxOf(apis)
 	// Asked about such a path the mux would name the route it redirects to.
 	nothing := web.Unknown(dialectOf, func(*http.Request, string) bool { return false })
 	h := cleanPath(nothing, mux)
@@ -108,6 +95,40 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	h = e.traced(h)
 	h = e.proxies.Middleware(h)
 	return web.WithRequestIDs(h)
+}
+
+// muxOf serves the routes of apis.
+func muxOf(apis []*web.API) *http.ServeMux {
+	mux := http.NewServeMux()
+	var routes []web.Route
+	for _, a := range apis {
+		a.Mount(mux)
+		routes = append(routes, a.Routes()...)
+	}
+	hidden := hiddenPatterns(apis)
+	known := func(r *http.Request, method string) bool {
+		probe := *r
+		probe.Method = method
+		_, pattern := mux.Handler(&probe)
+		return pattern != "" && pattern != "/" && !hidden[pattern]
+	}
+	mux.HandleFunc("/", web.DIDPaths(routes, mux, known, web.Unknown(dialectOf, known)))
+	return mux
+}
+
+// within serves apis to this process itself. Who may do what is the same as for
+// everybody; limits by address and pace are for callers on a network.
+func (e *edge) within(apis []*web.API) http.Handler {
+	return web.WithRequestIDs(e.proxies.Middleware(web.Observe(slog.New(failures{e.log.Handler()}), dialect, nil, muxOf(apis))))
+}
+
+// failures logs what went wrong: a process that calls itself thousands of times
+// has nothing else to tell.
+type failures struct{ slog.Handler }
+
+// Enabled lets errors through.
+func (f failures) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelError && f.Handler.Enabled(ctx, level)
 }
 
 // hiddenPatterns are the routes of operators, which must look like no route at

@@ -41,7 +41,7 @@ func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.C
 		change(cfg)
 	}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard}}
+	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard}, small: small(t)}
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &Built{App: a}
 	b.Shut = sync.OnceFunc(func() {
@@ -88,4 +88,19 @@ func (b *Built) Erasers() []string {
 func (b *Built) Settle(ctx context.Context) (left bool, err error) {
 	b.flights.Grace = 0
 	return b.twins.erase.Settle(ctx)
+}
+
+// scales says by how much the demo of a test is smaller.
+var scales sync.Map
+
+// Small has servers that a test builds load a demo that is so many times smaller.
+func Small(t testing.TB, scale int) {
+	scales.Store(t.Name(), scale)
+	t.Cleanup(func() { scales.Delete(t.Name()) })
+}
+
+func small(t testing.TB) int {
+	scale, _ := scales.Load(t.Name())
+	n, _ := scale.(int)
+	return n
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
@@ -19,7 +20,7 @@ import (
 func Personal() (privacy.Registry, error) {
 	return privacy.Join(
 		erase.Personal(), auth.Personal(), survey.Personal(), ussd.Personal(), oracle.Personal(),
-		event.Personal(), job.Personal(), once.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
+		demo.Personal(), event.Personal(), job.Personal(), once.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
 			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
 			{Name: "counts", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind part state")}},
 		},

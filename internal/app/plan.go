@@ -27,6 +27,7 @@ const (
 	oracleName = "oracle"
 	adminName  = "admin"
 	acmeName   = "acme"
+	withinName = "within" // no listener: calls of the process to itself
 )
 
 // places decides which listeners there are. An area with an address of its own
@@ -53,6 +54,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	fresh := dialects{a.Auth, a.log, a.cfg.Limits.MaxBodyBytes, a.edge.shed}
 	sys, platform, about := a.system(), a.platform(fresh.area("platform")), &index{}
 	about.routes(platform)
+	a.demo.Routes(platform)
 	area := fresh.area("areas")
 	if a.cfg.HasArea("a") {
 		a.twins.routes(area)
@@ -77,7 +79,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		sys.public(api, sh, pages)
 		return api
 	}
-	out := map[string][]*web.API{}
+	out := map[string][]*web.API{withinName: {platform, area, phones, desk, talk}}
 	for _, p := range places {
 		apis := []*web.API{public(p.shape, a.hasPages(p.name))}
 		if a.hasPages(p.name) {

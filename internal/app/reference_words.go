@@ -46,6 +46,8 @@ func tagText(name string) string {
 		return "What happened, in order and without gaps: read, followed live, audited."
 	case "webhooks":
 		return "Events sent to an address of yours, signed and retried."
+	case "demo":
+		return "A programme to look at: loaded in one call, and taken away whole."
 	case "jobs":
 		return "Work that goes on after the answer: progress, results, cancelling."
 	case "ussd":

@@ -118,12 +118,12 @@ const (
 	deleteExternal = `DELETE FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = $3 AND nid = $4`
 )
 
-// externalID is what another system calls a twin.
-type externalID struct{ Scheme, Value string }
+// ExternalID is what another system calls a twin.
+type ExternalID struct{ Scheme, Value string }
 
 // addNames enters names. Those that another twin has are the fault
 // EXTERNAL_ID_EXISTS, all at once.
-func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []externalID) error {
+func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []ExternalID) error {
 	f := fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "Another entity has this external id.")
 	for _, x := range list {
 		n, err := tx.Exec(ctx, insertExternal, ws, x.Value, x.Scheme, nid)
@@ -141,7 +141,7 @@ func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []exter
 }
 
 // dropNames frees names of a twin.
-func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []externalID) error {
+func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []ExternalID) error {
 	for _, x := range list {
 		if _, err := tx.Exec(ctx, deleteExternal, ws, x.Value, x.Scheme, nid); err != nil {
 			return fmt.Errorf("remove external id: %w", err)
@@ -166,10 +166,10 @@ func difference[T comparable](now, was []T) (added, dropped []T) {
 }
 
 // namesOf lists external ids in one order, so that writers lock them in it.
-func namesOf(ids map[string]string) []externalID {
-	var out []externalID
+func namesOf(ids map[string]string) []ExternalID {
+	var out []ExternalID
 	for _, scheme := range slices.Sorted(maps.Keys(ids)) {
-		out = append(out, externalID{Scheme: scheme, Value: ids[scheme]})
+		out = append(out, ExternalID{Scheme: scheme, Value: ids[scheme]})
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 
 // nameOf is a name of a twin.
 type nameOf struct {
-	externalID
+	ExternalID
 	NID int64
 }
 
@@ -79,7 +79,7 @@ func addAllNames(ctx context.Context, tx *db.Tx, ws string, list []nameOf) (bool
 	for part := range slices.Chunk(list, manyNames) {
 		if len(part) < manyNames {
 			for _, x := range part {
-				if err := addNames(ctx, tx, ws, x.NID, []externalID{x.externalID}); err != nil {
+				if err := addNames(ctx, tx, ws, x.NID, []ExternalID{x.ExternalID}); err != nil {
 					return false, err
 				}
 			}

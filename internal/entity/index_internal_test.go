@@ -49,23 +49,23 @@ func TestProps(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		add := func(ws string, nid int64, names ...externalID) error {
+		add := func(ws string, nid int64, names ...ExternalID) error {
 			return d.InTx(t.Context(), func(tx *db.Tx) error { return addNames(t.Context(), tx, ws, nid, names) })
 		}
-		if err := add("ws", 1, externalID{Scheme: "serial", Value: "1"}, externalID{Scheme: "crm", Value: "1"}); err != nil {
+		if err := add("ws", 1, ExternalID{Scheme: "serial", Value: "1"}, ExternalID{Scheme: "crm", Value: "1"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := add("other", 2, externalID{Scheme: "serial", Value: "1"}); err != nil {
+		if err := add("other", 2, ExternalID{Scheme: "serial", Value: "1"}); err != nil {
 			t.Errorf("the same name in another workspace: %v", err)
 		}
-		err := add("ws", 3, externalID{Scheme: "new", Value: "1"}, externalID{Scheme: "serial", Value: "1"}, externalID{Scheme: "crm", Value: "1"})
+		err := add("ws", 3, ExternalID{Scheme: "new", Value: "1"}, ExternalID{Scheme: "serial", Value: "1"}, ExternalID{Scheme: "crm", Value: "1"})
 		if f := fault.As(err); f == nil || f.Code != "EXTERNAL_ID_EXISTS" || len(f.Fields) != 2 || f.Fields[1].Pointer != "/externalIds/crm" {
 			t.Errorf("two names that are taken = %+v, want both named", f)
 		}
 		drop := func(nid int64) {
 			t.Helper()
 			err := d.InTx(t.Context(), func(tx *db.Tx) error {
-				return dropNames(t.Context(), tx, "ws", nid, []externalID{{Scheme: "serial", Value: "1"}})
+				return dropNames(t.Context(), tx, "ws", nid, []ExternalID{{Scheme: "serial", Value: "1"}})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +76,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%d names, want 3: a twin frees its own only", got)
 		}
 		drop(1)
-		if err := add("ws", 3, externalID{Scheme: "serial", Value: "1"}); err != nil {
+		if err := add("ws", 3, ExternalID{Scheme: "serial", Value: "1"}); err != nil {
 			t.Errorf("a freed name: %v", err)
 		}
 	})

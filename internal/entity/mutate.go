@@ -91,7 +91,7 @@ type revision struct {
 	old, next      *Row
 	act            Action
 	added, dropped []prop
-	named, unnamed []externalID
+	named, unnamed []ExternalID
 	certifies      bool // others show the twin, which is a credential, and must show it anew
 	speaks         *Speaking
 }

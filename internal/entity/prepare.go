@@ -33,7 +33,7 @@ type Prepared struct {
 	chosen    bool // the draft names the DID
 	protocol  *protocol.Protocol
 	props     []prop
-	externals []externalID
+	externals []ExternalID
 	relations []RelationDraft
 	groups    []*Prepared        // of an organisation
 	links     []relationship.Row // to the groups

@@ -98,6 +98,20 @@ func (r *records) set(n recordName, stored cached) {
 	s.keep(n, stored)
 }
 
+// drop forgets a record whose twin is gone. Call it after the commit.
+func (r *records) drop(n recordName) {
+	if r == nil {
+		return
+	}
+	s := r.shard(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.held[n]; ok {
+		s.forget(n, old)
+	}
+	s.evicted++ // a reader that saw it before must not put it back
+}
+
 // keep takes a record in place of an older one, and of others when there is no
 // room. The caller holds the lock.
 func (s *shard) keep(n recordName, found cached) {

@@ -112,7 +112,7 @@ func (cr *creator) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) 
 			props = append(props, propOf{prop: x, NID: p.row.NID})
 		}
 		for _, x := range p.externals {
-			names = append(names, nameOf{externalID: x, NID: p.row.NID})
+			names = append(names, nameOf{ExternalID: x, NID: p.row.NID})
 		}
 		cr.noteGroup(tx, p.row.DomainType)
 	}

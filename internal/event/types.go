@@ -92,6 +92,8 @@ var types = []Type{
 	{"key.created", "An API key was made."},
 	{"key.rotated", "An API key was replaced."},
 	{"key.revoked", "An API key was revoked."},
+	{"demo.removed", "The demo programme was removed."},
+	{"demo.forgotten", "Something happened in a demo programme that has been removed since."},
 	{"workspace.created", "A workspace was made."},
 	{"webhook.created", "A webhook was made."},
 	{"webhook.updated", "A webhook was changed."},

@@ -280,8 +280,18 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 	if v.Status != StatusDraft && v.Status != StatusReady {
 		return nil, fault.New(fault.Conflict, transitionCode, "Only a survey that was never active can be deleted. Close and archive it.").With(wrongStatus(v.Status))
 	}
+	err = s.takeOut(ctx, r, func(tx *db.Tx) error { return s.record(ctx, tx, r.Workspace, "survey.deleted", v) })
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// takeOut removes a campaign with its households, some at a time; told is called in
+// the transaction that removes the campaign itself.
+func (s *Service) takeOut(ctx context.Context, r *Row, told func(*db.Tx) error) error {
 	for done := false; !done; {
-		err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		err := s.db.InTx(ctx, func(tx *db.Tx) error {
 			_, revision, err := touch(ctx, tx, r.NID)
 			if err != nil {
 				return err
@@ -296,13 +306,27 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 			if err := remove(ctx, tx, r); err != nil {
 				return err
 			}
-			return s.record(ctx, tx, r.Workspace, "survey.deleted", v)
+			return told(tx)
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return v, nil
+	return nil
+}
+
+// Remove takes a campaign out of the store in whatever state it is, with no event
+// and as if it had never been made. Its responses and what checks have found in
+// them are gone before. The fault is SURVEY_NOT_FOUND.
+func (s *Service) Remove(ctx context.Context, id string) error {
+	r, _, err := read(ctx, s.db, id)
+	if err != nil {
+		return err
+	}
+	return s.takeOut(ctx, r, func(tx *db.Tx) error {
+		s.changed(tx, r.Workspace)
+		return nil
+	})
 }
 
 // draft is the campaign as its maker would send it now.

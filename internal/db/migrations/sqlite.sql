@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. bfbe0d9203c063bfbb2d64a7a27e7d76ca4a207e1754d207e7dee5b3a2e4c175
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 559111c5463c7dd6d3b2e0bd612fa199672ffb5f11f89f153c712d32b2032ddc
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1038,3 +1038,25 @@ CREATE TABLE console_codes (
 );
 CREATE INDEX console_codes_key ON console_codes (ws, key_id);
 CREATE INDEX console_codes_end ON console_codes (ends_at);
+CREATE INDEX responses_waiting ON responses (ws, vstatus, nid);
+CREATE TABLE response_claims (
+	response BIGINT NOT NULL PRIMARY KEY,
+	ws       TEXT   NOT NULL,
+	verifier TEXT   NOT NULL,
+	until    BIGINT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX response_claims_old ON response_claims (ws, until);
+CREATE TABLE demos (
+	ws          TEXT   NOT NULL PRIMARY KEY,
+	id          TEXT   NOT NULL,
+	seed        BIGINT NOT NULL,
+	state       TEXT   NOT NULL,
+	job         TEXT   NOT NULL,
+	actor       TEXT   NOT NULL,
+	began       BIGINT NOT NULL,
+	started_at  BIGINT NOT NULL,
+	finished_at BIGINT NOT NULL,
+	took_ms     BIGINT NOT NULL,
+	counts      TEXT   NOT NULL,
+	project     TEXT   NOT NULL
+) WITHOUT ROWID;

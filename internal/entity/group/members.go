@@ -150,18 +150,60 @@ func (s *Service) Remove(ctx context.Context, id, member string) (*Member, error
 
 // leave takes a member out of one group. Two who do so at once count it once.
 func (s *Service) leave(ctx context.Context, tx *db.Tx, ws string, g Membership, member string) error {
-	gone, err := remove(ctx, tx, ws, member, g.nid)
+	gone, err := quit(ctx, tx, ws, g, member)
 	if err != nil || !gone {
-		return err
-	}
-	if err := unbump(ctx, tx, membersOf(ws, g.Group)); err != nil {
-		return err
-	}
-	if err := unbump(ctx, tx, groupsOf(ws, member)); err != nil {
 		return err
 	}
 	return s.announce(ctx, tx, "member.removed", g.Group, &Member{Member: member})
 }
+
+// quit takes a member out of one group and tells nobody. It returns false when it
+// was none.
+func quit(ctx context.Context, tx *db.Tx, ws string, g Membership, member string) (bool, error) {
+	gone, err := remove(ctx, tx, ws, member, g.nid)
+	if err != nil || !gone {
+		return false, err
+	}
+	if err := unbump(ctx, tx, membersOf(ws, g.Group)); err != nil {
+		return false, err
+	}
+	return true, unbump(ctx, tx, groupsOf(ws, member))
+}
+
+// RemoveTwin takes a twin out of everything that groups keep, with no event: its
+// memberships, its keys and, of a group, its members. It is for a twin whose
+// record goes in the same transaction; see entity.Remove.
+func (s *Service) RemoveTwin(ctx context.Context, tx *db.Tx, r *entity.Row) error {
+	own := Membership{nid: r.NID, Group: r.DID}
+	for r.DomainType == "group" {
+		some, err := listMembers(ctx, tx, r.NID, "", membersRead)
+		if err != nil {
+			return err
+		}
+		for _, m := range some {
+			if _, err := quit(ctx, tx, r.Workspace, own, m.Member); err != nil {
+				return err
+			}
+		}
+		if len(some) < membersRead {
+			break
+		}
+	}
+	groups, err := listMemberships(ctx, tx, r.Workspace, r.DID)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if _, err := quit(ctx, tx, r.Workspace, g, r.DID); err != nil {
+			return err
+		}
+	}
+	tx.AfterCommit(s.cfg.Changed)
+	return dropKeys(ctx, tx, r.Workspace, r.DID)
+}
+
+// membersRead is how many members are read at once.
+const membersRead = 100
 
 // Forget takes a DID out of all its groups, in the transaction that erases its
 // data, forgets its keys, and tells how many groups there were.
@@ -187,4 +229,21 @@ func (s *Service) announce(ctx context.Context, tx *db.Tx, typ, group string, m 
 		data["keys"] = m.Keys
 	}
 	return s.cfg.Events.Append(ctx, tx, event.Event{Type: typ, Subject: group, Data: data})
+}
+
+// In lists the DIDs of the groups that an organisation or a group contains.
+func (s *Service) In(ctx context.Context, r *entity.Row) ([]string, error) {
+	var out []string
+	for after := ""; ; after = out[len(out)-1] {
+		some, err := listGroups(ctx, s.db, r.NID, after, membersRead)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range some {
+			out = append(out, g.DID)
+		}
+		if len(some) < membersRead {
+			return out, nil
+		}
+	}
 }

@@ -151,6 +151,14 @@ func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error)
 	return sum, db.Wrap("forget DID", err)
 }
 
+// Remove removes the conversations of a user, and what she let the oracle do, as if
+// she had never come. It is for somebody who was never more than a show: a person
+// is forgotten by Erase. Sweep removes the rest.
+func (s *Store) Remove(ctx context.Context, tx *db.Tx, user string) error {
+	_, err := s.eraseOwn(ctx, tx, user)
+	return err
+}
+
 // eraseOwn removes the conversations of a user, and what she let the oracle do.
 func (s *Store) eraseOwn(ctx context.Context, tx *db.Tx, user string) (int64, error) {
 	var sum int64

@@ -1,0 +1,48 @@
+package api
+
+import "time"
+
+// Demo tells whether the demo programme is there.
+type Demo struct {
+	Status     string     `json:"status" enum:"none,loading,ready,failed,removing" doc:"none: it is not there. failed: the job of the load has ended before the demo was complete; POST goes on with it."`
+	ID         string     `json:"id,omitzero" doc:"Name of this load of it."`
+	Seed       int64      `json:"seed,omitzero" doc:"What its names, places, answers and verdicts were made from."`
+	StartedAt  time.Time  `json:"startedAt,omitzero"`
+	FinishedAt time.Time  `json:"finishedAt,omitzero"`
+	Seconds    float64    `json:"seconds,omitzero" doc:"How long the load took, in all attempts together."`
+	By         string     `json:"by,omitzero" doc:"DID of whoever loaded it."`
+	Counts     DemoCounts `json:"counts,omitzero" doc:"What it holds, once it is ready."`
+	Links      DemoLinks  `json:"links"`
+}
+
+// DemoCounts is what the demo holds.
+type DemoCounts struct {
+	Organisations int `json:"organisations"`
+	Groups        int `json:"groups"`
+	People        int `json:"people"`
+	Households    int `json:"households"`
+	Stoves        int `json:"stoves"`
+	Monitors      int `json:"monitors"`
+	Readings      int `json:"readings"`
+	Surveys       int `json:"surveys"`
+	Interviews    int `json:"interviews"`
+	Pictures      int `json:"pictures"`
+	Verified      int `json:"verified"`
+	Rejected      int `json:"rejected"`
+	Waiting       int `json:"waiting"`
+	BackChecks    int `json:"backChecks"`
+	Customers     int `json:"customers"`
+	Calls         int `json:"calls"`
+	Conversations int `json:"conversations"`
+	Webhooks      int `json:"webhooks"`
+	Jobs          int `json:"jobs"`
+
+	Skipped []string `json:"skipped,omitzero" doc:"Parts that were left out, and why."`
+}
+
+// DemoLinks are the addresses of the demo.
+type DemoLinks struct {
+	Self    string `json:"self" example:"/v1/demo"`
+	Job     string `json:"job,omitzero" doc:"The job that loads or removes it." example:"/v1/jobs/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
+	Project string `json:"project,omitzero" doc:"The twin of its project."`
+}

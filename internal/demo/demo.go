@@ -1,0 +1,141 @@
+// Package demo loads a programme that shows what the server does, and takes it
+// away again without a trace. A load is a job that calls the server's own API in
+// process through the public client, as any caller does: every right, rule and
+// check applies, and nothing is written past them. Times that a client states,
+// such as those of readings and interviews, lie in the last 60 days; times that
+// the server makes are those of the load.
+//
+// The same seed gives the same names, places, answers, counts and verdicts. Every
+// write has an Idempotency-Key or an id of our choice, so a load that was cut off
+// goes on where it was. The twins have external ids of the scheme "demo", by which
+// they are found when the demo is removed.
+//
+// There is a file for each area: twins.go, surveys.go and so on. Whoever adds to
+// the demo adds a stage there and, if its rows are not under what is removed
+// already, a Part in app.
+package demo
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+)
+
+// Kinds of jobs.
+const (
+	kindLoad   = "demo.load"
+	kindRemove = "demo.remove"
+)
+
+// Scheme is the name of the external ids of what a demo makes.
+const Scheme = "demo"
+
+// Forgotten is the type of an event that told of a demo which is gone.
+const Forgotten = "demo.forgotten"
+
+// Nouns of package api, by their names here.
+type (
+	State  = api.Demo
+	Counts = api.DemoCounts
+	Links  = api.DemoLinks
+)
+
+// Config configures a Service. DB, Auth, Jobs, Events and Handler are needed.
+type Config struct {
+	DB     *db.DB
+	Auth   *auth.Service
+	Jobs   *job.Service
+	Events *event.Log
+	Log    *slog.Logger     // discards by default
+	Now    func() time.Time // time.Now by default
+
+	// Handler serves the API of this server in process. It is asked for when a
+	// load begins: routes are made after services.
+	Handler func() http.Handler
+	Key     secret.Key // of the server
+	// Oracle is the DID of the oracle that is talked to; "" without one, and where a
+	// language model of others would answer.
+	Oracle string
+	// Line reports whether there is a USSD line to call, and Customer what it knows
+	// of a number.
+	Line     bool
+	Customer func(ctx context.Context, phone string) (Customer, error)
+	// Production makes a load ask for force.
+	Production bool
+	// Occupied says in a few words what the store holds that is no demo; "" for
+	// nothing.
+	Occupied func(ctx context.Context) (string, error)
+	// Find looks for what a demo has, and ends what others have to be told of:
+	// before its events are forgotten. Parts then take it out of the areas, in this
+	// order, and tell nobody.
+	Find, Parts []Part
+	// Scale divides the sizes of the demo, for tests: 10 makes 30 households. 1
+	// by default.
+	Scale int
+}
+
+// Customer is what the line knows of a number.
+type Customer struct {
+	Known   bool // it has an account
+	Settled bool // the twins of its customer are made, if they were asked for
+}
+
+// Part takes something of a demo out of the store. It may run twice.
+type Part struct {
+	Name   string // for the note of the job
+	Remove func(ctx context.Context, h *Holding) error
+}
+
+// Holding is what a demo has in a store, by the names it chose. Parts fill in what
+// they find under these for those that come after them.
+type Holding struct {
+	Workspace string
+	ID        string // of the demo
+	Since     time.Time
+	Externals []string // external ids of twins, of Scheme
+	Surveys   []string // ids
+	Phones    []string // of customers of the line
+	Users     []string // DIDs of those who talked to the oracle
+	Keys      string   // end of the names of its keys
+	Webhook   string   // description
+	Requests  string   // beginning of the ids of its requests
+
+	Twins map[string]int64 // DIDs of its twins with their numbers, once they have been found
+	Names map[string]bool  // ids of whatever else went: surveys, responses, keys, jobs
+}
+
+// IsLoad reports whether a job of a kind loads a demo: there is one in a workspace.
+func (h *Holding) IsLoad(kind string) bool { return kind == kindLoad }
+
+// Service loads and removes the demo.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Scale < 1 {
+		cfg.Scale = 1
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// Loads are the jobs that somebody asks for and that end with their rights.
+func (s *Service) Loads() map[string]job.Handler {
+	return map[string]job.Handler{kindLoad: s.load, kindRemove: s.remove}
+}

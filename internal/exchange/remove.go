@@ -1,0 +1,31 @@
+package exchange
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/file"
+)
+
+// Remove removes the order of a job with its report and its file, if it has any:
+// for a job that goes next. A file that is being sent ends.
+func (s *Service) Remove(ctx context.Context, ws, id string) error {
+	o, err := find(ctx, s.db, ws, id)
+	if err != nil || o == nil {
+		return err
+	}
+	for {
+		n, err := removeRows(ctx, s.db, id, file.Batch)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if err := file.Drop(ctx, s.db, o.File); err != nil {
+		return db.Wrap("remove file of order", err)
+	}
+	_, err = remove(ctx, s.db, id)
+	return err
+}
