@@ -129,7 +129,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := a.buildMind(ctx); err != nil {
 		return err
 	}
-	removal{a}.build()
+	a.buildDemo()
 	if a.runner, err = a.jobs(); err != nil {
 		return err
 	}

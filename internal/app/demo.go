@@ -16,17 +16,16 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// build makes the demo programme. Its parts are those of all areas: they share
+// buildDemo makes the demo programme. Its parts are those of all areas: they share
 // one store, whichever this server runs.
-func (r removal) build() {
-	a := r.App
+func (a *App) buildDemo() {
+	r := removal{a}
 	c := demo.Config{
 		DB: a.DB, Auth: a.Auth, Jobs: a.Jobs, Events: a.Events, Log: a.log, Handler: func() http.Handler { return a.within },
 		Line: a.line != nil && !a.cfg.USSD.GatewayOnly, Production: a.cfg.Server.Environment == "production", Occupied: r.occupied, Scale: a.small,
@@ -344,7 +343,7 @@ func (a removal) removeSurveys(ctx context.Context, h *demo.Holding) error {
 		if err := response.RemoveAll(ctx, a.DB, o.NID); err != nil {
 			return err
 		}
-		if err := a.DB.InTx(ctx, func(tx *db.Tx) error { return quality.Remove(ctx, tx, a.surveys.rules, h.Workspace, o.NID) }); err != nil {
+		if err := a.DB.InTx(ctx, func(tx *db.Tx) error { return a.surveys.quality.Remove(ctx, tx, h.Workspace, o.NID) }); err != nil {
 			return err
 		}
 		if err := a.surveys.surveys.Remove(ctx, id); err != nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -257,17 +256,6 @@ func TestDemoRefused(t *testing.T) {
 	if got := code(little.Demo.Load(ctx, client.DemoDraft{Force: true})); got != "SCOPE_MISSING" {
 		t.Errorf("an operator who is no owner = %s", got)
 	}
-	soon, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "for an hour", Role: "owner", ExpiresAt: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.runs(t, func() {
-		hour := s.as(t, soon.Text)
-		j, err := hour.Demo.Load(ctx, client.DemoDraft{Force: true})
-		s.wait(t, j, err)
-		j, err = hour.Demo.Remove(ctx)
-		s.wait(t, j, err)
-	})
 	first := code(s.api.Demo.Load(ctx, client.DemoDraft{Force: true}))
 	if again := code(s.api.Demo.Load(ctx, client.DemoDraft{})); again != first || strings.Contains(first, "_") {
 		t.Errorf("a second load is %s, want to join %s", again, first)

@@ -180,13 +180,6 @@ func (s *show) checkGone(t *testing.T, before map[string]int64) {
 	if err != nil || !report.OK() {
 		t.Errorf("db check = %+v, %v", report, err)
 	}
-	s.checkEvents(t)
-}
-
-// checkEvents wants events to have numbers without a gap and to say nothing of a
-// demo but that it was removed.
-func (s *show) checkEvents(t *testing.T) {
-	t.Helper()
 	var last int64
 	removed := 0
 	for e, err := range s.api.Events.List(t.Context(), client.ChangesQuery{}) {
@@ -297,20 +290,4 @@ func (s *show) checkOthers(t *testing.T) {
 		t.Errorf("the stove of somebody else is %+v", e)
 	}
 	s.checkRules(t)
-}
-
-// TestDemoOnBoth loads and removes a small demo on both databases.
-func TestDemoOnBoth(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
-		t.Helper()
-		s := newShow(t, 30, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })
-		s.runs(t, func() {
-			s.load(t)
-			s.checkRules(t)
-			s.remove(t)
-		})
-		s.checkLists(t)
-		s.checkEvents(t)
-	})
 }

@@ -1,7 +1,7 @@
 package app
 
 // tagText says what the routes of a group in the reference are for. The areas
-// name the groups; only here all of them are known. Long because it is a table.
+// name the groups; only here all of them are known.
 func tagText(name string) string {
 	switch name {
 	case "protocols":

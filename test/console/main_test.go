@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -127,22 +126,6 @@ func (d *desk) keyOf(role string) string {
 		d.t.Fatal(err)
 	}
 	return k.Text
-}
-
-// get reads a route with a key, for its status.
-func (d *desk) get(path, key string) int {
-	d.t.Helper()
-	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, d.server.URL+path, nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode
 }
 
 func timeout(ctx context.Context) (context.Context, context.CancelFunc) {

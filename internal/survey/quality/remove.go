@@ -16,7 +16,7 @@ const (
 
 // Remove removes what runs and back-checks have found in a survey, and its rules,
 // with no event: for a survey that goes next.
-func Remove(ctx context.Context, tx *db.Tx, b *Rulebook, ws string, survey int64) error {
+func (s *Service) Remove(ctx context.Context, tx *db.Tx, ws string, survey int64) error {
 	_, err := tx.Exec(ctx, dropRounds, survey)
 	if err == nil {
 		_, err = tx.Exec(ctx, dropRules, survey)
@@ -30,6 +30,6 @@ func Remove(ctx context.Context, tx *db.Tx, b *Rulebook, ws string, survey int64
 	if err == nil {
 		_, err = tx.Exec(ctx, dropCounts, survey)
 	}
-	tx.AfterCommit(func() { b.Forget(ws) })
+	tx.AfterCommit(func() { s.cfg.Rules.Forget(ws) })
 	return db.Wrap("remove quality of survey", err)
 }

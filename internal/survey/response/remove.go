@@ -10,7 +10,6 @@ import (
 const (
 	dropHistory   = `DELETE FROM response_history WHERE response = $1`
 	dropDecisions = `DELETE FROM response_decisions WHERE response = $1`
-	dropClaim     = `DELETE FROM response_claims WHERE response = $1`
 	dropResponse  = `DELETE FROM responses WHERE nid = $1`
 )
 
@@ -61,9 +60,6 @@ func removeSome(ctx context.Context, tx *db.Tx, survey int64) (int, error) {
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, dropHistory, r.NID)
-		}
-		if err == nil {
-			_, err = tx.Exec(ctx, dropClaim, r.NID)
 		}
 		if err == nil {
 			_, err = tx.Exec(ctx, dropResponse, r.NID)

@@ -108,7 +108,7 @@ func TestWaitingOverSurveys(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, it := range items {
-					_, rest, _ := strings.Cut(fmt.Sprintf("%s", it), `"responseId":"`)
+					_, rest, _ := strings.Cut(it.String(), `"responseId":"`)
 					id, _, _ := strings.Cut(rest, `"`)
 					ids = append(ids, id)
 				}

@@ -10,6 +10,12 @@ const kinds = { organisation: 1, project: 2, household: 3, cleancookingdevice: 4
 export const kind = (type) => "k" + (kinds[String(type).toLowerCase()] || 9);
 const caption = (n) => String(nameOf(n)).slice(0, 24);
 
+/** Where a row of numbers begins and how long it is: not shorter than least, so that two twins are not drawn as giants. */
+function span(list, least, pad) {
+  const from = Math.min(...list) - pad, length = Math.max(...list) + pad - from, more = Math.max(0, least - length);
+  return [from - more / 2, length + more];
+}
+
 function place(data, root) {
   const seen = new Set(data.nodes.map((n) => n.did));
   const nodes = data.nodes.map((n) => ({ ...n, id: n.did }));
@@ -30,8 +36,8 @@ function place(data, root) {
     .force("x", forceX(0).strength(0.05)).force("y", forceY(0).strength(0.085))
     .stop().tick(nodes.length > 150 ? 120 : 250);
   const xs = nodes.map((n) => n.x), ys = nodes.map((n) => n.y), pad = 46;
-  const box = [Math.min(...xs) - pad, Math.min(...ys) - pad, Math.max(...xs) - Math.min(...xs) + 2 * pad, Math.max(...ys) - Math.min(...ys) + 2 * pad];
-  return { nodes, links, box };
+  const [x, w] = span(xs, 640, pad), [y, h] = span(ys, 420, pad);
+  return { nodes, links, box: [x, y, w, h] };
 }
 
 /** Where to look: dragged, wheeled, or all of it. */

@@ -30,7 +30,7 @@ async function ask() {
 export function Name({ did, link = true }) {
   const n = known.value[did];
   useEffect(() => {
-    if (!did || did in known.value || wanted.has(did)) return;
+    if (!did?.startsWith("did:") || did in known.value || wanted.has(did)) return;
     wanted.add(did);
     if (!waiting) { waiting = true; setTimeout(ask, 20); }
   }, [did]);

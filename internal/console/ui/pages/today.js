@@ -51,7 +51,7 @@ export default function Today() {
   return html`<${Page} title=${t("page.today")} about=${t("today.about")} curl="/v1/counts">
     <div class="tiles">
       <${Tile} label=${t("today.interviews")} value=${active && sum(active, (s) => (s.progress?.completed || 0) + (s.progress?.partial || 0))} small=${t("today.ofTarget", { n: sum(active, (s) => s.progress?.target) })} href=${base + "/surveys"} />
-      <${Tile} label=${t("today.waiting")} value=${c && total(c.responses, "pending")} small=${t("today.waitingSmall")} tone=${c && total(c.responses, "pending") ? "warn" : ""} href=${base + "/surveys"} />
+      <${Tile} label=${t("today.waiting")} value=${c && total(c.responses, "pending")} small=${t("today.waitingSmall")} tone=${c && total(c.responses, "pending") ? "warn" : ""} href=${base + (may("responses:verify") ? "/desk" : "/surveys")} />
       <${Tile} label=${t("today.twins")} value=${c && total(c.twins)} small=${t("today.twinsSmall", { n: total(c?.twins, "active") })} href=${base + "/twins"} />
       <${Tile} label=${t("today.jobs")} value=${c && total(c.jobs, "running")} small=${t("today.jobsSmall", { n: total(c?.jobs, "failed") })} href=${base + "/jobs"} />
     </div>

@@ -36,7 +36,7 @@ function Properties({ e }) {
 function Relationships({ did }) {
   const list = useLoad(() => call(`/v1/entities/${didPath(did)}/relationships?limit=50`), [did]);
   return html`<section class="card"><h2>${t("twin.relationships")}</h2><${Loaded} of=${list} rows=${3}>${(d) => (d.items.length ? html`<${Rows} items=${d.items} id=${(r) => r.id + r.direction} columns=${[
-    { label: t("twin.role"), cell: (r) => (r.direction === "in" ? "← " : "→ ") + r.role }, { label: t("twin.other"), cell: (r) => html`<${Name} did=${r.direction === "in" ? r.source : r.target} />` },
+    { label: t("twin.role"), cell: (r) => (r.direction === "in" ? "← " : "→ ") + r.role }, { label: t("twin.other"), cell: (r) => html`<${Name} did=${r.target} />` },
     { label: t("twin.since"), cell: (r) => html`<${Time} at=${r.since} />` },
   ]} />` : html`<p class="mute">${t("twin.no")}</p>`)}</${Loaded}></section>`;
 }

@@ -1,0 +1,26 @@
+// @ts-check
+import { html } from "../vendor/preact.js";
+import { call } from "../lib/api.js";
+import { base, surveyHref } from "../lib/router.js";
+import { Answers, Evidence } from "../lib/interview.js";
+import { Rows } from "../lib/list.js";
+import { Name } from "../lib/names.js";
+import { Badge, Loaded, Page, Time, useLoad } from "../lib/ui.js";
+import { t } from "../lib/words.js";
+
+function Decisions({ id }) {
+  const state = useLoad(() => call(`/v1/responses/${encodeURIComponent(id)}/verification`), [id]);
+  return html`<section class="card"><h2>${t("response.decisions")}</h2><${Loaded} of=${state} rows=${2}>${(s) => (s.decisions.length ? html`<${Rows} items=${s.decisions} id=${(d) => d.decisionId} columns=${[
+    { label: t("survey.decision"), cell: (d) => html`<${Badge} value=${d.to} />` }, { label: t("twin.who"), cell: (d) => html`<${Name} did=${d.verifier} />` },
+    { label: t("twin.reason"), cell: (d) => d.reason || "–" }, { label: t("twin.when"), cell: (d) => html`<${Time} at=${d.timestamp} />` },
+  ]} />` : html`<p class="mute">${t("response.undecided")}</p>`)}</${Loaded}></section>`;
+}
+
+export default function Response({ id }) {
+  const one = useLoad(() => call("/v1/responses/" + encodeURIComponent(id)), [id]);
+  return html`<${Loaded} of=${one} rows=${8}>${(r) => html`<${Page} title=${r.responseId} curl=${"/v1/responses/" + encodeURIComponent(id)}
+      crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / <a href=${surveyHref(r.surveyId)}>${r.surveyId}</a>`}
+      about=${html`<${Badge} value=${r.status} /> <${Badge} value=${r.verification?.status} /> · <${Time} at=${r.timestamp} /> · ${t("survey.household")}: ${r.householdId ? html`<${Name} did=${r.householdId} />` : "–"}`}>
+    <div class="split"><div><section class="card"><h2>${t("desk.answers")}</h2><${Answers} response=${r} /></section></div>
+      <aside><section class="card"><${Evidence} id=${id} /></section><${Decisions} id=${id} /></aside></div></${Page}>`}</${Loaded}>`;
+}

@@ -1,0 +1,135 @@
+package console
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"github.com/hearth-dmrv/hearth/client"
+)
+
+// press sends a key to the page as a person does, not to a field.
+func (d *desk) press(key string) {
+	d.t.Helper()
+	d.run("press "+key,
+		input.DispatchKeyEvent(input.KeyRawDown).WithKey(key).WithText(key).WithWindowsVirtualKeyCode(int64(key[0])),
+		input.DispatchKeyEvent(input.KeyUp).WithKey(key))
+}
+
+// demo loads the demo programme by the button of the first page.
+func (d *desk) demo() {
+	d.t.Helper()
+	d.signIn(d.server.Key)
+	d.see("This server is empty")
+	d.run("load the demo", chromedp.Click(".start button.primary"))
+	d.see("demo.load")
+	d.demoIs("ready")
+}
+
+// demoIs waits until the demo programme is in a state.
+func (d *desk) demoIs(status string) {
+	d.t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		state, err := d.owner().Demo.Get(d.t.Context())
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if state.Status == status {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-d.t.Context().Done():
+			d.t.Fatalf("the demo is %s, want %s", state.Status, status)
+		}
+	}
+}
+
+// TestDemo loads the demo programme, finds its figures on the pages, decides ten
+// interviews by keyboard, and removes it again.
+func TestDemo(t *testing.T) {
+	d := open(t, "127.0.0.1")
+	d.Expect(func(s string) bool { return strings.Contains(s, "401") }) // what was under way when a session ended
+	d.demo()
+	ctx, c := t.Context(), d.owner()
+	d.visit("/console/")
+	d.see("Active surveys")
+	d.Shot(t, "demo-today")
+
+	households, err := c.Entities.Page(ctx, client.EntityQuery{Type: "Household", Limit: 25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.visit("/console/twins?type=Household")
+	if n := script[int](d, `document.querySelectorAll("main tbody tr").length`); n != len(households.Items) {
+		t.Errorf("the page has %d households, the API gave %d", n, len(households.Items))
+	}
+	d.Shot(t, "demo-twins")
+	d.visit("/console/twins/" + url.PathEscape(households.Items[0].DID))
+	d.run("wait for the graph", chromedp.WaitVisible(".graph svg"))
+	d.Shot(t, "demo-twin")
+	for _, tab := range []string{"history", "document"} {
+		d.visit("/console/twins/" + url.PathEscape(households.Items[0].DID) + "?tab=" + tab)
+		d.Shot(t, "demo-twin-"+tab)
+	}
+
+	for s, err := range c.Surveys.List(ctx, client.SurveyQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.visit("/console/surveys/" + s.SurveyID)
+		d.see(fmt.Sprintf("%d", s.Progress.Verified))
+		d.Shot(t, "demo-survey-"+s.SurveyID)
+		d.visit("/console/surveys/" + s.SurveyID + "?tab=interviews")
+		d.visit("/console/surveys/" + s.SurveyID + "?tab=households")
+	}
+	d.run("sign out", chromedp.Click(".who button.link"), chromedp.WaitVisible("#key"))
+	d.decideTen()
+	if _, err := c.Demo.Remove(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d.demoIs("none")
+	d.run("sign out", chromedp.Click(".who button.link"), chromedp.WaitVisible("#key"))
+	d.signIn(d.server.Key)
+	d.see("This server is empty")
+}
+
+// decideTen has a verifier decide ten interviews without a mouse, and finds the
+// decisions in the API.
+func (d *desk) decideTen() {
+	d.t.Helper()
+	d.signIn(d.keyOf("verifier"))
+	d.visit("/console/desk")
+	d.Shot(d.t, "demo-desk")
+	began := time.Now()
+	for i := range 10 {
+		d.run("wait for an interview", chromedp.WaitVisible(".desk"), chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+		id := script[string](d, `document.querySelector(".desk").dataset.response`)
+		want := "verified"
+		if i%5 == 4 || script[bool](d, `document.querySelector(".desk button.primary").disabled`) {
+			want = "rejected"
+			d.press("c")
+			d.run("write why", chromedp.SendKeys(".desk textarea", "The photo shows another stove."))
+			d.run("leave the comment", chromedp.Evaluate(`document.activeElement.blur()`, nil))
+			d.press("x")
+		} else {
+			d.press("v")
+		}
+		d.run("wait for the next", chromedp.Poll(fmt.Sprintf(`document.querySelector(".desk")?.dataset.response !== %q`, id), nil, chromedp.WithPollingTimeout(patience)))
+		r, err := d.owner().Responses.Get(d.t.Context(), id)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if r.Verification.Status != want {
+			d.t.Errorf("%s is %s, want %s", id, r.Verification.Status, want)
+		}
+	}
+	d.t.Logf("ten decisions in %v", time.Since(began).Round(time.Millisecond))
+}
