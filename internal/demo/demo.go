@@ -38,9 +38,6 @@ const (
 // Scheme is the name of the external ids of what a demo makes.
 const Scheme = "demo"
 
-// Forgotten is the type of an event that told of a demo which is gone.
-const Forgotten = "demo.forgotten"
-
 // Nouns of package api, by their names here.
 type (
 	State  = api.Demo

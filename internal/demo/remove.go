@@ -110,7 +110,7 @@ func (s *Service) holding(r *row) (*Holding, error) {
 // forgetEvents has the events of the demo say nothing: those about what it held,
 // those its people caused, and those of its requests.
 func (s *Service) forgetEvents(ctx context.Context, r *row, h *Holding) error {
-	return s.cfg.Events.Replace(ctx, r.ws, r.began, event.Event{Type: Forgotten, Subject: "demo"}, func(it event.Item) bool {
+	return s.cfg.Events.Replace(ctx, r.ws, r.began, event.Event{Type: "demo.forgotten", Subject: "demo"}, func(it event.Item) bool {
 		_, about := h.Twins[it.Subject]
 		_, by := h.Twins[it.Actor]
 		return about || by || h.Names[it.Subject] || strings.HasPrefix(it.RequestID, h.Requests)
