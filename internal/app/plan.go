@@ -191,7 +191,7 @@ func ignoreClosed(err error) error {
 func (a *App) greet(link string) {
 	w := a.opt.Out
 	for _, l := range a.open {
-		base := a.base(l)
+		base := l.base()
 		fmt.Fprintf(w, "%-9s %s\n", l.name, base)
 		if l.name == mergedName || l.name == apiName {
 			fmt.Fprintf(w, "%-9s %s/docs\n", "reference", base)
@@ -213,7 +213,7 @@ func (a *App) greet(link string) {
 }
 
 // base is the address of a listener as a person on this machine opens it.
-func (a *App) base(l *listener) string {
+func (l *listener) base() string {
 	scheme := "http"
 	if l.tls != nil {
 		scheme = "https"
@@ -236,7 +236,7 @@ func (a *App) link(ctx context.Context) string {
 			a.log.Warn("no link to the console", "err", err.Error())
 			return ""
 		}
-		return ConsoleLink(a.base(l), code)
+		return ConsoleLink(l.base(), code)
 	}
 	return ""
 }

@@ -20,23 +20,23 @@ type serving struct {
 
 // announce writes where this server listens. Without the file commands have to be
 // told, so that it cannot be written is no reason not to serve.
-func (a *App) announce() {
+func (f *front) announce() {
 	s := serving{Listeners: map[string]string{}}
-	for _, l := range a.open {
-		s.Listeners[l.name] = a.base(l)
+	for _, l := range f.open {
+		s.Listeners[l.name] = l.base()
 	}
 	text, err := json.Marshal(s)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(a.cfg.Data.Dir, servingName), text, 0o600)
+		err = os.WriteFile(filepath.Join(f.cfg.Data.Dir, servingName), text, 0o600)
 	}
 	if err != nil {
-		a.log.Warn("address not written", "err", err.Error())
+		f.log.Warn("address not written", "err", err.Error())
 	}
 }
 
 // withdraw removes what announce wrote.
-func (a *App) withdraw() error {
-	if err := os.Remove(filepath.Join(a.cfg.Data.Dir, servingName)); err != nil && !os.IsNotExist(err) {
+func (f *front) withdraw() error {
+	if err := os.Remove(filepath.Join(f.cfg.Data.Dir, servingName)); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("remove address: %w", err)
 	}
 	return nil

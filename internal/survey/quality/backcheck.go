@@ -157,7 +157,7 @@ func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackC
 	if b.HouseholdID = r.Household; !mine && !r.Knows(ctx) {
 		b.HouseholdID = s.cfg.Responses.Sight(ctx, o).Household(r.Household)
 	}
-	b.veil(s.sight(ctx, o))
+	b.veil(sightOf(ctx, s, o))
 	return b, nil
 }
 
@@ -218,7 +218,7 @@ func (s *Service) Answer(ctx context.Context, surveyID, id string, d Outcome) (w
 		next.State, next.By, next.DoneAt, next.Questions = d.Outcome, d.By, s.now(), compared
 		next.sum()
 		err := s.answerTx(ctx, tx, o, &next)
-		next.veil(s.sight(ctx, o))
+		next.veil(sightOf(ctx, s, o))
 		return web.Reply[*BackCheck]{Value: &next}, err
 	})
 }

@@ -78,7 +78,7 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 		return none, err
 	}
 	if row.ready {
-		return web.Reply[*Draw]{Value: veilDraw(row.draw, s.sight(ctx, p.o)), Status: http.StatusOK}, nil
+		return web.Reply[*Draw]{Value: veilDraw(row.draw, sightOf(ctx, s, p.o)), Status: http.StatusOK}, nil
 	}
 	p.until = row.cutoff
 	strata, err := s.rank(ctx, p, row.draw)
@@ -88,7 +88,7 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 	if err := s.storeDraw(ctx, p, row, strata); err != nil {
 		return none, err
 	}
-	return web.Reply[*Draw]{Value: veilDraw(row.draw, s.sight(ctx, p.o)), Status: http.StatusCreated}, nil
+	return web.Reply[*Draw]{Value: veilDraw(row.draw, sightOf(ctx, s, p.o)), Status: http.StatusCreated}, nil
 }
 
 // undraw forgets a draw that is refused: its seed stays free.

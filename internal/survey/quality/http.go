@@ -177,7 +177,7 @@ func (s *Service) serveBackChecks(ctx context.Context, in *struct {
 		return none, err
 	}
 	for _, b := range items {
-		b.veil(s.sight(ctx, o))
+		b.veil(sightOf(ctx, s, o))
 	}
 	if len(items) <= limit {
 		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)

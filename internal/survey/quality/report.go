@@ -59,7 +59,7 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 	if err := s.addBackChecks(ctx, s.db, p, out); err != nil {
 		return nil, err
 	}
-	if x := s.sight(ctx, p.o); !x.All() {
+	if x := sightOf(ctx, s, p.o); !x.All() {
 		veilReport(out, x)
 	}
 	for i := range out.Collectors {
@@ -69,9 +69,9 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 	return out, nil
 }
 
-// sight is how the caller sees the people of a survey: callers who may assign
+// sightOf is how the caller sees the people of a survey: callers who may assign
 // collectors know who they are, for they are to talk to them.
-func (s *Service) sight(ctx context.Context, o *survey.Open) privacy.Sight {
+func sightOf(ctx context.Context, s *Service, o *survey.Open) privacy.Sight {
 	c := web.CallerFrom(ctx)
 	return s.cfg.Responses.Sight(ctx, o).WithPeople(c.May("surveys:write") || c.May("surveys:assign"))
 }
@@ -177,7 +177,7 @@ func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at fl
 			return nil, nil, err
 		}
 	}
-	x := s.sight(ctx, o)
+	x := sightOf(ctx, s, o)
 	for looked := 0; looked < maxLooked; looked += flagPage {
 		page, err := s.flagPage(ctx, o, f.Rule, at)
 		if err != nil {

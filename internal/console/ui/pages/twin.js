@@ -71,12 +71,7 @@ function Document({ did }) {
   return html`<section class="card"><${Loaded} of=${doc}>${(d) => html`<pre class="curl" tabindex="0"><code>${JSON.stringify(d, null, 2)}</code></pre>`}</${Loaded}></section>`;
 }
 
-function Timeline({ did }) {
-  const list = useLoad(() => call(`/v1/entities/${didPath(did)}/timeline`), [did]);
-  return html`<section class="card"><${Loaded} of=${list}>${(d) => (d.items.length ? html`<ol class="feed">${d.items.map((x, i) => html`<li key=${i}><span class="dot"></span><div><span>${has("timeline." + x.kind) ? t("timeline." + x.kind) : x.summary || x.kind}</span> ${x.about?.startsWith?.("did:") ? html`<${Name} did=${x.about} />` : x.id ? html`<${Id} value=${x.id} />` : null}<div class="mute"><${Time} at=${x.at || x.time} /></div></div></li>`)}</ol>` : html`<p class="mute">${t("twin.noTimeline")}</p>`)}</${Loaded}></section>`;
-}
-
-const tabs = { overview: null, history: History, document: Document, timeline: Timeline };
+const tabs = { overview: null, history: History, document: Document };
 
 export default function Twin({ did }) {
   const one = useLoad(() => call("/v1/entities/" + didPath(did)), [did]);
