@@ -162,11 +162,12 @@ func (a removal) add(ctx context.Context, h *demo.Holding, did string) ([]string
 // name collects the names of what is no twin.
 func (a removal) name(ctx context.Context, h *demo.Holding) error {
 	for _, id := range h.Surveys {
-		o, err := a.surveys.surveys.Open(ctx, id)
-		if fault.KindOf(err) == fault.NotFound {
-			continue
-		} else if err != nil {
+		o, err := a.campaign(ctx, h, id)
+		if err != nil {
 			return err
+		}
+		if o == nil {
+			continue
 		}
 		h.Names[id] = true
 		ids, err := response.Names(ctx, a.DB, o.NID)
@@ -191,6 +192,21 @@ func (a removal) name(ctx context.Context, h *demo.Holding) error {
 	})
 }
 
+// campaign is a survey of a demo: one with its id, of its project. It is nil when
+// there is none; somebody else may have a survey with that id.
+func (a removal) campaign(ctx context.Context, h *demo.Holding, id string) (*survey.Open, error) {
+	o, err := a.surveys.surveys.Open(ctx, id)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil //nolint:nilnil // it is not there
+	} else if err != nil {
+		return nil, err
+	}
+	if _, ours := h.Twins[o.Project]; !ours || o.Created.Before(h.Since) {
+		return nil, nil //nolint:nilnil // it is somebody else's
+	}
+	return o, nil
+}
+
 // eachKey walks over the keys of the workspace.
 func (a removal) eachKey(ctx context.Context, visit func(auth.Key)) error {
 	for after, more := "", true; more; {
@@ -210,7 +226,7 @@ func (a removal) eachKey(ctx context.Context, visit func(auth.Key)) error {
 // owns reports whether a key is one of a demo: of its people, or of its loader.
 func (a removal) owns(h *demo.Holding, k auth.Key) bool {
 	_, person := h.Twins[k.Principal]
-	return person || strings.HasSuffix(k.Name, h.Keys) && !k.CreatedAt.Before(h.Since)
+	return person || strings.HasSuffix(k.Name, h.Keys) && k.CreatedBy == h.By && !k.CreatedAt.Before(h.Since)
 }
 
 // customersOf are the customers of the line with the numbers of a demo.
@@ -334,11 +350,12 @@ func (a removal) removeChats(ctx context.Context, h *demo.Holding) error {
 
 func (a removal) removeSurveys(ctx context.Context, h *demo.Holding) error {
 	for _, id := range h.Surveys {
-		o, err := a.surveys.surveys.Open(ctx, id)
-		if fault.KindOf(err) == fault.NotFound {
-			continue
-		} else if err != nil {
+		o, err := a.campaign(ctx, h, id)
+		if err != nil {
 			return err
+		}
+		if o == nil {
+			continue
 		}
 		if err := response.RemoveAll(ctx, a.DB, o.NID); err != nil {
 			return err

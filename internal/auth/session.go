@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -77,13 +78,26 @@ func (d Sessions) open(r *http.Request, g *grant) (Opening, error) {
 	if !g.allows(web.ClientAddr(ctx)) {
 		return Opening{}, networkForbidden()
 	}
+	if err := d.s.requests.Allow(g.caller.Key).Err(); err != nil {
+		return Opening{}, err
+	}
 	text, now := base64.RawURLEncoding.EncodeToString(random(32)), d.s.moment()
 	v := Session{
 		ID: "ses_" + d.s.cfg.NewID(), Key: g.caller.Key, Principal: g.caller.DID, CreatedAt: now, SeenAt: now, Current: true,
 		Address: web.ClientAddr(ctx).String(), Agent: cut(r.UserAgent(), 200), workspace: g.caller.Workspace, hash: digest(text),
 	}
 	v.EndsAt = v.ends()
-	err := d.s.db.InTx(ctx, func(tx *db.Tx) error { return insertSession(ctx, tx, &v) })
+	err := d.s.db.InTx(ctx, func(tx *db.Tx) error {
+		k, err := findKey(ctx, tx, v.workspace, v.Key)
+		if err != nil {
+			return err
+		}
+		v.Name = k.Name
+		if err := insertSession(ctx, tx, &v); err != nil {
+			return err
+		}
+		return endOldest(ctx, tx, v.workspace, v.Key)
+	})
 	if err != nil {
 		return Opening{}, err
 	}
@@ -95,7 +109,7 @@ func (d Sessions) open(r *http.Request, g *grant) (Opening, error) {
 // cut is the beginning of a text, at most n bytes of it, without what is no text.
 func cut(text string, n int) string {
 	text = fault.Echo(text)
-	return text[:min(len(text), n)]
+	return strings.ToValidUTF8(text[:min(len(text), n)], "")
 }
 
 // Find is the session that r comes with and whom it speaks for. It is nil
@@ -156,7 +170,7 @@ func (d Sessions) mayEnd(ctx context.Context, tx *db.Tx, c web.Caller, key strin
 // end. Without keys:read they are the caller's own.
 func (d Sessions) List(ctx context.Context, last string, limit int) (list []Session, next any, err error) {
 	c, key := web.CallerFrom(ctx), ""
-	if !May(c, "keys:read") {
+	if !May(c, "keys:read") || len(c.Projects) > 0 {
 		if key = c.Key; key == "" {
 			return nil, nil, nil // a token opens no session
 		}

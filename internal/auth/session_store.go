@@ -96,6 +96,19 @@ func removeSession(ctx context.Context, tx *db.Tx, hash Digest) error {
 	return nil
 }
 
+// maxSessions is how many sessions a key has at once: the oldest go.
+const maxSessions = 20
+
+// endOldest ends what is too much of the sessions of a key.
+func endOldest(ctx context.Context, tx *db.Tx, workspace, key string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM console_sessions WHERE ws = $1 AND key_id = $2 AND id <=
+		(SELECT id FROM console_sessions WHERE ws = $1 AND key_id = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)`, workspace, key, maxSessions)
+	if err != nil {
+		return fmt.Errorf("end old sessions of key: %w", err)
+	}
+	return nil
+}
+
 // endSessions ends the sessions of a key, and what would open more.
 func endSessions(ctx context.Context, tx *db.Tx, workspace, key string) error {
 	_, err := tx.Exec(ctx, endSessionsSQL, workspace, key)

@@ -88,6 +88,7 @@ type stay struct {
 	SignedIn  bool      `json:"signedIn"`
 	ID        string    `json:"id,omitempty"`
 	Name      string    `json:"name,omitempty" doc:"Name of the key."`
+	Key       string    `json:"key,omitempty" doc:"Id of the key, which is no secret."`
 	Principal string    `json:"principal,omitempty"`
 	Workspace string    `json:"workspace,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty" doc:"What the caller may do."`
@@ -100,7 +101,7 @@ type stay struct {
 func (s *Service) stay(v *auth.Session, c web.Caller) stay {
 	out := stay{Areas: s.cfg.Areas, Version: s.cfg.Version}
 	if v != nil {
-		out.SignedIn, out.ID, out.Name, out.EndsAt = true, v.ID, v.Name, v.EndsAt
+		out.SignedIn, out.ID, out.Name, out.Key, out.EndsAt = true, v.ID, v.Name, v.Key, v.EndsAt
 		out.Principal, out.Workspace, out.Scopes, out.Projects = c.DID, c.Workspace, c.Scopes, c.Projects
 	}
 	return out

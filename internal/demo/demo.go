@@ -102,6 +102,7 @@ type Holding struct {
 	Phones    []string // of customers of the line
 	Users     []string // DIDs of those who talked to the oracle
 	Keys      string   // end of the names of its keys
+	By        string   // DID of whoever asked for it, who made its keys
 	Webhook   string   // description
 	Requests  string   // beginning of the ids of its requests
 

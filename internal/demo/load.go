@@ -204,7 +204,7 @@ func (l *loader) endKeys(ctx context.Context) error {
 		}
 		for _, k := range list {
 			after = k.ID
-			if !strings.HasSuffix(k.Name, keyMark(l.id)) || k.Status == auth.Revoked {
+			if !strings.HasSuffix(k.Name, keyMark(l.id)) || k.CreatedBy != web.CallerFrom(ctx).DID || k.Status == auth.Revoked {
 				continue
 			}
 			if _, err := l.s.cfg.Auth.Revoke(ctx, k.ID, ""); err != nil {

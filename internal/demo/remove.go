@@ -88,7 +88,7 @@ func (s *Service) holding(r *row) (*Holding, error) {
 	p := s.planOf(r)
 	p.scale = 1
 	h := &Holding{
-		Workspace: r.ws, ID: r.id, Since: p.begun, Keys: keyMark(r.id), Requests: requestPrefix(r.id),
+		Workspace: r.ws, ID: r.id, Since: p.begun, Keys: keyMark(r.id), By: r.actor, Requests: requestPrefix(r.id),
 		Twins: map[string]int64{}, Names: map[string]bool{},
 	}
 	h.Externals = p.externals()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 func surveyStages() []stage {
@@ -123,10 +124,16 @@ func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campai
 	if _, err := manager.Surveys.Create(ctx, draft, l.once("survey/%s", c.id)); err != nil && !isCode(err, "SURVEY_EXISTS") {
 		return err
 	}
+	s, err := manager.Surveys.Get(ctx, c.id)
+	if err == nil && s.ProjectID != draft.ProjectID {
+		err = fault.New(fault.Conflict, "DEMO_REFUSED", "Another survey has the id "+c.id+" of a survey of the demo.")
+	}
+	if err != nil {
+		return err
+	}
 	if _, err := manager.Surveys.AddHouseholds(ctx, c.id, l.list(c, listed)); err != nil && !isCode(err, "SURVEY_LOCKED") {
 		return err
 	}
-	s, err := manager.Surveys.Get(ctx, c.id)
 	if err == nil && s.Status == "draft" {
 		s, err = manager.Surveys.Ready(ctx, c.id, "", l.once("ready/%s", c.id))
 	}

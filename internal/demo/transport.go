@@ -25,12 +25,12 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	// Who asks for the load is not who sends its requests.
-	in := r.Clone(web.WithCaller(r.Context(), web.Caller{}))
+	id := t.prefix + strings.ReplaceAll(r.Header.Get("Idempotency-Key"), "/", ".")
+	in := r.Clone(web.WithRequestID(web.WithCaller(r.Context(), web.Caller{}), id))
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
 	in.RequestURI, in.RemoteAddr, in.Host = r.URL.RequestURI(), "127.0.0.1:1", r.URL.Host
-	in.Header.Set("X-Request-Id", t.prefix+strings.ReplaceAll(r.Header.Get("Idempotency-Key"), "/", "."))
 	w := &answer{head: http.Header{}}
 	t.handler.ServeHTTP(w, in)
 	if err := r.Context().Err(); err != nil {

@@ -5,18 +5,27 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 )
 
 // requestIDHeader carries the name of a request both ways.
 const requestIDHeader = "X-Request-Id"
 
-// WithRequestIDs names every request. An id the client sent is kept when it is
-// safe to log and to echo; otherwise a new one is made. The answer carries it
-// whatever becomes of the request, so it is set before next runs.
+// ownIDs is how the ids begin that this program gives to requests of its own, by
+// which it knows them later. No client may use them.
+const ownIDs = "demo-"
+
+// WithRequestIDs names every request. One that was made in this process has its
+// name in its context. An id the client sent is kept when it is safe to log and to
+// echo and cannot be taken for one of ours; otherwise a new one is made. The answer
+// carries it whatever becomes of the request, so it is set before next runs.
 func WithRequestIDs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := requestID(r.Header[requestIDHeader])
+		id := RequestID(r.Context())
+		if id == "" {
+			id = requestID(r.Header[requestIDHeader])
+		}
 		w.Header()[requestIDHeader] = []string{id}
 		next.ServeHTTP(w, r.WithContext(WithRequestID(r.Context(), id)))
 	})
@@ -25,7 +34,7 @@ func WithRequestIDs(next http.Handler) http.Handler {
 // requestID takes the client's id when there is exactly one and it is
 // well-formed: of two one cannot say which a proxy logged.
 func requestID(sent []string) string {
-	if len(sent) == 1 && validRequestID(sent[0]) {
+	if len(sent) == 1 && validRequestID(sent[0]) && !strings.HasPrefix(sent[0], ownIDs) {
 		return sent[0]
 	}
 	return newRequestID()

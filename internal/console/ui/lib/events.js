@@ -3,26 +3,22 @@
 import { html } from "../vendor/preact.js";
 import { kinds } from "./live.js";
 import { Name } from "./names.js";
-import { base, surveyHref, twinHref } from "./router.js";
+import { base, surveyHref } from "./router.js";
 import { Id } from "./ui.js";
 
-/** Where a subject of an event is shown; null when nowhere. */
-export function subjectHref(subject) {
-  if (!subject) return null;
-  if (subject.startsWith("did:ixo:protocol")) return null;
-  if (subject.startsWith("did:")) return twinHref(subject);
-  if (subject.startsWith("srv_")) return surveyHref(subject);
-  if (subject.startsWith("key_")) return base + "/keys";
-  return null;
-}
+const places = {
+  response: (id) => base + "/responses/" + encodeURIComponent(id),
+  survey: surveyHref, job: () => base + "/jobs", key: () => base + "/keys",
+};
 
-export function Subject({ value }) {
+/** What an event is about, with a link to where it is shown. */
+export function Subject({ type, value }) {
   if (value?.startsWith("did:")) return html`<${Name} did=${value} />`;
-  const to = subjectHref(value);
+  const to = value && places[type.split(".")[0]]?.(value);
   return to ? html`<a href=${to}><${Id} value=${value} /></a>` : html`<${Id} value=${value} />`;
 }
 
 /** What a kind of event means, as the server words it, else its own name. */
 export const meaning = (type) => (kinds.value[type] || type.replace(".", " ").replaceAll("_", " ")).replace(/\.$/, "");
 
-export const Sentence = ({ event }) => html`<span>${meaning(event.type)}</span>${" "}<${Subject} value=${event.subject} />${event.actor ? html` <span class="mute">· <${Name} did=${event.actor} link=${false} /></span>` : null}`;
+export const Sentence = ({ event }) => html`<span>${meaning(event.type)}</span>${" "}<${Subject} type=${event.type} value=${event.subject} />${event.actor ? html` <span class="mute">· <${Name} did=${event.actor} link=${false} /></span>` : null}`;

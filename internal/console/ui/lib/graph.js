@@ -27,7 +27,7 @@ function place(data, root) {
   }
   for (const n of nodes) {
     n.r = n.did === root ? 15 : Math.min(13, 5.5 + Math.sqrt(degree[n.did] || 1) * 1.3);
-    n.named = n.depth < 2 || nodes.length < 30;
+    n.named = n.did === root || nodes.length < 40 || (n.depth < 2 && nodes.length < 80);
   }
   forceSimulation(nodes)
     .force("link", forceLink(links).id((d) => d.id).distance((l) => (l.source.depth + l.target.depth < 2 ? 120 : 60)))

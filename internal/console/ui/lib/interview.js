@@ -7,9 +7,10 @@ import { has, t } from "./words.js";
 
 const shown = (v) => {
   if (v === null || v === undefined || v === "") return "–";
+  if (v === true || v === false) return t(v ? "ui.yes" : "ui.no");
   if (Array.isArray(v)) return v.map(shown).join(", ");
-  if (typeof v === "object") return JSON.stringify(v);
-  return String(v);
+  if (typeof v === "object") return "value" in v && "unit" in v ? `${v.value} ${v.unit}` : JSON.stringify(v);
+  return String(v).replaceAll("_", " ");
 };
 
 const label = (id) => id.replaceAll("_", " ");

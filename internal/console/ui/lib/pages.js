@@ -13,7 +13,7 @@ export const pages = [
   { path: "/jobs", name: "jobs", icon: "jobs", key: "j", menu: "run", scope: "jobs:read", load: () => import("../pages/jobs.js") },
   { path: "/keys", name: "keys", icon: "key", key: "k", menu: "run", scope: "keys:read", load: () => import("../pages/keys.js") },
   { path: "/audit", name: "audit", icon: "activity", key: "a", menu: "run", scope: "audit:read", load: () => import("../pages/audit.js") },
-  { path: "/help", name: "help", icon: "more", load: () => import("../pages/help.js") },
+  { path: "/help", name: "help", icon: "more", menu: "run", load: () => import("../pages/help.js") },
 ];
 
 /** The groups of the menu, in order. */

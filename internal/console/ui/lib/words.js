@@ -11,7 +11,8 @@ export const language = signal("en");
 
 /** The words under a name, with {members} filled in. */
 export function t(name, fill = {}) {
-  const text = tables[language.value]?.[name] ?? en[name] ?? name;
+  const words = tables[language.value] || en, one = fill.n === 1 ? name + ".one" : name;
+  const text = words[one] ?? words[name] ?? en[name] ?? name;
   return text.replace(/\{(\w+)\}/g, (_, k) => (fill[k] ?? "").toString());
 }
 

@@ -15,11 +15,11 @@ export default function Audit() {
         { key: "type", label: t("audit.type"), ...(types.length ? { options: types } : {}) },
         { key: "subject", label: t("audit.subject"), placeholder: "did:ixo:entity:…" },
         { key: "actor", label: t("audit.actor"), placeholder: "did:ixo:entity:…" },
-        { key: "since", label: t("audit.since"), placeholder: "2026-01-31T00:00:00Z" },
+        { key: "since", label: t("audit.since"), date: true },
       ]}
       columns=${[
         { label: t("audit.what"), cell: (e) => html`<span title=${e.type}>${meaning(e.type)}</span>` },
-        { label: t("audit.subject"), cell: (e) => html`<${Subject} value=${e.subject} />` },
+        { label: t("audit.subject"), cell: (e) => html`<${Subject} type=${e.type} value=${e.subject} />` },
         { label: t("audit.actor"), cell: (e) => html`<${Name} did=${e.actor} />` },
         { label: t("audit.when"), cell: (e) => html`<${Time} at=${e.time} />` },
         { label: t("audit.request"), cell: (e) => (e.requestId ? html`<${Id} value=${e.requestId} />` : "–") },

@@ -3,6 +3,7 @@ import { html, useRef, useState } from "../vendor/preact.js";
 import { call, newId } from "../lib/api.js";
 import { base, route, surveyHref } from "../lib/router.js";
 import { Answers, Evidence } from "../lib/interview.js";
+import { Name } from "../lib/names.js";
 import { Badge, Empty, Failure, Id, Loaded, Page, Time, useKeys, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
 
@@ -43,17 +44,18 @@ export default function Desk() {
     wait(false);
   };
   const pass = () => { if (r) { say(""); fail(null); skip(r.responseId); } };
-  useKeys({ v: () => decide("verified"), x: () => decide("rejected"), s: pass, c: (e) => { e.preventDefault(); box.current?.focus(); }, Escape: () => box.current?.blur() });
+  useKeys({ v: () => decide("verified"), x: (e) => { e.preventDefault(); decide("rejected"); }, s: pass, c: (e) => { e.preventDefault(); box.current?.focus(); }, Escape: () => box.current?.blur() });
 
   return html`<${Page} title=${t("page.desk")} about=${t("desk.about")} curl="/v1/responses?verification=pending">
     <p class="mute" role="status">${done ? t("desk.done", { n: done }) : ""}</p>
     <${Loaded} of=${one} rows=${8}>${({ response, state: st }) => (!response ? html`<${Empty} icon="desk" title=${t("desk.empty")}><p>${t("desk.emptyText")}</p></${Empty}>` : html`
       <div class="split desk" data-response=${response.responseId}>
         <section class="card"><div class="card-head"><h2><a href=${base + "/responses/" + encodeURIComponent(response.responseId)}>${response.responseId}</a></h2><${Badge} value=${response.status} /></div>
+          <p>${t("survey.household")}: ${response.householdId ? html`<${Name} did=${response.householdId} />` : "–"} · ${t("survey.collector")}: ${response.collector ? html`<${Name} did=${response.collector} />` : "–"}</p>
           <p class="mute"><a href=${surveyHref(response.surveyId)}><${Id} value=${response.surveyId} /></a> · <${Time} at=${response.timestamp} />${response.durationSec ? ` · ${t("desk.minutes")}: ${(response.durationSec / 60).toFixed(0)}` : ""}${response.stratum ? " · " + response.stratum : ""}</p>
           <h2>${t("desk.answers")}</h2><${Answers} response=${response} /></section>
         <aside><section class="card"><${Evidence} id=${response.responseId} /></section>
-          <section class="card form"><label class="field"><span>${t("desk.comment")}</span><textarea ref=${box} rows="3" maxlength="1000" value=${comment} onInput=${(e) => say(e.target.value)}></textarea></label>
+          <section class="card form"><label class="field"><span>${t("desk.comment")}</span><textarea ref=${box} rows="3" maxlength="1000" value=${comment} onInput=${(e) => { say(e.target.value); fail(null); }}></textarea></label>
             <${Failure} error=${error} again=${error?.status === 412 ? () => next((n) => n + 1) : null} />
             <div class="actions"><button type="button" class="primary" disabled=${busy || !st.allowed.includes("verified")} onClick=${() => decide("verified")}>${t("desk.verify")} <kbd>v</kbd></button>
               <button type="button" disabled=${busy || !st.allowed.includes("rejected")} onClick=${() => decide("rejected")}>${t("desk.reject")} <kbd>x</kbd></button>

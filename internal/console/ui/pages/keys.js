@@ -1,6 +1,6 @@
 // @ts-check
 import { html, useRef, useState } from "../vendor/preact.js";
-import { call, may, newId } from "../lib/api.js";
+import { call, may, me, newId } from "../lib/api.js";
 import { List, Rows } from "../lib/list.js";
 import { Badge, Copy, Failure, Loaded, Page, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -21,9 +21,10 @@ function NewKey({ done }) {
       fail(x);
     }
   };
-  const close = () => { dialog.current.close(); show(null); setName(""); once.current = newId(); };
+  const reset = () => { show(null); setName(""); fail(null); once.current = newId(); }; // Escape closes too
+  const close = () => dialog.current.close();
   return html`<button type="button" class="primary" onClick=${() => dialog.current.showModal()}>${t("keys.new")}</button>
-    <dialog ref=${dialog} aria-label=${t("keys.new")}>${made
+    <dialog ref=${dialog} onClose=${reset} aria-label=${t("keys.new")}>${made
       ? html`<div class="form copyable"><h2>${made.name}</h2><p>${t("keys.shown")}</p><code class="secret">${made.key}</code><div class="row-end"><${Copy} text=${made.key} /><button type="button" onClick=${close}>${t("ui.close")}</button></div></div>`
       : html`<form class="form" onSubmit=${make}><h2>${t("keys.new")}</h2>
         <label class="field"><span>${t("keys.for")}</span><input required maxlength="200" value=${name} onInput=${(e) => setName(e.target.value)} /></label>
@@ -72,7 +73,7 @@ export default function Keys() {
         { label: t("keys.rights"), cell: (k) => html`<span title=${k.scopes.join(", ")}>${k.scopes.length > 4 ? k.scopes.slice(0, 3).join(", ") + " +" + (k.scopes.length - 3) : k.scopes.join(", ")}</span>` },
         { label: t("keys.used"), cell: (k) => html`<${Time} at=${k.lastUsedAt} />` },
         { label: t("keys.ends"), cell: (k) => html`<${Time} at=${k.expiresAt} />` },
-        { label: "", cell: (k) => (may("keys:write") && (k.status === "active" || k.status === "rotated") ? html`<button type="button" class="small" onClick=${() => revoke(k)}>${t("keys.revoke")}</button>` : null) },
+        { label: "", cell: (k) => (may("keys:write") && k.id !== me.value.key && (k.status === "active" || k.status === "rotated") ? html`<button type="button" class="small" onClick=${() => revoke(k)}>${t("keys.revoke")}</button>` : null) },
       ]}
       empty=${{ icon: "key", title: t("keys.empty") }} />
     <${Sessions} /></${Page}>`;

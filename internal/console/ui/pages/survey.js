@@ -36,7 +36,6 @@ function Overview({ id }) {
 
 const Interviews = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/responses`} params=${{ fields: "responseId,householdId,status,verification,collector,stratum,timestamp,durationSec,flags" }} id=${(r) => r.responseId} href=${(r) => base + "/responses/" + encodeURIComponent(r.responseId)}
   filters=${[
-    { key: "status", label: t("survey.state"), options: ["complete", "partial", "ineligible", "refused"] },
     { key: "verification", label: t("survey.decision"), options: ["pending", "verified", "rejected"].map((s) => ({ value: s, label: t("state." + s) })) },
   ]}
   columns=${[
@@ -47,7 +46,7 @@ const Interviews = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/responses
   ]} empty=${{ icon: "survey", title: t("survey.noInterviews") }} />`;
 
 const Households = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/households`} id=${(h) => h.householdId} href=${(h) => twinHref(h.householdId)}
-  filters=${[{ key: "outcome", label: t("survey.outcome"), options: ["drawn", "contacted", "completed", "partial", "refused", "unreachable", "ineligible"] }, { key: "stratum", label: t("survey.stratum") }]}
+  filters=${[{ key: "outcome", label: t("survey.outcome"), options: ["listed", "contacted", "completed", "partial", "refused", "unreachable", "ineligible"].map((s) => ({ value: s, label: t("state." + s) })) }, { key: "stratum", label: t("survey.stratum") }]}
   columns=${[
     { label: t("survey.household"), cell: (h) => html`<${Name} did=${h.householdId} link=${false} />` }, { label: t("survey.outcome"), cell: (h) => html`<${Badge} value=${h.outcome} />` },
     { label: t("survey.stratum"), cell: (h) => h.stratum || "–" }, { label: t("survey.assigned"), cell: (h) => html`<${Name} did=${h.assignedTo || h.collector} />` },

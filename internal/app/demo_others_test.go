@@ -1,0 +1,83 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/client"
+)
+
+// TestDemoTakesNothingElse has a manager name a key and a request as those of the
+// demo are: the key stays, and so does the event that tells who made it.
+func TestDemoTakesNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newShow(t, 10, nil)
+	ctx := t.Context()
+	s.runs(t, func() {
+		d := s.load(t)
+		manager, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "manager", Role: "manager"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := strings.NewReader(`{"name":"helper (demo ` + d.ID[len(d.ID)-8:] + `)","role":"collector"}`)
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/v1/api-keys", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+manager.Text)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Request-Id", "demo-"+d.ID+"-evil")
+		answer, err := (&http.Client{Transport: transport{s.Handler}}).Do(r)
+		if err != nil || answer.StatusCode != http.StatusCreated {
+			t.Fatalf("make a key: %v, %v", answer, err)
+		}
+		answer.Body.Close()
+		if id := answer.Header.Get("X-Request-Id"); strings.HasPrefix(id, "demo-") {
+			t.Errorf("a client's request is called %s", id)
+		}
+		s.remove(t)
+	})
+	var names []string
+	for k, err := range s.api.Keys.List(ctx, client.PageQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, k.Name)
+	}
+	if all := strings.Join(names, ", "); !strings.Contains(all, "helper (demo ") || strings.Contains(all, "Loader") {
+		t.Errorf("keys = %s, want that of the manager and not the loader's", all)
+	}
+	var made int
+	if err := s.DB.QueryRow(ctx, `SELECT count(*) FROM events WHERE type = 'key.created'`).Scan(&made); err != nil || made != len(names) {
+		t.Errorf("%d events tell of %d keys that were made, %v", made, len(names), err)
+	}
+}
+
+// TestDemoBesideASurvey has somebody else have a survey with an id of the demo's:
+// the load stops, and the removal leaves the survey alone.
+func TestDemoBesideASurvey(t *testing.T) {
+	t.Parallel()
+	s := newShow(t, 10, nil)
+	ctx, own := t.Context(), "did:ixo:entity:0123456789abcdef0123456789abcdef"
+	draft := client.SurveyDraft{SurveyID: "demo-baseline", Type: "BaselineSurvey", ProjectID: own}
+	size := 10.0
+	draft.Name, draft.Template = "Ours", &client.SurveyFlags{StovePerceptions: true}
+	draft.Sampling = &client.SurveySampling{Method: "simple_random", Size: &size, Population: &size, Enrolment: "list"}
+	if _, err := s.api.Surveys.Create(ctx, draft); err != nil {
+		t.Fatal(err)
+	}
+	s.runs(t, func() {
+		j, err := s.api.Demo.Load(ctx, client.DemoDraft{Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j, err = s.api.Jobs.Wait(ctx, j.ID); err != nil || j.Status != "failed" {
+			t.Fatalf("load = %+v, %v, want failed", j, err)
+		}
+		s.remove(t)
+	})
+	if v, err := s.api.Surveys.Get(ctx, "demo-baseline"); err != nil || v.Name != "Ours" || v.ProjectID != own {
+		t.Errorf("the survey is %+v, %v", v, err)
+	}
+}
