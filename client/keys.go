@@ -115,3 +115,31 @@ func (k Keys) Revoke(ctx context.Context, id string, opts ...Option) (*Key, erro
 }
 
 func keyPath(id string) string { return keysPath + "/" + url.PathEscape(id) }
+
+// Session is the stay of a browser in the console, which has the rights of a key.
+type Session struct {
+	ID        string    `json:"id"`
+	Key       string    `json:"key"` // id of the key
+	Name      string    `json:"name"`
+	Principal string    `json:"principal"`
+	CreatedAt time.Time `json:"createdAt"`
+	SeenAt    time.Time `json:"seenAt"`
+	EndsAt    time.Time `json:"endsAt"`
+	Address   string    `json:"address"`
+	Agent     string    `json:"agent"`
+	Current   bool      `json:"current"`
+}
+
+const sessionsPath = "/v1/console/sessions"
+
+// Sessions walks over the sessions of browsers, page by page: those of the
+// workspace with keys:read, else those of this client's key. An error ends it.
+func (k Keys) Sessions(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Session, error] {
+	return pages[Session](ctx, k.c, sessionsPath, q.values(), opts)
+}
+
+// EndSession ends the session of a browser. Codes: SESSION_NOT_FOUND,
+// SCOPE_MISSING, RESTRICTION_EXCEEDED.
+func (k Keys) EndSession(ctx context.Context, id string, opts ...Option) (*Session, error) {
+	return do[Session](ctx, k.c, call{method: http.MethodDelete, path: sessionsPath + "/" + url.PathEscape(id)}, opts)
+}

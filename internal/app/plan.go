@@ -206,10 +206,10 @@ func (a *App) greet(link string) {
 	if a.identity.Key == nil {
 		fmt.Fprintf(w, "          The key of this DID is not here: callers are checked, nothing can be signed.\n")
 	}
-	fmt.Fprintf(w, "Oracle '%s' (runtime v%s) listening on :%d\n", a.cfg.Oracle.Name, a.opt.Version, a.mainPort())
 	if link != "" {
-		fmt.Fprintf(w, "\n%-9s %s\n          Open it in a browser on this machine: it signs the owner in once, for 10 minutes.\n          Later: hearth console link\n", "console", link)
+		fmt.Fprintf(w, "%-9s %s\n          Open it in a browser on this machine: it signs the owner in once, for 10 minutes.\n          Later: hearth console link\n", "console", link)
 	}
+	fmt.Fprintf(w, "Oracle '%s' (runtime v%s) listening on :%d\n", a.cfg.Oracle.Name, a.opt.Version, a.mainPort())
 }
 
 // base is the address of a listener as a person on this machine opens it.

@@ -94,6 +94,9 @@ func readImported(ctx context.Context, path string, twins int) (chunks [][]table
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", from.table, err)
 		}
+		if columns, rows, err = c.stored(ctx, from.table, columns, rows); err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", from.table, err)
+		}
 		if len(rows) < twins {
 			return nil, fmt.Errorf("%d rows of %s for %d imported twins", len(rows), from.table, twins)
 		}
@@ -173,6 +176,25 @@ func (c *boundConn) prepare(sql string) (driver.Stmt, error) {
 		c.stmts[sql] = s
 	}
 	return s, err
+}
+
+// stored leaves the columns of a table out that the store makes by itself.
+func (c *boundConn) stored(ctx context.Context, table string, columns []string, rows [][]driver.Value) ([]string, [][]driver.Value, error) {
+	_, made, err := c.read(ctx, `SELECT name FROM pragma_table_xinfo('`+table+`') WHERE hidden IN (2, 3)`)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range made {
+		at := slices.Index(columns, fmt.Sprint(m[0]))
+		if at < 0 {
+			continue
+		}
+		columns = slices.Delete(slices.Clone(columns), at, at+1)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+	}
+	return columns, rows, nil
 }
 
 // read reads all rows of a query.
