@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Demo tells whether the demo programme is there.
+// Demo is how the demo programme stands.
 type Demo struct {
 	Status     string     `json:"status" enum:"none,loading,ready,failed,removing" doc:"none: it is not there. failed: the job of the load has ended before the demo was complete; POST goes on with it."`
 	ID         string     `json:"id,omitzero" doc:"Name of this load of it."`

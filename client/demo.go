@@ -24,7 +24,7 @@ type DemoDraft struct {
 	Force bool  `json:"force,omitzero"` // beside other data, or in production
 }
 
-// Get tells whether the demo is there.
+// Get reads how the demo stands.
 func (d DemoProgramme) Get(ctx context.Context, opts ...Option) (*Demo, error) {
 	return do[Demo](ctx, d.c, get(demoPath, nil), opts)
 }

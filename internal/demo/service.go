@@ -21,7 +21,7 @@ const (
 	codeNone       = "DEMO_NOT_FOUND"
 )
 
-// State tells whether the demo is there.
+// State is how the demo stands.
 func (s *Service) State(ctx context.Context) (State, error) {
 	out := State{Status: "none", Links: Links{Self: path}}
 	r, err := find(ctx, s.db, web.CallerFrom(ctx).Workspace)

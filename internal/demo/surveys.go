@@ -66,13 +66,13 @@ func (p *plan) visits(c *campaign) []visit {
 	n := p.size(c.each)
 	out := make([]visit, 0, n*collectors)
 	for k := range n {
-		for who := range collectors {
-			v := visit{campaign: c, collector: who, n: k, home: (c.first + k*collectors + who) % p.size(households), told: k}
+		for by := range collectors {
+			v := visit{campaign: c, collector: by, n: k, home: (c.first + k*collectors + by) % p.size(households), told: k}
 			d := p.dice("visit/" + v.name())
-			field := c.from - (k/4)*3 - who%3 // four a day, every third day
+			field := c.from - (k/4)*3 - by%3 // four a day, every third day
 			v.begin = p.day(field).Add(time.Duration(5+2*(k%4))*time.Hour + time.Duration(d.IntN(20))*time.Minute)
 			v.length = time.Duration(22*60+d.IntN(17*60)) * time.Second
-			switch who {
+			switch by {
 			case copier:
 				v.told = k / 4 * 4
 			case hasty:

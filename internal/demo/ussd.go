@@ -157,7 +157,7 @@ func (c *dialled) press(ctx context.Context, key string) (string, error) {
 	})
 }
 
-// hangUp tells that the call is over, as a gateway does.
+// hangUp ends the call, as a gateway does.
 func (c *dialled) hangUp(ctx context.Context, length time.Duration) error {
 	_, err := c.post(ctx, "/api/ussd/africastalking/events", url.Values{
 		"sessionId": {c.session}, "phoneNumber": {c.phone}, "serviceCode": {"*384*2233#"}, "networkCode": {"99999"}, "status": {"Success"},

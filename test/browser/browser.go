@@ -35,7 +35,7 @@ func chromium(t *testing.T) string {
 	if os.Getenv("HEARTH_TEST_REQUIRE") == "all" {
 		t.Fatal("Chromium is required and cannot be found")
 	}
-	t.Skip("SKIPPED: no Chromium to open /docs in")
+	t.Skip("SKIPPED: no Chromium to open pages in")
 	return ""
 }
 
@@ -54,13 +54,6 @@ func (w *Browser) Trouble() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.trouble)
-}
-
-// Requests are the addresses that were asked for so far.
-func (w *Browser) Requests() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.requests)
 }
 
 // Expect names trouble that a test makes on purpose.
