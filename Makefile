@@ -18,10 +18,15 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/hearth
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hearth ./cmd/hearth
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/hearth ./cmd/hearth
+
+.PHONY: dist
+dist: ## archives for linux, darwin and windows with checksums and parts lists, in dist/
+	$(GO) run ./build/dist $(if $(VERSION),-version $(VERSION)) $(ARGS)
 
 .PHONY: run
 run: ## start the server; ARGS="--port 8080" passes flags
+	@echo 'Compiling; the first time this takes a few minutes in silence.'
 	$(GO) run ./cmd/hearth serve $(ARGS)
 
 .PHONY: test

@@ -178,6 +178,7 @@ func (a *App) route(challenge http.Handler) (err error) {
 	if a.edge, err = newEdge(a.cfg, a.log, seen(a.metrics), a.tracer); err != nil {
 		return err
 	}
+	a.edge.requests = a.requestLog()
 	if a.line != nil {
 		a.edge.line = a.line.sessions.Guard
 	}

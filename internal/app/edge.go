@@ -25,6 +25,8 @@ type edge struct {
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
+
+	requests *slog.Logger // a line for each; only failures where nobody asked for them
 }
 
 func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops.Tracer) (*edge, error) {
@@ -37,7 +39,7 @@ func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops
 		return nil, err
 	}
 	e := &edge{
-		proxies: proxies, cors: cors, see: see, tracer: tracer, log: log,
+		proxies: proxies, cors: cors, see: see, tracer: tracer, log: log, requests: log,
 		pace: web.Pace{WriteBase: cfg.Limits.WriteTimeout, MinRate: int(cfg.Limits.BodyMinRate)},
 		shed: web.NewShedder(web.ShedConfig{InFlight: cfg.Limits.MaxInFlight}),
 	}
@@ -48,6 +50,16 @@ func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops
 		e.probes = web.NewLimiter(web.LimiterConfig{PerMinute: n})
 	}
 	return e, nil
+}
+
+// requestLog takes a line for each request where that is wanted. On a terminal
+// they would push away what the start has printed.
+func (a *App) requestLog() *slog.Logger {
+	want := a.cfg.Observe.LogRequests
+	if want == "on" || want == "auto" && !ops.IsTerminal(a.opt.Err) {
+		return a.log
+	}
+	return slog.New(failures{a.log.Handler()})
 }
 
 // dialect writes a fault that no route has claimed, in the words of the path.
@@ -91,7 +103,7 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	h = e.withCORS(h)
 	h = e.pace.Middleware(h)
 	h = web.SecureHeaders(h)
-	h = web.Observe(e.log, dialect, e.see, h)
+	h = web.Observe(e.requests, dialect, e.see, h)
 	h = e.traced(h)
 	h = e.proxies.Middleware(h)
 	return web.WithRequestIDs(h)

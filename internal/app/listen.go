@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -200,15 +201,27 @@ func serverTLS(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler,
 	return nil, nil, nil
 }
 
-// CheckFiles reports whether the files that cfg names for certificates and
-// gateways can be used.
+// CheckFiles opens the files that cfg names, certificates, gateways, menus and
+// pages, and says of each what stops the server from using it.
 func CheckFiles(cfg *config.Config) error {
 	_, _, err := tlsConfig(cfg, slog.New(slog.DiscardHandler))
-	if cfg.HasArea("c") {
-		_, wrong := openGateways(cfg.USSD)
+	if dir := cfg.Server.ConsoleDir; dir != "" {
+		if _, wrong := os.Stat(filepath.Join(dir, "index.html")); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("HEARTH_CONSOLE_DIR: %w", wrong))
+		}
+	}
+	if !cfg.HasArea("c") {
+		return err
+	}
+	if !cfg.UsesTLS() { // tlsConfig has read it otherwise
+		_, wrong := gatewayCA(cfg)
 		err = errors.Join(err, wrong)
 	}
-	return err
+	_, wrong := openGateways(cfg.USSD)
+	if _, pack := menu.Open(cfg.USSD.Menu, MenuKnown()); pack != nil {
+		wrong = errors.Join(wrong, fmt.Errorf("USSD_MENU: %w", pack))
+	}
+	return errors.Join(err, wrong)
 }
 
 // certFiles reads a certificate anew when its file changes, so that a renewal

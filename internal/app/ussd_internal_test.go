@@ -185,6 +185,9 @@ func TestCheckFiles(t *testing.T) {
 		{"a gateway that signs", func(u *config.USSD) { u.GatewaysFile, u.GatewaySecret = signed, "0123456789abcdef" }, ""},
 		{"a gateway that signs, without a secret", func(u *config.USSD) { u.GatewaysFile = signed }, "USSD_GATEWAY_SECRET: is missing: the signatures of the gateway mine"},
 		{"no file", func(u *config.USSD) { u.GatewaysFile = signed + "x" }, "USSD_GATEWAYS_FILE: "},
+		{"no menu", func(u *config.USSD) { u.Menu = signed + "x" }, "USSD_MENU: open menu pack: "},
+		{"a menu that is none", func(u *config.USSD) { u.Menu = signed }, "USSD_MENU: "},
+		{"no authority", func(u *config.USSD) { u.GatewayCA = signed + "x" }, "USSD_GATEWAY_CA: "},
 	} {
 		cfg := config.Default()
 		tt.change(&cfg.USSD)

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -69,7 +70,7 @@ func chat(ctx context.Context, c *call) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session, interrupts: signals, quiet: !isTerminal(c.in)}
+	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session, interrupts: signals, quiet: !ops.IsTerminal(c.in)}
 	if t.base == "" {
 		t.base = c.ownAddress("d")
 	}

@@ -109,6 +109,15 @@ func TestKeysLifeCycle(t *testing.T) {
 		t.Fatalf("revoke = %d, %s", code, errs)
 	}
 	_, out, _ = run(t, dir, "keys", "list")
+	for line := range strings.Lines(out) {
+		if n := len([]rune(line)); n > 100 {
+			t.Errorf("keys list is %d columns wide: %s", n, line)
+		}
+	}
+	if !lineHas(out, id, "collector") {
+		t.Errorf("keys list shows no role:\n%s", out)
+	}
+	_, out, _ = run(t, dir, "keys", "list", "--long")
 	for want, key := range map[string]string{"rotated": id, "revoked": next} {
 		if !lineHas(out, key, want) {
 			t.Errorf("keys list shows no %s %s:\n%s", want, key, out)
@@ -116,7 +125,7 @@ func TestKeysLifeCycle(t *testing.T) {
 	}
 	for _, want := range []string{"PRINCIPAL", "EXPIRES", "BOUND TO"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("keys list has no column %s:\n%s", want, out)
+			t.Errorf("keys list --long has no column %s:\n%s", want, out)
 		}
 	}
 	// The last owner key goes only by force.

@@ -9,7 +9,7 @@ func commands() []command {
 		{name: "config check", summary: "Look for mistakes in the configuration", run: configCheck},
 		{name: "config print", summary: "Show every setting, its value and where it came from", run: configPrint},
 		{name: "keys create", summary: "Make an API key and show it once", run: keysCreate, flags: keysCreateFlags},
-		{name: "keys list", summary: "List the API keys of a workspace", run: keysList, flags: workspaceFlag},
+		{name: "keys list", summary: "List the API keys of a workspace", run: keysList, flags: keysListFlags},
 		{name: "keys rotate", args: "<id>", summary: "Replace an API key by a new one", run: keysRotate, flags: keysRotateFlags},
 		{name: "keys revoke", args: "<id>", summary: "Make an API key invalid at once", run: keysRevoke, flags: keysRevokeFlags},
 		{name: "workspaces create", args: "<id>", summary: "Make a workspace and its owner key", run: workspacesCreate, flags: workspacesCreateFlags},

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -47,6 +48,18 @@ func asOwner(ctx context.Context, c *call, workspace string, f func(context.Cont
 }
 
 type workspaceOf struct{ workspace string }
+
+type keysListing struct {
+	workspaceOf
+	long bool
+}
+
+func keysListFlags(fs *flag.FlagSet) any {
+	l := &keysListing{}
+	fs.StringVar(&l.workspace, "workspace", auth.OperatorWorkspace, "`id` of the workspace")
+	fs.BoolVar(&l.long, "long", false, "show prefix, scopes, principal and what each key is bound to; needs a wide window")
+	return l
+}
 
 func workspaceFlag(fs *flag.FlagSet) any {
 	w := &workspaceOf{}
@@ -109,28 +122,75 @@ func list(text string) []string {
 }
 
 func keysList(ctx context.Context, c *call) error {
-	return asOwner(ctx, c, c.own.(*workspaceOf).workspace, func(ctx context.Context, s *auth.Service) error {
+	l := c.own.(*keysListing)
+	return asOwner(ctx, c, l.workspace, func(ctx context.Context, s *auth.Service) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "ID\tPREFIX\tSTATUS\tEXPIRES\tLAST USED\tSCOPES\tPRINCIPAL\tBOUND TO\tNAME")
+		head, row := "ID\tENDS\tLAST USED\tMAY\tNAME", shortKey
+		if l.long {
+			head, row = "ID\tPREFIX\tSTATUS\tEXPIRES\tLAST USED\tSCOPES\tPRINCIPAL\tBOUND TO\tNAME", longKey
+		}
+		fmt.Fprintln(tw, head)
 		for after, more := "", true; more; {
 			keys, next, err := s.List(ctx, after, 100)
 			if err != nil {
 				return err
 			}
 			for _, k := range keys {
-				ends := k.ExpiresAt
-				if k.Status == auth.Rotated {
-					ends = k.GraceUntil
-				}
-				bound := cmp.Or(strings.Join(k.BoundTo, ","), "-")
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-					k.ID, k.Prefix, k.Status, day(ends), day(k.LastUsedAt), strings.Join(k.Scopes, ","), k.Principal, bound, k.Name)
+				fmt.Fprintln(tw, strings.Join(row(k), "\t"))
 				after = k.ID
 			}
 			more = next && len(keys) > 0
 		}
 		return tw.Flush()
 	})
+}
+
+// shortKey is what fits a window of 100 columns.
+func shortKey(k auth.Key) []string {
+	end := date(ends(k))
+	if k.Status == auth.Revoked || k.Status == auth.Expired {
+		end = string(k.Status)
+	}
+	return []string{k.ID, end, date(k.LastUsedAt), mayOf(k), cut(k.Name, 22)}
+}
+
+func longKey(k auth.Key) []string {
+	return []string{k.ID, k.Prefix, string(k.Status), day(ends(k)), day(k.LastUsedAt), strings.Join(k.Scopes, ","), k.Principal, cmp.Or(strings.Join(k.BoundTo, ","), "-"), k.Name}
+}
+
+// ends is when a key stops working.
+func ends(k auth.Key) time.Time {
+	if k.Status == auth.Rotated {
+		return k.GraceUntil
+	}
+	return k.ExpiresAt
+}
+
+// mayOf is what a key may do in a word: the role with these scopes, or how many
+// scopes it has.
+func mayOf(k auth.Key) string {
+	have := slices.Sorted(slices.Values(k.Scopes))
+	for _, r := range auth.Roles() {
+		if slices.Equal(have, slices.Sorted(slices.Values(r.Scopes))) {
+			return r.Name
+		}
+	}
+	return fmt.Sprintf("%d scopes", len(have))
+}
+
+// cut shortens what would break the columns.
+func cut(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.DateOnly)
 }
 
 func day(t time.Time) string {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,8 +29,16 @@ func ucanCommands() []command {
 	}
 }
 
-// defaultKeyFile is where ucan key leaves the key, in the folder one is in.
-const defaultKeyFile = "ucan.key"
+// defaultKeyFile is where ucan key leaves the key: with the other settings of the
+// person, never in the folder one happens to be in, which may be a checkout. It is
+// empty where the system knows no such place; then --key-file is needed.
+func defaultKeyFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "hearth", "ucan.key")
+}
 
 type ucanFlags struct {
 	file, did, audience, can, with string
@@ -37,7 +46,7 @@ type ucanFlags struct {
 }
 
 func keyFlag(fs *flag.FlagSet, u *ucanFlags) {
-	fs.StringVar(&u.file, "key-file", defaultKeyFile, "`file` with the key that signs")
+	fs.StringVar(&u.file, "key-file", defaultKeyFile(), "`file` with the key that signs")
 }
 
 func ucanKeyFlags(fs *flag.FlagSet) any {
@@ -75,7 +84,7 @@ func ucanKey(_ context.Context, c *call) error {
 		if _, key, err = ed25519.GenerateKey(nil); err != nil {
 			return err
 		}
-		err = os.WriteFile(u.file, []byte(hex.EncodeToString(key.Seed())+"\n"), 0o600)
+		err = writeKey(u.file, key)
 	}
 	if err != nil {
 		return err
@@ -84,8 +93,22 @@ func ucanKey(_ context.Context, c *call) error {
 	return nil
 }
 
+// writeKey stores the seed of a key for its owner alone.
+func writeKey(file string, key ed25519.PrivateKey) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	if err := os.WriteFile(file, []byte(hex.EncodeToString(key.Seed())+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	return nil
+}
+
 // readKey reads the seed of a key.
 func readKey(file string) (ed25519.PrivateKey, error) {
+	if file == "" {
+		return nil, errUsage{"--key-file is needed: this system has no folder for the settings of a person"}
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
@@ -140,7 +163,7 @@ func printToken(c *call, u *ucanFlags) error {
 func mint(c *call, u *ucanFlags) (string, error) {
 	key, err := readKey(u.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no %s: make one with hearth ucan key", u.file)
+		return "", fmt.Errorf("there is no %s: make one with hearth ucan key, or name yours with --key-file", u.file)
 	} else if err != nil {
 		return "", err
 	}

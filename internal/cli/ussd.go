@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
 	"github.com/hearth-dmrv/hearth/internal/ussd/handset"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
@@ -124,7 +125,7 @@ func ussdSim(ctx context.Context, c *call) error {
 	if len(c.args) > 0 {
 		return errUsage{"sim takes no arguments"}
 	}
-	return s.start(ctx, c, c.in, isTerminal(c.in) && isTerminal(c.out))
+	return s.start(ctx, c, c.in, ops.IsTerminal(c.in) && ops.IsTerminal(c.out))
 }
 
 // start runs the handset on some input.
@@ -151,16 +152,6 @@ func (s *simFlags) start(ctx context.Context, c *call, in io.Reader, terminal bo
 		Phone:    dialog.PhoneConfig{Send: s.client(), Base: s.base(c), Number: s.phone, Code: s.code, Mode: wire.Mode(s.text), Secret: s.gatewaySecret(c)},
 		Gateways: gateways, Gateway: s.gateway, Pack: pack, Lang: s.lang, Key: s.key, In: in, Out: c.out, Terminal: terminal,
 	})
-}
-
-// isTerminal reports whether a person is at the other end.
-func isTerminal(v any) bool {
-	f, ok := v.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 type lintFlags struct {

@@ -113,6 +113,7 @@ var wrong = map[string][]string{
 	"OPENAI_API_KEY":                  {"a\nb"},
 	"LOG_LEVEL":                       {"loud"},
 	"LOG_FORMAT":                      {"xml"},
+	"LOG_REQUESTS":                    {"true", "sometimes"},
 	"METRICS_ENABLED":                 {"2"},
 	"OTEL_EXPORTER_OTLP_ENDPOINT":     {"collector:4318"},
 	"OTEL_EXPORTER_OTLP_HEADERS":      {"token", "a b=c"},

@@ -191,6 +191,7 @@ type Model struct {
 type Observe struct {
 	LogLevel       slog.Level `env:"LOG_LEVEL" file:"logLevel" default:"info" is:"logLevel" doc:"Lowest level that is logged."`
 	LogFormat      string     `env:"LOG_FORMAT" file:"logFormat" default:"auto" is:"oneOf auto json text" doc:"Format of the log; auto is text on a terminal and JSON elsewhere."`
+	LogRequests    string     `env:"LOG_REQUESTS" file:"logRequests" default:"auto" is:"oneOf auto on off" doc:"Whether each request is a line of the log; auto is off on a terminal and on elsewhere. What goes wrong is logged in any case."`
 	MetricsEnabled bool       `env:"METRICS_ENABLED" file:"metricsEnabled" default:"true" is:"boolean" doc:"Serve /metrics to operators."`
 	OTLPEndpoint   string     `env:"OTEL_EXPORTER_OTLP_ENDPOINT" file:"otlpEndpoint" is:"httpURL" doc:"OpenTelemetry collector that takes OTLP over HTTP; /v1/traces is appended. Empty: no tracing."`
 	OTLPHeaders    Secret     `env:"OTEL_EXPORTER_OTLP_HEADERS" file:"otlpHeaders" is:"headerPairs" doc:"Headers for the collector: name=value pairs separated by commas."`

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"regexp"
 	"slices"
@@ -86,6 +87,13 @@ func (d *DB) Migrate(ctx context.Context) error {
 		return fmt.Errorf("migrate store: %w", err)
 	}
 	return nil
+}
+
+// tellMigrated logs in one line what was done; each step is for those who ask.
+func tellMigrated(log *slog.Logger, done []migration) {
+	if n := len(done); n > 0 {
+		log.Info("store migrated", "count", n, "from", done[0].String(), "to", done[n-1].String())
+	}
 }
 
 // applied is a row of schema_migrations.

@@ -46,6 +46,7 @@ func (e *pg) migrate(ctx context.Context, all []migration) error {
 			return fmt.Errorf("%s: %w", m, mapPg(ctx, err))
 		}
 	}
+	tellMigrated(e.cfg.Log, todo)
 	return nil
 }
 
@@ -87,6 +88,6 @@ func (e *pg) apply(ctx context.Context, conn *pgx.Conn, m migration) error {
 	if err := tx.Commit(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	e.cfg.Log.Info("migration applied", "migration", m.String())
+	e.cfg.Log.Debug("migration applied", "migration", m.String())
 	return nil
 }

@@ -31,10 +31,11 @@ func (l *lite) migrate(ctx context.Context, all []migration) error {
 	if err != nil {
 		return err
 	}
-	todo, err := pending(all, have)
-	if err != nil || len(todo) == 0 {
+	planned, err := pending(all, have)
+	if err != nil || len(planned) == 0 {
 		return err
 	}
+	todo := planned
 	if len(have) > 0 {
 		if err := copyBefore(c, l.cfg.Path, todo[0].version); err != nil {
 			return fmt.Errorf("copy before migration: %w", err)
@@ -53,6 +54,7 @@ func (l *lite) migrate(ctx context.Context, all []migration) error {
 			return fmt.Errorf("%s: %w", m, err)
 		}
 	}
+	tellMigrated(l.cfg.Log, planned)
 	return nil
 }
 
@@ -122,7 +124,7 @@ func (l *lite) apply(ctx context.Context, c *liteConn, script string, does ...mi
 		return err
 	}
 	for _, m := range does {
-		l.cfg.Log.Info("migration applied", "migration", m.String())
+		l.cfg.Log.Debug("migration applied", "migration", m.String())
 	}
 	return nil
 }

@@ -60,7 +60,8 @@ func (r *Runner) attempt(stop context.Context, j claimed) {
 		log.WarnContext(base, "job not concluded", "err", err.Error())
 		return
 	}
-	log.InfoContext(base, "job attempt ended", "status", string(v.status))
+	// What failed has its line above; that the rest went well is in the job itself.
+	log.DebugContext(base, "job attempt ended", "status", string(v.status))
 }
 
 // watch calls the handler and keeps the lease until it returns.

@@ -56,7 +56,7 @@ func NewLog(c LogConfig) (*slog.Logger, *slog.LevelVar) {
 		known[key] = true
 	}
 	h := &redactor{known: known, attrs: c.Attrs}
-	if c.Format == FormatText || (c.Format == FormatAuto && isTerminal(c.Writer)) {
+	if c.Format == FormatText || (c.Format == FormatAuto && IsTerminal(c.Writer)) {
 		h.inner = slog.NewTextHandler(c.Writer, &slog.HandlerOptions{Level: level, ReplaceAttr: utcTime})
 		return slog.New(h), level
 	}
@@ -94,9 +94,10 @@ func utcTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// isTerminal reports whether w is a character device.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// IsTerminal reports whether v is a character device, with a person at its other
+// end.
+func IsTerminal(v any) bool {
+	f, ok := v.(*os.File)
 	if !ok {
 		return false
 	}
