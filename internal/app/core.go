@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -104,7 +105,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },
 	})
 	c.Auth = auth.New(auth.Config{
-		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo,
+		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo, Talks: chat.Talks,
 		UCAN: c.byToken, Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
 	})
 	c.Jobs = job.New(job.Config{

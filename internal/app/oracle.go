@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -77,6 +76,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.callers = caller.New(caller.Config{
 		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
 		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log,
+		Keys: a.Auth.ByKey, StillKey: func(ctx context.Context, c web.Caller) error { return a.Auth.StillValid(web.WithCaller(ctx, c), false) },
 	})
 	self := a.identity.DID.String()
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
@@ -169,14 +169,10 @@ func (c *Core) blanked() chat.Part {
 	return chat.Part{Blanked: func(ctx context.Context, session int64) { c.publish(ctx, topicRuns, run.Gone(session)) }}
 }
 
-// mindErasers are what area D does to forget a person: its users are those of
-// the operator's workspace, and what its tools read is in there.
+// mindErasers are what area D does to forget a person.
 func mindErasers(chats func() *chat.Store) []erase.Eraser {
 	return []erase.Eraser{{Name: oracle.PartConversations, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-		if ws != auth.OperatorWorkspace {
-			return 0, nil
-		}
-		return chats().Erase(ctx, tx, did)
+		return chats().Erase(ctx, tx, ws, did)
 	}}}
 }
 

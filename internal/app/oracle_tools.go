@@ -36,7 +36,7 @@ func (l lookups) source() tool.Source {
 			return l.twins.search.TypesLike(ctx, l.core.DB, word)
 		},
 		Shorten: func(ctx context.Context, body jsontext.Value) (jsontext.Value, error) {
-			return l.twins.search.Fields(ctx, &entity.Row{Workspace: auth.OperatorWorkspace}, body, "did,type,status,metadata.name,properties")
+			return l.twins.search.Fields(ctx, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace}, body, "did,type,status,metadata.name,properties")
 		},
 		ReadTwin: func(ctx context.Context, did string) (jsontext.Value, error) {
 			body, _, err := l.twins.entities.Read(ctx, did)
@@ -63,6 +63,9 @@ func (c *Core) callerOf(ctx context.Context, did, signer string) (web.Caller, er
 // their groups give now.
 func (l lookups) asUser(ctx context.Context, scope string) (context.Context, error) {
 	run := tool.From(ctx)
+	if run.Caller.Key != "" {
+		return l.asKey(ctx, run.Caller, scope)
+	}
 	if err := l.callers.Holds(ctx, run.User, run.Signer); err != nil {
 		return nil, err
 	}
@@ -74,6 +77,22 @@ func (l lookups) asUser(ctx context.Context, scope string) (context.Context, err
 		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "You have no right to see this: none of your groups gives "+scope+".")
 	}
 	return web.WithCaller(ctx, c), nil
+}
+
+// asKey is asUser for somebody who came with an API key: its rights are those of
+// the key, as long as it has all of them.
+func (l lookups) asKey(ctx context.Context, c web.Caller, scope string) (context.Context, error) {
+	ctx = web.WithCaller(ctx, c)
+	err := l.core.Auth.StillValid(ctx, false)
+	switch kind := fault.KindOf(err); {
+	case err == nil && auth.May(c, scope):
+		return ctx, nil
+	case err == nil:
+		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "You have no right to see this: your key does not have "+scope+".")
+	case kind == fault.Unauthenticated || kind == fault.Forbidden:
+		return nil, fault.New(fault.Forbidden, "KEY_CHANGED", "The key this was asked with has ended or lost rights since. Ask again.").Wrap(err)
+	}
+	return nil, err
 }
 
 // listTwins reads a page of twins as the caller may see them.

@@ -76,6 +76,36 @@ func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error
 	if err != nil {
 		return web.Caller{}, err
 	}
+	return gt.let(r, answer, g, session)
+}
+
+// ByKey finds the caller of a route that takes other credentials too and gives
+// Authorization a meaning of its own: by X-API-Key, or by the session of a browser.
+// ok is false when r carries neither. The faults, limits and answer are those of
+// other routes.
+func (gt *gate) ByKey(answer http.Header, r *http.Request) (c web.Caller, ok bool, err error) {
+	var g *grant
+	var session string
+	text, err := credential(http.Header{"X-Api-Key": r.Header["X-Api-Key"]})
+	switch {
+	case err == nil:
+		g, err = gt.authenticate(r.Context(), text)
+	case fault.CodeOf(err) != "KEY_MISSING":
+	case r.Header["Authorization"] != nil || web.SessionText(r) == "":
+		return web.Caller{}, false, nil
+	default:
+		g, session, err = gt.bySession(r)
+	}
+	if err != nil {
+		return web.Caller{}, true, err
+	}
+	c, err = gt.let(r, answer, g, session)
+	return c, true, err
+}
+
+// let lets a request in that came with a grant: from where the key works, and
+// within its limit.
+func (gt *gate) let(r *http.Request, answer http.Header, g *grant, session string) (web.Caller, error) {
 	if !g.allows(web.ClientAddr(r.Context())) {
 		return web.Caller{}, networkForbidden()
 	}
@@ -236,6 +266,7 @@ func (gt *gate) keep(ctx context.Context, k *Key, era int64, now time.Time) (*gr
 		caller: web.Caller{
 			Workspace: k.Workspace, DID: k.Principal, Key: k.ID,
 			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects), Through: slices.Clip(k.through()),
+			Rights: k.rights(),
 		},
 	}
 	gt.cache.put(g)

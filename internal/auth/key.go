@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/base64"
+	"encoding/hex"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -119,6 +120,20 @@ const (
 
 // byGroups reports whether the key takes its rights from groups.
 func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
+
+// rights stands for what a key was made with: equal for keys that may do the same.
+// What its groups give it today is not in it.
+func (k *Key) rights() string {
+	var b strings.Builder
+	for _, list := range [][]string{k.Scopes, k.Projects, k.BoundTo} {
+		for _, one := range slices.Sorted(slices.Values(list)) {
+			b.WriteString(one + "\n")
+		}
+		b.WriteString("\n")
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:16])
+}
 
 // lasting reports whether the key is an owner's in the whole workspace, from
 // anywhere, without an end and whatever happens to groups. Each workspace keeps one, or nobody could make

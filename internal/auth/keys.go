@@ -286,7 +286,8 @@ func (s *Service) decides(ctx context.Context, q db.Querier, c web.Caller, k *Ke
 
 // lockSuccessor is lockOwned for whoever will learn the text of the key's
 // successor, and can then speak as its principal for as long as it lives. That
-// takes being that principal or an owner, unless nobody but keys speaks so.
+// takes being that principal or an owner, unless nobody but keys speaks so and
+// none of them has had a conversation, which is nobody else's to read.
 func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := s.lockOwned(ctx, tx, c, id)
 	if err != nil || k.ID == c.Key {
@@ -300,7 +301,11 @@ func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id
 		if err != nil {
 			return nil, err
 		}
-		if kind != ServicePrincipal {
+		talks, err := s.cfg.Talks(ctx, tx, k.Workspace, k.Principal)
+		if err != nil {
+			return nil, err
+		}
+		if kind != ServicePrincipal || talks {
 			return nil, fault.New(fault.Forbidden, codeScope, "Only an owner can rotate a key that speaks for somebody else.")
 		}
 	}

@@ -36,6 +36,9 @@ type Config struct {
 	// Given is Groups with what groups give that are not in force now and may
 	// be again: whoever decides about a member has that too. Groups by default.
 	Given func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+	// Talks reports whether somebody has conversations as a principal of a workspace,
+	// which its keys open; nobody has by default.
+	Talks func(ctx context.Context, q db.Querier, workspace, principal string) (bool, error)
 	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
 	// are what the caller's groups give.
 	UCAN func(r *http.Request) (web.Caller, error)
@@ -89,6 +92,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Given == nil {
 		c.Given = c.Groups
+	}
+	if c.Talks == nil {
+		c.Talks = func(context.Context, db.Querier, string, string) (bool, error) { return false, nil }
 	}
 	if c.Publish == nil {
 		c.Publish = func() {}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -18,6 +19,17 @@ type stored struct {
 type standing struct {
 	Authorized bool  `json:"authorized"`
 	Expiration int64 `json:"expiration,omitzero" doc:"Unix seconds."`
+}
+
+// signed runs h for callers who sign. A delegation is a token, and nobody gives
+// or takes it back for somebody else by a key.
+func signed(callers *caller.Service, h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, q *request) error {
+		if !q.who.Signed() {
+			return callers.Refuse(r.Context(), &ucan.Error{Kind: ucan.Missing, Detail: "a key is no token"})
+		}
+		return h(w, r, q)
+	}
 }
 
 // serveStoreDelegation keeps what the caller lets the oracle do, once it has

@@ -9,14 +9,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const authDoc = "\n\nAuthentication: `Authorization: Bearer <invocation>` with `X-Auth-Type: ucan`, or `x-ucan-delegation` alone."
+const authDoc = "\n\nAuthentication: `Authorization: Bearer <invocation>` with `X-Auth-Type: ucan`, or `x-ucan-delegation` alone" +
+	"; without these `X-API-Key: <key>`, or the session of the console. A key talks with its own rights in its workspace, and keys of one principal that may do the same have their conversations in common."
 
 // forms are the bodies that are read.
 const forms = "application/json, application/x-www-form-urlencoded"
 
 // Routes adds area D to a, whose dialect is web.Nest, and the routes that
 // plugins have registered. The routes are public in the table: who calls is
-// told by UCAN tokens, which are checked here.
+// told by UCAN tokens, or by a key, which are checked here.
 func (s *Service) Routes(a *web.API) {
 	add := func(method, path string, h handler, d web.Doc) {
 		d.Scope, d.UCAN, d.Tag, d.Description = web.Public, true, "oracle", d.Description+authDoc
@@ -24,12 +25,12 @@ func (s *Service) Routes(a *web.API) {
 	}
 	s.sessionRoutes(add)
 	s.messageRoutes(add)
-	add("POST", "/delegation", s.serveStoreDelegation, web.Doc{
+	add("POST", "/delegation", signed(s.cfg.Callers, s.serveStoreDelegation), web.Doc{
 		Summary: "Store what you let the oracle do for you", Consumes: forms, Body: delegationBody{}, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
 		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an expiry), issuer, audience, expiration. Only the token's own expiration counts.",
 	})
-	add("GET", "/delegation", s.serveDelegation, web.Doc{Summary: "Ask whether a delegation is stored", Answer: standing{}})
-	add("DELETE", "/delegation", s.serveRevoke, web.Doc{Summary: "Forget the stored delegation", Answer: stored{}})
+	add("GET", "/delegation", signed(s.cfg.Callers, s.serveDelegation), web.Doc{Summary: "Ask whether a delegation is stored", Answer: standing{}})
+	add("DELETE", "/delegation", signed(s.cfg.Callers, s.serveRevoke), web.Doc{Summary: "Forget the stored delegation", Answer: stored{}})
 	a.Handle("GET", "/models", s.serveModels, web.Doc{
 		Summary: "List the models a message may name", Scope: web.Public, Tag: "oracle", Answer: modelList{},
 	})
@@ -104,6 +105,11 @@ type request struct {
 	raw  []byte
 }
 
+// user is the name under which the caller has conversations.
+func (q *request) user() string {
+	return chat.Talker{Workspace: q.who.Key.Workspace, DID: q.who.DID, Rights: q.who.Key.Rights}.User()
+}
+
 type handler func(w http.ResponseWriter, r *http.Request, q *request) error
 
 // known runs h for callers who say who they are. The order is that of the
@@ -121,10 +127,10 @@ func (s *Service) known(h handler, reads bool) web.HandlerFunc {
 				return err
 			}
 		}
-		if q.who, err = s.cfg.Callers.Request(r); err != nil {
+		if q.who, err = s.cfg.Callers.Caller(w.Header(), r); err != nil {
 			return err
 		}
-		if v, limited := s.callers.allow(q.who.DID); limited {
+		if v, limited := s.callers.allow(q.user()); limited {
 			v.SetHeaders(w.Header())
 			if !v.OK {
 				return tooMany(v)

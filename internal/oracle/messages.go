@@ -45,7 +45,7 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 	if err != nil {
 		return err
 	}
-	t := &turn{user: q.who.DID, session: r.PathValue("sessionId"), message: m, about: s.about(r, q, m)}
+	t := &turn{who: q.who, user: q.user(), session: r.PathValue("sessionId"), message: m, about: s.about(r, q, m)}
 	begin, err := s.prepare(r.Context(), t, key, hash)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 		return err
 	}
 	if m.Stream {
-		err = s.follow(w, r, t.user, started, 0)
+		err = s.follow(w, r, q, started, 0)
 	} else {
 		err = s.serveWhole(w, r, t, started)
 	}
@@ -148,11 +148,14 @@ func (s *Service) about(r *http.Request, q *request, m *message) tool.Context {
 	if len(home) > maxHomeServer || strings.ContainsFunc(home, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		home = ""
 	}
-	return tool.Context{
-		User: q.who.DID, Signer: q.who.Signer, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
+	c := tool.Context{
+		User: q.who.DID, Signer: q.who.Signer, Caller: q.who.Key, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
 		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.NewToken(r.Header.Get("X-Matrix-Access-Token")),
-		Delegation: s.delegated(q.who.DID, q.who.DelegationText),
 	}
+	if q.who.Signed() {
+		c.Delegation = s.delegated(q.who.DID, q.who.DelegationText)
+	}
+	return c
 }
 
 // idempotencyKey is what makes a message one that is answered once: the key the
@@ -173,15 +176,20 @@ func idempotencyKey(r *http.Request, hash [sha256.Size]byte) (string, error) {
 }
 
 // follow streams a run from a frame on.
-func (s *Service) follow(w http.ResponseWriter, r *http.Request, user string, started run.Started, after int64) error {
-	out := openStream(w, r, started.RunID, started.RequestID)
-	err := s.cfg.Runs.Join(r.Context(), user, started.RunID, after, out.frame)
+func (s *Service) follow(w http.ResponseWriter, r *http.Request, q *request, started run.Started, after int64) error {
+	out, user := openStream(w, r, started.RunID, started.RequestID), q.user()
+	ctx, cut := context.WithCancel(r.Context())
+	defer cut()
+	if !q.who.Signed() { // another key of the same principal may have asked
+		defer s.cfg.Callers.Watch(ctx, q.who, s.cfg.Recheck, func() bool { cut(); return true })()
+	}
+	err := s.cfg.Runs.Join(ctx, user, started.RunID, after, out.frame)
 	if err == nil && !out.any {
 		// The client has all of it. Every stream ends with done all the same.
-		err = s.cfg.Runs.Join(r.Context(), user, started.RunID, math.MaxInt64, out.frame)
+		err = s.cfg.Runs.Join(ctx, user, started.RunID, math.MaxInt64, out.frame)
 	}
-	if r.Context().Err() != nil {
-		return nil // the reader has left; the run goes on
+	if ctx.Err() != nil {
+		return nil // the reader has left, or may not stay; the run goes on
 	}
 	return err
 }
@@ -258,7 +266,7 @@ func (s *Service) serveAbort(w http.ResponseWriter, r *http.Request, q *request)
 	if err := o.err(); err != nil {
 		return err
 	}
-	ok, err := s.cfg.Runs.Abort(r.Context(), q.who.DID, session)
+	ok, err := s.cfg.Runs.Abort(r.Context(), q.user(), session)
 	if err != nil {
 		return err
 	}
@@ -271,10 +279,10 @@ type currentRun struct {
 
 func (s *Service) serveCurrentRun(w http.ResponseWriter, r *http.Request, q *request) error {
 	session := r.PathValue("sessionId")
-	if _, err := s.cfg.Chat.Session(r.Context(), q.who.DID, session); err != nil {
+	if _, err := s.cfg.Chat.Session(r.Context(), q.user(), session); err != nil {
 		return err
 	}
-	info, err := s.cfg.Runs.Current(r.Context(), q.who.DID, session)
+	info, err := s.cfg.Runs.Current(r.Context(), q.user(), session)
 	if err != nil {
 		return err
 	}
@@ -286,11 +294,11 @@ func (s *Service) serveRun(w http.ResponseWriter, r *http.Request, q *request) e
 	if err != nil {
 		return err
 	}
-	info, err := s.cfg.Runs.Find(r.Context(), q.who.DID, r.PathValue("runId"))
+	info, err := s.cfg.Runs.Find(r.Context(), q.user(), r.PathValue("runId"))
 	if err != nil {
 		return err
 	}
-	leave, err := s.places.take(q.who.DID)
+	leave, err := s.places.take(q.user())
 	if err != nil {
 		return err
 	}
@@ -299,7 +307,7 @@ func (s *Service) serveRun(w http.ResponseWriter, r *http.Request, q *request) e
 		openStream(w, r, info.RunID, info.RequestID)
 		return nil
 	}
-	return s.follow(w, r, q.who.DID, run.Started{RunID: info.RunID, RequestID: info.RequestID}, after)
+	return s.follow(w, r, q, run.Started{RunID: info.RunID, RequestID: info.RequestID}, after)
 }
 
 // lastSeen is the number of the last frame the client has. The query wins:

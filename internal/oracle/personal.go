@@ -16,7 +16,7 @@ func Personal() []privacy.Table {
 	erased := func(columns string) privacy.Rule { return privacy.Erased(PartConversations, columns) }
 	kept := func(columns string) privacy.Rule { return privacy.Kept(PartConversations, talk, columns) }
 	return []privacy.Table{
-		{Name: "chat_users", Rules: []privacy.Rule{erased("user_did")}},
+		{Name: "chat_users", Rules: []privacy.Rule{erased("user_did did"), privacy.None(privacy.Ours, "workspace")}},
 		{Name: "chat_sessions", Rules: []privacy.Rule{erased("user_did title"), kept("user_did"), privacy.Kept("", words, "title"), privacy.None(privacy.Ours, "id run before")}},
 		{Name: "chat_messages", Rules: []privacy.Rule{erased("body hidden"), kept("body"), privacy.Kept("", words, "body hidden")}},
 		{Name: "chat_declared", Rules: []privacy.Rule{erased("body")}},

@@ -16,7 +16,7 @@ const (
 )
 
 func (s *Service) serveCreateSession(w http.ResponseWriter, r *http.Request, q *request) error {
-	created, err := s.cfg.Chat.CreateSession(r.Context(), q.who.DID)
+	created, err := s.cfg.Chat.CreateSession(r.Context(), q.user())
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Service) serveSessions(w http.ResponseWriter, r *http.Request, q *reque
 	if err := bad.Err("VALIDATION_FAILED", "The request is not valid."); err != nil {
 		return err
 	}
-	list, total, err := s.cfg.Chat.ListSessions(r.Context(), q.who.DID, limit, offset)
+	list, total, err := s.cfg.Chat.ListSessions(r.Context(), q.user(), limit, offset)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ const (
 )
 
 func (s *Service) serveDeleteSession(w http.ResponseWriter, r *http.Request, q *request) error {
-	if err := s.cfg.Chat.DeleteSession(r.Context(), q.who.DID, r.PathValue("sessionId")); err != nil {
+	if err := s.cfg.Chat.DeleteSession(r.Context(), q.user(), r.PathValue("sessionId")); err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, note{"Session deleted successfully"})
@@ -71,7 +71,7 @@ func (s *Service) serveHistory(w http.ResponseWriter, r *http.Request, q *reques
 	if err := bad.Err("VALIDATION_FAILED", "The request is not valid."); err != nil {
 		return err
 	}
-	got, err := s.cfg.Chat.Page(r.Context(), q.who.DID, r.PathValue("sessionId"), page)
+	got, err := s.cfg.Chat.Page(r.Context(), q.user(), r.PathValue("sessionId"), page)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ type messageList struct {
 }
 
 func (s *Service) serveMessages(w http.ResponseWriter, r *http.Request, q *request) error {
-	all, err := s.cfg.Chat.Messages(r.Context(), q.who.DID, r.PathValue("sessionId"))
+	all, err := s.cfg.Chat.Messages(r.Context(), q.user(), r.PathValue("sessionId"))
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,11 @@ package oracle
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/emoji"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
@@ -30,7 +28,8 @@ const (
 
 // turn is a message on its way to an answer.
 type turn struct {
-	user     string
+	who      *caller.Identity
+	user     string // the name of who
 	session  string
 	message  *message
 	declared declaration
@@ -71,38 +70,18 @@ func (s *Service) work(t *turn) run.Work {
 	}
 }
 
-// watch ends a run when the key that sent its message is taken from the DID of
-// the user. That the token ends does not matter: an answer that was let in is
-// given. What it returns ends the watch.
+// watch ends a run when what its message was sent with no longer counts: the key
+// is taken from the DID of the user, the API key is revoked, the browser's session
+// is ended. That a token or a key comes to its planned end does not matter: an
+// answer that was let in is given. What it returns ends the watch.
 func (s *Service) watch(ctx context.Context, t *turn) func() {
-	if did.DID(t.user).Method() == "key" {
-		return func() {} // it is its key
-	}
-	ctx, end := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		tick := time.NewTicker(s.cfg.Recheck)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-			if fault.KindOf(s.cfg.Callers.Holds(ctx, t.user, t.about.Signer)) != fault.Unauthenticated {
-				continue // also when one cannot say
-			}
-			if _, err := s.cfg.Runs.Abort(ctx, t.user, t.session); err != nil {
-				s.cfg.Log.WarnContext(ctx, "run not ended with its key", "err", err.Error())
-				continue
-			}
-			return
+	return s.cfg.Callers.Watch(ctx, t.who, s.cfg.Recheck, func() bool {
+		_, err := s.cfg.Runs.Abort(ctx, t.user, t.session)
+		if err != nil {
+			s.cfg.Log.WarnContext(ctx, "run not ended with its key", "err", err.Error())
 		}
+		return err == nil
 	})
-	return func() {
-		end()
-		done.Wait()
-	}
 }
 
 // stopped reports whether the run was ended from outside: by its user, by the

@@ -22,6 +22,10 @@ type Caller struct {
 	// caller's own, or of those who made its key. It is empty when a key has rights
 	// of its own.
 	Through []string
+	// Rights is a short text that stands for what the caller's key was made with, so
+	// that what one key was told is not shown to another one of the same principal that
+	// may do less; "" for other credentials.
+	Rights string `json:"-"`
 	// Session is the id of the browser's session the request came with; "" for other
 	// credentials. What a job does for the caller does not end with it.
 	Session string `json:"-"`

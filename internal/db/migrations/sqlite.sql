@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 559111c5463c7dd6d3b2e0bd612fa199672ffb5f11f89f153c712d32b2032ddc
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c6063a68cfc744cb3de093eb3fef908acca0e6577ce4f43facfce027bf45af38
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -763,7 +763,7 @@ CREATE INDEX surveys_template ON surveys (ws, template_id, nid);
 CREATE TABLE chat_users (
 	user_did TEXT   PRIMARY KEY,
 	sessions BIGINT NOT NULL
-);
+, workspace TEXT NOT NULL DEFAULT 'default', did TEXT NOT NULL DEFAULT '');
 CREATE TABLE chat_sessions (
 	nid        BIGINT PRIMARY KEY,
 	user_did   TEXT   NOT NULL,
@@ -1060,3 +1060,4 @@ CREATE TABLE demos (
 	counts      TEXT   NOT NULL,
 	project     TEXT   NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX chat_users_principal ON chat_users (workspace, did);

@@ -1,7 +1,8 @@
 // Package caller finds out who calls the oracle: it reads the UCAN tokens of a
-// request or of a socket's handshake and gives the DID behind them.
+// request or of a socket's handshake and gives the DID behind them, or has the
+// gate look at an API key or the session of a browser where no token came.
 //
-// It promises that the DID comes from a token that was checked and from
+// It promises that the DID comes from a credential that was checked and from
 // nothing else (x-did and the query are never read), that a delegation counts
 // only when the caller made it, that an address which sends many bad tokens is
 // refused for a while, and that a token meant for one use is accepted once,
@@ -51,9 +52,13 @@ type Config struct {
 	AuthTTL       time.Duration     // how far away the end of an invocation may be; 15 minutes
 	DelegationTTL time.Duration     // and that of a delegation; a year; negative: any
 	Failures      int               // bad tokens an address may send in a minute; DefaultFailures
-	DB            *db.DB            // remembers tokens that are good for one use
-	Log           *slog.Logger      // hears why somebody was refused; nil is silent
-	Now           func() time.Time  // the clock
+	// Keys finds who sends r by an API key or by the session of a browser; ok is false
+	// when r carries neither. StillKey reports whether that still holds. Nil knows no keys.
+	Keys     func(answer http.Header, r *http.Request) (c web.Caller, ok bool, err error)
+	StillKey func(ctx context.Context, c web.Caller) error
+	DB       *db.DB           // remembers tokens that are good for one use
+	Log      *slog.Logger     // hears why somebody was refused; nil is silent
+	Now      func() time.Time // the clock
 }
 
 // Service checks callers. It is safe for concurrent use.
@@ -100,6 +105,33 @@ type Identity struct {
 	// Invoked says that the caller came with an invocation, not with a
 	// delegation alone.
 	Invoked bool
+	// Key is the caller as its API key has it: workspace, scopes, projects and the id
+	// of the key. It is zero for one who has signed.
+	Key web.Caller
+}
+
+// Signed reports whether the caller came with tokens, not with a key.
+func (i *Identity) Signed() bool { return i.Key.Key == "" }
+
+// Caller finds out who sends r: by tokens when it has any, which then decide
+// alone, and else by a key. It writes what is left of the key's limit into answer.
+// The faults are those of Identify, and those of the gate about keys.
+func (s *Service) Caller(answer http.Header, r *http.Request) (*Identity, error) {
+	if s.cfg.Keys != nil && !hasTokens(r.Header) {
+		c, ok, err := s.cfg.Keys(answer, r)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return &Identity{DID: c.DID, Key: c}, nil
+		}
+	}
+	return s.Request(r)
+}
+
+// hasTokens reports whether a request claims to carry UCAN tokens.
+func hasTokens(h http.Header) bool {
+	return strings.EqualFold(h.Get("X-Auth-Type"), "ucan") || h.Get("X-Ucan-Delegation") != ""
 }
 
 // Identify finds out who sent the credentials. Faults: UCAN_MISSING when
@@ -139,7 +171,7 @@ func (s *Service) Handshake(ctx context.Context, invocation, delegation string) 
 // Principal is who is behind the tokens of r, for routes that take other
 // credentials too. ok is false when r does not claim to carry UCAN tokens.
 func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error) {
-	if !strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") && r.Header.Get("X-Ucan-Delegation") == "" {
+	if !hasTokens(r.Header) {
 		return nil, false, nil
 	}
 	who, err = s.Request(r)

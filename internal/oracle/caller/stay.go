@@ -3,6 +3,7 @@ package caller
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -53,6 +54,50 @@ func (s *Service) Still(ctx context.Context, who *Identity) error {
 		return fault.New(fault.Unauthenticated, "UCAN_EXPIRED", "The token has expired. Send a fresh one.")
 	}
 	return s.Holds(ctx, who.DID, who.Signer)
+}
+
+// Stands reports whether whoever was let in still counts, for an answer that is
+// being made: the key of the tokens is one of the DID, or the API key and the
+// browser's session are there. That either comes to its planned end does not
+// matter. The faults are those of Still and of the gate; only one of kind
+// Unauthenticated says no.
+func (s *Service) Stands(ctx context.Context, who *Identity) error {
+	if who.Signed() {
+		return s.Holds(ctx, who.DID, who.Signer)
+	}
+	if err := s.cfg.StillKey(ctx, who.Key); fault.CodeOf(err) != "KEY_EXPIRED" {
+		return err
+	}
+	return nil
+}
+
+// Watch asks from time to time whether who still Stands, and calls gone, until
+// that reports true, once they do not. When one cannot say, nothing ends. What it
+// returns ends the watch.
+func (s *Service) Watch(ctx context.Context, who *Identity, every time.Duration, gone func() bool) func() {
+	if who.Signed() && did.DID(who.DID).Method() == "key" {
+		return func() {} // it is its key
+	}
+	ctx, end := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if fault.KindOf(s.Stands(ctx, who)) == fault.Unauthenticated && gone() {
+				return
+			}
+		}
+	})
+	return func() {
+		end()
+		done.Wait()
+	}
 }
 
 // Holds reports whether a did:key is still one of the keys of a DID. The faults

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
@@ -118,10 +119,11 @@ func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (
 	return erased, nil
 }
 
-// Erase forgets somebody: her own conversations go, and what others said, and
+// Erase forgets somebody of a workspace: her own conversations go, and what others said, and
 // were told, from the turn on that first knew of her is blanked. It returns how
 // many conversations these were. Sweep removes the rest of her own.
-func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error) {
+func (s *Store) Erase(ctx context.Context, tx *db.Tx, workspace, id string) (int64, error) {
+	did := noted(workspace, id)
 	if tx.Dialect() == db.Postgres {
 		if _, err := tx.Exec(ctx, beginErasePostgres, door(did)); err != nil {
 			return 0, fmt.Errorf("begin an erasure: %w", err)
@@ -130,7 +132,7 @@ func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error)
 	if _, err := tx.Exec(ctx, putErasedText, did, s.now()); err != nil {
 		return 0, fmt.Errorf("note an erasure: %w", err)
 	}
-	sum, err := s.eraseOwn(ctx, tx, did)
+	sum, err := s.eraseAll(ctx, tx, workspace, id)
 	if err != nil {
 		return 0, err
 	}
@@ -157,6 +159,26 @@ func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error)
 func (s *Store) Remove(ctx context.Context, tx *db.Tx, user string) error {
 	_, err := s.eraseOwn(ctx, tx, user)
 	return err
+}
+
+// eraseAll removes the conversations of a principal, whatever she came with.
+func (s *Store) eraseAll(ctx context.Context, tx *db.Tx, workspace, id string) (int64, error) {
+	users, err := listUsers(ctx, tx, workspace, id)
+	if err != nil {
+		return 0, err
+	}
+	if workspace == auth.OperatorWorkspace && !slices.Contains(users, id) {
+		users = append(users, id) // a delegation can stand alone
+	}
+	var sum int64
+	for _, user := range users {
+		n, err := s.eraseOwn(ctx, tx, user)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
 }
 
 // eraseOwn removes the conversations of a user, and what she let the oracle do.

@@ -39,7 +39,7 @@ func (r *messageRow) size() int {
 }
 
 const (
-	countSessionText = `INSERT INTO chat_users(user_did, sessions) VALUES ($1, 1)
+	countSessionText = `INSERT INTO chat_users(user_did, sessions, workspace, did) VALUES ($1, 1, $2, $3)
 		ON CONFLICT (user_did) DO UPDATE SET sessions = chat_users.sessions + 1`
 	uncountSessionText = `UPDATE chat_users SET sessions = sessions - 1 WHERE user_did = $1`
 	countOfText        = `SELECT sessions FROM chat_users WHERE user_did = $1`
@@ -88,7 +88,8 @@ const (
 // countSession notes that a user has one session more, or one less.
 func countSession(ctx context.Context, tx *db.Tx, user string, by int) (err error) {
 	if by > 0 {
-		_, err = tx.Exec(ctx, countSessionText, user)
+		t := TalkerOf(user)
+		_, err = tx.Exec(ctx, countSessionText, user, t.In(), t.DID)
 	} else {
 		_, err = tx.Exec(ctx, uncountSessionText, user)
 	}

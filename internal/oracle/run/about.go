@@ -31,7 +31,7 @@ func Gone(session int64) string { return wordGone + " " + strconv.FormatInt(sess
 // before anything of it is stored. It ends the run with ErrErased when one of
 // them was erased since the run began.
 func (r *Run) Note(ctx context.Context, texts ...string) error {
-	dids := chat.DIDs(texts...)
+	dids := chat.Known(r.user, texts...)
 	if len(dids) == 0 {
 		return nil
 	}

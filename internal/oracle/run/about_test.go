@@ -25,7 +25,7 @@ func (g *rig) erase(did string) int64 {
 	g.t.Helper()
 	var n int64
 	err := g.db.InTx(g.t.Context(), func(tx *db.Tx) (err error) {
-		n, err = g.chat.Erase(g.t.Context(), tx, did)
+		n, err = g.chat.Erase(g.t.Context(), tx, "default", did)
 		return err
 	})
 	if err != nil {

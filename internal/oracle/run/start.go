@@ -99,7 +99,7 @@ func (m *Manager) begin(ctx context.Context, r *Run, s Start, said chat.Entry) (
 		} else if !ok {
 			return errRaced // and leave no turn behind
 		}
-		if _, err := chat.Note(ctx, tx, begun, now+noneSince, chat.DIDs(s.Message.Content)); err != nil {
+		if _, err := chat.Note(ctx, tx, begun, now+noneSince, chat.Known(s.User, s.Message.Content)); err != nil {
 			return err
 		}
 		return chat.Say(ctx, tx, begun, said, s.Declared)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Token is a credential of the caller that passes through: it is never logged
@@ -55,8 +57,9 @@ type Delegation struct {
 
 // Context is what a tool may know about the turn that calls it.
 type Context struct {
-	User        string // DID of the caller, who alone gives a tool its rights
-	Signer      string // did:key of theirs that signed the request
+	User        string     // DID of the caller, who alone gives a tool its rights
+	Signer      string     // did:key of theirs that signed the request; "" with a key
+	Caller      web.Caller // with the rights of the API key they came with; zero of one who signed
 	SessionID   string
 	RequestID   string
 	RunID       string
