@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -164,6 +165,29 @@ func (w Webhooks) DeliveryPage(ctx context.Context, id string, q DeliveryQuery, 
 // error ends it.
 func (w Webhooks) Deliveries(ctx context.Context, id string, q DeliveryQuery, opts ...Option) iter.Seq2[Delivery, error] {
 	return pages[Delivery](ctx, w.c, hookPath(id)+"/deliveries", q.values(), opts)
+}
+
+// DeliveryExchange is a delivery with the beginning of what was sent and answered.
+type DeliveryExchange struct {
+	Delivery
+	Request string `json:"request"` // "" when the event is no longer kept
+	Answer  string `json:"answer"`  // to the last attempt
+}
+
+// Delivery reads a delivery with what was sent and answered. Codes:
+// WEBHOOK_NOT_FOUND, DELIVERY_NOT_FOUND, SCOPE_MISSING without events:read.
+func (w Webhooks) Delivery(ctx context.Context, id string, seq int64, opts ...Option) (*DeliveryExchange, error) {
+	return do[DeliveryExchange](ctx, w.c, get(deliveryPath(id, seq), nil), opts)
+}
+
+// Redeliver sends one event again. Codes: DELIVERY_NOT_FOUND,
+// DELIVERY_IN_PROGRESS, WEBHOOK_INACTIVE, EVENTS_EXPIRED.
+func (w Webhooks) Redeliver(ctx context.Context, id string, seq int64, opts ...Option) (*Delivery, error) {
+	return do[Delivery](ctx, w.c, post(deliveryPath(id, seq)+"/redeliver", nil), opts)
+}
+
+func deliveryPath(id string, seq int64) string {
+	return hookPath(id) + "/deliveries/" + strconv.FormatInt(seq, 10)
 }
 
 func hookPath(id string) string { return webhooksPath + "/" + url.PathEscape(id) }

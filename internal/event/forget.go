@@ -15,6 +15,10 @@ const (
 		WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq > $4 ORDER BY seq LIMIT $5) AS part`
 	emptySubject = `UPDATE events SET data = ''
 		WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq > $4 AND seq <= $5 AND data <> ''`
+	// What receivers answered to such an event may repeat it.
+	emptyAnswers = `UPDATE webhook_deliveries SET answer = '' WHERE webhook IN (SELECT id FROM webhooks WHERE ws = $2)
+		AND seq IN (SELECT seq FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq > $4 AND seq <= $5) AND answer <> ''`
+	emptyAnswer = `UPDATE webhook_deliveries SET answer = '' WHERE webhook IN (SELECT id FROM webhooks WHERE ws = $1) AND seq = $2 AND answer <> ''`
 )
 
 // Forget takes the data out of all events about a subject and tells how many
@@ -31,6 +35,9 @@ func (l *Log) Forget(ctx context.Context, ws, subject string) (int64, error) {
 			changed = 0
 			row := tx.QueryRow(ctx, nextOfSubject, subjectKey(ws, subject), ws, subject, after, forgetChunk)
 			if err := row.Scan(&found, &last); err != nil || found == 0 {
+				return err
+			}
+			if _, err := tx.Exec(ctx, emptyAnswers, subjectKey(ws, subject), ws, subject, after, last); err != nil {
 				return err
 			}
 			changed, err = tx.Exec(ctx, emptySubject, subjectKey(ws, subject), ws, subject, after, last)

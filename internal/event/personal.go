@@ -16,6 +16,7 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "webhook_deliveries", Rules: []privacy.Rule{
 			privacy.None(privacy.Ours, "webhook type status lease_owner"), privacy.None("what kept an event from being delivered, never what was in it", "last_error"),
+			privacy.Erased("events", "answer"),
 		}},
 	}
 }

@@ -42,6 +42,9 @@ func (l *Log) Replace(ctx context.Context, ws string, after int64, by Event, is 
 				if _, err := tx.Exec(ctx, replaceOne, ws, seq, by.Type, by.Subject, by.Actor, subjectKey(ws, by.Subject), key(ws, by.Actor)); err != nil {
 					return err
 				}
+				if _, err := tx.Exec(ctx, emptyAnswer, ws, seq); err != nil {
+					return err
+				}
 			}
 			return nil
 		})

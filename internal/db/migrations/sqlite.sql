@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c6063a68cfc744cb3de093eb3fef908acca0e6577ce4f43facfce027bf45af38
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 70da021f08f21721e85faa59ac0876510bb040a6357f43d0708fc7d1b17c63c7
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -143,7 +143,7 @@ CREATE TABLE webhook_deliveries (
 	last_error  TEXT   NOT NULL,
 	created_at  BIGINT NOT NULL,
 	updated_at  BIGINT NOT NULL,
-	done_at     BIGINT,
+	done_at     BIGINT, answer TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (webhook, seq)
 );
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, next_at, seq) WHERE status = 'pending';

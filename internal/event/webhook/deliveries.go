@@ -17,6 +17,8 @@ type job struct {
 	attempts  int // this one counted
 	createdAt time.Time
 	owner     string // of the lease
+	ws        string
+	blank     bool // its event had no data when it was sent
 }
 
 // lease says who takes deliveries of a webhook, how many, and until when.
@@ -73,28 +75,40 @@ func nextDue(ctx context.Context, q db.Querier, id string) (time.Time, bool, err
 // A receiver that answered 2xx has the event, whoever holds the lease now;
 // everything else is for the one who holds it.
 const (
-	markDelivered = `UPDATE webhook_deliveries SET status = 'delivered', lease_owner = '', last_status = $3, last_error = '', updated_at = $4, done_at = $4
+	markDelivered = `UPDATE webhook_deliveries SET status = 'delivered', lease_owner = '', last_status = $3, last_error = '', updated_at = $4, done_at = $4, answer = ''
 		WHERE webhook = $1 AND seq = $2 AND status = 'pending'`
-	markRetry = `UPDATE webhook_deliveries SET next_at = $5, lease_owner = '', last_status = $3, last_error = $4, updated_at = $6
+	markRetry = `UPDATE webhook_deliveries SET next_at = $5, lease_owner = '', last_status = $3, last_error = $4, updated_at = $6, answer = ''
 		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $7`
-	markDead = `UPDATE webhook_deliveries SET status = 'dead', lease_owner = '', last_status = $3, last_error = $4, updated_at = $5, done_at = $5
+	markDead = `UPDATE webhook_deliveries SET status = 'dead', lease_owner = '', last_status = $3, last_error = $4, updated_at = $5, done_at = $5, answer = ''
 		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $6`
+	// An answer may repeat what was sent. Once the data of the event were
+	// forgotten meanwhile, it comes too late to be kept.
+	keepAnswer = `UPDATE webhook_deliveries SET answer = $3 WHERE webhook = $1 AND seq = $2
+		AND EXISTS (SELECT 1 FROM events WHERE ws = $4 AND seq = $2 AND (data <> '' OR $5))`
 	releaseJob = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = '', attempts = attempts - 1
 		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $4`
 )
 
-func setDelivered(ctx context.Context, q db.Querier, j job, status int, now time.Time) error {
-	_, err := q.Exec(ctx, markDelivered, j.hook, j.seq, status, now.UnixMilli())
-	return wrapMark(err)
+func setDelivered(ctx context.Context, q db.Querier, j job, a attempt) error {
+	n, err := q.Exec(ctx, markDelivered, j.hook, j.seq, a.status, a.at.UnixMilli())
+	return marked(ctx, q, j, a, n, err)
 }
 
-func setRetry(ctx context.Context, q db.Querier, j job, o attempt, at time.Time) error {
-	_, err := q.Exec(ctx, markRetry, j.hook, j.seq, o.status, o.err, at.UnixMilli(), o.at.UnixMilli(), j.owner)
-	return wrapMark(err)
+func setRetry(ctx context.Context, q db.Querier, j job, a attempt, at time.Time) error {
+	n, err := q.Exec(ctx, markRetry, j.hook, j.seq, a.status, a.err, at.UnixMilli(), a.at.UnixMilli(), j.owner)
+	return marked(ctx, q, j, a, n, err)
 }
 
-func setDead(ctx context.Context, q db.Querier, j job, o attempt) error {
-	_, err := q.Exec(ctx, markDead, j.hook, j.seq, o.status, o.err, o.at.UnixMilli(), j.owner)
+func setDead(ctx context.Context, q db.Querier, j job, a attempt) error {
+	n, err := q.Exec(ctx, markDead, j.hook, j.seq, a.status, a.err, a.at.UnixMilli(), j.owner)
+	return marked(ctx, q, j, a, n, err)
+}
+
+// marked keeps the answer of an attempt whose outcome was stored in n rows.
+func marked(ctx context.Context, q db.Querier, j job, a attempt, n int64, err error) error {
+	if err == nil && n > 0 && a.answer != "" {
+		_, err = q.Exec(ctx, keepAnswer, j.hook, j.seq, a.answer, j.ws, j.blank)
+	}
 	return wrapMark(err)
 }
 
@@ -135,16 +149,19 @@ func listDeliveries(ctx context.Context, q db.Querier, d deliveryQuery) ([]Deliv
 	} else {
 		rows, err = q.Query(ctx, selectDeliveriesBy, d.hook, d.status, d.before, d.limit+1)
 	}
-	return db.Collect(rows, err, "list deliveries", func(d *Delivery, row db.Row) error {
-		var next, created, updated int64
-		err := row.Scan(&d.Seq, &d.Type, &d.Status, &d.Attempts, &next, &d.LastStatus, &d.LastError, &created, &updated)
-		d.CreatedAt, d.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-		if d.Status == pending {
-			at := time.UnixMilli(next).UTC()
-			d.NextAt = &at
-		}
-		return err
-	})
+	return db.Collect(rows, err, "list deliveries", func(d *Delivery, row db.Row) error { return scanDelivery(d, row) })
+}
+
+// scanDelivery reads a delivery, and into more what stands behind it.
+func scanDelivery(d *Delivery, row db.Row, more ...any) error {
+	var next, created, updated int64
+	err := row.Scan(append([]any{&d.Seq, &d.Type, &d.Status, &d.Attempts, &next, &d.LastStatus, &d.LastError, &created, &updated}, more...)...)
+	d.CreatedAt, d.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+	if d.Status == pending {
+		at := time.UnixMilli(next).UTC()
+		d.NextAt = &at
+	}
+	return err
 }
 
 const (

@@ -47,6 +47,17 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List deliveries of a webhook, newest event first", Scope: "webhooks:read", Tag: tag,
 		Description: "status=dead lists the dead letters.",
 	})
+	web.Get(a, "/v1/webhooks/{id}/deliveries/{seq}", h.serveDelivery, web.Doc{
+		Summary: "Read a delivery with what was sent and answered", Scope: "webhooks:read", Tag: tag,
+		Description: "`request` is the message as it is sent, made from the event anew: what was erased from the event is not in it, and it is gone with the event. " +
+			"`answer` is what the receiver said to the last attempt, without what looks like a secret; it goes when the data of the event are erased. Both are cut after 1,000 bytes. Needs `events:read` too.",
+		Codes: []string{"WEBHOOK_NOT_FOUND", "DELIVERY_NOT_FOUND", "SCOPE_MISSING"},
+	})
+	web.Post(a, "/v1/webhooks/{id}/deliveries/{seq}/redeliver", h.serveRedeliver, web.Doc{
+		Summary: "Send one event again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
+		Description: "The delivery is pending again, with all its attempts before it, whatever became of it. A pending one that waits for its next attempt is sent at once.",
+		Codes:       []string{"WEBHOOK_NOT_FOUND", "DELIVERY_NOT_FOUND", "DELIVERY_IN_PROGRESS", "WEBHOOK_INACTIVE", "EVENTS_EXPIRED"},
+	})
 	web.Post(a, "/v1/webhooks/{id}/replay", h.serveReplay, web.Doc{
 		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
 		Codes: []string{"WEBHOOK_INACTIVE", "REPLAY_IN_PROGRESS", "REPLAY_RANGE_INVALID", "EVENTS_EXPIRED"},
@@ -124,6 +135,20 @@ func (h handlers) serveReplay(ctx context.Context, in *struct {
 
 func (h handlers) servePing(ctx context.Context, in *one) (Outcome, error) {
 	return h.service.Ping(ctx, in.ID)
+}
+
+// oneDelivery names a delivery.
+type oneDelivery struct {
+	one
+	Seq int64 `path:"seq" doc:"Number of the event." example:"1"`
+}
+
+func (h handlers) serveDelivery(ctx context.Context, in *oneDelivery) (Exchange, error) {
+	return h.service.Delivery(ctx, in.ID, in.Seq)
+}
+
+func (h handlers) serveRedeliver(ctx context.Context, in *oneDelivery) (web.Reply[Delivery], error) {
+	return h.service.Redeliver(ctx, in.ID, in.Seq)
 }
 
 func (h handlers) serveRotate(ctx context.Context, in *one) (web.Reply[WithSecret], error) {

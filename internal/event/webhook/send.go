@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ops"
@@ -21,6 +26,7 @@ import (
 
 const (
 	maxError = 256      // characters of an error that is kept
+	maxBody  = 1000     // bytes of a message and of its answer that are shown
 	maxDrain = 64 << 10 // bytes of an answer that are read, to use the connection again
 )
 
@@ -28,6 +34,7 @@ const (
 type attempt struct {
 	status int           // HTTP status, 0 without an answer
 	err    string        // in our words; never the receiver's body
+	answer string        // the beginning of that body, without secrets
 	cause  error         // for the log only: it may tell about inside networks
 	wait   time.Duration // what Retry-After asks for
 	took   time.Duration
@@ -98,6 +105,7 @@ func (s *sender) send(ctx context.Context, h *hook, m message) attempt {
 	req.Header.Set("webhook-timestamp", strconv.FormatInt(start.Unix(), 10))
 	req.Header.Set("webhook-signature", sign(secrets, m.id, start, m.body))
 	a := exchange(s.client, req)
+	a.answer = hide(a.answer, secrets)
 	a.at = s.now()
 	a.took = a.at.Sub(start)
 	return a
@@ -109,8 +117,9 @@ func exchange(c Client, req *http.Request) attempt {
 		return attempt{err: explain(err), cause: withoutURL(err)}
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // what it says does not matter
-	a := attempt{status: resp.StatusCode}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxBody+utf8.UTFMax)) // half an answer is one too
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
+	a := attempt{status: resp.StatusCode, answer: legible(said)}
 	if resp.Request != nil && resp.Request.Method != http.MethodPost {
 		// A redirect turned the message into a GET: nobody has read it.
 		return attempt{err: "the receiver redirects"}
@@ -120,6 +129,36 @@ func exchange(c Client, req *http.Request) attempt {
 		a.wait = retryAfter(resp.Header.Get("Retry-After"))
 	}
 	return a
+}
+
+// legible is the beginning of a body as text: what is no text is left out, and
+// a body that is no text at all is not shown.
+func legible(body []byte) string {
+	if bytes.IndexByte(body, 0) >= 0 {
+		return ""
+	}
+	if len(body) > maxBody {
+		body = body[:maxBody]
+	}
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(body), ""))
+}
+
+// What a receiver must not have us keep for it: secrets of webhooks, and what
+// looks like a credential of its own.
+var credentials = regexp.MustCompile(`(?i)whsec_[A-Za-z0-9+/=_-]*|hearth_[a-z2-7]{10}_[A-Za-z0-9_-]*|\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`)
+
+// hide takes secrets out of a text that somebody else wrote.
+func hide(text string, secrets [][]byte) string {
+	const hidden = "[hidden]"
+	for _, key := range secrets {
+		text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString(key), hidden)
+	}
+	return credentials.ReplaceAllString(text, hidden)
 }
 
 // withoutURL takes the URL off an error: its path may be a secret.

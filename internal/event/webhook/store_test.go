@@ -40,7 +40,7 @@ func TestMoveOnce(t *testing.T) {
 		if moved, err := move(t.Context(), d, st); err != nil || !moved {
 			t.Fatalf("first move = %v, %v, want true", moved, err)
 		}
-		if err := setDelivered(t.Context(), d, job{hook: h.ID, seq: 1}, 200, now); err != nil {
+		if err := setDelivered(t.Context(), d, job{hook: h.ID, seq: 1}, attempt{status: 200, at: now}); err != nil {
 			t.Fatal(err)
 		}
 		if moved, err := move(t.Context(), d, st); err != nil || moved {

@@ -163,6 +163,13 @@ type Delivery struct {
 	UpdatedAt  time.Time  `json:"updatedAt"`
 }
 
+// Exchange is a delivery with what was said.
+type Exchange struct {
+	Delivery
+	Request string `json:"request,omitzero" doc:"The message, cut after 1,000 bytes. Absent when its event is no longer kept."`
+	Answer  string `json:"answer,omitzero" doc:"What the receiver answered to the last attempt, cut after 1,000 bytes."`
+}
+
 // The states of a delivery.
 const (
 	pending   = "pending"

@@ -152,7 +152,7 @@ func (d *dispatcher) start(ctx context.Context, w *worker, h *hook, n int) error
 // deliver makes one attempt and stores what came of it. Should that fail, the
 // lease runs out and somebody tries again.
 func (d *dispatcher) deliver(ctx context.Context, h *hook, j job) {
-	a, err := d.attempt(ctx, h, j)
+	a, err := d.attempt(ctx, h, &j)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if ctx.Err() != nil && !a.ok() {
@@ -166,18 +166,31 @@ func (d *dispatcher) deliver(ctx context.Context, h *hook, j job) {
 }
 
 // attempt reads the event and sends it.
-func (d *dispatcher) attempt(ctx context.Context, h *hook, j job) (attempt, error) {
-	b, err := d.events.Read(ctx, event.Query{Workspace: h.ws, After: j.seq - 1, Limit: 1})
-	if misplaced(err) || err == nil && (len(b.Items) == 0 || b.Items[0].Seq != j.seq) {
-		return attempt{err: expired, at: d.cfg.Now()}, nil
-	} else if err != nil {
+func (d *dispatcher) attempt(ctx context.Context, h *hook, j *job) (attempt, error) {
+	it, err := d.eventOf(ctx, h.ws, j.seq)
+	if err != nil {
 		return attempt{}, err
+	} else if it == nil {
+		return attempt{err: expired, at: d.cfg.Now()}, nil
 	}
-	m, err := messageOf(d.cfg.Source, h.ws, b.Items[0])
+	j.ws, j.blank = h.ws, it.Data.IsZero()
+	m, err := messageOf(d.cfg.Source, h.ws, *it)
 	if err != nil {
 		return attempt{}, err
 	}
 	return d.send(ctx, h, m), nil
+}
+
+// eventOf finds an event as a webhook sees it, which has no scopes; nil when it
+// is no longer kept.
+func (d *dispatcher) eventOf(ctx context.Context, ws string, seq int64) (*event.Item, error) {
+	b, err := d.events.Read(ctx, event.Query{Workspace: ws, After: seq - 1, Limit: 1})
+	if misplaced(err) || err == nil && (len(b.Items) == 0 || b.Items[0].Seq != seq) {
+		return nil, nil //nolint:nilnil // an event that has expired is no error
+	} else if err != nil {
+		return nil, err
+	}
+	return &b.Items[0], nil
 }
 
 // expired is the error of a delivery whose event is no longer kept.
@@ -185,18 +198,24 @@ const expired = "the event is no longer kept"
 
 // settle stores the outcome: delivered, dead, or a later attempt.
 func (d *dispatcher) settle(ctx context.Context, h *hook, j job, a attempt) error {
-	if a.ok() {
-		return setDelivered(ctx, d.db, j, a.status, a.at)
-	}
 	if a.status == 410 {
 		return d.disable(ctx, h, j, a)
 	}
 	at, again := next(j, a.at, d.cfg.MaxAttempts, a.wait, d.cfg.Chance())
-	if !again || a.err == expired {
+	again = again && a.err != expired
+	if !a.ok() && !again {
 		d.cfg.Log.WarnContext(ctx, "webhook delivery is dead", "webhook", h.ID, "seq", j.seq, "attempts", j.attempts, "err", a.why())
-		return setDead(ctx, d.db, j, a)
 	}
-	return setRetry(ctx, d.db, j, a, at)
+	return d.db.InTx(ctx, func(tx *db.Tx) error {
+		switch {
+		case a.ok():
+			return setDelivered(ctx, tx, j, a)
+		case again:
+			return setRetry(ctx, tx, j, a, at)
+		default:
+			return setDead(ctx, tx, j, a)
+		}
+	})
 }
 
 // disable switches a webhook off whose receiver says it is gone for good.

@@ -13,6 +13,8 @@ export const pages = [
   { path: "/jobs", name: "jobs", icon: "jobs", key: "j", menu: "run", scope: "jobs:read", load: () => import("../pages/jobs.js") },
   { path: "/keys", name: "keys", icon: "key", key: "k", menu: "run", scope: "keys:read", load: () => import("../pages/keys.js") },
   { path: "/audit", name: "audit", icon: "activity", key: "a", menu: "run", scope: "audit:read", load: () => import("../pages/audit.js") },
+  { path: "/webhooks", name: "webhooks", icon: "hook", key: "w", menu: "run", scope: "webhooks:read", load: () => import("../pages/webhooks.js") },
+  { path: "/webhooks/:id", name: "webhook", scope: "webhooks:read", load: () => import("../pages/webhook.js") },
   { path: "/help", name: "help", icon: "more", menu: "run", load: () => import("../pages/help.js") },
 ];
 

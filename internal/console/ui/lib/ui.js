@@ -125,7 +125,9 @@ export const Id = ({ value }) => html`<code title=${value}>${short(value)}</code
 function ago(at) {
   const d = new Date(at), s = (Date.now() - d.getTime()) / 1000;
   if (Number.isNaN(s)) return "–";
-  if (s < 0 || s > 86400 * 6) return d.toISOString().slice(0, 10);
+  if (s < -60 && s > -3600) return t("time.inMinutes", { n: Math.ceil(-s / 60) });
+  if (s < -60 && s > -86400) return t("time.inHours", { n: Math.floor(-s / 3600) });
+  if (s < -60 || s > 86400 * 6) return d.toISOString().slice(0, 10);
   if (s < 60) return t("time.now");
   if (s < 3600) return t("time.minutes", { n: Math.floor(s / 60) });
   if (s < 86400) return t("time.hours", { n: Math.floor(s / 3600) });
