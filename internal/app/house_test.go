@@ -124,7 +124,12 @@ func furnished(t *testing.T, dir string) *house {
 	}
 	h.ids["webhooks"] = hook.Value.ID
 	err = h.DB.InTx(ctx, func(tx *db.Tx) (err error) {
-		h.ids["jobs"], err = h.Jobs.Enqueue(ctx, tx, job.Draft{Kind: "nobody.does"})
+		if h.ids["jobs"], err = h.Jobs.Enqueue(ctx, tx, job.Draft{Kind: "nobody.does"}); err != nil {
+			return err
+		}
+		// No dispatcher runs here, and nobody answers.
+		_, err = tx.Exec(ctx, `INSERT INTO webhook_deliveries (webhook, seq, type, status, attempts, next_at, lease_owner, last_status, last_error, created_at, updated_at, done_at)
+			VALUES ($1, 1, 'key.created', 'dead', 12, 0, '', 500, 'HTTP 500', 0, 0, 0)`, hook.Value.ID)
 		return err
 	})
 	if err != nil {

@@ -126,7 +126,7 @@ func (h *house) part(route, before, name string) string {
 	switch name {
 	case "{file...}":
 		return "swagger-ui.css"
-	case "{revision}":
+	case "{revision}", "{seq}":
 		return "1"
 	case "{version}":
 		return "1.0.0"

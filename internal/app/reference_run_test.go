@@ -181,6 +181,8 @@ func unready(op *shown, status int) bool {
 	switch op.path {
 	case "/v1/webhooks/{id}/ping":
 		return status == http.StatusBadGateway
+	case "/v1/webhooks/{id}/deliveries/{seq}", "/v1/webhooks/{id}/deliveries/{seq}/redeliver":
+		return status == http.StatusNotFound // the receiver is sent something
 	case "/v1/exports/{id}/file":
 		return status == http.StatusConflict
 	case "/v1/console/sessions/{id}":

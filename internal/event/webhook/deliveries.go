@@ -91,25 +91,35 @@ const (
 
 func setDelivered(ctx context.Context, q db.Querier, j job, a attempt) error {
 	n, err := q.Exec(ctx, markDelivered, j.hook, j.seq, a.status, a.at.UnixMilli())
-	return marked(ctx, q, j, a, n, err)
+	if err == nil && n > 0 {
+		err = keep(ctx, q, j, a.answer)
+	}
+	return wrapMark(err)
 }
 
 func setRetry(ctx context.Context, q db.Querier, j job, a attempt, at time.Time) error {
 	n, err := q.Exec(ctx, markRetry, j.hook, j.seq, a.status, a.err, at.UnixMilli(), a.at.UnixMilli(), j.owner)
-	return marked(ctx, q, j, a, n, err)
+	if err == nil && n > 0 {
+		err = keep(ctx, q, j, a.answer)
+	}
+	return wrapMark(err)
 }
 
 func setDead(ctx context.Context, q db.Querier, j job, a attempt) error {
 	n, err := q.Exec(ctx, markDead, j.hook, j.seq, a.status, a.err, a.at.UnixMilli(), j.owner)
-	return marked(ctx, q, j, a, n, err)
-}
-
-// marked keeps the answer of an attempt whose outcome was stored in n rows.
-func marked(ctx context.Context, q db.Querier, j job, a attempt, n int64, err error) error {
-	if err == nil && n > 0 && a.answer != "" {
-		_, err = q.Exec(ctx, keepAnswer, j.hook, j.seq, a.answer, j.ws, j.blank)
+	if err == nil && n > 0 {
+		err = keep(ctx, q, j, a.answer)
 	}
 	return wrapMark(err)
+}
+
+// keep keeps the answer to an attempt.
+func keep(ctx context.Context, q db.Querier, j job, answer string) error {
+	if answer == "" {
+		return nil
+	}
+	_, err := q.Exec(ctx, keepAnswer, j.hook, j.seq, answer, j.ws, j.blank)
+	return err
 }
 
 // release gives a job back as if it had not been taken.
