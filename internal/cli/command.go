@@ -42,6 +42,7 @@ type call struct {
 	cfg      *config.Config
 	args     []string // after the flags
 	own      any      // what command.flags returned
+	after    []func() // what is left to do when the command is over
 }
 
 // Program is the command line with everything it touches.
@@ -97,6 +98,11 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(usageOf(err))
 	}
+	defer func() {
+		for _, f := range c.after {
+			f()
+		}
+	}()
 	return p.fail(cmd.run(ctx, c), own...)
 }
 

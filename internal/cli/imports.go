@@ -83,7 +83,7 @@ func importsCreate(ctx context.Context, c *call) error {
 	if len(c.args) != 1 {
 		return errUsage{"create takes a file"}
 	}
-	m, err := o.dial(c)
+	m, err := o.dial(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (i *twinImport) tell(c *call) {
 }
 
 func importsShow(ctx context.Context, c *call) error {
-	m, id, err := c.own.(*importReadOptions).about(c, "import id")
+	m, id, err := c.own.(*importReadOptions).about(ctx, c, "import id")
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func importsShow(ctx context.Context, c *call) error {
 
 func importsRows(ctx context.Context, c *call) error {
 	o := c.own.(*importReadOptions)
-	m, id, err := o.about(c, "import id")
+	m, id, err := o.about(ctx, c, "import id")
 	if err != nil {
 		return err
 	}
@@ -149,12 +149,12 @@ func importsRows(ctx context.Context, c *call) error {
 }
 
 // about is the server and the id that a command takes.
-func (a *access) about(c *call, what string) (*remote, string, error) {
+func (a *access) about(ctx context.Context, c *call, what string) (*remote, string, error) {
 	id, err := c.one(what)
 	if err != nil {
 		return nil, "", err
 	}
-	m, err := a.dial(c)
+	m, err := a.dial(ctx, c)
 	return m, id, err
 }
 

@@ -87,7 +87,7 @@ func jobsList(ctx context.Context, c *call) error {
 	if o.limit < 1 || o.limit > 1000 {
 		return errUsage{"--limit takes a number from 1 to 1000"}
 	}
-	m, err := o.dial(c)
+	m, err := o.dial(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func jobsList(ctx context.Context, c *call) error {
 // jobsAsk is a command that asks one thing of a job and shows it.
 func jobsAsk(method, what string) func(context.Context, *call) error {
 	return func(ctx context.Context, c *call) error {
-		m, id, err := c.own.(*jobOptions).about(c, "job id")
+		m, id, err := c.own.(*jobOptions).about(ctx, c, "job id")
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func jobsAsk(method, what string) func(context.Context, *call) error {
 
 // jobsWait fails when the job does, so that scripts notice.
 func jobsWait(ctx context.Context, c *call) error {
-	m, id, err := c.own.(*jobOptions).about(c, "job id")
+	m, id, err := c.own.(*jobOptions).about(ctx, c, "job id")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/auth"
 )
 
 // access is how a command reaches the API of a server.
@@ -24,25 +27,71 @@ type access struct{ url, keyFile string }
 
 func (a *access) register(fs *flag.FlagSet, scopes string) {
 	fs.StringVar(&a.url, "url", "", "`address` of the server; the one of this configuration by default")
-	fs.StringVar(&a.keyFile, "key-file", "", "`file` with the API key; needs "+scopes)
+	fs.StringVar(&a.keyFile, "key-file", "", "`file` with the API key; needs "+scopes+". Without it the command acts as the owner of the data folder")
 }
 
-// dial reads the key.
-func (a *access) dial(c *call) (*remote, error) {
-	if a.keyFile == "" {
-		return nil, errUsage{"--key-file is needed: a file with an API key"}
+// dial reads the key. Whoever can open the data folder of the server needs none.
+func (a *access) dial(ctx context.Context, c *call) (*remote, error) {
+	m := &remote{call: c, base: strings.TrimSuffix(cmp.Or(a.url, c.ownAddress("a")), "/"), client: http.DefaultClient}
+	if a.keyFile == "" && a.url != "" {
+		return nil, errUsage{"--key-file is needed with --url: a file with an API key of that server"}
+	} else if a.keyFile == "" {
+		return m, m.enter(ctx)
 	}
 	key, err := os.ReadFile(a.keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the API key: %w", err)
 	}
-	return &remote{call: c, base: strings.TrimSuffix(cmp.Or(a.url, c.ownAddress("a")), "/"), key: strings.TrimSpace(string(key))}, nil
+	m.key = strings.TrimSpace(string(key))
+	return m, nil
 }
 
-// remote is a server that a command talks to.
+// remote is a server that a command talks to, with a key or, without one, with a
+// session as browsers have it.
 type remote struct {
 	call      *call
 	base, key string
+	client    *http.Client
+}
+
+// enter opens a session of the owner for this command, by a code such as printed
+// links have: the data folder is what proves the right to it.
+func (m *remote) enter(ctx context.Context) error {
+	var code string
+	err := asOwner(ctx, m.call, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) (err error) {
+		code, err = s.Sessions().Code(ctx, auth.OperatorWorkspace)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n  Run it in the folder of the server, name its --data-dir, or give --key-file and --url", err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	m.client = &http.Client{Jar: jar}
+	body, err := json.Marshal(map[string]string{"code": code})
+	if err != nil {
+		return err
+	}
+	if err := m.ask(ctx, http.MethodPost, sessionPath, bytes.NewReader(body), &struct{}{}); err != nil {
+		return err
+	}
+	m.call.after = append(m.call.after, func() { _ = m.ask(context.WithoutCancel(ctx), http.MethodDelete, sessionPath, nil, &struct{}{}) })
+	return nil
+}
+
+// sessionPath is where sessions begin and end.
+const sessionPath = "/console/session"
+
+// authorise says who asks. A session counts for what pages of the server send.
+func (m *remote) authorise(h http.Header) {
+	if m.key != "" {
+		h.Set("Authorization", "Bearer "+m.key)
+		return
+	}
+	h.Set("Origin", m.base)
+	h.Set("X-Hearth-Console", "1")
 }
 
 // upload sends a file and reads the answer.
@@ -111,6 +160,11 @@ func walk[T any](ctx context.Context, m *remote, path string, q url.Values, show
 	}
 }
 
+// unreachable says that no server answers, and what to try.
+func unreachable(base string, err error) error {
+	return fmt.Errorf("no server answers at %s. Start it with hearth serve, or say where it is with --url or --port: %w", base, err)
+}
+
 // maxAnswer is how many bytes of an answer are read.
 const maxAnswer = 8 << 20
 
@@ -120,10 +174,13 @@ func (m *remote) ask(ctx context.Context, method, path string, body io.Reader, v
 	if err != nil {
 		return fmt.Errorf("ask the server: %w", err)
 	}
-	req.Header.Set("Authorization", "Bearer "+m.key)
-	res, err := http.DefaultClient.Do(req)
+	if _, ok := body.(*bytes.Reader); ok { // files say in the query what they are
+		req.Header.Set("Content-Type", "application/json")
+	}
+	m.authorise(req.Header)
+	res, err := m.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask the server (--url says where it is): %w", err)
+		return unreachable(m.base, err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
@@ -143,6 +200,9 @@ func (m *remote) ask(ctx context.Context, method, path string, body io.Reader, v
 			why += "\n  " + e.Pointer + ": " + e.Detail
 		}
 		return errors.New(why)
+	}
+	if len(text) == 0 {
+		return nil
 	}
 	if err := json.Unmarshal(text, v, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return fmt.Errorf("read the answer: %w", err)

@@ -56,7 +56,7 @@ func responsesImport(ctx context.Context, c *call) error {
 	if len(c.args) != 2 {
 		return errUsage{"import takes a survey and a file"}
 	}
-	at, err := o.dial(c)
+	at, err := o.dial(ctx, c)
 	if err != nil {
 		return err
 	}

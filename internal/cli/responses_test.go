@@ -62,7 +62,7 @@ func TestResponsesImport(t *testing.T) {
 	if code, _, errs := run(t, dir, append(args, wrong)...); code != 1 || !strings.Contains(errs, "KEY_INVALID: The key is not valid.\n  header/Authorization: No.") {
 		t.Errorf("wrong key: %d %q", code, errs)
 	}
-	if code, _, errs := run(t, dir, "responses", "import", "s", file); code != 2 || !strings.Contains(errs, "--key-file") {
+	if code, _, errs := run(t, dir, "responses", "import", "s", file, "--url", server.URL); code != 2 || !strings.Contains(errs, "--key-file") {
 		t.Errorf("without a key: %d %q", code, errs)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -54,7 +55,7 @@ func health(ctx context.Context, c *call) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
 	answer, err := client.Do(req)
 	if err != nil {
-		return err
+		return unreachable(strings.TrimSuffix(url, "/readyz"), err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -193,5 +194,25 @@ func TestHealthCommand(t *testing.T) {
 	}
 	if got := run(t, env, "health"); got.code != 1 || got.err == "" {
 		t.Errorf("health without a server: code %d, %q; want 1 and why", got.code, got.err)
+	}
+}
+
+// TestCommandsOfTheOwner: whoever can open the data folder needs no key to ask the
+// server beside it, and leaves no session behind.
+func TestCommandsOfTheOwner(t *testing.T) {
+	t.Parallel()
+	s := server.Run(t, server.Options{Dir: t.TempDir()})
+	env := []string{"HEARTH_DATA_DIR=" + s.Dir}
+	if text := ok(t, env, "demo"); !strings.Contains(text, "interviews\n") || !strings.Contains(text, "The demo programme is there after ") {
+		t.Errorf("hearth demo printed\n%s", text)
+	}
+	if text := ok(t, env, "jobs", "list"); !strings.Contains(text, "demo.load") {
+		t.Errorf("hearth jobs list printed\n%s", text)
+	}
+	if text := ok(t, env, "demo", "remove"); !strings.Contains(text, "Nothing of the demo programme is left") {
+		t.Errorf("hearth demo remove printed\n%s", text)
+	}
+	for left, err := range owner(t, s).Keys.Sessions(t.Context(), client.PageQuery{}) {
+		t.Errorf("a session is left behind: %+v, %v", left, err)
 	}
 }

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+func demoCommands() []command {
+	return []command{
+		{name: "demo", summary: "Fill the running server with a demo programme to look at", run: demoLoad, flags: demoFlags},
+		{name: "demo remove", summary: "Take the demo programme away, whole", run: demoRemove, flags: demoFlags},
+	}
+}
+
+// demoPath is where the demo is asked for.
+const demoPath = "/v1/demo"
+
+type demoOptions struct {
+	access
+	seed  int64
+	force bool
+}
+
+func demoFlags(fs *flag.FlagSet) any {
+	o := &demoOptions{}
+	o.register(fs, "the scope *")
+	fs.Int64Var(&o.seed, "seed", 1, "`number`; another one gives other names, places and answers")
+	fs.BoolVar(&o.force, "force", false, "load it although the store holds something else, or the server is in production")
+	return o
+}
+
+func demoLoad(ctx context.Context, c *call) error {
+	o := c.own.(*demoOptions)
+	body, err := json.Marshal(map[string]any{"seed": o.seed, "force": o.force})
+	if err != nil {
+		return err
+	}
+	took, err := o.follow(ctx, c, http.MethodPost, body)
+	if err == nil {
+		fmt.Fprintf(c.out, "The demo programme is there after %s. hearth console link opens it in a browser.\n", took)
+	}
+	return err
+}
+
+func demoRemove(ctx context.Context, c *call) error {
+	took, err := c.own.(*demoOptions).follow(ctx, c, http.MethodDelete, nil)
+	if err == nil {
+		fmt.Fprintf(c.out, "Nothing of the demo programme is left after %s.\n", took)
+	}
+	return err
+}
+
+// follow asks for the job, shows how far it has come until it is over, and tells how
+// long it took.
+func (o *demoOptions) follow(ctx context.Context, c *call, method string, body []byte) (time.Duration, error) {
+	if len(c.args) > 0 {
+		return 0, errUsage{"demo and demo remove take no arguments"}
+	}
+	m, err := o.dial(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	start, w := time.Now(), &work{}
+	if err := m.ask(ctx, method, demoPath, bytes.NewReader(body), w); err != nil {
+		return 0, err
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for said := ""; !w.over(); {
+		if line := fmt.Sprintf("%3d/%d %s", w.Progress.Done, w.Progress.Total, w.Progress.Note); line != said && w.Progress.Total > 0 {
+			said = line
+			fmt.Fprintln(c.out, line)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("the job %s goes on without this program: %w", w.ID, ctx.Err())
+		}
+		id := w.ID
+		w = &work{}
+		if err := m.ask(ctx, http.MethodGet, jobPath(id), nil, w); err != nil {
+			return 0, err
+		}
+	}
+	if w.Status != "succeeded" {
+		return 0, fmt.Errorf("the job %s has ended as %s: hearth jobs show %s says why", w.ID, w.Status, w.ID)
+	}
+	return time.Since(start).Round(100 * time.Millisecond), nil
+}
