@@ -69,6 +69,7 @@ type Client struct {
 	Verifications   Verifications
 	Quality         Quality
 	Demo            DemoProgramme
+	Line            Line
 
 	base *url.URL
 	cfg  Config
@@ -92,7 +93,7 @@ func New(cfg Config) (*Client, error) {
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
-	c.Verifications, c.Quality, c.Demo = Verifications{c}, Quality{c}, DemoProgramme{c}
+	c.Verifications, c.Quality, c.Demo, c.Line = Verifications{c}, Quality{c}, DemoProgramme{c}, Line{c}
 	return c, nil
 }
 

@@ -312,6 +312,9 @@ func (a *App) close() error {
 	for _, l := range a.open {
 		errs = append(errs, ignoreClosed(l.socket.Close()))
 	}
+	if a.line != nil {
+		a.line.simulator.Reset()
+	}
 	if a.Core != nil {
 		errs = append(errs, a.Core.Close())
 	}

@@ -32,7 +32,7 @@ func linePart(r web.Route, name string) string {
 		return "get"
 	case name == "{gateway}":
 		return "africastalking"
-	case name == "{sessionId}" && strings.HasPrefix(r.Path, "/api/ussd/"):
+	case name == "{sessionId}" && strings.Contains(r.Path, "/ussd/"):
 		return handset
 	}
 	return ""

@@ -121,7 +121,7 @@ func (e examples) sample(method, path, name string) string {
 	case "gateway":
 		return "africastalking"
 	case "sessionId":
-		if strings.HasPrefix(path, "/api/ussd/") {
+		if strings.Contains(path, "/ussd/") {
 			return "ATUid_1"
 		}
 		return "$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"

@@ -27,6 +27,7 @@ var tagTexts = map[string]string{
 	"demo":         "A programme to look at: loaded in one call, and taken away whole.",
 	"jobs":         "Work that goes on after the answer: progress, results, cancelling.",
 	"ussd":         "What telecom gateways call once for each key press, and what operators see of it. Answers are texts that begin with CON or END.",
+	"line":         "The USSD line for those who look after it: the menu, calls, customers, short messages, and a handset to try it with.",
 	"oracle":       "An agent that answers, looks things up and calls tools: chat sessions, messages as JSON or as a stream that can be joined again, sockets, delegations. Callers show a UCAN.",
 	"system":       "Whether the server lives, and what it is.",
 	"operations":   "For operators: readiness, metrics.",

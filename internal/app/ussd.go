@@ -40,6 +40,8 @@ type line struct {
 	packs    *menu.Registry
 	gateways *wire.Set
 	sessions *ussd.Service
+
+	simulator *ussd.Simulator
 }
 
 // MenuKnown is what menu packs may name: actions, checks and variables.
@@ -180,6 +182,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate,
 	})
+	l.buildSimulator(a.cfg)
 	a.line = l
 	if a.metrics == nil {
 		return nil
@@ -311,6 +314,10 @@ func (rg registrar) renew(ctx context.Context, d entity.Draft, properties []byte
 	return nil
 }
 
+// routes are those of the line under /v1, for people and programs that look after
+// it. Gateways have theirs elsewhere.
+func (l *line) routes(a *web.API) { l.simulator.Routes(a) }
+
 // jobs are what area C does later.
 func (l *line) jobs(c *job.RunnerConfig) {
 	if l != nil {
@@ -381,5 +388,5 @@ func (l *line) work() []func(context.Context) error {
 	if l == nil {
 		return nil
 	}
-	return []func(context.Context) error{l.packs.Run, l.sessions.Run}
+	return []func(context.Context) error{l.packs.Run, l.sessions.Run, l.simulator.Run}
 }

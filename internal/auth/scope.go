@@ -47,7 +47,7 @@ var resources = []resource{
 	{name: "sessions", verbs: []string{"read", "write"}},
 	{name: "surveys", verbs: []string{"read", "write", "assign"}},
 	{name: "templates", verbs: []string{"read", "write"}},
-	{name: "ussd", verbs: []string{"read", "write"}},
+	{name: "ussd", verbs: []string{"read", "write", "simulate"}},
 	{name: "webhooks", verbs: []string{"read", "write"}},
 	{name: "workspaces", verbs: []string{"read"}, operator: []string{"write"}},
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -302,4 +303,17 @@ func (s *Service) track(id string, stop func()) func() {
 			delete(s.running, id)
 		}
 	}
+}
+
+// pending finds a job that waits or runs.
+const pending = `SELECT nid FROM jobs WHERE ws = $1 AND kind = $2 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
+
+// Pending reports whether a job of a kind waits or runs in a workspace.
+func (s *Service) Pending(ctx context.Context, ws, kind string) (bool, error) {
+	var nid int64
+	err := s.cfg.DB.QueryRow(ctx, pending, ws, kind).Scan(&nid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, db.Wrap("look for a job", err)
 }

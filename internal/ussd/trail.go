@@ -48,18 +48,24 @@ func appendStop(trail []byte, typed, node string) []byte {
 	return appendText(trail, node)
 }
 
+// stops are the pairs of the trail; the first is the dial.
+func (r *record) stops() []dialog.Turn {
+	if len(r.trail) == 0 {
+		return nil
+	}
+	out := make([]dialog.Turn, 0, r.trail[0])
+	d := decoder{s: string(r.trail[1:])}
+	for d.s != "" {
+		t := dialog.Turn{Input: d.text(), Node: d.text()}
+		if name, ok := strings.CutPrefix(t.Input, mask); ok {
+			t.Input, t.Mask = "", name
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
 // dialog is the session as a dialog file.
 func (r *record) dialog(k *key) []byte {
-	saved := dialog.Saved{Title: "saved session", Gateway: k.gateway, Code: r.code, Mode: wire.Mode(textMode(r.mode))}
-	if len(r.trail) > 0 {
-		d := decoder{s: string(r.trail[1:])}
-		for d.s != "" {
-			t := dialog.Turn{Input: d.text(), Node: d.text()}
-			if name, ok := strings.CutPrefix(t.Input, mask); ok {
-				t.Input, t.Mask = "", name
-			}
-			saved.Turns = append(saved.Turns, t)
-		}
-	}
-	return saved.Text()
+	return dialog.Saved{Title: "saved session", Gateway: k.gateway, Code: r.code, Mode: wire.Mode(textMode(r.mode)), Turns: r.stops()}.Text()
 }

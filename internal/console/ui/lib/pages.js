@@ -10,6 +10,7 @@ export const pages = [
   { path: "/surveys/:id", name: "survey", scope: "surveys:read", area: "b", load: () => import("../pages/survey.js") },
   { path: "/responses/:id", name: "response", scope: "responses:read", area: "b", load: () => import("../pages/response.js") },
   { path: "/desk", name: "desk", icon: "desk", key: "d", menu: "work", scope: "responses:verify", area: "b", load: () => import("../pages/desk.js") },
+  { path: "/handset", name: "handset", icon: "phone", key: "p", menu: "line", scope: "ussd:simulate", area: "c", load: () => import("../pages/handset.js") },
   { path: "/jobs", name: "jobs", icon: "jobs", key: "j", menu: "run", scope: "jobs:read", load: () => import("../pages/jobs.js") },
   { path: "/keys", name: "keys", icon: "key", key: "k", menu: "run", scope: "keys:read", load: () => import("../pages/keys.js") },
   { path: "/audit", name: "audit", icon: "activity", key: "a", menu: "run", scope: "audit:read", load: () => import("../pages/audit.js") },

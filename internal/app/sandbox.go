@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// Sandbox is a USSD line over a store and a key of its own, in a folder that is
+// removed with it: for trying menus. Messages go to whoever opened it, twins count
+// as made, and nobody else is asked.
+type Sandbox struct {
+	Sessions *ussd.Service
+	jobs     *job.Service
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	core     *Core
+	dir      string
+}
+
+// SandboxConfig is what a Sandbox has in common with others.
+type SandboxConfig struct {
+	Packs    ussd.Packs
+	Gateways *wire.Set
+	Sender   sms.Sender
+}
+
+// OpenSandbox puts a line up with the settings of cfg. It lives until Close.
+func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *Sandbox, err error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b := &Sandbox{cancel: cancel}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	if b.dir, err = os.MkdirTemp("", "hearth-ussd-"); err != nil {
+		return nil, err
+	}
+	own := *cfg
+	own.Data.Dir, own.Data.DatabaseURL, own.Auth.ServerKey = b.dir, "", ""
+	own.Data.SQLiteSynchronous = "normal" // it does not outlive the process
+	quietly := slog.New(slog.DiscardHandler)
+	if b.core, err = OpenCore(ctx, &own, quietly); err != nil {
+		return nil, err
+	}
+	core := b.core
+	b.jobs = core.Jobs
+	out := sms.New(sms.Config{DB: core.DB, Jobs: core.Jobs, Key: core.Key, Sender: c.Sender})
+	accounts, err := account.New(account.Config{
+		DB: core.DB, Events: core.Events, Jobs: core.Jobs, Key: core.Key, SMS: out,
+		MakeTwins: func(_ context.Context, c account.Customer) (string, error) { return c.Household, nil },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build the line: %w", err)
+	}
+	u := cfg.USSD
+	b.Sessions = ussd.New(ussd.Config{
+		DB: core.DB, Key: core.Key, Packs: c.Packs, Actions: MenuActions(accounts, fetch.Config{}), Gateways: c.Gateways,
+		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), ServiceCodes: u.ServiceCodes,
+	})
+	handlers := accounts.Handlers()
+	maps.Copy(handlers, out.Handlers())
+	runner, err := core.Jobs.NewRunner(job.RunnerConfig{Handlers: handlers, Alone: true, Grace: time.Second})
+	if err != nil {
+		return nil, err
+	}
+	b.work.Go(func() { runner.Run(ctx) })
+	b.work.Go(func() { _ = b.Sessions.Run(ctx) }) // it ends with ctx alone
+	return b, nil
+}
+
+// Busy reports whether messages may still be on their way.
+func (b *Sandbox) Busy(ctx context.Context) (bool, error) {
+	twins, err := b.jobs.Pending(ctx, auth.OperatorWorkspace, account.KindTwins)
+	if err != nil || twins {
+		return twins, err
+	}
+	return b.jobs.Pending(ctx, "", sms.Kind)
+}
+
+// Close takes the line down, and removes what it has stored.
+func (b *Sandbox) Close() {
+	b.cancel()
+	b.work.Wait()
+	if b.Sessions != nil {
+		b.Sessions.Wait()
+	}
+	if b.core != nil {
+		_ = b.core.Close() // the store goes anyway
+	}
+	if b.dir != "" {
+		_ = os.RemoveAll(b.dir)
+	}
+}
+
+// buildSimulator makes the handset simulator over the menu of the line.
+func (l *line) buildSimulator(cfg *config.Config) {
+	l.simulator = ussd.NewSimulator(ussd.SimulatorConfig{
+		Codes: cfg.USSD.ServiceCodes, Packs: l.packs, Log: l.log,
+		Open: func(ctx context.Context) (*ussd.SimulatedLine, error) {
+			inbox := &ussd.Inbox{}
+			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox})
+			if err != nil {
+				return nil, err
+			}
+			return &ussd.SimulatedLine{Sessions: b.Sessions, Inbox: inbox, Busy: b.Busy, Close: b.Close}, nil
+		},
+	})
+}
