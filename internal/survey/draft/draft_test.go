@@ -92,12 +92,15 @@ func (v *env) must(t testing.TB, role, request, body string, headers ...string) 
 	return w.Body.String()
 }
 
-// refused sends a request that is refused with a code, which the body names.
-func (v *env) refused(t testing.TB, role, request, body, want string, headers ...string) {
+// ask is a request to the server as a role.
+type ask struct{ role, request, body string }
+
+// refused sends a request that is refused with a code, which the answer names.
+func (v *env) refused(t testing.TB, a ask, want string, headers ...string) {
 	t.Helper()
-	w := v.h.Send(t, "ws "+role, request, body, headers...)
+	w := v.h.Send(t, "ws "+a.role, a.request, a.body, headers...)
 	if w.Code < 400 || !strings.Contains(w.Body.String(), want) {
-		t.Errorf("%s as %s = %d %s, want %s", request, role, w.Code, w.Body, want)
+		t.Errorf("%s as %s = %d %s, want %s", a.request, a.role, w.Code, w.Body, want)
 	}
 }
 
@@ -112,14 +115,14 @@ func TestSaveReadAndSend(t *testing.T) {
 		if w := v.h.Send(t, "ws ann", "PUT /v1/surveys/s/drafts/r1", answers, "If-Match", `"1"`); w.Code != http.StatusOK {
 			t.Errorf("save again = %d %s", w.Code, w.Body)
 		}
-		v.refused(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers, "STALE_REVISION", "If-Match", `"1"`)
+		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/r1", answers}, "STALE_REVISION", "If-Match", `"1"`)
 		if got := v.must(t, "ann", "GET /v1/surveys/s/drafts/r1", ""); !strings.Contains(got, "0700 123") || !strings.Contains(got, `"section":"home"`) || !strings.Contains(got, `"revision":2`) {
 			t.Errorf("draft = %s", got)
 		}
 		// The id is the collector's own: bob begins another with it.
 		for _, role := range []string{"bob", "owner"} {
-			v.refused(t, role, "GET /v1/surveys/s/drafts/r1", "", "DRAFT_NOT_FOUND")
-			v.refused(t, role, "DELETE /v1/surveys/s/drafts/r1", "", "DRAFT_NOT_FOUND")
+			v.refused(t, ask{role, "GET /v1/surveys/s/drafts/r1", ""}, "DRAFT_NOT_FOUND")
+			v.refused(t, ask{role, "DELETE /v1/surveys/s/drafts/r1", ""}, "DRAFT_NOT_FOUND")
 			if got := v.must(t, role, "GET /v1/drafts", ""); !strings.Contains(got, `"items":[]`) {
 				t.Errorf("drafts of %s = %s", role, got)
 			}
@@ -137,10 +140,10 @@ func TestSaveReadAndSend(t *testing.T) {
 		for range 2 {
 			v.must(t, "ann", "POST /v1/surveys/s/responses", send)
 		}
-		v.refused(t, "ann", "GET /v1/surveys/s/drafts/r1", "", "DRAFT_NOT_FOUND")
-		v.refused(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers, "DRAFT_SENT")
+		v.refused(t, ask{"ann", "GET /v1/surveys/s/drafts/r1", ""}, "DRAFT_NOT_FOUND")
+		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/r1", answers}, "DRAFT_SENT")
 		v.must(t, "bob", "DELETE /v1/surveys/s/drafts/r1", "")
-		v.refused(t, "bob", "GET /v1/surveys/s/drafts/r1", "", "DRAFT_NOT_FOUND")
+		v.refused(t, ask{"bob", "GET /v1/surveys/s/drafts/r1", ""}, "DRAFT_NOT_FOUND")
 	})
 }
 
@@ -162,14 +165,14 @@ func TestWhatIsRefused(t *testing.T) {
 			{"reader", "s/drafts/r1", answers, "SCOPE_MISSING"},
 			{"mia", "strict/drafts/r1", answers, "COLLECTOR_UNKNOWN"},
 		} {
-			v.refused(t, tt.role, "PUT /v1/surveys/"+tt.path, tt.body, tt.want)
+			v.refused(t, ask{tt.role, "PUT /v1/surveys/" + tt.path, tt.body}, tt.want)
 		}
 		if w := v.h.Send(t, "elsewhere ann", "PUT /v1/surveys/s/drafts/r1", answers); w.Code != http.StatusNotFound {
 			t.Errorf("from another workspace = %d %s", w.Code, w.Body)
 		}
 		v.must(t, "ann", "PUT /v1/surveys/s/drafts/kept", answers)
 		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
-		v.refused(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers, "SURVEY_NOT_ACTIVE")
+		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/r1", answers}, "SURVEY_NOT_ACTIVE")
 		v.must(t, "ann", "GET /v1/surveys/s/drafts/kept", "")
 	})
 }
@@ -183,7 +186,7 @@ func TestTooManyAndPages(t *testing.T) {
 		for i := range 100 {
 			v.must(t, "ann", fmt.Sprintf("PUT /v1/surveys/s/drafts/r%d", i), answers)
 		}
-		v.refused(t, "ann", "PUT /v1/surveys/s/drafts/more", answers, "TOO_MANY_DRAFTS")
+		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/more", answers}, "TOO_MANY_DRAFTS")
 		v.must(t, "ann", "PUT /v1/surveys/s/drafts/r7", answers)
 		v.must(t, "bob", "PUT /v1/surveys/s/drafts/more", answers)
 		first, next, err := v.s.Own(web.WithCaller(t.Context(), callerOf("ws", "ann")), 1<<62, 60)
@@ -209,13 +212,13 @@ func TestErasedAndExpired(t *testing.T) {
 			t.Fatalf("stored = %q, want two that are sealed", got)
 		}
 		v.must(t, "owner", "POST /v1/erasures", `{"subject":"did:ixo:household/1"}`)
-		v.refused(t, "ann", "GET /v1/surveys/s/drafts/r1", "", "DRAFT_NOT_FOUND")
-		v.refused(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers, "HOUSEHOLD_ERASED")
+		v.refused(t, ask{"ann", "GET /v1/surveys/s/drafts/r1", ""}, "DRAFT_NOT_FOUND")
+		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/r1", answers}, "HOUSEHOLD_ERASED")
 		if got := v.stored(t); len(got) != 1 {
 			t.Errorf("%d drafts are stored, want 1", len(got))
 		}
 		v.clock.Set(time.Now().Add(draft.Life + time.Minute))
-		v.refused(t, "ann", "GET /v1/surveys/s/drafts/r2", "", "DRAFT_NOT_FOUND")
+		v.refused(t, ask{"ann", "GET /v1/surveys/s/drafts/r2", ""}, "DRAFT_NOT_FOUND")
 		if n, err := v.s.Expire(t.Context(), v.clock.Now().Add(-draft.Life), 10); n != 1 || err != nil || len(v.stored(t)) != 0 {
 			t.Errorf("expired %d, %v; %d left", n, err, len(v.stored(t)))
 		}
