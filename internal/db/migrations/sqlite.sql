@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 70da021f08f21721e85faa59ac0876510bb040a6357f43d0708fc7d1b17c63c7
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 402648958868b0913367238d8ada7e1026165c00e16d52a738323a7aa7e83cee
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1061,3 +1061,18 @@ CREATE TABLE demos (
 	project     TEXT   NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX chat_users_principal ON chat_users (workspace, did);
+CREATE TABLE response_drafts (
+	nid         BIGINT NOT NULL PRIMARY KEY,
+	ws          TEXT   NOT NULL,
+	survey      BIGINT NOT NULL,
+	owner       TEXT   NOT NULL,
+	response_id TEXT   NOT NULL,
+	household   TEXT   NOT NULL,
+	revision    BIGINT NOT NULL,
+	saved_at    BIGINT NOT NULL,
+	sealed      BLOB   NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX response_drafts_one ON response_drafts (survey, owner, response_id);
+CREATE INDEX response_drafts_own ON response_drafts (ws, owner, nid);
+CREATE INDEX response_drafts_household ON response_drafts (ws, household);
+CREATE INDEX response_drafts_old ON response_drafts (saved_at);
