@@ -34,6 +34,15 @@ type Job struct {
 	StartedAt       time.Time      `json:"startedAt,omitzero"`
 	FinishedAt      time.Time      `json:"finishedAt,omitzero"`
 	Revision        int64          `json:"revision"`
+	Links           JobLinks       `json:"links"`
+}
+
+// JobLinks are the addresses of a job.
+type JobLinks struct {
+	Self   string `json:"self"`
+	Cancel string `json:"cancel,omitzero"` // while it can be stopped
+	About  string `json:"about,omitzero"`  // its import, export or migration, the survey it checks
+	Rows   string `json:"rows,omitzero"`   // of an import or migration that was just begun: what became of every row
 }
 
 // Final reports whether the job is over.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"io"
+	"iter"
 	"net/url"
 	"time"
 
@@ -102,6 +103,16 @@ func (s Surveys) Export(ctx context.Context, survey string, d SurveyExportDraft,
 // GetExport reads an export. Codes: SURVEY_NOT_FOUND, EXPORT_NOT_FOUND.
 func (s Surveys) GetExport(ctx context.Context, survey, id string, opts ...Option) (*SurveyExport, error) {
 	return do[SurveyExport](ctx, s.c, get(surveyExportPath(survey, id), nil), opts)
+}
+
+// ExportPage reads one page of the exports of a survey, newest first.
+func (s Surveys) ExportPage(ctx context.Context, survey string, q TransferQuery, opts ...Option) (*Page[SurveyExport], error) {
+	return page[SurveyExport](ctx, s.c, surveyPath(survey)+"/exports", q.values(), opts)
+}
+
+// Exports walks over the exports of a survey, newest first. An error ends it.
+func (s Surveys) Exports(ctx context.Context, survey string, q TransferQuery, opts ...Option) iter.Seq2[SurveyExport, error] {
+	return pages[SurveyExport](ctx, s.c, surveyPath(survey)+"/exports", q.values(), opts)
 }
 
 // ExportFile reads the file of an export that has succeeded. Close it. A file

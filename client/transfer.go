@@ -36,6 +36,7 @@ type TransferCounts struct {
 	Unchanged  int64 `json:"unchanged"`
 	Migrated   int64 `json:"migrated,omitzero"`
 	Skipped    int64 `json:"skipped,omitzero"`
+	Blank      int64 `json:"blank,omitzero"` // rows without a value, passed over
 	Refused    int64 `json:"refused"`
 	Incomplete int64 `json:"incomplete,omitzero"` // stored, but a relationship or the status was refused
 	Warnings   int64 `json:"warnings,omitzero"`   // in the report
@@ -50,6 +51,14 @@ type TransferRow struct {
 	// Warnings are about what the row says and the twin does not.
 	Warnings []Field  `json:"warnings,omitempty"`
 	Error    *Problem `json:"error,omitzero"`
+	Cells    []Cell   `json:"cells,omitempty"` // the row as a table has it, for a day, to whoever began the import
+}
+
+// Cell is a cell of a row of a table.
+type Cell struct {
+	Column string `json:"column"`
+	Value  string `json:"value"`
+	Wrong  string `json:"wrong,omitzero"` // what is wrong with it
 }
 
 // TransferLinks are the addresses of an import, an export or a migration.
@@ -58,6 +67,19 @@ type TransferLinks struct {
 	Rows string `json:"rows,omitzero"`
 	File string `json:"file,omitzero"` // of an export, while there is one
 	Job  string `json:"job"`
+}
+
+// TransferQuery asks for imports or exports.
+type TransferQuery struct {
+	Status string // all by default
+	Limit  int    // items in one page, 1 to 1000; 50 by default
+	Cursor string // NextCursor of the page before
+}
+
+func (q TransferQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	set(v, "status", q.Status)
+	return v
 }
 
 // RowQuery asks for rows of a report.
@@ -142,6 +164,65 @@ func (i Imports) Create(ctx context.Context, d ImportDraft, file io.Reader, opts
 	return i.c.importFile(ctx, importsPath, v, file, opts)
 }
 
+// Preview tells what an import would make of a file of at most 64 MiB, CSV or
+// XLSX. Nothing is stored. Codes: UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE,
+// FILE_INVALID.
+func (i Imports) Preview(ctx context.Context, d ImportDraft, file io.Reader, opts ...Option) (*ImportPreview, error) {
+	v, err := d.values()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	k := call{method: http.MethodPost, path: importsPath + ":preview", body: raw, query: v, media: "application/octet-stream", long: true}
+	return do[ImportPreview](ctx, i.c, k, opts)
+}
+
+// Run imports the file of a dry run of the caller without sending it again.
+// Codes: IMPORT_NOT_FOUND, DRY_RUN_ONLY, FILE_GONE.
+func (i Imports) Run(ctx context.Context, id string, opts ...Option) (*Job, error) {
+	return do[Job](ctx, i.c, post(importPath(id)+"/run", nil), opts)
+}
+
+// Refused reads the refused rows of an import as CSV, with a column that says
+// why. Close it.
+func (i Imports) Refused(ctx context.Context, id string, opts ...Option) (io.ReadCloser, error) {
+	return i.c.download(ctx, get(importPath(id)+"/refused", nil), opts)
+}
+
+// ImportPreview is what an import would make of a file.
+type ImportPreview struct {
+	Format  string            `json:"format"`
+	Columns []ImportColumn    `json:"columns"`
+	Mapping map[string]string `json:"mapping"` // for ImportDraft
+	Rows    []ImportRow       `json:"rows"`    // the first 20
+	More    bool              `json:"more"`
+	Notes   []ImportNote      `json:"notes"`
+}
+
+// ImportColumn is a column of a file.
+type ImportColumn struct {
+	Name string `json:"name"`
+	Path string `json:"path,omitzero"` // where its cells go; "" when it is left out
+	Is   string `json:"is"`            // known, guessed, unknown, system or unnamed
+}
+
+// ImportRow is a row of a file.
+type ImportRow struct {
+	Line  int64  `json:"line"`
+	Cells []Cell `json:"cells"`
+}
+
+// ImportNote is something to know about a file before it is imported.
+type ImportNote struct {
+	Code    string   `json:"code"` // blank_rows, unknown_columns, missing_columns, system_columns or unnamed_columns
+	Detail  string   `json:"detail"`
+	Columns []string `json:"columns,omitempty"`
+	Count   int      `json:"count,omitzero"`
+}
+
 // importFile sends a file and begins its import.
 func (c *Client) importFile(ctx context.Context, path string, v url.Values, file io.Reader, opts []Option) (*Job, error) {
 	raw, err := readFile(file)
@@ -156,6 +237,16 @@ func (c *Client) importFile(ctx context.Context, path string, v url.Values, file
 // Get reads an import. Code: IMPORT_NOT_FOUND.
 func (i Imports) Get(ctx context.Context, id string, opts ...Option) (*Import, error) {
 	return do[Import](ctx, i.c, get(importPath(id), nil), opts)
+}
+
+// Page reads one page of the imports, newest first.
+func (i Imports) Page(ctx context.Context, q TransferQuery, opts ...Option) (*Page[Import], error) {
+	return page[Import](ctx, i.c, importsPath, q.values(), opts)
+}
+
+// List walks over the imports, newest first. An error ends it.
+func (i Imports) List(ctx context.Context, q TransferQuery, opts ...Option) iter.Seq2[Import, error] {
+	return pages[Import](ctx, i.c, importsPath, q.values(), opts)
 }
 
 // RowPage reads one page of what became of the rows, in the order of the file.
@@ -212,6 +303,16 @@ func (e Exports) Create(ctx context.Context, d ExportDraft, opts ...Option) (*Jo
 // Get reads an export. Code: EXPORT_NOT_FOUND.
 func (e Exports) Get(ctx context.Context, id string, opts ...Option) (*Export, error) {
 	return do[Export](ctx, e.c, get(exportPath(id), nil), opts)
+}
+
+// Page reads one page of the exports, newest first.
+func (e Exports) Page(ctx context.Context, q TransferQuery, opts ...Option) (*Page[Export], error) {
+	return page[Export](ctx, e.c, exportsPath, q.values(), opts)
+}
+
+// List walks over the exports, newest first. An error ends it.
+func (e Exports) List(ctx context.Context, q TransferQuery, opts ...Option) iter.Seq2[Export, error] {
+	return pages[Export](ctx, e.c, exportsPath, q.values(), opts)
 }
 
 // File reads the file of an export that has succeeded. Close it. A file that

@@ -423,6 +423,26 @@ func TestTransferCalls(t *testing.T) {
 			return only(c.Exports.Create(ctx, client.ExportDraft{Format: "csv", Columns: []string{"did"}}))
 		},
 		"another": func(ctx context.Context, c *client.Client) error { return only(c.Exports.Get(ctx, "job_1")) },
+		"imports": func(ctx context.Context, c *client.Client) error {
+			return only(c.Imports.Page(ctx, client.TransferQuery{Status: "failed", Limit: 2}))
+		},
+		"preview": func(ctx context.Context, c *client.Client) error {
+			return only(c.Imports.Preview(ctx, client.ImportDraft{Format: "csv", Protocol: "did:x:p"}, strings.NewReader("a;b\n")))
+		},
+		"run": func(ctx context.Context, c *client.Client) error { return only(c.Imports.Run(ctx, "job_1")) },
+		"refused": func(ctx context.Context, c *client.Client) error {
+			f, err := c.Imports.Refused(ctx, "job_1")
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		},
+		"exports": func(ctx context.Context, c *client.Client) error {
+			return only(c.Exports.Page(ctx, client.TransferQuery{Cursor: "x"}))
+		},
+		"exports of a survey": func(ctx context.Context, c *client.Client) error {
+			return only(c.Surveys.ExportPage(ctx, "srv_1", client.TransferQuery{Status: "running"}))
+		},
 		"file": func(ctx context.Context, c *client.Client) error {
 			f, err := c.Exports.File(ctx, "job_1")
 			if err != nil {
@@ -435,10 +455,16 @@ func TestTransferCalls(t *testing.T) {
 			"POST", "/v1/imports", "dryRun=true&format=csv&mapping=%7B%22a%22%3A%22properties.a%22%2C%22b%22%3A%22%22%7D&mode=upsert&protocol=did%3Ax%3Ap&type=T",
 			"a;b\n", "application/octet-stream",
 		},
-		"one":     {Method: "GET", Path: "/v1/imports/job_1"},
-		"rows":    {Method: "GET", Path: "/v1/imports/job_1/rows", Query: "limit=3&ok=true"},
-		"export":  {"POST", "/v1/exports", "", `{"format":"csv","columns":["did"]}`, plain},
-		"another": {Method: "GET", Path: "/v1/exports/job_1"},
-		"file":    {Method: "GET", Path: "/v1/exports/job_1/file"},
+		"one":                 {Method: "GET", Path: "/v1/imports/job_1"},
+		"preview":             {"POST", "/v1/imports:preview", "format=csv&protocol=did%3Ax%3Ap", "a;b\n", "application/octet-stream"},
+		"run":                 {Method: "POST", Path: "/v1/imports/job_1/run"},
+		"refused":             {Method: "GET", Path: "/v1/imports/job_1/refused"},
+		"imports":             {Method: "GET", Path: "/v1/imports", Query: "limit=2&status=failed"},
+		"exports":             {Method: "GET", Path: "/v1/exports", Query: "cursor=x"},
+		"exports of a survey": {Method: "GET", Path: "/v1/surveys/srv_1/exports", Query: "status=running"},
+		"rows":                {Method: "GET", Path: "/v1/imports/job_1/rows", Query: "limit=3&ok=true"},
+		"export":              {"POST", "/v1/exports", "", `{"format":"csv","columns":["did"]}`, plain},
+		"another":             {Method: "GET", Path: "/v1/exports/job_1"},
+		"file":                {Method: "GET", Path: "/v1/exports/job_1/file"},
 	})
 }

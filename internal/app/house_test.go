@@ -176,6 +176,9 @@ func (h *house) path(r web.Route) string {
 // body is the example of a route.
 func body(t *testing.T, r web.Route) string {
 	t.Helper()
+	if r.Path == "/v1/imports:preview" {
+		return importedTable
+	}
 	if r.Path == "/v1/imports" && r.Method == http.MethodPost {
 		return importLine
 	}
@@ -228,6 +231,9 @@ func (h *house) request(t *testing.T, r web.Route, path string) *http.Request {
 	}
 	if text == importLine {
 		req.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	if text == importedTable {
+		req.Header.Set("Content-Type", "text/csv")
 	}
 	if r.Doc.Patch {
 		req.Header.Set("Content-Type", "application/merge-patch+json")

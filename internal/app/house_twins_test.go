@@ -67,6 +67,9 @@ func (h *house) furnish(t *testing.T) {
 	h.ids["erasure"] = id(made("/v1/erasures", `{"subject":"`+id(gone, "did")+`","reason":"asked to"}`), "id")
 }
 
+// importedTable is a table of one twin.
+const importedTable = "type,protocol,properties.district\nHousehold,did:ixo:protocol/household,Kitui\n"
+
 // importLine is a file of one twin.
 const importLine = `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"imported"}}` + "\n"
 

@@ -239,6 +239,9 @@ func name(path string, op *huma.Operation) {
 	case "/v1/surveys/{surveyId}/imports":
 		content["application/x-ndjson"] = text(responseLine)
 		content["text/csv"] = text(responseTable)
+	case "/v1/imports:preview":
+		content["text/csv"] = text(importTable)
+		op.Description += "\n\nThe table of the CSV example as XLSX: [" + importFile + "](/docs/" + importFile + ")."
 	case "/v1/imports":
 		content["application/x-ndjson"] = text(importLines)
 		content["text/csv"] = text(importTable)

@@ -55,7 +55,7 @@ func (s *shown) bodies(t *testing.T, h http.Handler) []shownBody {
 			x := c.Examples[name]
 			out = append(out, shownBody{media, plainText(t, media, x.Value)})
 		}
-		table := s.path == "/v1/imports" && strings.Contains(media, "spreadsheet")
+		table := (s.path == "/v1/imports" || s.path == "/v1/imports:preview") && strings.Contains(media, "spreadsheet")
 		if table { // no document can hold a workbook: the reader is sent to it
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", "/docs/import.xlsx", nil))
@@ -183,7 +183,7 @@ func unready(op *shown, status int) bool {
 		return status == http.StatusBadGateway
 	case "/v1/webhooks/{id}/deliveries/{seq}", "/v1/webhooks/{id}/deliveries/{seq}/redeliver":
 		return status == http.StatusNotFound // the receiver is sent something
-	case "/v1/exports/{id}/file":
+	case "/v1/exports/{id}/file", "/v1/imports/{id}/run":
 		return status == http.StatusConflict
 	case "/v1/console/sessions/{id}":
 		return status == http.StatusNotFound // a browser opens one

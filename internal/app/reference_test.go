@@ -91,6 +91,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if r.Path == "/v1/demo" && r.Method == http.MethodDelete {
 		return w.Code == http.StatusNotFound
 	}
+	if r.Path == "/v1/imports/{id}/run" { // a job that has run
+		return w.Code == http.StatusConflict
+	}
 	return (strings.HasSuffix(r.Path, "/ping") || strings.HasSuffix(r.Path, "/file")) && w.Code < 500
 }
 

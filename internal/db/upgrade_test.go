@@ -72,6 +72,33 @@ func TestUpgradeKeepsWhoWasErased(t *testing.T) {
 	})
 }
 
+// TestUpgradeTellsWhatJobsAreAbout: jobs of before lead to their imports and
+// exports.
+func TestUpgradeTellsWhatJobsAreAbout(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 54)) // 0000 to 0053
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		for i, kind := range []string{"entity.import", "entity.export", "store.sweep"} {
+			if _, err := d.Exec(t.Context(), `INSERT INTO jobs (nid, id, ws, kind, status, payload, max_attempts, created_by, caller, request_id, created_at) VALUES ($1, $2, 'ws', $3, 'succeeded', '{}', 1, '', '{}', '', 1)`, i+1, "j"+fmt.Sprint(i), kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		for id, want := range map[string]string{"j0": "/v1/imports/j0", "j1": "/v1/exports/j1", "j2": ""} {
+			var got string
+			if err := d.QueryRow(t.Context(), `SELECT about FROM jobs WHERE id = $1`, id).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is about %q, %v; want %q", id, got, err, want)
+			}
+		}
+	})
+}
+
 // TestUpgradeAdmitsKeys: members keep their rights with the keys of today, and
 // keys that were made with the role manager no longer take twins over.
 func TestUpgradeAdmitsKeys(t *testing.T) {

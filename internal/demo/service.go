@@ -142,7 +142,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, fresh row) (web.Reply[jo
 		}
 		fresh = *r
 	}
-	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindLoad, Payload: payload{ID: fresh.id}})
+	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindLoad, Payload: payload{ID: fresh.id}, About: "/v1/demo"})
 	if err != nil {
 		return none, err
 	}
@@ -195,7 +195,7 @@ func (s *Service) Remove(ctx context.Context) (web.Reply[job.Job], error) {
 		} else {
 			cancelled = r.job
 		}
-		id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindRemove, Payload: payload{ID: r.id, Load: cancelled}})
+		id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindRemove, Payload: payload{ID: r.id, Load: cancelled}, About: "/v1/demo"})
 		if err != nil {
 			return err
 		}

@@ -62,6 +62,7 @@ type Order struct {
 	Kind      string // of the job
 	About     int64  // number of the survey that is exported; 0 for twins
 	File      string // id; "" without one
+	Path      string // where its readers find it; {id} stands for the id
 	CreatedAt int64  // ms
 
 	settings, counts string // JSON
@@ -82,7 +83,7 @@ func (s *Service) Begin(ctx context.Context, tx *db.Tx, o Order, settings any) (
 }
 
 func (s *Service) begin(ctx context.Context, tx *db.Tx, o *Order, settings any) (web.Reply[job.Job], error) {
-	id, err := s.jobs.Enqueue(ctx, tx, job.Draft{Kind: o.Kind, Payload: struct{}{}})
+	id, err := s.jobs.Enqueue(ctx, tx, job.Draft{Kind: o.Kind, Payload: struct{}{}, About: o.Path})
 	if err != nil {
 		return web.Reply[job.Job]{}, err
 	}

@@ -36,11 +36,14 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 }
 
 // ExpireFiles removes files nobody needs any more: of exports that were
-// written last before a time, of imports whose job is over, and what is left of
-// uploads that were broken off. It removes at most limit pieces and reports how
+// written last and of dry runs that ended before a time, of imports whose job is
+// over, what is left of uploads that were broken off, and cells of reports. It removes at most limit pieces and reports how
 // much went. Call it until it removes none.
 func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) (int, error) {
-	for kind, old := range map[string]time.Time{file.Export: before, file.Upload: s.now().Add(-uploadLife), file.Condemned: s.now().Add(-condemnedLife)} {
+	if n, err := s.expireCells(ctx, limit); err != nil || n > 0 {
+		return n, err
+	}
+	for kind, old := range map[string]time.Time{file.Export: before, file.Kept: before, file.Upload: s.now().Add(-uploadLife), file.Condemned: s.now().Add(-condemnedLife)} {
 		id, err := file.Oldest(ctx, s.db, kind, old.UnixMilli())
 		if err != nil {
 			return 0, err
@@ -70,6 +73,9 @@ func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
 func (s *Service) Forget(ctx context.Context, ws string) (left bool, err error) {
 	if _, err := s.db.Exec(ctx, condemnImportsText, ws); err != nil { // nobody is sent one
 		return false, fmt.Errorf("condemn imports: %w", err)
+	}
+	if _, err := s.db.Exec(ctx, forgetCellsText, ws); err != nil {
+		return false, fmt.Errorf("forget cells: %w", err)
 	}
 	if left, err = file.Bury(ctx, s.db, s.flights, ws, s.now()); err != nil {
 		return false, err

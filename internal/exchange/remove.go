@@ -23,7 +23,14 @@ func (s *Service) Remove(ctx context.Context, ws, id string) error {
 			break
 		}
 	}
-	if err := file.Drop(ctx, s.db, o.File); err != nil {
+	if _, err := s.db.Exec(ctx, removeCellsText, id); err != nil {
+		return db.Wrap("remove cells of order", err)
+	}
+	f, err := file.Find(ctx, s.db, o.File)
+	if err == nil && f != nil && f.Job == id { // that of a dry run may be another's by now
+		err = file.Drop(ctx, s.db, o.File)
+	}
+	if err != nil {
 		return db.Wrap("remove file of order", err)
 	}
 	_, err = remove(ctx, s.db, id)

@@ -94,6 +94,11 @@ func removeRows(ctx context.Context, d *db.DB, job string, limit int) (int, erro
 	return int(n), nil
 }
 
+// Refused reads refused rows after a line, in the order of their lines.
+func Refused(ctx context.Context, q db.Querier, job string, after int64, limit int) ([]Row, error) {
+	return Rows(ctx, q, Page{Job: job, Refused: true, After: after, Limit: limit})
+}
+
 // Page asks for rows of a job.
 type Page struct {
 	Job     string

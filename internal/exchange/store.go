@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 const (
@@ -13,6 +14,7 @@ const (
 	findText     = `SELECT kind, about, file, settings, counts, created_at FROM transfers WHERE job = $1 AND ws = $2`
 	listOverText = `SELECT job, settings FROM transfers t WHERE ws = $1 AND job > $2
 		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = t.job AND j.status IN ('queued', 'running')) ORDER BY job LIMIT 50`
+	listText     = `SELECT job, file, settings, counts, created_at FROM transfers WHERE ws = $1 AND kind = $2 AND about = $3 AND job < $4 ORDER BY job DESC LIMIT $5`
 	oldestText   = `SELECT job FROM transfers WHERE created_at < $1 ORDER BY created_at LIMIT 1`
 	countsText   = `UPDATE transfers SET counts = $2 WHERE job = $1`
 	settingsText = `UPDATE transfers SET settings = $2 WHERE job = $1`
@@ -22,7 +24,7 @@ const (
 	// An export that nobody has begun to write stays.
 	condemnText = `UPDATE transfer_files SET kind = 'condemned', at = $2 WHERE ws = $1 AND kind = 'export'
 		AND (sha256 <> '' OR bytes > 0 OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = transfer_files.job AND j.status = 'running'))`
-	condemnImportsText = `UPDATE transfer_files SET kind = 'condemned', at = 0 WHERE ws = $1 AND kind = 'import'
+	condemnImportsText = `UPDATE transfer_files SET kind = 'condemned', at = 0 WHERE ws = $1 AND kind IN ('import', 'kept')
 		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = transfer_files.job AND j.status IN ('queued', 'running'))`
 	oldImportText = `SELECT id FROM transfer_files f WHERE kind = 'import'
 		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = f.job AND j.status IN ('queued', 'running')) ORDER BY at, id LIMIT 1`
@@ -51,6 +53,17 @@ func listOver(ctx context.Context, q db.Querier, ws, after string) ([]Order, err
 	return db.Collect(rows, err, "list orders", func(o *Order, row db.Row) error {
 		o.Workspace = ws
 		return row.Scan(&o.Job, &o.settings)
+	})
+}
+
+// list reads orders of one kind below one, newest first.
+func list(ctx context.Context, q db.Querier, in Listing, below string, limit int) ([]*Order, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	rows, err := q.Query(ctx, listText, ws, in.Kind, in.About, below, limit)
+	return db.Collect(rows, err, "list orders", func(to **Order, row db.Row) error {
+		o := &Order{Workspace: ws, Kind: in.Kind, About: in.About}
+		*to = o
+		return row.Scan(&o.Job, &o.File, &o.settings, &o.counts, &o.CreatedAt)
 	})
 }
 

@@ -14,6 +14,7 @@ const (
 	Upload = "upload" // an import that is still arriving
 	Import = "import"
 	Export = "export"
+	Kept   = "kept" // of a dry run that is over: it may be imported
 )
 
 // File is what is known of a stored file.
@@ -32,6 +33,7 @@ const (
 	insertFileText   = `INSERT INTO transfer_files(id, ws, kind, job, bytes, sha256, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 	updateFileText   = `UPDATE transfer_files SET kind = $2, job = $3, bytes = $4, sha256 = $5, at = $6 WHERE id = $1 AND kind <> 'condemned'`
 	findFileText     = `SELECT ws, kind, job, bytes, sha256, at FROM transfer_files WHERE id = $1 AND kind <> 'condemned'`
+	exportFilesText  = `SELECT id, job, bytes, sha256, at FROM transfer_files WHERE ws = $1 AND kind = 'export' LIMIT $2`
 	oldestFileText   = `SELECT id FROM transfer_files WHERE kind = $1 AND at < $2 ORDER BY at, id LIMIT 1`
 	deleteFileText   = `DELETE FROM transfer_files WHERE id = $1`
 	insertPieceText  = `INSERT INTO transfer_pieces(file, n, data) VALUES ($1, $2, $3)`
@@ -45,6 +47,16 @@ func Count(ctx context.Context, q db.Querier, ws string, most int) (int, error) 
 	var n int
 	err := q.QueryRow(ctx, countFilesText, ws, most).Scan(&n)
 	return n, db.Wrap("count files", err)
+}
+
+// Exports reads what is known of files that a workspace has exported, at most so
+// many.
+func Exports(ctx context.Context, q db.Querier, ws string, most int) ([]File, error) {
+	rows, err := q.Query(ctx, exportFilesText, ws, most)
+	return db.Collect(rows, err, "list files", func(f *File, row db.Row) error {
+		f.Workspace, f.Kind = ws, Export
+		return row.Scan(&f.ID, &f.Job, &f.Bytes, &f.SHA256, &f.At)
+	})
 }
 
 // Insert stores what is known of a new file.

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -44,6 +45,9 @@ const (
 // statuses are all of them.
 var statuses = []Status{Queued, Running, Succeeded, CompletedWithErrors, Failed, Cancelled}
 
+// Statuses are all there are, those that a job goes through first.
+func Statuses() []Status { return slices.Clone(statuses) }
+
 // Final reports whether a job in this status is over.
 func (s Status) Final() bool {
 	return s == Succeeded || s == CompletedWithErrors || s == Failed || s == Cancelled
@@ -66,6 +70,7 @@ type Draft struct {
 	RunAt       time.Time // not before; now by default
 	MaxAttempts int       // 5 by default
 	Key         string    // when set, a second job of the kind with it is not made
+	About       string    // path of what it is about, at most 500 bytes; {id} stands for the id of the job
 }
 
 // Validate checks the parts that are always a mistake in the program.
@@ -77,6 +82,8 @@ func (d Draft) Validate() error {
 		return fmt.Errorf("job %s: %d attempts", d.Kind, d.MaxAttempts)
 	case len(d.Key) > 255:
 		return fmt.Errorf("job %s: the key is longer than 255 bytes", d.Kind)
+	case len(d.About) > 500:
+		return fmt.Errorf("job %s: the path of what it is about is longer than 500 bytes", d.Kind)
 	}
 	return nil
 }
@@ -123,6 +130,7 @@ type (
 type Links struct {
 	Self   string `json:"self" example:"/v1/jobs/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 	Cancel string `json:"cancel,omitzero" doc:"POST here to stop it; only while it can be stopped."`
+	About  string `json:"about,omitzero" doc:"What it is about: its import, export or migration, the flags of the survey it checks." example:"/v1/imports/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 }
 
 // codeInternal is all that is told of a mistake of ours.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +84,7 @@ func (s *Service) Enqueue(ctx context.Context, tx *db.Tx, d Draft) (string, erro
 		nid: s.cfg.DB.NewNID(), id: db.NewID(), ws: c.Workspace, kind: d.Kind, status: Queued, max: d.MaxAttempts,
 		createdBy: c.DID, requestID: web.RequestID(ctx), created: now.UnixMilli(), due: new(int64),
 	}
+	r.about = strings.ReplaceAll(d.About, "{id}", r.id)
 	if *r.due = r.created; d.RunAt.After(now) {
 		*r.due = d.RunAt.UnixMilli()
 	}
@@ -132,6 +134,26 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 		return Job{}, err
 	}
 	return r.job()
+}
+
+// Among reads those of some jobs that the caller may know of, without their
+// results.
+func (s *Service) Among(ctx context.Context, ids []string) (map[string]Job, error) {
+	c := web.CallerFrom(ctx)
+	rows, err := among(ctx, s.cfg.DB, c.Workspace, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]Job, len(rows))
+	for i := range rows {
+		if !visible(c, &rows[i]) {
+			continue
+		}
+		if out[rows[i].id], err = rows[i].job(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Show is Get for whoever started the job, may read it as one of its kind

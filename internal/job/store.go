@@ -28,6 +28,7 @@ type row struct {
 	revision           int64
 	createdBy          string
 	caller             string // JSON of owner
+	about              string // path; "" for none
 	created            int64
 	started, finished  *int64
 	payload, requestID string // not in lists
@@ -57,7 +58,7 @@ func (r *row) job() (Job, error) {
 	j := Job{
 		ID: r.id, Kind: r.kind, Status: r.status, Progress: r.progress, Attempts: min(r.attempts, r.max), MaxAttempts: r.max,
 		CancelRequested: r.cancel, CreatedBy: r.createdBy, CreatedAt: *timeOf(&r.created), Revision: r.revision,
-		Links: Links{Self: Path(r.id)},
+		Links: Links{Self: Path(r.id), About: r.about},
 	}
 	if r.errors != nil {
 		if err := json.Unmarshal([]byte(*r.errors), &j.Errors); err != nil {
@@ -91,26 +92,29 @@ func timeOf(ms *int64) *time.Time {
 }
 
 const (
-	listColumns = `nid, id, ws, kind, status, errors, done, total, note, attempts, max_attempts, due_at, cancel, revision, created_by, caller, created_at, started_at, finished_at`
+	listColumns = `nid, id, ws, kind, status, errors, done, total, note, attempts, max_attempts, due_at, cancel, revision, created_by, caller, about, created_at, started_at, finished_at`
 	findByID    = `SELECT ` + listColumns + `, result, payload FROM jobs WHERE id = $1 AND ws = $2`
 	listAll     = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listStatus  = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listKind    = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND kind = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	// The ids are a JSON array: $2.
+	amongSQLite   = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND id IN (SELECT value FROM json_each($2))`
+	amongPostgres = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND id = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
+	listKind      = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND kind = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 )
 
 // fields are the places of listColumns, in their order.
 func (r *row) fields(more ...any) []any {
 	return append([]any{
 		&r.nid, &r.id, &r.ws, &r.kind, &r.status, &r.errors, &r.progress.Done, &r.progress.Total, &r.progress.Note,
-		&r.attempts, &r.max, &r.due, &r.cancel, &r.revision, &r.createdBy, &r.caller, &r.created, &r.started, &r.finished,
+		&r.attempts, &r.max, &r.due, &r.cancel, &r.revision, &r.createdBy, &r.caller, &r.about, &r.created, &r.started, &r.finished,
 	}, more...)
 }
 
 // insert stores a new job. It returns false when one of the kind has its key.
 func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
-	n, err := tx.Exec(ctx, `INSERT INTO jobs(nid, id, ws, kind, dedupe, status, payload, max_attempts, due_at, created_by, caller, request_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (ws, kind, dedupe) WHERE dedupe IS NOT NULL DO NOTHING`,
-		r.nid, r.id, r.ws, r.kind, r.dedupe, r.status, r.payload, r.max, r.due, r.createdBy, r.caller, r.requestID, r.created)
+	n, err := tx.Exec(ctx, `INSERT INTO jobs(nid, id, ws, kind, dedupe, status, payload, max_attempts, due_at, created_by, caller, request_id, created_at, about)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (ws, kind, dedupe) WHERE dedupe IS NOT NULL DO NOTHING`,
+		r.nid, r.id, r.ws, r.kind, r.dedupe, r.status, r.payload, r.max, r.due, r.createdBy, r.caller, r.requestID, r.created, r.about)
 	if err != nil {
 		return false, fmt.Errorf("insert job: %w", err)
 	}
@@ -184,6 +188,21 @@ func candidates(ctx context.Context, q db.Querier, p place, limit int, keep func
 		}
 		return err
 	})
+}
+
+// among reads those of some jobs that a workspace has.
+func among(ctx context.Context, q *db.DB, ws string, ids []string) ([]row, error) {
+	list, err := encode("ids", ids)
+	if err != nil {
+		return nil, err
+	}
+	var rows db.Rows
+	if q.Dialect() == db.Postgres {
+		rows, err = q.Query(ctx, amongPostgres, ws, list)
+	} else {
+		rows, err = q.Query(ctx, amongSQLite, ws, list)
+	}
+	return db.Collect(rows, err, "find jobs", func(r *row, from db.Row) error { return from.Scan(r.fields()...) })
 }
 
 // place is where in which list a page begins.

@@ -17,12 +17,13 @@ import (
 // reader of the standard library does not: a quote that is never closed would
 // make it read all the file.
 type csvReader struct {
-	in   *bufio.Reader
-	sep  byte
-	line int64 // of the next character
-	size int   // bytes of the record so far
-	row  []string
-	cell []byte
+	in    *bufio.Reader
+	sep   byte
+	line  int64 // of the next character
+	size  int   // bytes of the record so far
+	blank int64 // lines without a cell so far
+	row   []string
+	cell  []byte
 }
 
 // csvTable is a CSV file whose first record names the columns.
@@ -110,6 +111,7 @@ func (c *csvReader) read() ([]string, int64, error) {
 		if !blank {
 			return c.row, line, nil
 		}
+		c.blank++
 	}
 }
 

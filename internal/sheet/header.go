@@ -113,7 +113,7 @@ func columnName(name string, i int) string {
 
 // record makes the record of a row.
 func (h *header) record(line int64, cells []cell) Record {
-	rec := Record{Line: line}
+	rec := Record{Line: line, cells: cells}
 	values := make([]jsontext.Value, len(h.columns.paths))
 	for i, c := range cells {
 		if c.empty() {

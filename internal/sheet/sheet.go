@@ -108,6 +108,24 @@ type Record struct {
 	Line int64          // where it begins
 	JSON jsontext.Value // the object; nil when the row cannot be used; valid until the next call
 	Errs []*Error       // why it cannot be used, every cell at once
+
+	cells []cell
+}
+
+// Texts are the cells of a row of a table as the file has them, by column. They
+// are valid until the next record is read.
+func (r Record) Texts() []string {
+	out := make([]string, len(r.cells))
+	for i, c := range r.cells {
+		out[i] = strings.ToValidUTF8(strings.ReplaceAll(c.text, "\x00", "\uFFFD"), "\uFFFD")
+	}
+	return out
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name string // as the file has it
+	Path string // into the record; "" for one that is left out or has no name
 }
 
 // Options says how to read a table.
@@ -133,6 +151,8 @@ type Options struct {
 // Reader gives the records of a file in their order.
 type Reader struct {
 	next  func() (Record, error)
+	head  *header // nil for NDJSON
+	blank func() int64
 	rows  int
 	err   error
 	close func() error
@@ -156,7 +176,7 @@ func Stream(f Format, src io.Reader, o Options) (*Reader, error) {
 	if o.Kind == nil {
 		o.Kind = func(string) string { return "" }
 	}
-	r := &Reader{close: func() error { return nil }}
+	r := &Reader{close: func() error { return nil }, blank: func() int64 { return 0 }}
 	switch f {
 	case NDJSON:
 		r.next = newLines(src).record
@@ -165,7 +185,7 @@ func Stream(f Format, src io.Reader, o Options) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.next = t.record
+		r.next, r.head, r.blank = t.record, t.head, func() int64 { return t.blank }
 	default:
 		return nil, fmt.Errorf("open sheet: no format %q", f)
 	}
@@ -190,6 +210,24 @@ func (r *Reader) Next() (Record, error) {
 	}
 	return rec, nil
 }
+
+// Columns are those of a table, in their order; none of NDJSON.
+func (r *Reader) Columns() []Column {
+	if r.head == nil {
+		return nil
+	}
+	out := make([]Column, len(r.head.names))
+	for i, name := range r.head.names {
+		out[i].Name = name
+		if at := r.head.at[i]; at >= 0 {
+			out[i].Path = r.head.columns.paths[at]
+		}
+	}
+	return out
+}
+
+// Blank is how many rows of a table without a value were passed over so far.
+func (r *Reader) Blank() int64 { return r.blank() }
 
 // Close frees what the reader holds.
 func (r *Reader) Close() error { return r.close() }

@@ -21,6 +21,7 @@ type xlsx struct {
 	row   int64 // number of the row read last
 	size  int   // bytes of its texts; cells may share a long one
 	cells []cell
+	blank int64 // rows without a value so far
 }
 
 // maxParts is how many files an archive may hold.
@@ -54,7 +55,7 @@ func (t *Tables) Open(o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{next: x.record, close: x.close}, nil
+	return &Reader{next: x.record, head: x.head, blank: func() int64 { return x.blank }, close: x.close}, nil
 }
 
 // openXLSX reads the records of a sheet, the first by default.
@@ -223,6 +224,7 @@ func (x *xlsx) record() (Record, error) {
 		if slices.ContainsFunc(x.cells, func(c cell) bool { return !c.empty() }) {
 			return x.head.record(x.row, x.cells), nil
 		}
+		x.blank++
 	}
 }
 

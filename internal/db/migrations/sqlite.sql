@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 402648958868b0913367238d8ada7e1026165c00e16d52a738323a7aa7e83cee
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 929f7e89b651286e32f821ea341cea33433427578f2c5b14f8d076b1e56e002a
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -88,7 +88,7 @@ CREATE TABLE jobs (
 	created_at   BIGINT  NOT NULL,
 	started_at   BIGINT,
 	finished_at  BIGINT
-);
+, about TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX jobs_dedupe ON jobs (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_list ON jobs (ws, nid);
@@ -1061,18 +1061,15 @@ CREATE TABLE demos (
 	project     TEXT   NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX chat_users_principal ON chat_users (workspace, did);
-CREATE TABLE response_drafts (
-	nid         BIGINT NOT NULL PRIMARY KEY,
-	ws          TEXT   NOT NULL,
-	survey      BIGINT NOT NULL,
-	owner       TEXT   NOT NULL,
-	response_id TEXT   NOT NULL,
-	household   TEXT   NOT NULL,
-	revision    BIGINT NOT NULL,
-	saved_at    BIGINT NOT NULL,
-	sealed      BLOB   NOT NULL
+CREATE INDEX transfers_list ON transfers (ws, kind, about, job);
+CREATE TABLE transfer_cells (
+	job  TEXT   NOT NULL,
+	line BIGINT NOT NULL,
+	last BIGINT NOT NULL,
+	ws   TEXT   NOT NULL,
+	at   BIGINT NOT NULL,
+	data TEXT   NOT NULL,
+	PRIMARY KEY (job, line)
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX response_drafts_one ON response_drafts (survey, owner, response_id);
-CREATE INDEX response_drafts_own ON response_drafts (ws, owner, nid);
-CREATE INDEX response_drafts_household ON response_drafts (ws, household);
-CREATE INDEX response_drafts_old ON response_drafts (saved_at);
+CREATE INDEX transfer_cells_ws ON transfer_cells (ws);
+CREATE INDEX transfer_cells_age ON transfer_cells (at);

@@ -308,7 +308,7 @@ func TestImportEmptyRows(t *testing.T) {
 		r.start(t)
 		query := url.Values{"protocol": {household}, "type": {"Household"}}
 		in := r.imported(t, r.upload(t, query, csvType, "properties.name,properties.size\nAnn,3\n,\n,\nBob,4\n,\n"))
-		if in.Counts != (bulk.Counts{Total: 2, Done: 2, Created: 2}) {
+		if in.Counts != (bulk.Counts{Total: 2, Done: 2, Created: 2, Blank: 3}) {
 			t.Errorf("counts = %+v", in.Counts)
 		}
 		if rows := r.report(t, in.Links.Rows); len(rows) != 2 || rows[1].Line != 5 {

@@ -50,7 +50,9 @@ const migrating = "Takes every twin of the protocol that is older than the targe
 
 // Routes adds the bulk API to a.
 func (s *Service) Routes(a *web.API) {
-	const entities, imports, exports, protocols = "entities", "imports", "exports", "protocols"
+	const entities, protocols = "entities", "protocols"
+	s.importRoutes(a)
+	s.exportRoutes(a)
 	web.Post(a, "/v1/entities:batch", s.serveBatch, web.Doc{
 		Summary: "Do many operations at once", Scope: "entities:write", Tag: entities, Once: true, MaxBody: MaxBatch, Description: batching,
 		Example: Batch{Atomic: true, Operations: []Operation{
@@ -59,6 +61,20 @@ func (s *Service) Routes(a *web.API) {
 		}},
 		Codes: []string{"BATCH_INVALID", "BATCH_REFERENCE_FAILED", "BATCH_TOO_HEAVY"},
 	})
+	web.Post(a, "/v1/protocols/{did}/migrations", s.serveMigration, web.Doc{
+		Summary: "Migrate twins to another version of their protocol", Status: http.StatusAccepted, Scope: "protocols:write", Tag: protocols, Once: true, Description: migrating,
+		Example: MigrationDraft{DryRun: true}, Codes: []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_NOT_PUBLISHED", "MIGRATION_INVALID", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/migrations/{id}", s.serveMigrationOne, web.Doc{Summary: "Read a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"}})
+	web.Get(a, "/v1/migrations/{id}/rows", s.serveMigrationRows, web.Doc{
+		Summary: "List what became of the twins of a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"},
+		Description: "A dry run lists the twins that do not fit only.",
+	})
+}
+
+// importRoutes are those of imports.
+func (s *Service) importRoutes(a *web.API) {
+	const imports = "imports"
 	a.Handle(http.MethodPost, "/v1/imports", s.serveImport, web.Doc{
 		Summary: "Import twins from a file", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true, Answer: Accepted{}, Description: importing,
 		Consumes: "application/x-ndjson, text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -73,29 +89,52 @@ func (s *Service) Routes(a *web.API) {
 		},
 		Codes: []string{"UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING"},
 	})
+	a.Handle(http.MethodPost, "/v1/imports:preview", s.servePreview, web.Doc{
+		Summary: "Look at a file before it is imported", Scope: "imports:write", Tag: imports, Answer: Preview{}, Description: previewing,
+		Consumes: "text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		Query: []web.Param{
+			{Name: "format", Doc: "csv or xlsx; that of the Content-Type by default.", Example: "csv"},
+			{Name: "protocol", Doc: "DID of the protocol for rows that name none.", Example: "did:ixo:protocol/household"},
+			{Name: "type", Doc: "Type for rows that name none.", Example: "Household"},
+			{Name: "mapping", Doc: "JSON object: column → path; \"\" leaves a column out. At most 4 KiB.", Example: `{"Serial no.":"properties.serial"}`},
+		},
+		Codes: []string{"UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING", "FILE_INVALID", "PROTOCOL_NOT_FOUND"},
+	})
+	web.Post(a, "/v1/imports/{id}/run", s.serveRun, web.Doc{
+		Summary: "Import the file of a dry run", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true,
+		Description: "Imports what a dry run has looked at, as it was asked for, without sending the file again: it is kept for a day, or until 20 newer ones are. For whoever asked for the dry run. The answer is the job of a new import. The scope `entities:write` is needed too.",
+		Codes:       []string{"IMPORT_NOT_FOUND", "DRY_RUN_ONLY", "FILE_GONE", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/imports", s.serveImports, web.Doc{
+		Summary: "List imports of twins", Scope: "imports:read", Tag: imports, Description: exchange.AboutList, Codes: []string{"INVALID_PARAMETER", "INVALID_CURSOR"},
+	})
 	web.Get(a, "/v1/imports/{id}", s.serveImportOne, web.Doc{Summary: "Read an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"}})
 	web.Get(a, "/v1/imports/{id}/rows", s.serveImportRows, web.Doc{
 		Summary: "List what became of the rows of an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"},
 		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short.",
 	})
+	a.Handle(http.MethodGet, "/v1/imports/{id}/refused", s.serveRefused, web.Doc{
+		Summary: "Download the refused rows of an import", Scope: "imports:read", Tag: imports, Produces: "text/csv",
+		Description: "A table with the columns of the file, " + lineColumn + " and " + whyColumn + ", to mend and send again. Cells are kept for a day, for whoever began the import and those with `entities:pii`; others get the lines and reasons.",
+		Codes:       []string{"IMPORT_NOT_FOUND", "SCOPE_MISSING"},
+	})
+}
+
+// exportRoutes are those of exports.
+func (s *Service) exportRoutes(a *web.API) {
+	const exports = "exports"
 	web.Post(a, "/v1/exports", s.serveExport, web.Doc{
 		Summary: "Export twins to a file", Status: http.StatusAccepted, Scope: "exports:write", Tag: exports, Once: true, Description: exporting,
 		Example: ExportDraft{Format: sheet.CSV}, Codes: []string{"EXPORT_INVALID", "INVALID_FILTER", "UNKNOWN_FIELD", "TOO_MANY_FILES", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/exports", s.serveExports, web.Doc{
+		Summary: "List exports of twins", Scope: "exports:read", Tag: exports, Description: exchange.AboutList, Codes: []string{"INVALID_PARAMETER", "INVALID_CURSOR"},
 	})
 	web.Get(a, "/v1/exports/{id}", s.serveExportOne, web.Doc{Summary: "Read an export", Scope: "exports:read", Tag: exports, Codes: []string{"EXPORT_NOT_FOUND"}})
 	a.Handle(http.MethodGet, "/v1/exports/{id}/file", s.serveFile, web.Doc{
 		Summary: "Download the file of an export", Scope: "exports:read", Tag: exports, Produces: "application/octet-stream",
 		Description: "The media type is that of the format. The scope `entities:read` is needed too, and `entities:pii` where withheld says that personal properties are in it. " + exchange.AboutFile,
 		Codes:       []string{"EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
-	})
-	web.Post(a, "/v1/protocols/{did}/migrations", s.serveMigration, web.Doc{
-		Summary: "Migrate twins to another version of their protocol", Status: http.StatusAccepted, Scope: "protocols:write", Tag: protocols, Once: true, Description: migrating,
-		Example: MigrationDraft{DryRun: true}, Codes: []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_NOT_PUBLISHED", "MIGRATION_INVALID", "SCOPE_MISSING"},
-	})
-	web.Get(a, "/v1/migrations/{id}", s.serveMigrationOne, web.Doc{Summary: "Read a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"}})
-	web.Get(a, "/v1/migrations/{id}/rows", s.serveMigrationRows, web.Doc{
-		Summary: "List what became of the twins of a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"},
-		Description: "A dry run lists the twins that do not fit only.",
 	})
 }
 
@@ -178,7 +217,7 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 	}
 	return exchange.Take(s.cfg.Exchange, w, r, MaxImport, func(f *file.File) (web.Reply[Accepted], error) {
 		return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-			j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport}, f, p)
+			j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport, Path: "/v1/imports/{id}"}, f, p)
 			return accepted(kindImport, j, err)
 		})
 	})
@@ -224,15 +263,53 @@ type importCounts struct {
 }
 
 func (s *Service) serveImportOne(ctx context.Context, in *oneIn) (Import, error) {
-	var p importJob
-	var n importCounts
-	common, _, err := s.look(ctx, kindImport, in.ID, &p, &n)
+	j, o, err := s.find(ctx, kindImport, in.ID)
 	if err != nil {
 		return Import{}, err
 	}
+	return importOf(j, o)
+}
+
+// serveRun imports the file of a dry run.
+func (s *Service) serveRun(ctx context.Context, in *oneIn) (web.Reply[Accepted], error) {
+	var none web.Reply[Accepted]
+	if err := exchange.MayAll(ctx, "entities:write"); err != nil {
+		return none, err
+	}
+	j, o, err := s.find(ctx, kindImport, in.ID)
+	if err != nil {
+		return none, err
+	}
+	var p importJob
+	if err := o.Read(&p, &struct{}{}); err != nil {
+		return none, err
+	}
+	if !p.DryRun {
+		return none, fault.New(fault.Conflict, "DRY_RUN_ONLY", "This import was no dry run: it has stored its rows already.")
+	}
+	p.DryRun = false
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
+		begun, err := s.cfg.Exchange.Again(ctx, tx, exchange.Listed{Order: o, Of: j}, exchange.Order{Kind: kindImport, Path: "/v1/imports/{id}"}, p)
+		return accepted(kindImport, begun, err)
+	})
+}
+
+func (s *Service) serveImports(ctx context.Context, in *exchange.ListQuery) (web.Reply[web.Page[Import]], error) {
+	return exchange.List(ctx, s.cfg.Exchange, exchange.Listing{Kind: kindImport, Cursors: s.cfg.Cursors}, in, func(l exchange.Listed) (Import, error) {
+		return importOf(l.Of, l.Order)
+	})
+}
+
+// importOf is an import as its readers see it.
+func importOf(j job.Job, o *exchange.Order) (Import, error) {
+	var p importJob
+	var n importCounts
+	if err := o.Read(&p, &n); err != nil {
+		return Import{}, err
+	}
 	return Import{
-		Common: common, Format: p.Format, Mode: p.Mode, DryRun: p.DryRun, Protocol: p.Protocol, Type: p.Type,
-		Bytes: n.Bytes, SHA256: n.SHA256, Counts: n.Counts, Links: reportLinks("imports", in.ID),
+		Common: commonOf(j), Format: p.Format, Mode: p.Mode, DryRun: p.DryRun, Protocol: p.Protocol, Type: p.Type,
+		Bytes: n.Bytes, SHA256: n.SHA256, Counts: n.Counts, Links: reportLinks("imports", j.ID),
 	}, nil
 }
 
@@ -259,7 +336,7 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 		return web.Reply[Accepted]{}, err
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		j, err := s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport}, d)
+		j, err := s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, Path: "/v1/exports/{id}"}, d)
 		return accepted(kindExport, j, err)
 	})
 }
@@ -299,28 +376,47 @@ func (s *Service) serveExportOne(ctx context.Context, in *oneIn) (Export, error)
 // lookExport reads an export and its file; the file is nil when there is none
 // to read.
 func (s *Service) lookExport(ctx context.Context, id string) (Export, *file.File, error) {
-	var d ExportDraft
-	var n exported
-	common, o, err := s.look(ctx, kindExport, id, &d, &n)
+	j, o, err := s.find(ctx, kindExport, id)
 	if err != nil {
 		return Export{}, nil, err
 	}
-	self := "/v1/exports/" + id
-	out := Export{
-		Common: common, Format: d.Format, Rows: n.Rows, Bytes: n.Bytes, SHA256: n.SHA256, Columns: n.Columns,
-		Links: ExportLinks{Self: self, Job: job.Path(id)},
+	l := exchange.Listed{Order: o, Of: j}
+	if l.File, l.Until, err = s.cfg.Exchange.File(ctx, o, j.Status); err != nil {
+		return Export{}, nil, err
 	}
-	if n.Personal.excludes(web.CallerFrom(ctx), common.CreatedBy) {
-		out.Withheld, out.SHA256 = true, "" // a hash tells when a guess is right
-	}
+	out, err := exportOf(web.CallerFrom(ctx), l)
 	if out.Withheld {
-		return out, nil, nil
+		l.File = nil
 	}
-	f, until, err := s.cfg.Exchange.File(ctx, o, common.Status)
-	if out.ExpiresAt = until; f != nil {
+	return out, l.File, err
+}
+
+func (s *Service) serveExports(ctx context.Context, in *exchange.ListQuery) (web.Reply[web.Page[Export]], error) {
+	return exchange.List(ctx, s.cfg.Exchange, exchange.Listing{Kind: kindExport, Cursors: s.cfg.Cursors}, in, func(l exchange.Listed) (Export, error) {
+		return exportOf(web.CallerFrom(ctx), l)
+	})
+}
+
+// exportOf is an export as a caller sees it.
+func exportOf(c web.Caller, l exchange.Listed) (Export, error) {
+	var d ExportDraft
+	var n exported
+	if err := l.Read(&d, &n); err != nil {
+		return Export{}, err
+	}
+	self := "/v1/exports/" + l.Job
+	out := Export{
+		Common: commonOf(l.Of), Format: d.Format, Rows: n.Rows, Bytes: n.Bytes, SHA256: n.SHA256, Columns: n.Columns,
+		Links: ExportLinks{Self: self, Job: job.Path(l.Job)},
+	}
+	if n.Personal.excludes(c, l.Of.CreatedBy) {
+		out.Withheld, out.SHA256 = true, "" // a hash tells when a guess is right
+		return out, nil
+	}
+	if out.ExpiresAt = l.Until; l.File != nil {
 		out.Links.File = self + "/file"
 	}
-	return out, f, err
+	return out, nil
 }
 
 func mediaOf(f sheet.Format) string {

@@ -38,7 +38,7 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 		return none, err
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindMigrate}, p)
+		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindMigrate, Path: "/v1/migrations/{id}"}, p)
 		return accepted(kindMigrate, j, err)
 	})
 }
@@ -57,11 +57,14 @@ type Migration struct {
 func (s *Service) serveMigrationOne(ctx context.Context, in *oneIn) (Migration, error) {
 	var p migrationJob
 	var n Counts
-	common, _, err := s.look(ctx, kindMigrate, in.ID, &p, &n)
+	j, o, err := s.find(ctx, kindMigrate, in.ID)
+	if err == nil {
+		err = o.Read(&p, &n)
+	}
 	if err != nil {
 		return Migration{}, err
 	}
-	return Migration{Common: common, Protocol: p.Protocol, From: p.From, To: p.To, DryRun: p.DryRun, Counts: n, Links: reportLinks("migrations", in.ID)}, nil
+	return Migration{Common: commonOf(j), Protocol: p.Protocol, From: p.From, To: p.To, DryRun: p.DryRun, Counts: n, Links: reportLinks("migrations", in.ID)}, nil
 }
 
 func (s *Service) serveMigrationRows(ctx context.Context, in *rowsIn) (web.Reply[web.Page[ReportRow]], error) {

@@ -43,6 +43,7 @@ type Counts struct {
 	Unchanged int64 `json:"unchanged" doc:"Twins that already were what the row says."`
 	Migrated  int64 `json:"migrated,omitzero"`
 	Skipped   int64 `json:"skipped,omitzero" doc:"Twins that are newer than the target, or deactivated."`
+	Blank     int64 `json:"blank,omitzero" doc:"Rows of a table without a value, which are passed over and not counted above."`
 	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
 	// Incomplete rows are counted above as well.
 	Incomplete int64 `json:"incomplete,omitzero" doc:"Rows whose twin is stored and of which a relationship to a later row, or the status, was refused."`
@@ -79,6 +80,9 @@ type importState struct {
 	Last   []bool `json:"last,omitzero"`  // whether some rows end in a stage, see stages
 	Stage  int    `json:"stage,omitzero"` // edges are added too, and the twins of this stage end
 	Ended  bool   `json:"ended,omitzero"` // the file has served
+
+	BadCells  int64 `json:"badCells,omitzero"` // bytes of cells that are kept, see cellsToKeep
+	GoodCells int64 `json:"goodCells,omitzero"`
 }
 
 // The rows of a file are stored in its order, but for groups: they come before
@@ -97,6 +101,9 @@ func (s *Service) runImport(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	err = s.importFile(ctx, r, o.File, &p)
+	if err == nil && p.DryRun {
+		return s.cfg.Exchange.Keep(ctx, o)
+	}
 	if err == nil || fault.KindOf(err) == fault.Invalid { // the last attempt: the file has served
 		return errors.Join(err, file.Drop(ctx, s.db, o.File))
 	}
@@ -131,14 +138,14 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 			db: s.db, entities: s.cfg.Entities, protocols: s.cfg.Protocols, p: p, reason: "import " + r.ID,
 			seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{}, twins: map[string]bool{},
 		},
-		run: r, file: f, st: st, pace: newPace(s.db), resumed: resumed,
+		run: r, file: f, st: st, pace: newPace(s.db), resumed: resumed, exchange: s.cfg.Exchange,
 	}
-	total, groups, err := w.count(ctx, open)
+	total, groups, blank, err := w.count(ctx, open)
 	if err != nil {
 		return err
 	}
 	if !resumed {
-		w.st.Counts.Total = total
+		w.st.Counts.Total, w.st.Counts.Blank = total, blank
 		if groups > 0 && groups < total {
 			w.st.Sweep = sweepGroups
 		}
@@ -147,22 +154,24 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 }
 
 // count reads a file to its end and notes where twins are, and how many rows
-// and groups there are.
-func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)) (n, groups int64, err error) {
+// and groups there are, and rows without a value.
+func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)) (n, groups, blank int64, err error) {
 	in, err := open()
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
+	w.columns = columnsOf(in)
 	defer func() { err = errors.Join(err, in.Close()) }()
 	for ; ; n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
-			return 0, 0, ctx.Err()
+			return 0, 0, 0, ctx.Err()
 		}
-		rec, err := w.p.read(in)
+		rec, empty, err := w.p.read(in)
+		blank += empty
 		if errors.Is(err, io.EOF) {
-			return n, groups, nil
+			return n, groups, blank + in.Blank(), nil
 		} else if err != nil {
-			return 0, 0, exchange.FileFault(err)
+			return 0, 0, 0, exchange.FileFault(err)
 		}
 		id, group := w.p.glance(rec.JSON)
 		if group {
@@ -192,6 +201,9 @@ type importer struct {
 	st      importState
 	pace    *pace
 	resumed bool // an earlier attempt has stored rows
+
+	exchange *exchange.Service
+	columns  []exchange.Column // of a table
 }
 
 // passes stores the rows, then the relationships to rows that came later, then
@@ -246,12 +258,12 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 			for i := first; i < len(out); i++ {
 				out[i].Err = p.rows[i].inColumns(out[i].Err)
 			}
-			return w.seal(ctx, tx, p.lines, out, first)
+			return w.seal(ctx, tx, &p, out, first)
 		}})
 		if err != nil {
 			return err
 		}
-		w.st = w.after(p.lines, out)
+		w.st = w.after(&p, out)
 		w.progress()
 	}
 }
@@ -297,9 +309,10 @@ func (w *importer) ahead(ctx context.Context, in *sheet.Reader) (next func() pre
 }
 
 // after is the state once some of the next rows are stored.
-func (w *importer) after(lines []int64, out []outcome) importState {
+func (w *importer) after(p *prepared, out []outcome) importState {
 	st := w.st
-	st.Line = lines[len(out)-1]
+	st.Line = p.lines[len(out)-1]
+	_, st.BadCells, st.GoodCells = w.cellsToKeep(p, out)
 	for _, o := range out {
 		st.Counts.add(o)
 	}
@@ -307,21 +320,24 @@ func (w *importer) after(lines []int64, out []outcome) importState {
 }
 
 // seal keeps the report and the place with the rows they tell of.
-func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []outcome, first int) error {
-	st := w.after(lines, out)
+func (w *importer) seal(ctx context.Context, tx *db.Tx, p *prepared, out []outcome, first int) error {
+	st := w.after(p, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
 	rows := make([]exchange.Row, 0, len(out))
 	for i, o := range out[first:] {
 		o.Err = w.advise(o.Err)
-		row, err := resultRow(lines[first+i], o, w.p.DryRun)
+		row, err := resultRow(p.lines[first+i], o, w.p.DryRun)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, row)
 	}
 	if err := exchange.InsertRows(ctx, tx, w.run.ID, rows); err != nil {
+		return err
+	}
+	if err := w.keepCells(ctx, tx, p, out, first); err != nil {
 		return err
 	}
 	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{exchange.Received{Bytes: w.file.Bytes, SHA256: w.file.SHA256}, st.Counts})

@@ -154,7 +154,7 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 // nextLate finds the next rows something is left to do for.
 func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []step, err error) {
 	for len(lines) < ChunkRows {
-		rec, err := w.p.read(in)
+		rec, _, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {

@@ -48,13 +48,15 @@ type row struct {
 }
 
 // read gives the next record. A row of a table whose cells are all empty is
-// none: spreadsheets write such rows below the last one.
-func (p *importJob) read(in *sheet.Reader) (sheet.Record, error) {
+// none: spreadsheets write such rows below the last one. blank is how many were
+// passed over.
+func (p *importJob) read(in *sheet.Reader) (rec sheet.Record, blank int64, err error) {
 	for {
 		rec, err := in.Next()
 		if err != nil || p.Format == sheet.NDJSON || len(rec.Errs) > 0 || string(rec.JSON) != "{}" {
-			return rec, err
+			return rec, blank, err
 		}
+		blank++
 	}
 }
 

@@ -2,7 +2,10 @@ package bulk
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
@@ -21,6 +24,15 @@ type ReportRow struct {
 	// Warnings are about what the row says and the twin does not.
 	Warnings []api.Field       `json:"warnings,omitempty" doc:"What the row says and the twin is not: what is not taken from a file, and who controls the twin besides those it names."`
 	Error    *api.BatchProblem `json:"error,omitzero" doc:"Why it was refused."`
+	Cells    []Cell            `json:"cells,omitempty" doc:"Of a table, for a day: the row as the file has it. Rows that were refused or have warnings have them, in a dry run the others too, as long as all of them have 8 and 2 MiB. For whoever began the import and those with entities:pii."`
+}
+
+// readRow is a row of a report as it is stored.
+func readRow(r exchange.Row) (out ReportRow, err error) {
+	if err = json.Unmarshal([]byte(r.Data), &out); err != nil {
+		err = fmt.Errorf("read report row: %w", err)
+	}
+	return out, err
 }
 
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
@@ -59,8 +71,7 @@ type Accepted struct {
 // AcceptedLinks are those of the job, and of what it is the job of.
 type AcceptedLinks struct {
 	job.Links
-	About string `json:"about" doc:"The import, export or migration." example:"/v1/imports/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
-	Rows  string `json:"rows,omitzero" doc:"What became of every row of an import, or twin of a migration."`
+	Rows string `json:"rows,omitzero" doc:"What became of every row of an import, or twin of a migration."`
 }
 
 // accepted is the answer to an order of a kind.
@@ -69,14 +80,6 @@ func accepted(kind string, j web.Reply[job.Job], err error) (web.Reply[Accepted]
 		return web.Reply[Accepted]{}, err
 	}
 	links := AcceptedLinks{Links: j.Value.Links}
-	switch kind {
-	case kindImport:
-		links.About = "/v1/imports/" + j.Value.ID
-	case kindExport:
-		links.About = "/v1/exports/" + j.Value.ID
-	default:
-		links.About = "/v1/migrations/" + j.Value.ID
-	}
 	if kind != kindExport {
 		links.Rows = links.About + "/rows"
 	}
@@ -94,22 +97,17 @@ type Common struct {
 	FinishedAt time.Time     `json:"finishedAt,omitzero"`
 }
 
-// look reads an order of a kind that the caller may know of. settings and
-// counts are where to decode them.
-func (s *Service) look(ctx context.Context, kind, id string, settings, counts any) (Common, *exchange.Order, error) {
+func commonOf(j job.Job) Common {
+	return Common{ID: j.ID, Status: j.Status, Errors: j.Errors, CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt}
+}
+
+// find reads an order of a kind that the caller may know of, and its job.
+func (s *Service) find(ctx context.Context, kind, id string) (job.Job, *exchange.Order, error) {
 	j, o, err := s.cfg.Exchange.Look(ctx, kind, id)
 	if err == nil && o == nil {
 		err = orderMissing(kind)
 	}
-	if err == nil {
-		err = o.Read(settings, counts)
-	}
-	if err != nil {
-		return Common{}, nil, err
-	}
-	return Common{
-		ID: id, Status: j.Status, Errors: j.Errors, CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
-	}, o, nil
+	return j, o, err
 }
 
 func orderMissing(kind string) error {
@@ -134,8 +132,13 @@ func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[
 	if err := in.Validate(); err != nil {
 		return none, err
 	}
-	if _, _, err := s.look(ctx, kind, in.ID, &struct{}{}, &struct{}{}); err != nil {
+	j, _, err := s.find(ctx, kind, in.ID)
+	if err != nil {
 		return none, err
 	}
-	return exchange.Report[ReportRow](ctx, s.db, s.cfg.Cursors, in.ID, &in.RowsQuery)
+	page, err := exchange.Report[ReportRow](ctx, s.db, s.cfg.Cursors, in.ID, &in.RowsQuery)
+	if err == nil && kind == kindImport {
+		err = s.showCells(ctx, j, page.Value.Items)
+	}
+	return page, err
 }

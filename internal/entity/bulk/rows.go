@@ -17,6 +17,7 @@ type prepared struct {
 	steps []step
 	made  []*entity.Prepared // by step; nil for one that makes no twin, or has more to do
 	rows  []*row             // by step; nil for one that was refused
+	cells [][]string         // by step, as the file has them; nil of NDJSON
 	err   error
 }
 
@@ -56,7 +57,7 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState
 	var p prepared
 	size := 0
 	for len(p.lines) < ChunkRows && size < maxChunk {
-		rec, err := w.p.read(in)
+		rec, _, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -75,6 +76,7 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState
 			return prepared{err: err}
 		}
 		p.lines, p.steps, p.made, p.rows = append(p.lines, rec.Line), append(p.steps, st), append(p.made, made), append(p.rows, row)
+		p.cells = append(p.cells, rec.Texts())
 		size += st.Bytes
 		w.pace.Rest(ctx)
 	}

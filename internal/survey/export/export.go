@@ -28,6 +28,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Limits.
@@ -49,6 +50,7 @@ type Config struct {
 	Vault     *vault.Vault
 	Media     *media.Store // needed for archives of attachments
 	Idem      *once.Store
+	Cursors   web.Cursors
 	Now       func() time.Time
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -44,6 +45,9 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/surveys/{surveyId}/exports", s.serveCreate, web.Doc{
 		Summary: "Export the responses of a survey to a file", Status: http.StatusAccepted, Scope: "exports:write", Tag: tag, Once: true, Description: exporting,
 		Example: Draft{Format: CSV, PII: Pseudonymised}, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_INVALID", "INVALID_FILTER", "TOO_MANY_FILES", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/exports", s.serveList, web.Doc{
+		Summary: "List exports of the responses of a survey", Scope: "exports:read", Tag: tag, Description: exchange.AboutList, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER", "INVALID_CURSOR"},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/exports/{exportId}", s.serveGet, web.Doc{
 		Summary: "Read an export of responses", Scope: "exports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND"},
@@ -95,7 +99,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 	}
 	asked := settings{d, o.SurveyID, !web.CallerFrom(ctx).May(privacy.PII)}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
-		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, About: o.NID}, asked)
+		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, About: o.NID, Path: "/v1/surveys/" + o.SurveyID + "/exports/{id}"}, asked)
 	})
 }
 
@@ -125,6 +129,11 @@ type Export struct {
 	Links        api.SurveyExportLinks `json:"links"`
 }
 
+type listIn struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	exchange.ListQuery
+}
+
 type oneIn struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	ID     string `path:"exportId" doc:"Id of the export, and of its job."`
@@ -149,23 +158,44 @@ func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.
 	if t == nil || t.About != o.NID {
 		return Export{}, nil, fault.New(fault.NotFound, "EXPORT_NOT_FOUND", "No export has this id.")
 	}
-	var d settings
-	var n result
-	if err := t.Read(&d, &n); err != nil {
+	l := exchange.Listed{Order: t, Of: j}
+	if l.File, l.Until, err = s.cfg.Exchange.File(ctx, t, j.Status); err != nil {
 		return Export{}, nil, err
 	}
-	survey := "/v1/surveys/" + o.SurveyID
+	e, err := exportOf(ctx, o, l)
+	return e, l.File, err
+}
+
+func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Export]], error) {
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return web.Reply[web.Page[Export]]{}, err
+	}
+	of := exchange.Listing{Kind: kindExport, About: o.NID, Cursors: s.cfg.Cursors}
+	return exchange.List(ctx, s.cfg.Exchange, of, &in.ListQuery, func(l exchange.Listed) (Export, error) {
+		return exportOf(ctx, o, l)
+	})
+}
+
+// exportOf is an export of a survey as the caller of ctx sees it.
+func exportOf(ctx context.Context, o *survey.Open, l exchange.Listed) (Export, error) {
+	var d settings
+	var n result
+	if err := l.Read(&d, &n); err != nil {
+		return Export{}, err
+	}
+	id, j := l.Job, l.Of
+	path := "/v1/surveys/" + o.SurveyID
 	e := Export{
 		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, Repeats: cmp.Or(d.Repeats, Inline), Media: d.Media, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
 		AsOf: d.AsOf, Rounds: d.Rounds, Language: d.Language, Counts: n.Counts, SHA256: n.SHA256, Errors: j.Errors, CreatedBy: j.CreatedBy,
 		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
-		Links: api.SurveyExportLinks{Self: survey + "/exports/" + id, Codebook: survey + "/codebook", Survey: survey, Job: job.Path(id)},
+		Links: api.SurveyExportLinks{Self: path + "/exports/" + id, Codebook: path + "/codebook", Survey: path, Job: job.Path(id)},
 	}
-	f, until, err := s.cfg.Exchange.File(ctx, t, j.Status)
-	if e.ExpiresAt = until; f != nil && mayAll(ctx, e.PII) == nil {
+	if e.ExpiresAt = l.Until; l.File != nil && mayAll(ctx, e.PII) == nil {
 		e.Links.File = e.Links.Self + "/file"
 	}
-	return e, f, err
+	return e, nil
 }
 
 // serveFile sends the file of an export, a piece at a time.

@@ -125,7 +125,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	})
 	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.exportClock})
 	r.Service = export.New(export.Config{
-		DB: d, Surveys: surveys, Responses: r.rs, Media: files, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock,
+		DB: d, Surveys: surveys, Responses: r.rs, Media: files, Vault: r.vault, Exchange: r.orders, Idem: once, Cursors: cursors, Now: r.exportClock,
 	})
 	r.h = surveytest.Gate(callerOf).Serve(t, templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
 	return r

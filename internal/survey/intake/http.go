@@ -75,8 +75,7 @@ func (Accepted) SchemaName() string { return "AcceptedResponseImport" }
 // AcceptedLinks are those of the job, and of the import.
 type AcceptedLinks struct {
 	job.Links
-	About string `json:"about" doc:"The import."`
-	Rows  string `json:"rows" doc:"What became of every row."`
+	Rows string `json:"rows" doc:"What became of every row."`
 }
 
 // SchemaName is the name that clients know it by.
@@ -180,10 +179,9 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 // begin enqueues the import of a file that has arrived.
 func (s *Service) begin(ctx context.Context, o *survey.Open, f *file.File, p *settings) (web.Reply[Accepted], error) {
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport, About: o.NID}, f, p)
-		l := links(o.SurveyID, j.Value.ID)
+		j, err := s.cfg.Exchange.BeginImport(ctx, tx, exchange.Order{Kind: kindImport, About: o.NID, Path: "/v1/surveys/" + o.SurveyID + "/imports/{id}"}, f, p)
 		return web.Reply[Accepted]{
-			Value:  Accepted{j.Value, AcceptedLinks{j.Value.Links, l.Self, l.Rows}},
+			Value:  Accepted{j.Value, AcceptedLinks{j.Value.Links, j.Value.Links.About + "/rows"}},
 			Status: j.Status, ETag: j.ETag, Location: j.Location,
 		}, err
 	})

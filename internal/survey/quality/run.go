@@ -91,7 +91,7 @@ func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
 
 // enqueue makes the job of a run.
 func (s *Service) enqueue(ctx context.Context, tx *db.Tx, p scope, key string) (web.Reply[job.Job], error) {
-	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: RunKind, Payload: runJob{p.o.SurveyID, p.round}, Key: key})
+	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: RunKind, Payload: runJob{p.o.SurveyID, p.round}, Key: key, About: "/v1/surveys/" + p.o.SurveyID + "/quality"})
 	if err != nil {
 		return web.Reply[job.Job]{}, err
 	}

@@ -24,6 +24,6 @@ export function Start() {
     <div class="cards">
       ${may("operations:write") && html`<section class="card start"><h2>${t("start.demo")}</h2><p>${t("start.demoText")}</p><button type="button" class="primary" disabled=${busy} onClick=${demo}>${busy ? t("start.demoBusy") : t("start.demoGo")}</button></section>`}
       ${may("entities:write") && html`<section class="card start"><h2>${t("start.own")}</h2><p>${t("start.ownText")}</p><a class="button" href=${base + "/twins"}>${t("start.ownGo")}</a></section>`}
-      ${may("imports:write") && html`<section class="card start"><h2>${t("start.import")}</h2><p>${t("start.importText")}</p><a class="button" href=${base + "/twins"}>${t("start.importGo")}</a></section>`}
+      ${may("imports:write") && html`<section class="card start"><h2>${t("start.import")}</h2><p>${t("start.importText")}</p><a class="button" href=${base + "/import"}>${t("start.importGo")}</a></section>`}
     </div></${Page}>`;
 }

@@ -1,13 +1,24 @@
 // @ts-check
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { call, may } from "../lib/api.js";
+import { base } from "../lib/router.js";
 import { onEvent } from "../lib/live.js";
 import { List } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { Badge, Bar, Failure, Page, Time } from "../lib/ui.js";
-import { number, t } from "../lib/words.js";
+import { has, number, t } from "../lib/words.js";
 
 const over = ["succeeded", "failed", "cancelled", "completedWithErrors"];
+
+/** The page of what a job is about; null when there is none. */
+function pageOf(job) {
+  const about = job.links.about || "";
+  const survey = about.match(/^\/v1\/surveys\/([^/]+)\/(\w+)/);
+  if (about.startsWith("/v1/imports/")) return base + "/import?" + (job.progress?.note === "checking" ? "run=" : "go=") + job.id;
+  if (about.startsWith("/v1/exports/")) return base + "/exports";
+  if (survey) return base + (survey[2] === "exports" ? "/exports?of=" + survey[1] : "/surveys/" + survey[1]);
+  return about === "/v1/demo" ? base + "/" : null;
+}
 
 function Progress({ job }) {
   const p = job.progress || {};
@@ -34,10 +45,10 @@ export default function Jobs() {
     again((n) => n + 1);
   };
   return html`<${Page} title=${t("page.jobs")} about=${t("jobs.about")}><${Failure} error=${error} />
-    <${List} path="/v1/jobs" turn=${turn} id=${(j) => j.id} onPage=${(p) => setBusy(!!p?.items.some((j) => !over.includes(j.status)))}
+    <${List} path="/v1/jobs" turn=${turn} id=${(j) => j.id} href=${pageOf} onPage=${(p) => setBusy(!!p?.items.some((j) => !over.includes(j.status)))}
       filters=${[{ key: "status", label: t("jobs.state"), options: ["queued", "running", ...over].map((s) => ({ value: s, label: t("state." + s) })) }]}
       columns=${[
-        { label: t("jobs.kind"), cell: (j) => j.kind },
+        { label: t("jobs.kind"), cell: (j) => (has("job." + j.kind) ? t("job." + j.kind) : j.kind) },
         { label: t("jobs.state"), cell: (j) => html`<${Badge} value=${j.status} />` },
         { label: t("jobs.progress"), cell: (j) => html`<${Progress} job=${j} />` },
         { label: t("jobs.note"), cell: (j) => j.errors?.[j.errors.length - 1]?.message || j.progress?.note || "–" },

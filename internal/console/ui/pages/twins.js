@@ -1,7 +1,7 @@
 // @ts-check
 import { html } from "../vendor/preact.js";
-import { call } from "../lib/api.js";
-import { twinHref } from "../lib/router.js";
+import { call, may } from "../lib/api.js";
+import { base, twinHref } from "../lib/router.js";
 import { List } from "../lib/list.js";
 import { Badge, Page, Time, nameOf, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -11,7 +11,8 @@ const fields = "did,type,status,properties,externalIds,verification,updated,with
 export default function Twins() {
   const counts = useLoad(() => call("/v1/counts"), []);
   const types = Object.keys(counts.data?.twins || {}).sort();
-  return html`<${Page} title=${t("page.twins")} about=${t("twins.about")}>
+  const actions = may("imports:write") && html`<a class="button" href=${base + "/import"}>${t("start.importGo")}</a>`;
+  return html`<${Page} title=${t("page.twins")} about=${t("twins.about")} actions=${actions}>
     <${List} path="/v1/entities" params=${{ fields }} id=${(e) => e.did} href=${(e) => twinHref(e.did)}
       filters=${[
         { key: "type", label: t("twins.type"), options: types },
@@ -26,6 +27,6 @@ export default function Twins() {
         { label: t("twins.verified"), cell: (e) => html`<${Badge} value=${e.verification?.status} />` },
         { label: t("twins.changed"), cell: (e) => html`<${Time} at=${e.updated} />` },
       ]}
-      empty=${{ icon: "twins", title: t("twins.empty"), text: t("twins.emptyText") }} />
+      empty=${{ icon: "twins", title: t("twins.empty"), text: may("imports:write") ? html`<a class="in-text" href=${base + "/import"}>${t("start.importGo")}</a>` : t("twins.emptyText") }} />
   </${Page}>`;
 }

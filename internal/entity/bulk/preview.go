@@ -1,0 +1,214 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const previewing = "What an import would make of a file: its columns, which path of a record each has or should have, its first 20 rows, and what is to be said about it. Nothing is kept: the file goes with the answer, and there is no job. " +
+	"The limits are those of imports. With protocol, columns are matched with its properties by name and title; mapping is checked as an import would. " +
+	"`mapping` in the answer is ready for an import: change what was guessed wrong. A column nothing is known of, or that another program has added, is left out by it; a property that is needed and no column has is named, not refused. " +
+	"The beginning of a CSV file, cut after a line, is enough. The scope `entities:write` is needed too."
+
+// How much of a file a preview looks at.
+const (
+	previewRows = 20
+	previewLook = 1000 // rows, to find blank ones
+	previewCell = 500  // characters
+)
+
+// Preview is what an import would make of a file.
+type Preview struct {
+	Format  sheet.Format      `json:"format" enum:"csv,xlsx"`
+	Columns []PreviewColumn   `json:"columns" doc:"In the order of the file."`
+	Mapping map[string]string `json:"mapping" doc:"What to send as mapping: column → path, where the path is not the name. \"\" leaves a column out."`
+	Rows    []PreviewRow      `json:"rows" doc:"The first 20."`
+	More    bool              `json:"more" doc:"The file has more rows."`
+	Notes   []PreviewNote     `json:"notes" doc:"What to know before the import."`
+}
+
+// PreviewColumn is a column of a file.
+type PreviewColumn struct {
+	Name string `json:"name" example:"Serial no."`
+	Path string `json:"path,omitzero" doc:"Where its cells go; absent when the column is left out." example:"properties.serial"`
+	Is   string `json:"is" enum:"known,guessed,unknown,system,unnamed" doc:"known: a path of a record, by its name or by mapping; guessed: a path that suits its name; unknown: nothing is known of it; system: the server decides it, or another program has added it; unnamed: it has no name."`
+}
+
+// PreviewRow is a row of a file.
+type PreviewRow struct {
+	Line  int64  `json:"line"`
+	Cells []Cell `json:"cells"`
+}
+
+// PreviewNote is something to know about a file.
+type PreviewNote struct {
+	Code    string   `json:"code" enum:"blank_rows,unknown_columns,missing_columns,system_columns,unnamed_columns" doc:"blank_rows are passed over; unknown_columns and system_columns are left out; missing_columns are properties every twin needs and no column has."`
+	Detail  string   `json:"detail" doc:"For people."`
+	Columns []string `json:"columns,omitempty" doc:"Those it is about; paths, for missing ones."`
+	Count   int      `json:"count,omitzero" doc:"Of blank rows, among the first 1,000."`
+}
+
+// servePreview reads the beginning of a file. It is stored while it arrives, as
+// that of an import is, and removed with the answer.
+func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[importIn](r)
+	p, bad := in.job(r.Header.Get("Content-Type"))
+	if err != nil {
+		return together(err, bad)
+	}
+	ctx := r.Context()
+	if err := exchange.MayAll(ctx, "entities:write"); err != nil {
+		return err
+	}
+	if bad == nil && p.Format == sheet.NDJSON {
+		bad = fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "Records of NDJSON have no columns. A preview is of CSV or XLSX.")
+	}
+	if bad != nil {
+		return bad
+	}
+	var made *protocol.Protocol
+	if p.Protocol != "" {
+		id, version, _ := strings.Cut(p.Protocol, "@")
+		if made, err = s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version); err != nil {
+			return err
+		}
+	}
+	f, err := s.cfg.Exchange.Upload(w, r, MaxImport)
+	if err != nil {
+		return err
+	}
+	out, err := s.preview(ctx, f, p, made)
+	if err := errors.Join(err, file.Drop(context.WithoutCancel(ctx), s.db, f.ID)); err != nil {
+		return err
+	}
+	text, err := web.Encode(out)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the client may be gone
+	return nil
+}
+
+// preview looks at a file. made is the protocol that rows are for; nil when it
+// was not named.
+func (s *Service) preview(ctx context.Context, f *file.File, p *importJob, made *protocol.Protocol) (*Preview, error) {
+	src := file.Open(ctx, s.db, f)
+	in, err := sheet.Open(p.Format, src, f.Bytes, sheet.Options{Mapping: p.Mapping})
+	if err != nil {
+		return nil, exchange.FileFault(err)
+	}
+	g := guesser{p: p, made: made}
+	columns := g.columns(in.Columns())
+	if err := in.Close(); err != nil {
+		return nil, exchange.FileFault(err)
+	}
+	out := &Preview{Format: p.Format, Columns: columns, Mapping: mappingOf(columns), Rows: []PreviewRow{}, Notes: []PreviewNote{}}
+	// Once more, with the mapping that an import would have: what is wrong with a
+	// cell depends on where it goes.
+	if in, err = sheet.Open(p.Format, src, f.Bytes, sheet.Options{Kind: s.kinds(ctx, p), Mapping: out.Mapping}); err != nil {
+		return nil, exchange.FileFault(err)
+	}
+	blank, err := out.read(in)
+	if err := errors.Join(err, in.Close()); err != nil {
+		return nil, exchange.FileFault(err)
+	}
+	out.Notes = append(out.Notes, g.notes(columns, blank)...)
+	return out, nil
+}
+
+// read takes the first rows, and looks at some more for blank ones.
+func (v *Preview) read(in *sheet.Reader) (blank int, err error) {
+	columns := columnsOf(in)
+	for range previewLook {
+		rec, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return blank + int(in.Blank()), nil
+		} else if err != nil {
+			return 0, err
+		}
+		if strings.Join(rec.Texts(), "") == "" {
+			blank++
+		} else if len(v.Rows) < previewRows {
+			v.Rows = append(v.Rows, PreviewRow{rec.Line, previewCells(columns, rec)})
+		} else {
+			v.More = true
+		}
+	}
+	return blank + int(in.Blank()), nil
+}
+
+// previewCells are the cells of a row, with what is wrong with them.
+func previewCells(columns []exchange.Column, rec sheet.Record) []Cell {
+	out := make([]Cell, len(columns))
+	texts := rec.Texts()
+	for i, c := range columns {
+		out[i].Column = c.Name
+		if i < len(texts) {
+			out[i].Value = cutText(texts[i])
+		}
+	}
+	for _, e := range rec.Errs {
+		if i := blamed(columns, e.Column); i >= 0 && out[i].Wrong == "" {
+			out[i].Wrong = e.Detail
+		}
+	}
+	return out
+}
+
+func cutText(s string) string {
+	if r := []rune(s); len(r) > previewCell {
+		return string(r[:previewCell]) + "…"
+	}
+	return s
+}
+
+// mappingOf is what an import needs to be told about columns.
+func mappingOf(columns []PreviewColumn) map[string]string {
+	out := map[string]string{}
+	for _, c := range columns {
+		if c.Name != "" && c.Path != c.Name {
+			out[c.Name] = c.Path
+		}
+	}
+	return out
+}
+
+// notes say what is to be known about the columns and rows of a file.
+func (g *guesser) notes(columns []PreviewColumn, blank int) []PreviewNote {
+	by := map[string][]string{}
+	for i, c := range columns {
+		name := c.Name
+		if name == "" {
+			name = fmt.Sprint(i + 1)
+		}
+		by[c.Is] = append(by[c.Is], name)
+	}
+	var out []PreviewNote
+	add := func(code, is, detail string) {
+		if names := by[is]; len(names) > 0 {
+			out = append(out, PreviewNote{Code: code, Columns: names, Detail: detail})
+		}
+	}
+	if blank > 0 {
+		out = append(out, PreviewNote{Code: "blank_rows", Count: blank, Detail: "Rows without a value are passed over."})
+	}
+	add("unknown_columns", "unknown", "Nothing is known of these columns. They are left out unless you say where they go.")
+	if missing := g.missing(columns); len(missing) > 0 {
+		out = append(out, PreviewNote{Code: "missing_columns", Columns: missing, Detail: "Every twin needs these and no column has them. Rows without them are refused."})
+	}
+	add("system_columns", "system", "The server decides these, or another program has added them. They are not taken from a file.")
+	add("unnamed_columns", "unnamed", "These columns have no name. A row with a value in one is refused.")
+	return out
+}

@@ -1,0 +1,138 @@
+package exchange
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// AboutList says to readers of the reference how orders are listed.
+const AboutList = "Newest first. Follow hasMore: with status a page looks at 1,000 of them and may be short. Keys limited to projects see their own."
+
+// listBudget is how many orders a page looks at: their status is that of their
+// jobs, which no index of orders has.
+const listBudget = 1000
+
+// Listing says which orders a list has.
+type Listing struct {
+	Kind    string // of the job
+	About   int64  // as in Order
+	Cursors web.Cursors
+}
+
+// ListQuery asks for a page of orders.
+type ListQuery struct {
+	Status job.Status `query:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Only those that stand here." example:"succeeded"`
+	web.Paging
+}
+
+// Listed is an order of a list, with its job and, for a finished export, the
+// file that can still be read.
+type Listed struct {
+	*Order
+	Of    job.Job
+	File  *file.File // nil when there is none to read
+	Until time.Time  // when the file goes
+}
+
+// List serves a page of the orders that the caller may know of; item makes of
+// each what its readers see. Faults: INVALID_PARAMETER, INVALID_CURSOR.
+func List[T any](ctx context.Context, s *Service, of Listing, in *ListQuery, item func(Listed) (T, error)) (web.Reply[web.Page[T]], error) {
+	var none web.Reply[web.Page[T]]
+	var c fault.Checks
+	in.Size(&c)
+	if in.Status != "" && !slices.Contains(job.Statuses(), in.Status) {
+		c.Add("query/status", "unknown", "The status must be queued, running, succeeded, completedWithErrors, failed or cancelled.")
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return none, err
+	}
+	below := "g" // after all ids, which are hexadecimal
+	limit, err := in.Begin(ctx, of.Cursors, &below)
+	if err != nil {
+		return none, err
+	}
+	found, next, err := s.page(ctx, of, in.Status, below, limit)
+	if err != nil {
+		return none, err
+	}
+	items := make([]T, len(found))
+	for i, o := range found {
+		if items[i], err = item(o); err != nil {
+			return none, err
+		}
+	}
+	return web.PageOf(ctx, of.Cursors, limit, items, next)
+}
+
+// page reads at most limit orders below one. next is where the next page begins,
+// nil at the end.
+func (s *Service) page(ctx context.Context, of Listing, status job.Status, below string, limit int) (out []Listed, next any, err error) {
+	files, err := s.files(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for looked := 0; looked < listBudget; {
+		orders, err := list(ctx, s.db, of, below, limit+1)
+		if err != nil {
+			return nil, nil, err
+		}
+		jobs, err := s.jobs.Among(ctx, idsOf(orders))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, o := range orders {
+			if len(out) == limit {
+				return out, below, nil
+			}
+			below, looked = o.Job, looked+1
+			if j, ok := jobs[o.Job]; ok && (status == "" || j.Status == status) {
+				out = append(out, s.listed(o, j, files))
+			}
+		}
+		if len(orders) <= limit {
+			return out, nil, nil
+		}
+	}
+	return out, below, nil
+}
+
+func idsOf(orders []*Order) []string {
+	ids := make([]string, len(orders))
+	for i, o := range orders {
+		ids[i] = o.Job
+	}
+	return ids
+}
+
+// listed adds the file of an export that can still be read.
+func (s *Service) listed(o *Order, j job.Job, files map[string]*file.File) Listed {
+	out := Listed{Order: o, Of: j}
+	f := files[o.File]
+	if f == nil || f.SHA256 == "" || j.Status != job.Succeeded {
+		return out
+	}
+	if out.Until = time.UnixMilli(f.At).Add(FileLife).UTC(); !s.now().After(out.Until) {
+		out.File = f
+	}
+	return out
+}
+
+// files are those of exports of the caller's workspace; it has few at once.
+func (s *Service) files(ctx context.Context) (map[string]*file.File, error) {
+	all, err := file.Exports(ctx, s.db, web.CallerFrom(ctx).Workspace, 2*MaxFiles)
+	if err != nil {
+		return nil, db.Wrap("list files", err)
+	}
+	out := make(map[string]*file.File, len(all))
+	for i := range all {
+		out[all[i].ID] = &all[i]
+	}
+	return out, nil
+}
