@@ -53,6 +53,10 @@ cross: ## compile for darwin, windows and arm64
 generate: ## write the generated pages and files anew
 	$(GO) generate ./...
 
+.PHONY: pictures
+pictures: ## photograph the pages of the demo for the documentation (needs Chromium)
+	$(GO) test ./test/console -count=1 -run TestPictures -args -pictures $(CURDIR)/docs/pictures
+
 .PHONY: bench
 bench: ## compare with the bare bound and print ratios
 	$(GO) run ./test/bench $(ARGS)

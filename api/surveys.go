@@ -79,7 +79,7 @@ type SurveyLinks struct {
 type SurveyTally struct {
 	Target      int64 `json:"target,omitzero" doc:"How many are wanted, where that was said."`
 	Drawn       int64 `json:"drawn" doc:"Households on the list."`
-	Contacted   int64 `json:"contacted" doc:"Households somebody was reached at: those that answered or refused, too."`
+	Contacted   int64 `json:"contacted" doc:"Households somebody was reached at: those that answered or refused, too, also where they are not on the list."`
 	Completed   int64 `json:"completed" doc:"Complete responses."`
 	Partial     int64 `json:"partial" doc:"Responses that are not complete."`
 	Verified    int64 `json:"verified"`

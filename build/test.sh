@@ -75,7 +75,7 @@ say "10,000 walks through menus"
 say "tests"
 # The slow ones first, so that no core is idle at the end. A name that is gone
 # fails the run; a package named twice is tested once.
-first=(./internal/{app,db,cli,entity/bulk,entity,ussd,ussd/account} ./test/{bench,hostile,e2e,clients} ./internal/{entity/search,event,entity/graph,auth})
+first=(./internal/{app,db,cli,entity/bulk,entity,ussd,ussd/account} ./test/{console,bench,hostile,e2e,clients} ./internal/{entity/search,event,entity/graph,auth})
 # All but what lint has just run; and lint has vetted them.
 every=$("$GO" list ./... | grep -v '/internal/archtest\(/\|$\)')
 slow=$("$GO" list "${first[@]}")

@@ -15,7 +15,7 @@ const selectNamed = `SELECT did, name FROM principals WHERE workspace = $1 AND n
 // more than limit, and nobody for a caller who may not list the keys.
 func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.SearchHit, error) {
 	c := web.CallerFrom(ctx)
-	if !c.May("keys:read") || len(c.Projects) > 0 {
+	if !s.mayList(c) {
 		return nil, nil
 	}
 	from, to := db.Prefix(text)
@@ -26,10 +26,13 @@ func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.S
 	})
 }
 
+// mayList reports whether a caller may know which keys there are.
+func (s *Service) mayList(c web.Caller) bool { return c.May("keys:read") && len(c.Projects) == 0 }
+
 const selectNames = `SELECT did, name FROM principals WHERE did IN ` + db.In64 + ` AND workspace = $65`
 
-// Names tells what the principals among some DIDs are called. Who may not read
-// keys learns no name but its own.
+// Names tells what the principals among some DIDs are called. A caller who may not
+// list the keys learns no name but its own, nor that there are others.
 func (s *Service) Names(ctx context.Context, ids []string) ([]api.Name, error) {
 	c := web.CallerFrom(ctx)
 	var out []api.Name
@@ -42,12 +45,11 @@ func (s *Service) Names(ctx context.Context, ids []string) ([]api.Name, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, n := range found {
-			if n.DID != c.DID && !c.May("keys:read") {
-				found[i].Name, found[i].Withheld = "", true
+		for _, n := range found {
+			if n.DID == c.DID || s.mayList(c) {
+				out = append(out, n)
 			}
 		}
-		out = append(out, found...)
 	}
 	return out, nil
 }

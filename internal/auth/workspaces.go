@@ -46,7 +46,7 @@ func (s *Service) opening(ctx context.Context, d WorkspaceDraft) (func(*db.Tx) (
 // the given text; false when the workspace is there already.
 func (s *Service) founding(ctx context.Context, d WorkspaceDraft) func(tx *db.Tx, text string) (Opened, bool, error) {
 	now, c := s.moment(), web.CallerFrom(ctx)
-	owner := Principal{DID: did.NewEntity(), Workspace: d.ID, Kind: OwnerPrincipal, Name: d.Name, CreatedAt: now}
+	owner := Principal{DID: did.NewEntity(), Workspace: d.ID, Kind: OwnerPrincipal, Name: "Owner", CreatedAt: now}
 	w := Workspace{ID: d.ID, Name: d.Name, Operator: d.ID == OperatorWorkspace, CreatedAt: now, CreatedBy: c.DID, Revision: 1}
 	if !c.Known() { // the first start: the owner makes itself
 		c = web.Caller{Workspace: d.ID, DID: owner.DID.String()}

@@ -62,7 +62,8 @@ func TestNamesOfKeys(t *testing.T) {
 			want   []api.Name
 		}{
 			"a reader of keys":  {web.Caller{Workspace: auth.OperatorWorkspace, DID: "did:x:y", Scopes: []string{"keys:read"}}, []api.Name{{DID: ids[0], Kind: "key", Name: "tablet 4"}, {DID: ids[1], Kind: "key", Name: "tablet 5"}}},
-			"one of them":       {web.Caller{Workspace: auth.OperatorWorkspace, DID: ids[1]}, []api.Name{{DID: ids[0], Kind: "key", Withheld: true}, {DID: ids[1], Kind: "key", Name: "tablet 5"}}},
+			"one of them":       {web.Caller{Workspace: auth.OperatorWorkspace, DID: ids[1]}, []api.Name{{DID: ids[1], Kind: "key", Name: "tablet 5"}}},
+			"a key of projects": {web.Caller{Workspace: auth.OperatorWorkspace, DID: ids[0], Scopes: []string{"keys:read"}, Projects: []string{"did:x:p"}}, []api.Name{{DID: ids[0], Kind: "key", Name: "tablet 4"}}},
 			"another workspace": {web.Caller{Workspace: "else", DID: "did:x:y", Scopes: []string{"*"}}, []api.Name{}},
 		} {
 			got, err := o.Names(web.WithCaller(t.Context(), tt.caller), ids)

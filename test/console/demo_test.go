@@ -133,3 +133,18 @@ func (d *desk) decideTen() {
 	}
 	d.t.Logf("ten decisions in %v", time.Since(began).Round(time.Millisecond))
 }
+
+// examples fills the places of a path in with ids of the demo.
+func (d *desk) examples() *strings.Replacer {
+	d.t.Helper()
+	c, ctx := d.owner(), d.t.Context()
+	households, err := c.Entities.Page(ctx, client.EntityQuery{Type: "Household", Limit: 1})
+	if err != nil || len(households.Items) == 0 {
+		d.t.Fatalf("households of the demo: %v", err)
+	}
+	surveys, err := c.Surveys.Page(ctx, client.SurveyQuery{Status: "active", Limit: 1})
+	if err != nil || len(surveys.Items) == 0 {
+		d.t.Fatalf("surveys of the demo: %v", err)
+	}
+	return strings.NewReplacer("$HOUSEHOLD", url.PathEscape(households.Items[0].DID), "$SURVEY", url.PathEscape(surveys.Items[0].SurveyID))
+}

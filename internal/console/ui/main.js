@@ -85,7 +85,7 @@ function Top() {
 
 let going = 0; // when g was pressed
 function Shell() {
-  useEffect(() => { live.start(0); return live.stop; }, []);
+  useEffect(() => { live.start(); return live.stop; }, []);
   useKeys(Object.fromEntries([
     ["?", () => go("/help")],
     ["g", () => { going = Date.now(); }],

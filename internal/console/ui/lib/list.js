@@ -20,13 +20,14 @@ export function List({ path, params = {}, limit = 25, filters = [], columns, id,
   const asked = route.value.query, stack = route.value.state.stack || [];
   const own = Object.fromEntries(filters.map((f) => [f.key, asked[f.key]]));
   const url = query(path, { ...params, ...own, limit, cursor: asked.cursor });
-  const page = useLoad(() => call(url, { name: "list " + path }), [url, turn]);
-  const items = page.data?.items || [], more = page.data?.page?.hasMore;
+  const page = useLoad(() => call(url, { name: "list " + path }).then((d) => ({ ...d, url })), [url, turn]);
+  // Until the page of this address is there, the old one shows, and leads nowhere.
+  const items = page.data?.items || [], more = page.data?.page?.hasMore, here = page.data?.url === url;
   const [at, setAt] = useState(0);
   useEffect(() => { setAt(0); onPage?.(page.data); }, [page.data]);
 
-  const next = () => more && setQuery({ cursor: page.data.page.nextCursor }, { state: { stack: [...stack, asked.cursor || ""] } });
-  const back = () => stack.length && setQuery({ cursor: stack[stack.length - 1] }, { state: { stack: stack.slice(0, -1) } });
+  const next = () => here && more && setQuery({ cursor: page.data.page.nextCursor }, { state: { stack: [...stack, asked.cursor || ""] } });
+  const back = () => here && stack.length && setQuery({ cursor: stack[stack.length - 1] }, { state: { stack: stack.slice(0, -1) } });
   const open = () => { const to = items[at] && href?.(items[at]); if (to) go(to.slice(base.length)); };
   useKeys({
     j: () => setAt((n) => Math.min(n + 1, items.length - 1)),
@@ -40,7 +41,7 @@ export function List({ path, params = {}, limit = 25, filters = [], columns, id,
     ${over && page.data && over(page.data)}
     <${Failure} error=${page.error} again=${page.reload} />
     ${!page.data ? (page.error ? null : html`<${Loading} rows=${8} />`)
-      : items.length ? html`<${Rows} columns=${columns} items=${items} id=${id} href=${href} at=${at} stale=${page.loading} />`
+      : items.length ? html`<${Rows} columns=${columns} items=${items} id=${id} href=${href} at=${at} stale=${page.loading || !here} />`
       : html`<${Empty} icon=${empty.icon} title=${narrowed ? t("list.nothing") : empty.title}><p>${narrowed ? page.data.hint || t("list.widen") : empty.text}</p></${Empty}>`}
     ${page.data && (more || stack.length > 0) && html`<nav class="pager" aria-label=${t("list.pages")}>
       <button type="button" onClick=${back} disabled=${!stack.length}>‹ ${t("list.back")}</button>

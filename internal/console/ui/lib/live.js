@@ -4,7 +4,7 @@
 // tabs would use them up. Nothing is missed: the next stream begins after the
 // last event that was seen.
 import { signal } from "../vendor/preact.js";
-import { call, may } from "./api.js";
+import { call, may, me, query } from "./api.js";
 
 export const state = signal("off");
 
@@ -12,7 +12,7 @@ export const state = signal("off");
 export const kinds = signal(/** @type {Record<string, string>} */ ({}));
 
 const listeners = new Set();
-let source, last = 0, started = false;
+let source, last = 0, started = false, again;
 
 /** Calls f with each event from now on; the answer ends that. */
 export function onEvent(f) {
@@ -33,11 +33,25 @@ function take(message) {
 
 function open() {
   if (source || !started || document.visibilityState !== "visible") return;
-  source = new EventSource("/v1/events?after=" + last);
+  source = new EventSource(query("/v1/events", { after: last || "" }));
   source.onopen = () => { state.value = "live"; };
-  source.onerror = () => { state.value = "reconnecting"; };
+  source.onerror = lost;
   source.onmessage = take;
   Object.keys(kinds.value).forEach((type) => source.addEventListener(type, take));
+}
+
+// A browser connects again by itself when the line breaks, and not after an answer
+// that refuses: then the session may be over, or the server busy.
+function lost() {
+  state.value = "reconnecting";
+  if (source?.readyState !== EventSource.CLOSED) return;
+  source = undefined;
+  clearTimeout(again);
+  again = setTimeout(async () => {
+    const now = await call("/console/session").catch(() => ({ signedIn: true })); // nobody answers: try once more
+    if (!now.signedIn) me.value = null;
+    else open();
+  }, 1000);
 }
 
 function close() {
@@ -46,20 +60,25 @@ function close() {
   if (started) state.value = "paused";
 }
 
+/** When this is over, every event from then on will come. */
+export let begun = Promise.resolve();
+
 /** Begins behind the newest event there is. */
-export async function start(after) {
-  if (started || !may("events:read")) return;
-  if (!Object.keys(kinds.value).length) {
-    const types = await call("/v1/events/types");
-    kinds.value = Object.fromEntries(types.items.map((t) => [t.type, t.description]));
-  }
-  last = after;
+export function start() {
+  if (!started && may("events:read")) begun = begin().catch(() => {}); // the pages work without
+}
+
+async function begin() {
   started = true;
+  const [types, newest] = await Promise.all([call("/v1/events/types"), may("audit:read") ? call("/v1/audit?limit=1") : { items: [] }]);
+  kinds.value = Object.fromEntries(types.items.map((t) => [t.type, t.description]));
+  last = newest.items[0]?.seq || 0;
   open();
 }
 
 export function stop() {
   started = false;
+  clearTimeout(again);
   close();
   state.value = "off";
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { call, hasArea, may } from "../lib/api.js";
 import { base, surveyHref, twinHref } from "../lib/router.js";
-import { onEvent, state } from "../lib/live.js";
+import * as live from "../lib/live.js";
 import { Bar, Loaded, Page, Tile, Time, nameOf, useLoad } from "../lib/ui.js";
 import { Sentence } from "../lib/events.js";
 import { Start } from "../lib/start.js";
@@ -23,8 +23,8 @@ export function fold(events) {
 }
 
 function Feed() {
-  const first = useLoad(() => call("/v1/audit?limit=50"), []), [fresh, add] = useState(/** @type {any[]} */ ([]));
-  useEffect(() => onEvent((e) => add((l) => [e, ...l].slice(0, 100))), []);
+  const first = useLoad(() => live.begun.then(() => call("/v1/audit?limit=50")), []), [fresh, add] = useState(/** @type {any[]} */ ([]));
+  useEffect(() => live.onEvent((e) => add((l) => [e, ...l].slice(0, 100))), []);
   return html`<${Loaded} of=${first}>${(data) => {
     const lines = fold([...fresh, ...data.items].sort((a, b) => b.seq - a.seq)).slice(0, 12);
     return lines.length ? html`<ol class="feed" aria-live="polite">${lines.map((e) => html`<li key=${e.seq}><span class=${"dot d-" + e.type.split(".")[0]}></span><div>
@@ -65,7 +65,7 @@ export default function Today() {
         <h2>${t("today.projects")}</h2>
         <${Loaded} of=${projects} rows=${3}>${(d) => (d.items.length ? html`<ul class="plain">${d.items.map((e) => html`<li key=${e.did}><a href=${twinHref(e.did)}>${nameOf(e)}</a></li>`)}</ul>` : html`<p class="mute">${t("today.noProjects")}</p>`)}</${Loaded}>
       </section>
-      ${may("audit:read") && html`<section class="card"><div class="card-head"><h2>${t("today.activity")}</h2><span class=${"live " + state.value}>${t("live." + state.value)}</span></div><${Feed} /></section>`}
+      ${may("audit:read") && html`<section class="card"><div class="card-head"><h2>${t("today.activity")}</h2><span class=${"live " + live.state.value}>${t("live." + live.state.value)}</span></div><${Feed} /></section>`}
     </div>
   </${Page}>`;
 }
