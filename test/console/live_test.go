@@ -44,7 +44,7 @@ func (d *desk) streams() string {
 }
 
 // until looks at something again and again until it holds.
-func (d *desk) until(what string, holds func() bool) {
+func (d *desk) comes(what string, holds func() bool) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
@@ -94,7 +94,7 @@ func TestTabs(t *testing.T) {
 			next.visit("/console/")
 			tabs = append(tabs, next)
 		}
-		d.until("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
+		d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
 		visible := 0
 		for _, one := range tabs {
 			if script[bool](one, `document.visibilityState === "visible"`) {
@@ -108,7 +108,7 @@ func TestTabs(t *testing.T) {
 		d.keyNamed("made while the first tab was hidden")
 		tabs[8].run("see it in the tab at the front", chromedp.Poll(`document.querySelector(".feed").innerText.includes("just now")`, nil, chromedp.WithPollingTimeout(patience)))
 		d.front()
-		d.until("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
+		d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
 		d.run("see it in the first tab", chromedp.Poll(fmt.Sprintf(`%s >= %d && document.querySelector(".feed").innerText.includes("just now")`, feedLines, before), nil, chromedp.WithPollingTimeout(patience)))
 	})
 }
@@ -122,7 +122,7 @@ func TestRevokedWhileOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.signIn(k.Text)
-	d.until("the stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
+	d.comes("the stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
 	if _, err := d.owner().Keys.Revoke(t.Context(), k.ID); err != nil {
 		t.Fatal(err)
 	}
