@@ -61,6 +61,9 @@ func (d *desk) run(what string, actions ...chromedp.Action) {
 	for _, a := range actions {
 		ctx, cancel := timeout(d.Context)
 		err := chromedp.Run(ctx, a)
+		for try := 0; try < 5 && err != nil && strings.Contains(err.Error(), "Cannot find context"); try++ {
+			err = chromedp.Run(ctx, a) // the driver had not heard of the new page yet
+		}
 		cancel()
 		if err != nil {
 			var text string
