@@ -27,7 +27,7 @@ func (d *desk) demo() {
 	d.signIn(d.server.Key)
 	d.see("This server is empty")
 	d.run("load the demo", chromedp.Click(".start button.primary"))
-	d.see("demo.load")
+	d.see("Load the demo")
 	d.demoIs("ready")
 }
 
