@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func (s *Service) servePage(w http.ResponseWriter, r *http.Request) error {
 	}
 	web.ForPage(w.Header(), r, policy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(web.Packed(w.Header(), r, f.index)) // the browser is gone when this fails
+	write(w, web.Packed(w.Header(), r, f.index))
 	return nil
 }
 
@@ -70,8 +71,14 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 			body = packed
 		}
 	}
-	_, _ = w.Write(body) // the browser is gone when this fails
+	write(w, body)
 	return nil
+}
+
+// write sends a whole body.
+func write(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the browser is gone when this fails
 }
 
 // maxSignIn is how many bytes a sign-in may have.

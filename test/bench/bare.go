@@ -16,12 +16,14 @@ import (
 	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/test/server"
 )
 
 // A bare server is the least that net/http can do: "hello" answers a constant,
 // "write" stores its body as one synced row first, "group" does so for all who
 // wait at once, "record" reads the JSON of its body before that, and "step" reads
-// the row of a session first and writes it anew.
+// the row of a session first and writes it anew, "file" serves the pages of the
+// console from their folder.
 // "row" is the same row through our own foundation. Each runs in a process of its own, as Hearth does.
 
 // serveBare is that process. It ends when its standard input does.
@@ -45,6 +47,8 @@ func serveBare(ctx context.Context, kind, path string) error {
 			return err
 		}
 		h = &stepWriter{g: g}
+	case "file":
+		h = http.FileServer(http.Dir(pagesDir))
 	case "hello":
 		h = http.HandlerFunc(hello)
 	case "write":
@@ -140,6 +144,9 @@ func (b *bench) startBare(kind string) (*bareServer, error) {
 	}
 	cmd := exec.Command(self, "-bare", kind, filepath.Join(dir, "rows.db"))
 	cmd.Stderr = os.Stderr
+	if cmd.Dir, err = server.Root(); err != nil { // for the pages
+		return nil, err
+	}
 	leash, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -71,6 +71,7 @@ var rows = []row{
 	{"history", "pages of a conversation, from 10^4 to 10^6 messages", (*bench).history},
 	{"rounds", "memory left by 200 streamed answers at once, again and again", chats(chatter.Heap)},
 	{"abort", "how soon an abort reaches the model", chats(chatter.Abort)},
+	{"shell", "the pages of the console against a bare file server", (*bench).shell},
 	{"gc", "garbage collector settings of the server", (*bench).collector},
 	{"boot", "start on an empty folder, and memory at rest", (*bench).boots},
 }
@@ -121,7 +122,7 @@ func (b *bench) flags() options {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, gc, boot")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
 	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
 	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()

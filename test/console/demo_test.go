@@ -61,6 +61,11 @@ func TestDemo(t *testing.T) {
 	ctx, c := t.Context(), d.owner()
 	d.visit("/console/")
 	d.see("Active surveys")
+	asked := script[[]string](d, `performance.getEntriesByType("resource").map((e) => new URL(e.name).pathname).filter((p) => !p.startsWith("/console/"))`)
+	if len(asked) > 10 {
+		t.Errorf("Today asks %d times: %q", len(asked), asked)
+	}
+	t.Logf("Today asks %d times: %q", len(asked), asked)
 	d.Shot(t, "demo-today")
 
 	households, err := c.Entities.Page(ctx, client.EntityQuery{Type: "Household", Limit: 25})

@@ -16,7 +16,7 @@ import (
 // Build compiles the program into dir and returns its path. The build cache
 // makes a second build cheap.
 func Build(dir string) (string, error) {
-	root, err := moduleRoot()
+	root, err := Root()
 	if err != nil {
 		return "", err
 	}
@@ -25,7 +25,7 @@ func Build(dir string) (string, error) {
 
 // BuildCommit is Build for the source of a commit, which it unpacks in dir.
 func BuildCommit(commit, dir string) (string, error) {
-	root, err := moduleRoot()
+	root, err := Root()
 	if err != nil {
 		return "", err
 	}
@@ -57,8 +57,8 @@ func compile(root, dir string) (string, error) {
 	return path, nil
 }
 
-// moduleRoot is the folder of go.mod.
-func moduleRoot() (string, error) {
+// Root is the folder of go.mod.
+func Root() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("find go.mod: %w", err)
