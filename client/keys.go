@@ -116,6 +116,76 @@ func (k Keys) Revoke(ctx context.Context, id string, opts ...Option) (*Key, erro
 
 func keyPath(id string) string { return keysPath + "/" + url.PathEscape(id) }
 
+// Rename gives a key another name; it needs the option IfRevision or IfMatch.
+// Codes: KEY_NOT_FOUND, KEY_DRAFT_INVALID, STALE_REVISION, PRECONDITION_REQUIRED.
+func (k Keys) Rename(ctx context.Context, id, name string, opts ...Option) (*Key, error) {
+	return do[Key](ctx, k.c, merge(keyPath(id), map[string]string{"name": name}), opts)
+}
+
+const invitesPath = "/v1/invites"
+
+// InviteDraft asks for an invitation. Name is needed, and a Role or Scopes.
+type InviteDraft struct {
+	KeyDraft
+	Origin string `json:"origin,omitempty"` // address of the server as the person reaches it, such as https://hearth.example.org
+}
+
+// Invite is an invitation: whoever opens its link first gets a key.
+type Invite struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Role      string    `json:"role"`
+	Scopes    []string  `json:"scopes"`
+	Projects  []string  `json:"projects"`
+	Networks  []string  `json:"networks"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // of the key
+	Status    string    `json:"status"`             // open, used, revoked or expired
+	CreatedBy string    `json:"createdBy"`
+	CreatedAt time.Time `json:"createdAt"`
+	EndsAt    time.Time `json:"endsAt"`
+	UsedAt    time.Time `json:"usedAt,omitzero"`
+	RevokedAt time.Time `json:"revokedAt,omitzero"`
+	Principal string    `json:"principal"`
+	Key       string    `json:"key"` // id of the key it made
+}
+
+// NewInvite is an invitation with its link, which the server shows this once.
+type NewInvite struct {
+	Invite
+	Code string `json:"code"`
+	Link string `json:"link"`
+	QR   *QR    `json:"qr"` // nil when the server does not know its own address
+}
+
+// String leaves the link out, so that no print of the value shows it.
+func (v NewInvite) String() string { return v.ID }
+
+// GoString leaves the link out of %#v too.
+func (v NewInvite) GoString() string { return v.String() }
+
+// QR is a QR code to draw as a black path on white, Size units wide and high.
+type QR struct {
+	Size int    `json:"size"`
+	Path string `json:"path"`
+}
+
+// Invite invites a person: a link that makes a key once, within 72 hours. Codes:
+// KEY_DRAFT_INVALID, SCOPE_MISSING, RESTRICTION_EXCEEDED, TOO_MANY_INVITES.
+func (k Keys) Invite(ctx context.Context, d InviteDraft, opts ...Option) (*NewInvite, error) {
+	return do[NewInvite](ctx, k.c, post(invitesPath, d), opts)
+}
+
+// Invites walks over the invitations, page by page, the oldest first. An error
+// ends it.
+func (k Keys) Invites(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Invite, error] {
+	return pages[Invite](ctx, k.c, invitesPath, q.values(), opts)
+}
+
+// RevokeInvite takes an invitation back. Codes: INVITE_NOT_FOUND, INVITE_USED.
+func (k Keys) RevokeInvite(ctx context.Context, id string, opts ...Option) (*Invite, error) {
+	return do[Invite](ctx, k.c, call{method: http.MethodDelete, path: invitesPath + "/" + url.PathEscape(id)}, opts)
+}
+
 // Session is the stay of a browser in the console, which has the rights of a key.
 type Session struct {
 	ID        string    `json:"id"`

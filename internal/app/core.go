@@ -106,7 +106,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	})
 	c.Auth = auth.New(auth.Config{
 		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo, Talks: chat.Talks,
-		UCAN: c.byToken, Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
+		UCAN: c.byToken, Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit), PublicURL: cfg.Server.PublicURL,
 	})
 	c.Jobs = job.New(job.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,

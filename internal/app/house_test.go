@@ -106,6 +106,9 @@ func furnished(t *testing.T, dir string) *house {
 	}
 	h.ids["api-keys"] = h.key(t, ctx, "spare", "events:read").ID
 	h.ids["stay"] = h.stay(t)
+	h.ids["invites"] = read[struct {
+		ID string `json:"id"`
+	}](h.post("/v1/invites", `{"name":"Achieng","role":"collector"}`)).ID
 	var scopes []string
 	for _, s := range auth.Scopes() {
 		if strings.HasSuffix(s, ":read") {

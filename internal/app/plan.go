@@ -114,7 +114,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 func (a *App) pages(fresh dialects) *web.API {
 	api := fresh.area("console")
 	console.New(console.Config{
-		Sessions: a.Auth.Sessions(), Dir: a.cfg.Server.ConsoleDir, Areas: a.cfg.Server.Areas, Version: a.opt.Version,
+		Sessions: a.Auth.Sessions(), Invites: a.Auth.Invites(), Dir: a.cfg.Server.ConsoleDir, Areas: a.cfg.Server.Areas, Version: a.opt.Version,
 	}).Routes(api)
 	return api
 }

@@ -89,7 +89,7 @@ func (e examples) parameter(op *huma.Operation, path string, p *huma.Param) {
 // needed tells which parameters beside the path a route refuses to do without.
 func needed(method, path, name string) bool {
 	if name == "If-Match" {
-		return method != http.MethodPost && path != "/v1/api-keys/{id}"
+		return method != http.MethodPost && path != "/v1/invites/{id}" && (path != "/v1/api-keys/{id}" || method == http.MethodPatch)
 	}
 	switch path {
 	case "/v1/graph/paths":

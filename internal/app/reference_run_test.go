@@ -91,7 +91,7 @@ func plainText(t *testing.T, media string, v jsontext.Value) string {
 // example can name them, so the test does what its reader does.
 func mintedBy(path string) string {
 	switch path, _, _ = strings.Cut(path, "/{id}"); path {
-	case "/v1/api-keys", "/v1/webhooks", "/v1/imports", "/v1/exports", "/v1/erasures", "/v1/entities/{did}/relationships":
+	case "/v1/api-keys", "/v1/invites", "/v1/webhooks", "/v1/imports", "/v1/exports", "/v1/erasures", "/v1/entities/{did}/relationships":
 		return path
 	case "/v1/migrations":
 		return "/v1/protocols/{did}/migrations"

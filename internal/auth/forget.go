@@ -123,5 +123,8 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, workspace, principal st
 			return 0, err
 		}
 	}
+	if _, err := tx.Exec(ctx, forgetInvitesSQL, workspace, principal); err != nil {
+		return 0, fmt.Errorf("forget invitations: %w", err)
+	}
 	return int64(len(ids)), unname(ctx, tx, workspace, principal)
 }

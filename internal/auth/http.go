@@ -27,7 +27,10 @@ func (s *Service) Routes(a *web.API) {
 		Example:     Draft{Name: "tablet of the Kitui team", Role: "collector"},
 		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "KEY_CHAIN_TOO_LONG"},
 	})
-	web.Get(a, keysPath, h.serveList, web.Doc{Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read"})
+	web.Get(a, keysPath, h.serveList, web.Doc{
+		Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read",
+		Description: "With `status` a page looks at 1,000 keys at most, so it may have fewer items than `limit` although the list goes on.",
+	})
 	web.Get(a, keysPath+"/current", h.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})
 	web.Get(a, keysPath+"/{id}", h.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
 	web.Post(a, keysPath+"/{id}/rotate", h.serveRotate, web.Doc{
@@ -35,11 +38,18 @@ func (s *Service) Routes(a *web.API) {
 		Description: "The old key works until the grace period ends. You need every scope the key has. The new key takes over the limits and the expiry of the key you call with, so the last key with `*` and neither of them cannot be rotated by a key that has either.",
 		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope, codeLast},
 	})
+	web.Patch(a, keysPath+"/{id}", h.serveRename, web.Doc{
+		Summary: "Rename a key", Tag: "keys", Scope: "keys:write", Patch: true,
+		Description: "Your own key, or one that is allowed no more than you. What a key may do never changes.",
+		Example:     map[string]any{"name": "tablet of the Machakos team"},
+		Codes:       []string{"KEY_NOT_FOUND", "KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
 	web.Delete(a, keysPath+"/{id}", h.serveRevoke, web.Doc{
 		Summary: "Revoke a key", Tag: "keys", Scope: "keys:write",
 		Description: "It stops working at once. Revoking it again changes nothing. The last key of the workspace with `*` and no expiry, project or network limit cannot be revoked: create another one first.",
 		Codes:       []string{"KEY_NOT_FOUND", "STALE_REVISION", codeScope, codeLast},
 	})
+	h.inviteRoutes(a)
 	web.Post(a, workspacesPath, h.serveCreateWorkspace, web.Doc{
 		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write", Once: true,
 		Description: "For operators. The answer shows the text of the first owner key once; it is never shown again. That key has the same networks and expiry as yours.",
@@ -85,6 +95,10 @@ type (
 		ID string `path:"id" doc:"Id of the workspace." example:"default"`
 	}
 	listIn struct{ web.Paging }
+	keysIn struct {
+		Status Status `query:"status" doc:"Only keys in this state." enum:"active,rotated,expired,revoked"`
+		web.Paging
+	}
 )
 
 func (h handlers) serveCreate(ctx context.Context, in *createIn) (web.Reply[Issued], error) {
@@ -111,17 +125,17 @@ func issuedReply(i Issued) web.Reply[Issued] {
 	return web.Reply[Issued]{Value: i, ETag: web.ETag(i.Revision), Location: keysPath + "/" + i.ID}
 }
 
-func (h handlers) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
+func (h handlers) serveList(ctx context.Context, in *keysIn) (web.Reply[web.Page[Key]], error) {
 	var last string
 	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	keys, more, err := h.service.List(ctx, last, limit)
+	keys, next, err := h.service.ListBy(ctx, in.Status, last, limit)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, keys, after(keys, more, func(k Key) string { return k.ID }))
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, keys, next)
 }
 
 func (h handlers) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {

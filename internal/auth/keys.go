@@ -174,6 +174,38 @@ func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key
 	return keys, more, nil
 }
 
+// keysScanned is how many keys a page of one status looks at, at most.
+const keysScanned = 1000
+
+// ListBy is List of the keys with one status, "" for all. next is where the list
+// goes on, nil at its end; a page of one status may be short before that. The
+// fault is INVALID_PARAMETER for a status there is not.
+func (s *Service) ListBy(ctx context.Context, status Status, last string, limit int) (keys []Key, next any, err error) {
+	switch status {
+	case "", Active, Rotated, Expired, Revoked:
+	default:
+		return nil, nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/status", Code: "invalid", Detail: "The value must be active, rotated, expired or revoked."})
+	}
+	if status == "" {
+		list, more, err := s.List(ctx, last, limit)
+		return list, after(list, more, func(k Key) string { return k.ID }), err
+	}
+	list, more, err := s.List(ctx, last, keysScanned)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, k := range list {
+		if k.Status == status {
+			keys = append(keys, k)
+		}
+		if last := i == len(list)-1; len(keys) == limit && !last || last && more {
+			return keys, k.ID, nil
+		}
+	}
+	return keys, nil, nil
+}
+
 // Rotate replaces a key by a new one with the same rights, which depends on the
 // groups the old one did and on those of whoever rotates it. The old one works
 // until the grace period ends. Whoever rotates a key learns its successor, so

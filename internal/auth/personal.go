@@ -18,6 +18,9 @@ func Personal() []privacy.Table {
 			privacy.Erased("keys", "id key_id addr agent"), privacy.None(privacy.Ours, "ws hash"),
 		}},
 		{Name: "console_codes", Rules: []privacy.Rule{privacy.Erased("keys", "key_id"), privacy.None(privacy.Ours, "ws hash")}},
+		{Name: "invites", Rules: []privacy.Rule{
+			privacy.Erased("keys", "id draft principal made"), privacy.Kept("", privacy.Acts, "created_by key_id"), privacy.None(privacy.Ours, "ws hash"),
+		}},
 		{Name: "server_proof", Rules: []privacy.Rule{privacy.None(privacy.Keyed, "sealed")}},
 	}
 }

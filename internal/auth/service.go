@@ -43,6 +43,10 @@ type Config struct {
 	// are what the caller's groups give.
 	UCAN func(r *http.Request) (web.Caller, error)
 
+	// PublicURL is where people reach this server, for links of invitations;
+	// unknown by default.
+	PublicURL string
+
 	KeyLimit     int           // requests a minute and key; 6,000
 	FailureLimit int           // wrong keys a minute and address; 20
 	CacheSize    int           // keys kept in memory; 10,000

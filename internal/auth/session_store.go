@@ -121,8 +121,8 @@ func endSessions(ctx context.Context, tx *db.Tx, workspace, key string) error {
 	return nil
 }
 
-// expireSessions removes sessions last used before a moment and codes that are
-// over.
+// expireSessions removes sessions last used before a moment, codes that are over
+// and invitations that were over long ago.
 func expireSessions(ctx context.Context, q db.Querier, before, now time.Time, limit int) (int, error) {
 	n, err := q.Exec(ctx, `DELETE FROM console_sessions WHERE hash IN (SELECT hash FROM console_sessions WHERE seen_at < $1 LIMIT $2)`,
 		before.UnixMilli(), limit)
@@ -134,8 +134,15 @@ func expireSessions(ctx context.Context, q db.Querier, before, now time.Time, li
 	if err != nil {
 		return 0, fmt.Errorf("expire codes of sessions: %w", err)
 	}
-	return int(n + m), nil
+	k, err := q.Exec(ctx, expireInvitesSQL, now.Add(-inviteKept).UnixMilli(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire invitations: %w", err)
+	}
+	return int(n + m + k), nil
 }
+
+// inviteKept is how long an invitation stays on the list after its end.
+const inviteKept = 30 * 24 * time.Hour
 
 // sessionCode opens a session on a key once.
 type sessionCode struct {

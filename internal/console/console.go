@@ -31,6 +31,7 @@ var embedded embed.FS
 // Config configures a Service.
 type Config struct {
 	Sessions auth.Sessions
+	Invites  auth.Invites
 	Dir      string   // serve the pages from this folder, as they are at each request; "" serves the embedded ones
 	Areas    []string // what this server serves
 	Version  string

@@ -31,6 +31,7 @@ func (s *Service) Routes(a *web.API) {
 	a.Handle("POST", sessionPath, s.serveSignIn, web.Doc{
 		Summary: "Sign a browser in", Scope: web.Public, Tag: tag, Page: true,
 	})
+	a.Handle("POST", "/console/invite", s.serveInvite, web.Doc{Summary: "Look at an invitation", Scope: web.Public, Tag: tag, Page: true})
 	a.Handle("GET", sessionPath, s.serveSession, web.Doc{Summary: "Read the session of this browser", Scope: web.Public, Tag: tag, Quiet: true, Page: true})
 	a.Handle("DELETE", sessionPath, s.serveSignOut, web.Doc{Summary: "Sign this browser out", Scope: web.Public, Tag: tag, Page: true})
 }
@@ -84,10 +85,11 @@ func write(w http.ResponseWriter, body []byte) {
 // maxSignIn is how many bytes a sign-in may have.
 const maxSignIn = 4096
 
-// signIn is the body of a sign-in: one of the two.
+// signIn is the body of a sign-in: one of these.
 type signIn struct {
-	Key  string `json:"key,omitempty" doc:"Text of an API key."`
-	Code string `json:"code,omitempty" doc:"Code of a link that the server has printed."`
+	Key    string `json:"key,omitempty" doc:"Text of an API key."`
+	Code   string `json:"code,omitempty" doc:"Code of a link that the server has printed."`
+	Invite string `json:"invite,omitempty" doc:"Code of an invitation."`
 }
 
 // stay is what a page learns of its session, and of the server.
@@ -103,6 +105,7 @@ type stay struct {
 	EndsAt    time.Time `json:"endsAt,omitzero"`
 	Areas     []string  `json:"areas" doc:"What this server serves: a twins, b surveys, c USSD, d oracle."`
 	Version   string    `json:"version"`
+	NewKey    string    `json:"newKey,omitempty" doc:"The key that an invitation has made; shown once."`
 }
 
 func (s *Service) stay(v *auth.Session, c web.Caller) stay {
@@ -123,28 +126,59 @@ func ownPage(r *http.Request) error {
 }
 
 func (s *Service) serveSignIn(w http.ResponseWriter, r *http.Request) error {
-	if err := ownPage(r); err != nil {
-		return err
-	}
-	body, err := web.ReadBody(w, r, maxSignIn)
+	in, err := readSignIn(w, r)
 	if err != nil {
 		return err
 	}
-	var in signIn
-	if err := web.DecodeStrict(body, &in, false); err != nil {
-		return err
-	}
-	var o auth.Opening
-	if in.Code != "" {
-		o, err = s.cfg.Sessions.Enter(r, in.Code)
-	} else {
-		o, err = s.cfg.Sessions.SignIn(r, strings.TrimSpace(in.Key))
+	var o auth.Accepted
+	switch {
+	case in.Invite != "":
+		o, err = s.cfg.Invites.Accept(r, in.Invite)
+	case in.Code != "":
+		o.Opening, err = s.cfg.Sessions.Enter(r, in.Code)
+	default:
+		o.Opening, err = s.cfg.Sessions.SignIn(r, strings.TrimSpace(in.Key))
 	}
 	if err != nil {
 		return err
 	}
 	http.SetCookie(w, web.SessionCookie(r, o.Text, int(auth.SessionLife/time.Second)))
-	return send(w, s.stay(&o.Session, o.Caller))
+	v := s.stay(&o.Session, o.Caller)
+	v.NewKey = o.KeyText
+	return send(w, v)
+}
+
+// readSignIn reads what a page of ours signs in with.
+func readSignIn(w http.ResponseWriter, r *http.Request) (in signIn, err error) {
+	if err := ownPage(r); err != nil {
+		return in, err
+	}
+	body, err := web.ReadBody(w, r, maxSignIn)
+	if err != nil {
+		return in, err
+	}
+	return in, web.DecodeStrict(body, &in, false)
+}
+
+// serveInvite shows an invitation to whoever holds its link, before it is used:
+// programs that open links, and whoever made it, must not use it up.
+func (s *Service) serveInvite(w http.ResponseWriter, r *http.Request) error {
+	in, err := readSignIn(w, r)
+	if err != nil {
+		return err
+	}
+	v, err := s.cfg.Invites.Look(r, in.Invite)
+	if err != nil {
+		return err
+	}
+	return send(w, invitation{Name: v.Name, Scopes: v.Scopes, EndsAt: v.EndsAt})
+}
+
+// invitation is what a person sees of an invitation before it is used.
+type invitation struct {
+	Name   string    `json:"name"`
+	Scopes []string  `json:"scopes"`
+	EndsAt time.Time `json:"endsAt"`
 }
 
 // serveSession says who is signed in. Nobody is no error: a browser would show
@@ -174,7 +208,7 @@ func (s *Service) serveSignOut(w http.ResponseWriter, r *http.Request) error {
 	return send(w, s.stay(nil, web.Caller{}))
 }
 
-func send(w http.ResponseWriter, v stay) error {
+func send(w http.ResponseWriter, v any) error {
 	body, err := web.Encode(v)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (d *desk) click(text string) {
 // fill types into the field with a label, as a person would.
 func (d *desk) fill(label, text string) {
 	d.t.Helper()
-	at := fmt.Sprintf(`[...document.querySelectorAll('main label, dialog[open] label')].find((l) => l.innerText.trim().startsWith(%q))?.querySelector('input,textarea,select')`, label)
+	at := fmt.Sprintf(`[...(document.querySelector('dialog[open]') || document).querySelectorAll('label')].find((l) => l.innerText.trim().startsWith(%q))?.querySelector('input,textarea,select')`, label)
 	d.run("fill in "+label, chromedp.Poll(`!!(`+at+`)`, nil, chromedp.WithPollingTimeout(patience)),
 		chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true})); })()`, at, text), nil))
 }

@@ -8,6 +8,7 @@ import { begin, choose, keep, kept, language, languages, t } from "./lib/words.j
 import { groups, pages } from "./lib/pages.js";
 import * as live from "./lib/live.js";
 import { Login } from "./pages/login.js";
+import { Invited } from "./pages/invited.js";
 import { Search } from "./lib/search.js";
 
 const shown = (p) => (!p.scope || may(p.scope)) && hasArea(p.area);
@@ -112,11 +113,17 @@ async function enter() {
   return call("/console/session");
 }
 
+// The code of an invitation stands there too, and is taken out as well.
+const invitation = new URLSearchParams(location.hash.slice(1)).get("invite");
+if (invitation) history.replaceState(null, "", location.pathname + location.search);
+
 function App() {
+  const [invite, answer] = useState(invitation);
   const [error, fail] = useState(/** @type {any} */ (null)), [first, note] = useState(/** @type {any} */ (null));
   const ask = () => enter().then((m) => { note(m.error); me.value = m.signedIn ? m : null; }, fail);
   useEffect(() => { ask(); }, []);
   useEffect(() => { if (me.value) sessionStorage.removeItem("reloaded"); }, [me.value]);
+  if (invite && me.value !== undefined) return html`<${Invited} key=${language.value} code=${invite} leave=${() => answer(null)} />`;
   if (me.value) return html`<${Shell} key=${language.value} />`;
   if (me.value === null) return html`<${Login} key=${language.value} error=${first} />`;
   return error ? html`<main class="login"><${Failure} error=${error} again=${() => { fail(null); ask(); }} /></main>` : html`<p class="boot">Hearth</p>`;

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 929f7e89b651286e32f821ea341cea33433427578f2c5b14f8d076b1e56e002a
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. e382b7026dfefc9751c5c58940bce580f3eec09a06dbe494a5ea2e6dec5035c3
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1073,3 +1073,22 @@ CREATE TABLE transfer_cells (
 ) WITHOUT ROWID;
 CREATE INDEX transfer_cells_ws ON transfer_cells (ws);
 CREATE INDEX transfer_cells_age ON transfer_cells (at);
+CREATE TABLE invites (
+	id         TEXT   NOT NULL PRIMARY KEY,
+	ws         TEXT   NOT NULL,
+	hash       BLOB   NOT NULL,
+	draft      TEXT   NOT NULL,
+	key_id     TEXT   NOT NULL,
+	created_by TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	ends_at    BIGINT NOT NULL,
+	used_at    BIGINT,
+	revoked_at BIGINT,
+	principal  TEXT   NOT NULL DEFAULT '',
+	made       TEXT   NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX invites_hash ON invites (hash);
+CREATE INDEX invites_list ON invites (ws, id);
+CREATE INDEX invites_principal ON invites (ws, principal) WHERE principal <> '';
+CREATE INDEX invites_end ON invites (ends_at);
+CREATE INDEX invites_open ON invites (ws, ends_at) WHERE used_at IS NULL AND revoked_at IS NULL;

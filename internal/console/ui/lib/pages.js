@@ -14,6 +14,7 @@ export const pages = [
   { path: "/import", name: "import", icon: "upload", key: "i", menu: "work", scope: "imports:write", load: () => import("../pages/import.js") },
   { path: "/exports", name: "exports", icon: "file", key: "e", menu: "work", scope: "exports:read", load: () => import("../pages/exports.js") },
   { path: "/jobs", name: "jobs", icon: "jobs", key: "j", menu: "run", scope: "jobs:read", load: () => import("../pages/jobs.js") },
+  { path: "/people", name: "people", icon: "people", key: "p", menu: "run", scope: "keys:read", load: () => import("../pages/people.js") },
   { path: "/keys", name: "keys", icon: "key", key: "k", menu: "run", scope: "keys:read", load: () => import("../pages/keys.js") },
   { path: "/audit", name: "audit", icon: "activity", key: "a", menu: "run", scope: "audit:read", load: () => import("../pages/audit.js") },
   { path: "/webhooks", name: "webhooks", icon: "hook", key: "w", menu: "run", scope: "webhooks:read", load: () => import("../pages/webhooks.js") },

@@ -1,9 +1,31 @@
 // @ts-check
 import { html, useRef, useState } from "../vendor/preact.js";
 import { call, may, me, newId } from "../lib/api.js";
+import { Dialog, useAct } from "../lib/act.js";
 import { List, Rows } from "../lib/list.js";
+import { Rights } from "../lib/scopes.js";
 import { Badge, Copy, Failure, Loaded, Page, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
+
+/** What people call the browser that calls itself this. */
+function browser(agent) {
+  const name = [["Edg/", "Edge"], ["OPR/", "Opera"], ["SamsungBrowser/", "Samsung Internet"], ["Firefox/", "Firefox"], ["HeadlessChrome/", "Chrome"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]].find(([mark]) => agent.includes(mark));
+  const on = [["Android", "Android"], ["iPhone", "iPhone"], ["iPad", "iPad"], ["Windows", "Windows"], ["Mac OS", "macOS"], ["Linux", "Linux"]].find(([mark]) => agent.includes(mark));
+  return name ? [name[1], on?.[1]].filter(Boolean).join(" · ") : agent.slice(0, 40) || "–";
+}
+
+/** Asks for another name for a key. */
+function Rename({ k, done }) {
+  const [name, set] = useState(k.name), act = useAct();
+  const save = (close) => async (e) => {
+    e.preventDefault();
+    const r = await act.run(() => call("/v1/api-keys/" + encodeURIComponent(k.id), { method: "PATCH", body: { name: name.trim() }, headers: { "If-Match": `"${k.revision}"`, "Content-Type": "application/merge-patch+json" } }));
+    if (r) { close(); done(); }
+  };
+  return html`<${Dialog} label=${t("keys.rename")} small closed=${act.clear}>${(close) => html`<form class="form" onSubmit=${save(close)}><h2>${t("keys.rename")}</h2>
+    <label class="field"><span>${t("keys.for")}</span><input required maxlength="200" value=${name} onInput=${(e) => set(e.target.value)} /></label>
+    <${Failure} error=${act.error} /><div class="row-end"><button type="button" onClick=${close}>${t("ui.cancel")}</button><button class="primary" disabled=${act.busy}>${t("keys.save")}</button></div></form>`}</${Dialog}>`;
+}
 
 const roles = ["manager", "supervisor", "collector", "verifier", "evaluator", "auditor", "device", "owner"];
 
@@ -46,7 +68,7 @@ function Sessions() {
   return html`<section class="card"><h2>${t("keys.sessions")}</h2><${Failure} error=${error} /><${Loaded} of=${list} rows=${3}>${(d) => (d.items.length ? html`<${Rows} items=${d.items} id=${(s) => s.id} columns=${[
     { label: t("keys.name"), cell: (s) => html`${s.name}${s.current ? html` <span class="mute">(${t("keys.this")})</span>` : null}` },
     { label: t("keys.from"), cell: (s) => html`<code>${s.address}</code>` },
-    { label: t("keys.browser"), cell: (s) => html`<span title=${s.agent}>${s.agent.slice(0, 40)}</span>` },
+    { label: t("keys.browser"), cell: (s) => html`<span title=${s.agent}>${browser(s.agent)}</span>` },
     { label: t("keys.used"), cell: (s) => html`<${Time} at=${s.seenAt} />` },
     { label: "", cell: (s) => (s.current ? null : html`<button type="button" class="small" onClick=${() => end(s)}>${t("keys.end")}</button>`) },
   ]} />` : html`<p class="mute">${t("keys.noSessions")}</p>`)}</${Loaded}></section>`;
@@ -67,13 +89,14 @@ export default function Keys() {
   return html`<${Page} title=${t("page.keys")} about=${t("keys.about")} actions=${may("keys:write") && html`<${NewKey} done=${() => again((n) => n + 1)} />`}>
     <${Failure} error=${error} />
     <${List} path="/v1/api-keys" turn=${turn} id=${(k) => k.id}
+      filters=${[{ key: "status", label: t("keys.state"), options: ["active", "rotated", "expired", "revoked"].map((s) => ({ value: s, label: t("state." + s) })) }]}
       columns=${[
         { label: t("keys.name"), cell: (k) => k.name },
         { label: t("keys.state"), cell: (k) => html`<${Badge} value=${k.status} />` },
-        { label: t("keys.rights"), cell: (k) => html`<span title=${k.scopes.join(", ")}>${k.scopes.length > 4 ? k.scopes.slice(0, 3).join(", ") + " +" + (k.scopes.length - 3) : k.scopes.join(", ")}</span>` },
+        { label: t("keys.rights"), cell: (k) => html`<${Rights} scopes=${k.scopes} />` },
         { label: t("keys.used"), cell: (k) => html`<${Time} at=${k.lastUsedAt} />` },
         { label: t("keys.ends"), cell: (k) => html`<${Time} at=${k.expiresAt} />` },
-        { label: "", cell: (k) => (may("keys:write") && k.id !== me.value.key && (k.status === "active" || k.status === "rotated") ? html`<button type="button" class="small" onClick=${() => revoke(k)}>${t("keys.revoke")}</button>` : null) },
+        { label: "", cell: (k) => (may("keys:write") && (k.status === "active" || k.status === "rotated") ? html`<span class="actions"><${Rename} k=${k} done=${() => again((n) => n + 1)} />${k.id !== me.value.key && html`<button type="button" class="small" onClick=${() => revoke(k)}>${t("keys.revoke")}</button>`}</span>` : null) },
       ]}
       empty=${{ icon: "key", title: t("keys.empty") }} />
     <${Sessions} /></${Page}>`;
