@@ -50,7 +50,10 @@ const cookiePrefix = "__Host-"
 func SessionCookie(r *http.Request, text string, seconds int) *http.Cookie {
 	c := &http.Cookie{
 		Name: cookieName(r), Value: text, Path: "/", MaxAge: seconds, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
+	}
+	if c.Secure {
+		c.Name = cookiePrefix + c.Name
 	}
 	if text == "" {
 		c.MaxAge = -1
@@ -64,20 +67,27 @@ func SessionText(r *http.Request) string {
 	if len(r.Header["Cookie"]) == 0 || !FromOwnPage(r) {
 		return ""
 	}
-	c, err := r.Cookie(cookieName(r))
+	name := cookieName(r)
+	c, err := r.Cookie(cookiePrefix + name)
+	if err != nil && r.TLS == nil {
+		c, err = r.Cookie(name)
+	}
 	if err != nil {
 		return ""
 	}
 	return c.Value
 }
 
+// overTLS reports whether a page that signs in or out came over TLS: to us, or to a
+// proxy before us, which its origin shows.
+func overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
+}
+
 func cookieName(r *http.Request) string {
 	name := "hearth"
 	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" {
 		name += "_" + port
-	}
-	if r.TLS != nil {
-		return cookiePrefix + name
 	}
 	return name
 }
