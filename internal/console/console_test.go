@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -125,6 +126,21 @@ func TestWords(t *testing.T) {
 				t.Errorf("%s uses %s, for which there are no words", file, m[1])
 			}
 		}
+	}
+}
+
+// TestEventWords wants every kind of event in the other language, too.
+func TestEventWords(t *testing.T) {
+	t.Parallel()
+	sw := wordsOf(t, sources(t), "events_sw")
+	for _, e := range event.Types() {
+		if sw[e.Type] == "" {
+			t.Errorf("words/events_sw.js lacks %s: %s", e.Type, e.Description)
+		}
+		delete(sw, e.Type)
+	}
+	for left := range sw {
+		t.Errorf("words/events_sw.js has %s, which no event is", left)
 	}
 }
 

@@ -7,7 +7,13 @@ import en from "../words/en.js";
 export const languages = { en: "English", sw: "Kiswahili" };
 const tables = { en };
 
+/** What kinds of events mean, where it is not the server's own English. */
+const happened = {};
+
 export const language = signal("en");
+
+/** What a kind of event means in the language of the page, if that is known here. */
+export const eventWords = (type) => happened[language.value]?.[type];
 
 /** The words under a name, with {members} filled in. */
 export function t(name, fill = {}) {
@@ -21,7 +27,7 @@ export const has = (name) => name in en;
 
 export async function choose(code) {
   if (!(code in languages)) return;
-  if (code === "sw") tables.sw ??= (await import("../words/sw.js")).default;
+  if (code === "sw" && !tables.sw) [tables.sw, happened.sw] = (await Promise.all([import("../words/sw.js"), import("../words/events_sw.js")])).map((m) => m.default);
   language.value = code;
   document.documentElement.lang = code;
   keep("language", code);
