@@ -34,11 +34,12 @@ function Properties({ e }) {
 }
 
 function Relationships({ did }) {
-  const list = useLoad(() => call(`/v1/entities/${didPath(did)}/relationships?limit=50`), [did]);
+  const [most, showMore] = useState(50);
+  const list = useLoad(() => call(`/v1/entities/${didPath(did)}/relationships?limit=${most}`), [did, most]);
   return html`<section class="card"><h2>${t("twin.relationships")}</h2><${Loaded} of=${list} rows=${3}>${(d) => (d.items.length ? html`<${Rows} items=${d.items} id=${(r) => r.id + r.direction} columns=${[
     { label: t("twin.role"), cell: (r) => (r.direction === "in" ? "← " : "→ ") + r.role }, { label: t("twin.other"), cell: (r) => html`<${Name} did=${r.target} />` },
     { label: t("twin.since"), cell: (r) => html`<${Time} at=${r.since} />` },
-  ]} />` : html`<p class="mute">${t("twin.no")}</p>`)}</${Loaded}></section>`;
+  ]} />${d.page?.hasMore && most < 1000 ? html`<button type="button" class="small" onClick=${() => showMore(Math.min(1000, most * 4))}>${t("twin.more")}</button>` : null}` : html`<p class="mute">${t("twin.no")}</p>`)}</${Loaded}></section>`;
 }
 
 /** What changed between two revisions that follow each other. */
