@@ -23,7 +23,7 @@ export default {
   "ussd.number_held": "Namba imezuiliwa: hakuna anayeingia nayo", "ussd.number_released": "Namba iliyozuiliwa imeachiliwa", "ussd.pin_changed": "Mteja amebadilisha PIN", "ussd.pin_reset": "PIN imewekwa upya",
   "job.finished": "Kazi imemaliza", "job.completed_with_errors": "Kazi imemaliza, lakini safu nyingine zimekataliwa", "job.failed": "Kazi imeshindikana", "job.cancelled": "Kazi imesitishwa",
   "invite.created": "Mwaliko umetolewa", "invite.used": "Mwaliko umetumika", "invite.revoked": "Mwaliko umebatilishwa",
-  "key.created": "Ufunguo umeundwa", "key.rotated": "Ufunguo umebadilishwa", "key.revoked": "Ufunguo umebatilishwa", "demo.removed": "Programu ya mfano imeondolewa",
+  "key.created": "Ufunguo umeundwa", "key.rotated": "Ufunguo umebadilishwa", "key.revoked": "Ufunguo umebatilishwa", "key.updated": "Ufunguo una jina jingine", "demo.removed": "Programu ya mfano imeondolewa",
   "demo.forgotten": "Jambo lilitokea katika programu ya mfano iliyoondolewa", "workspace.created": "Eneo la kazi limeundwa", "webhook.created": "Webhook imeundwa", "webhook.updated": "Webhook imebadilishwa",
   "webhook.deleted": "Webhook imeondolewa", "webhook.disabled": "Seva imezima webhook", "webhook.replayed": "Matukio yanatumwa tena kwa webhook", "webhook.secret_rotated": "Webhook ina siri mpya",
 };
