@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -246,10 +247,12 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	return errors.Join(err, back.Wait())
 }
 
-// prepare compiles what no start waits for, before a request needs it.
+// prepare compiles what no start waits for, before a request needs it. What the
+// start has used up goes back to the system then: a server may rest for hours.
 func prepare(context.Context) {
 	template.Prepare()
 	protocol.Prepare()
+	debug.FreeOSMemory()
 }
 
 func quiet(f func(context.Context)) func(context.Context) error {
