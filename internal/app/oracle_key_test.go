@@ -203,7 +203,7 @@ func TestKeysTalkWithTheirRights(t *testing.T) {
 	}
 	read := []string{"entities:read"}
 	for _, tt := range []struct {
-		name, key  string
+		name, key   string
 		sees, hides string
 	}{
 		{"owner", owner, bomas[1], "no right"},
