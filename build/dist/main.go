@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +60,11 @@ func (m *maker) makeAll(list []string) error {
 		return fmt.Errorf("read the time of the commit: %w", err)
 	}
 	m.at = time.Unix(at, 0).UTC()
+	if m.version == "" {
+		if m.version, err = inSource("cmd/hearth/main.go"); err != nil {
+			return err
+		}
+	}
 	for i, system := range list {
 		fmt.Printf("%d/%d %s\n", i+1, len(list), system)
 		if err := m.makeOne(system); err != nil {
@@ -66,6 +72,19 @@ func (m *maker) makeAll(list []string) error {
 		}
 	}
 	return os.WriteFile(filepath.Join(m.out, "SHA256SUMS"), []byte(m.sums.String()), 0o644)
+}
+
+// inSource is the version that the source of the program states.
+func inSource(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the version: %w", err)
+	}
+	m := regexp.MustCompile(`(?m)^var version = "(.+)"$`).FindSubmatch(text)
+	if m == nil {
+		return "", fmt.Errorf("%s states no version", file)
+	}
+	return string(m[1]), nil
 }
 
 // makeOne compiles for one system, packs the program and writes down its parts.
@@ -86,11 +105,11 @@ func (m *maker) makeOne(system string) error {
 	if err := m.compile(goos, arch, program); err != nil {
 		return err
 	}
-	parts, err := partsOf(program, m.at)
+	parts, err := partsOf(program, m.version, m.at)
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(m.out, strings.Join([]string{"hearth", parts.version(), goos, arch}, "_"))
+	name := filepath.Join(m.out, strings.Join([]string{"hearth", m.version, goos, arch}, "_"))
 	if err := m.write(name+".cdx.json", parts.write); err != nil {
 		return err
 	}
@@ -102,11 +121,7 @@ func (m *maker) makeOne(system string) error {
 }
 
 func (m *maker) compile(goos, arch, to string) error {
-	link := "-s -w"
-	if m.version != "" {
-		link += " -X main.version=" + m.version
-	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", link, "-o", to, "./cmd/hearth")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+m.version, "-o", to, "./cmd/hearth")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -24,7 +24,7 @@ func TestParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := partsOf(self, at)
+	b, err := partsOf(self, "1.2.3", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,4 +111,15 @@ func first(t *testing.T, kind string, raw []byte) (os.FileMode, string) {
 		t.Fatal(err)
 	}
 	return head.FileInfo().Mode(), string(body)
+}
+
+// TestVersion finds what the source of the program states.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	if v, err := inSource("../../cmd/hearth/main.go"); err != nil || !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(v) {
+		t.Errorf("version = %q, %v", v, err)
+	}
+	if _, err := inSource("main.go"); err == nil {
+		t.Error("a file without a version has one")
+	}
 }

@@ -52,7 +52,7 @@ type property struct {
 
 // partsOf reads from a program which modules it was made of. What is not linked
 // in is not listed.
-func partsOf(program string, at time.Time) (*bom, error) {
+func partsOf(program, version string, at time.Time) (*bom, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return nil, fmt.Errorf("read build info: %w", err)
@@ -62,11 +62,7 @@ func partsOf(program string, at time.Time) (*bom, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(body)
-	main := module("application", &info.Main)
-	if v := stated(info); v != "" {
-		main.Version, main.Package = v, packageURL(info.Main.Path, v)
-		main.Ref = main.Package
-	}
+	main := module("application", &debug.Module{Path: info.Main.Path, Version: version})
 	main.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum[:])}}
 	b := &bom{
 		Format: "CycloneDX", Spec: "1.5", Version: 1,
@@ -95,16 +91,6 @@ func serial(sum [sha256.Size]byte) string {
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// stated is the version that was linked in.
-func stated(info *debug.BuildInfo) string {
-	for _, s := range info.Settings {
-		if _, v, ok := strings.Cut(s.Value, "-X main.version="); ok && s.Key == "-ldflags" {
-			return strings.Fields(v)[0]
-		}
-	}
-	return ""
-}
-
 func module(kind string, m *debug.Module) component {
 	c := component{Type: kind, Name: m.Path, Version: m.Version, Package: packageURL(m.Path, m.Version)}
 	c.Ref = c.Package
@@ -117,11 +103,6 @@ func module(kind string, m *debug.Module) component {
 
 func packageURL(path, version string) string {
 	return "pkg:golang/" + path + "@" + url.PathEscape(version)
-}
-
-// version is that of the program, as it stands in names of files.
-func (b *bom) version() string {
-	return strings.Trim(strings.NewReplacer("(", "", ")", "", "+", "-").Replace(b.Metadata.Component.Version), "-")
 }
 
 func (b *bom) write(w io.Writer) error {
