@@ -143,13 +143,20 @@ func (d *desk) decideTen() {
 func (d *desk) examples() *strings.Replacer {
 	d.t.Helper()
 	c, ctx := d.owner(), d.t.Context()
-	households, err := c.Entities.Page(ctx, client.EntityQuery{Type: "Household", Limit: 1})
+	households, err := c.Entities.Page(ctx, client.EntityQuery{Type: "Household", Limit: 50})
 	if err != nil || len(households.Items) == 0 {
 		d.t.Fatalf("households of the demo: %v", err)
+	}
+	one := households.Items[0] // and rather one with a name
+	for _, e := range households.Items {
+		if e.Properties["name"] != nil {
+			one = e
+			break
+		}
 	}
 	surveys, err := c.Surveys.Page(ctx, client.SurveyQuery{Status: "active", Limit: 1})
 	if err != nil || len(surveys.Items) == 0 {
 		d.t.Fatalf("surveys of the demo: %v", err)
 	}
-	return strings.NewReplacer("$HOUSEHOLD", url.PathEscape(households.Items[0].DID), "$SURVEY", url.PathEscape(surveys.Items[0].SurveyID))
+	return strings.NewReplacer("$HOUSEHOLD", url.PathEscape(one.DID), "$SURVEY", url.PathEscape(surveys.Items[0].SurveyID))
 }
