@@ -68,6 +68,7 @@ type Client struct {
 	Attachments     Attachments
 	Verifications   Verifications
 	Quality         Quality
+	Oracle          Oracle
 	Demo            DemoProgramme
 	Line            Line
 
@@ -93,7 +94,8 @@ func New(cfg Config) (*Client, error) {
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
-	c.Verifications, c.Quality, c.Demo, c.Line = Verifications{c}, Quality{c}, DemoProgramme{c}, Line{c}
+	c.Verifications, c.Quality, c.Oracle = Verifications{c}, Quality{c}, Oracle{c}
+	c.Demo, c.Line = DemoProgramme{c}, Line{c}
 	return c, nil
 }
 

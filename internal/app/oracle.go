@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
@@ -52,10 +53,10 @@ const (
 )
 
 // What is kept of a run: its frames as long as a client may come back for them,
-// its name as long as the answers to Idempotency-Keys.
+// what it did as long as people ask about it.
 const (
 	frameLife = time.Hour
-	runLife   = 24 * time.Hour
+	runLife   = 30 * 24 * time.Hour
 )
 
 // The model's answers are streams: they last, they are large, and many come from
@@ -289,6 +290,13 @@ func (m *mind) routes(api *web.API) {
 	if m != nil {
 		m.oracle.Routes(api)
 		m.sockets.Routes(api)
+	}
+}
+
+// ledger enters what area D has worked on into the table of /v1.
+func (m *mind) ledger(api *web.API) {
+	if m != nil {
+		ledger.New(ledger.Config{DB: m.DB, Cursors: m.cursors}).Routes(api)
 	}
 }
 

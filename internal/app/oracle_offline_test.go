@@ -37,6 +37,7 @@ func TestOfflineAnswers(t *testing.T) {
 			{"more", []string{"did:ixo:entity:", "Household"}},
 			{"list surveys", []string{"Kitchen survey", "baseline", "draft"}},
 			{"progress of survey " + p.survey(t), []string{"survey_progress answered:"}},
+			{"how far is the survey?", []string{"no survey is active; the newest ones", "Kitchen survey", "completed", "target"}},
 			{"list stoves in Nowhere", []string{`in the district "Nowhere"`}},
 			{"what is love", []string{`I did not understand "what is love"`, "how many stoves are active in Kitui?"}},
 		} {

@@ -63,6 +63,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		a.surveys.routes(area)
 	}
 	a.overview().Routes(area)
+	a.mind.ledger(area)
 	phones, desk := fresh.phones(), fresh.phones()
 	if a.line != nil {
 		a.line.sessions.Routes(phones)

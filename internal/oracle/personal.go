@@ -23,7 +23,7 @@ func Personal() []privacy.Table {
 		{Name: "chat_delegations", Rules: []privacy.Rule{erased("user_did sealed")}},
 		{Name: "oracle_about", Rules: []privacy.Rule{erased("did"), privacy.Kept(PartConversations, known, "did")}},
 		{Name: "oracle_runs", Rules: []privacy.Rule{
-			erased("user_did idem"), kept("user_did"), privacy.None(privacy.Ours, "id owner status abort hash usage"), privacy.None(privacy.Request, "request_id"),
+			erased("user_did idem"), kept("user_did"), privacy.None(privacy.Ours, "id owner status abort hash usage workspace"), privacy.None(privacy.Request, "request_id"),
 		}},
 		{Name: "oracle_frames", Rules: []privacy.Rule{erased("data")}},
 		{Name: "oracle_instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id")}},

@@ -35,6 +35,7 @@ type turn struct {
 	declared declaration
 	tickets  map[string]*ticket // invocations by tool
 	about    tool.Context       // what tools may know
+	account  run.Account        // what is kept of it
 }
 
 // said is the message in the words of the model.
@@ -57,14 +58,16 @@ func (s *Service) work(t *turn) run.Work {
 		ctx = tool.With(web.WithRequestID(ctx, r.RequestID()), about)
 		defer s.watch(ctx, t)()
 		res, err := s.answer(ctx, t, r, mark)
-		out := run.Result{Messages: res.Messages, Usage: res.Usage}
+		t.account.Usage = res.Usage
+		out := run.Result{Messages: res.Messages, Account: &t.account}
 		switch {
 		case err == nil:
 			s.title(ctx, t, r, res.Text)
 		case stopped(ctx):
 		default:
 			s.explain(ctx, err)
-			out.Failed, out.Error = true, mark.failure(llm.Explain(err), s.cfg.Now())
+			told := mark.failure(llm.Explain(err), s.cfg.Now())
+			out.Failed, out.Error, t.account.Error = true, told, told.Error
 		}
 		return out
 	}
@@ -110,16 +113,17 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	}
 	tools := s.withTickets(s.cfg.Tools.ForRun(ctx), t.tickets)
 	tools = append(tools, s.pageTools(t.declared, tools)...)
-	k := &sink{s: s, run: r, ids: mark, names: map[string]string{}, words: emoji.New(r.Text)}
+	k := &sink{s: s, run: r, ids: mark, account: &t.account, names: map[string]string{}, begun: map[string]time.Time{}, words: emoji.New(r.Text)}
 	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, also by a run that is stopped
 	for _, one := range tools {
 		if p, ok := one.(*pageTool); ok {
 			k.names[p.spec.Name] = p.name
 		}
 	}
+	t.account.Model = s.cfg.Models.Resolve(t.message.Model)
 	res, err := s.cfg.Agent.Turn(ctx, agent.Turn{
 		History: history, Session: r.SessionNumber(), System: s.prompt(t.about.Timezone, t.message.Metadata), User: said,
-		Model: s.cfg.Models.Resolve(t.message.Model), Tools: tools,
+		Model: t.account.Model, Tools: tools,
 	}, k)
 	if flushed := k.words.Flush(); err == nil {
 		err = flushed
@@ -154,6 +158,9 @@ type sink struct {
 	names map[string]string // what pages call their tools
 	words *emoji.Writer     // the answer on its way out
 	note  func(texts ...string) error
+
+	account *run.Account
+	begun   map[string]time.Time // calls of tools that have not ended
 }
 
 var _ agent.Sink = (*sink)(nil)
@@ -169,6 +176,7 @@ func (k *sink) ToolStart(c tool.Call, s tool.Spec) error {
 	if err := k.words.Flush(); err != nil { // what was said before comes before
 		return err
 	}
+	k.begun[c.ID] = k.s.cfg.Now()
 	return k.tell(c, s, nil)
 }
 
@@ -177,6 +185,11 @@ func (k *sink) ToolEnd(c tool.Call, s tool.Spec, o tool.Output, _ string) error 
 	if err := k.note(string(c.Args), string(o.Data), o.Text, o.Err); err != nil { // before anything of it is stored
 		return err
 	}
+	step := run.Step{Tool: s.Name, Failed: o.Err != ""}
+	if at, ok := k.begun[c.ID]; ok {
+		step.MS = k.s.cfg.Now().Sub(at).Milliseconds()
+	}
+	k.account.Steps = append(k.account.Steps, step)
 	return k.tell(c, s, &o)
 }
 

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. e382b7026dfefc9751c5c58940bce580f3eec09a06dbe494a5ea2e6dec5035c3
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. d40ab12786798c869362f29c5957916188e873729cc4b1f8f30d0d97137ea046
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -818,7 +818,7 @@ CREATE TABLE oracle_runs (
 	created_at BIGINT NOT NULL,
 	ended_at   BIGINT,
 	swept      BIGINT NOT NULL
-, erased BIGINT NOT NULL DEFAULT 0);
+, erased BIGINT NOT NULL DEFAULT 0, workspace TEXT NOT NULL DEFAULT 'default');
 CREATE UNIQUE INDEX oracle_runs_id ON oracle_runs (id);
 CREATE UNIQUE INDEX oracle_runs_key ON oracle_runs (session, idem) WHERE idem IS NOT NULL;
 CREATE INDEX oracle_runs_session ON oracle_runs (session, nid);
@@ -1092,3 +1092,5 @@ CREATE INDEX invites_list ON invites (ws, id);
 CREATE INDEX invites_principal ON invites (ws, principal) WHERE principal <> '';
 CREATE INDEX invites_end ON invites (ends_at);
 CREATE INDEX invites_open ON invites (ws, ends_at) WHERE used_at IS NULL AND revoked_at IS NULL;
+CREATE INDEX oracle_runs_workspace ON oracle_runs (workspace, nid);
+CREATE INDEX oracle_runs_user ON oracle_runs (user_did, nid);

@@ -80,6 +80,7 @@ type ToolCall struct {
 	Args   jsontext.Value `json:"args"`
 	Status string         `json:"status,omitzero"` // done
 	Output string         `json:"output,omitzero"` // JSON
+	Failed bool           `json:"failed,omitzero" doc:"The tool failed; output says why."`
 }
 
 // Attachment is a file of a user's message.

@@ -386,7 +386,7 @@ func TestFold(t *testing.T) {
 		ids := regexp.MustCompile(`"id":"[0-9a-f-]{36}"`)
 		for i, want := range []string{
 			`{"id":"","type":"human","content":"look \u0000 here","isComplete":true,"isReasoning":false,"attachments":[{"filename":"a.png","mimetype":"image/png","size":9,"mxcUri":"mxc://h/a","category":"image"},{"filename":"b.pdf","mimetype":"application/pdf","eventId":"$e","category":"document"}],"createdAt":"2027-01-15T08:00:00.000Z"}`,
-			`{"id":"","type":"ai","content":"let me see","toolCalls":[{"name":"find","id":"c1","args":{"q":1},"status":"done","output":"{\"a\":[1]}"},{"name":"read","id":"c2","args":{},"status":"done","output":"\"It is \\\"closed\\\".\""},{"name":"lost","id":"c3","args":{}}],"reasoning":"hm","isComplete":true,"isReasoning":false,"createdAt":"2027-01-15T08:00:00.000Z"}`,
+			`{"id":"","type":"ai","content":"let me see","toolCalls":[{"name":"find","id":"c1","args":{"q":1},"status":"done","output":"{\"a\":[1]}"},{"name":"read","id":"c2","args":{},"status":"done","output":"\"It is \\\"closed\\\".\"","failed":true},{"name":"lost","id":"c3","args":{}}],"reasoning":"hm","isComplete":true,"isReasoning":false,"createdAt":"2027-01-15T08:00:00.000Z"}`,
 			`{"id":"","type":"ai","content":"done","isComplete":true,"isReasoning":false,"createdAt":"2027-01-15T08:00:00.000Z","interrupted":true}`,
 		} {
 			if got := ids.ReplaceAllString(string(bodies[i]), `"id":""`); got != want {

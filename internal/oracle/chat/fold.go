@@ -123,6 +123,7 @@ func foldCalls(m llm.Message, results []llm.Message) (Message, hidden) {
 			}
 			call.Status, call.Output = "done", asJSON(r.Content)
 			if r.Failed {
+				call.Failed = true
 				h.Failed = append(h.Failed, call.ID)
 			}
 			break

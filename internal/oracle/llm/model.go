@@ -79,6 +79,8 @@ type Usage struct {
 	Output    int `json:"outputTokens"`
 	Reasoning int `json:"reasoningTokens,omitzero"` // part of Output
 	Cached    int `json:"cachedTokens,omitzero"`    // part of Input
+	// Cost is what the server says, in its currency; 0 when it does not say.
+	Cost float64 `json:"cost,omitzero"`
 }
 
 // Add counts v too.
@@ -87,6 +89,7 @@ func (u *Usage) Add(v Usage) {
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	u.Cached += v.Cached
+	u.Cost += v.Cost
 }
 
 // Delta is a piece of an answer. Tool calls are complete: they come once the

@@ -162,8 +162,9 @@ type piece struct {
 }
 
 type tokens struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
+	Prompt     int     `json:"prompt_tokens"`
+	Completion int     `json:"completion_tokens"`
+	Cost       float64 `json:"cost"` // not all servers tell
 	In         struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -189,7 +190,7 @@ func (s *stream) take(c *chunk) error {
 	}
 	var d Delta
 	if c.Usage != nil {
-		d.Usage = &Usage{Input: c.Usage.Prompt, Output: c.Usage.Completion, Reasoning: c.Usage.Out.Reasoning, Cached: c.Usage.In.Cached}
+		d.Usage = &Usage{Input: c.Usage.Prompt, Output: c.Usage.Completion, Reasoning: c.Usage.Out.Reasoning, Cached: c.Usage.In.Cached, Cost: max(c.Usage.Cost, 0)}
 	}
 	if len(c.Choices) > 0 && c.Choices[0].Index == 0 {
 		p := &c.Choices[0]

@@ -93,7 +93,7 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 		said = res.Messages
 	}
 	status := r.closeFrames(res)
-	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: encodeUsage(res.Usage)}
+	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: res.Account.encode()}
 	if err := e.say(said, m.cfg.Now()); err != nil {
 		m.cfg.Log.ErrorContext(ctx, "answer of a run cannot be stored", "run", r.id, "err", err)
 	}
@@ -143,11 +143,11 @@ func (r *Run) closeFrames(res *Result) Status {
 	return status
 }
 
-func encodeUsage(usage any) *string {
-	if usage == nil {
+func (a *Account) encode() *string {
+	if a == nil {
 		return nil
 	}
-	b, err := json.Marshal(usage)
+	b, err := json.Marshal(a)
 	if err != nil {
 		return nil // a number less is no reason to lose the answer
 	}

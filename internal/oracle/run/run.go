@@ -183,8 +183,24 @@ type Work func(ctx context.Context, r *Run) Result
 type Result struct {
 	Messages []llm.Message // of the oracle and its tools, to be stored
 	Failed   bool
-	Error    any // payload of the error frame; nil sends none, unless the run ran out of time
-	Usage    any // stored with the run; nil: nothing
+	Error    any      // payload of the error frame; nil sends none, unless the run ran out of time
+	Account  *Account // stored with the run; nil: nothing
+}
+
+// Account is what is kept of the work on a run for those who look at runs later.
+// Nothing that was said is in it.
+type Account struct {
+	llm.Usage `json:",inline"`
+	Model     string `json:"model,omitzero"`
+	Steps     []Step `json:"steps,omitempty"`
+	Error     string `json:"error,omitzero"` // as the user was told
+}
+
+// Step is a call of a tool.
+type Step struct {
+	Tool   string `json:"tool"`
+	MS     int64  `json:"ms"`
+	Failed bool   `json:"failed,omitzero"`
 }
 
 // Info is what is known of a run.

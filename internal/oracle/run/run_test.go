@@ -27,7 +27,7 @@ func TestTurn(t *testing.T) {
 		session := g.session(ann)
 		s := newScript()
 		s.end = func() run.Result {
-			return run.Result{Usage: llm.Usage{Input: 3}, Messages: []llm.Message{
+			return run.Result{Account: &run.Account{Usage: llm.Usage{Input: 3}}, Messages: []llm.Message{
 				{Role: llm.Assistant, Content: "Hel", Reasoning: "hm", ToolCalls: []tool.Call{{ID: "c1", Name: "find", Args: []byte(`{"q":"x"}`)}}},
 				{Role: llm.Tool, ToolCallID: "c1", ToolName: "find", Content: "nothing"},
 				{Role: llm.Assistant, Content: "lo \"you\"\n"},

@@ -36,8 +36,8 @@ const (
 	lockUserPostgres = `SELECT sessions FROM chat_users WHERE user_did = $1 FOR UPDATE`
 	countLiveText    = `SELECT count(*) FROM oracle_runs WHERE user_did = $1 AND ended_at IS NULL
 		AND session <> (SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $2)`
-	insertRunText = `INSERT INTO oracle_runs(nid, id, user_did, session, turn, request_id, owner, status, abort, idem, hash, last_seq, end_seq, created_at, swept)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', '', $8, $9, 0, 0, $10, 0) ON CONFLICT (session, idem) WHERE idem IS NOT NULL DO NOTHING`
+	insertRunText = `INSERT INTO oracle_runs(nid, id, user_did, session, turn, request_id, owner, status, abort, idem, hash, last_seq, end_seq, created_at, swept, workspace)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', '', $8, $9, 0, 0, $10, 0, $11) ON CONFLICT (session, idem) WHERE idem IS NOT NULL DO NOTHING`
 	findKeyText = `SELECT r.id, r.request_id, r.hash FROM chat_sessions s JOIN oracle_runs r ON r.session = s.nid
 		WHERE s.user_did = $1 AND s.id = $2 AND r.idem = $3`
 
@@ -125,7 +125,7 @@ func insertRun(ctx context.Context, tx *db.Tx, n newRow) (bool, error) {
 	if n.key != "" {
 		key = &n.key
 	}
-	count, err := tx.Exec(ctx, insertRunText, n.run.nid, n.run.id, n.run.user, n.begun.Session, n.begun.Turn, n.run.requestID, n.owner, key, n.hash, n.now)
+	count, err := tx.Exec(ctx, insertRunText, n.run.nid, n.run.id, n.run.user, n.begun.Session, n.begun.Turn, n.run.requestID, n.owner, key, n.hash, n.now, chat.TalkerOf(n.run.user).In())
 	return count > 0, db.Wrap("insert run", err)
 }
 

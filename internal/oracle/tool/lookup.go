@@ -2,12 +2,9 @@ package tool
 
 import (
 	"context"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // MaxTwins is how many twins a tool shows at once, MaxCounted how many it
@@ -139,7 +136,7 @@ var lookups = []lookupTool{
 	{
 		name: "survey_progress", scope: "surveys:read", do: surveyProgress,
 		about: "Tell how far a survey has come: drawn, contacted, completed, verified.",
-		schema: object + `"required":["survey"],"properties":{"survey":` + text + `,"description":"Id of the survey, or its name or part of it."},` +
+		schema: object + `"properties":{"survey":` + text + `,"description":"Id of the survey, or its name or part of it; the newest active ones when absent."},` +
 			`"round":{"type":"integer","minimum":1}}}`,
 	},
 	{
@@ -233,58 +230,4 @@ func listSurveys(ctx context.Context, s Source, args jsontext.Value) (any, error
 		return nil, err
 	}
 	return s.Surveys(ctx, q)
-}
-
-func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, error) {
-	var in struct {
-		Survey string `json:"survey"`
-		Round  int    `json:"round"`
-	}
-	if err := json.Unmarshal(args, &in); err != nil {
-		return nil, err
-	}
-	found, err := s.Progress(ctx, in.Survey, in.Round)
-	if fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
-		return found, err
-	}
-	named, lookErr := s.named(ctx, in.Survey)
-	switch {
-	case lookErr != nil:
-		return nil, lookErr
-	case len(named) == 0:
-		return nil, BadArgument("survey", "No survey has this id or name. Ask for the list of surveys.")
-	case len(named) > 1:
-		return nil, BadArgument("survey", "Several surveys are called so: "+strings.Join(named, ", ")+". Give the id of one.")
-	}
-	return s.Progress(ctx, named[0], in.Round)
-}
-
-// maxNamed is how many pages of surveys are looked at for a name.
-const maxNamed = 20
-
-// named are the ids of the surveys with a name, or else with some words of it.
-func (s Source) named(ctx context.Context, name string) ([]string, error) {
-	var exact, part []string
-	q := SurveyQuery{}
-	for range maxNamed {
-		page, err := s.Surveys(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range page.Surveys {
-			switch {
-			case strings.EqualFold(one.Name, strings.TrimSpace(name)):
-				exact = append(exact, one.ID)
-			case hasWords(one.Name, name):
-				part = append(part, one.ID)
-			}
-		}
-		if q.Next = page.Next; !page.More || q.Next == 0 {
-			break
-		}
-	}
-	if len(exact) > 0 {
-		return exact, nil
-	}
-	return part, nil
 }

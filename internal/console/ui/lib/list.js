@@ -10,7 +10,7 @@ import { t } from "./words.js";
 /**
  * @param {{
  *   path: string, params?: Record<string, any>, limit?: number,
- *   filters?: {key: string, label: string, options?: any[], date?: boolean, placeholder?: string}[],
+ *   filters?: {key: string, label: string, options?: any[], date?: boolean, placeholder?: string, any?: string}[],
  *   columns: {label: string, cell: (item: any) => any, num?: boolean}[],
  *   id: (item: any) => string, href?: (item: any) => string | null,
  *   empty: {icon?: string, title: string, text?: any}, tools?: any, over?: any, turn?: number, onPage?: (page: any) => void,
@@ -57,7 +57,7 @@ function Filters({ filters, asked, narrowed, tools }) {
   return html`<div class="filters">
     ${filters.map((f) => html`<label key=${f.key}><span>${f.label}</span>${f.options
       ? html`<select value=${asked[f.key] || ""} onChange=${(e) => set(f.key, e.target.value)}>
-          <option value="">${t("list.any")}</option>
+          <option value="">${f.any || t("list.any")}</option>
           ${f.options.map((o) => (typeof o === "string" ? html`<option value=${o}>${o}</option>` : html`<option value=${o.value}>${o.label}</option>`))}</select>`
       : f.date ? html`<input type="date" value=${(asked[f.key] || "").slice(0, 10)} onChange=${(e) => set(f.key, e.target.value && e.target.value + "T00:00:00Z")} />`
       : html`<input type="search" key=${asked[f.key]} defaultValue=${asked[f.key] || ""} placeholder=${f.placeholder || ""} onChange=${(e) => set(f.key, e.target.value)} />`}</label>`)}

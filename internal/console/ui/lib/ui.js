@@ -31,9 +31,9 @@ const paths = {
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${paths[name] || ""} /></svg>`;
 
 const tones = {
-  active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good",
+  active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good", finished: "good",
   pending: "warn", partial: "warn", paused: "warn", suspended: "warn", running: "warn", queued: "warn", waiting: "warn", completedWithErrors: "warn", rotated: "warn", degraded: "warn",
-  rejected: "bad", failed: "bad", refused: "bad", deactivated: "bad", revoked: "bad", expired: "bad", dead: "bad", invalidated: "bad",
+  rejected: "bad", failed: "bad", refused: "bad", deactivated: "bad", revoked: "bad", expired: "bad", dead: "bad", invalidated: "bad", interrupted: "bad",
 };
 
 /** A word of state, in colour and in the language of the page. */
@@ -53,7 +53,8 @@ export function Page({ title, about, actions, crumb, curl, children }) {
 
 /** The call behind a page, to paste into a terminal. The key is never in it. */
 export function Curl({ path }) {
-  const line = `curl -H "Authorization: Bearer $KEY" "${location.origin}${path}"`;
+  const header = /^\/(sessions|messages|runs)\b/.test(path) ? "X-API-Key: $KEY" : "Authorization: Bearer $KEY"; // the oracle gives a bearer another meaning
+  const line = `curl -H "${header}" "${location.origin}${path}"`;
   return html`<details class="curl"><summary>${t("ui.curl")}</summary><pre tabindex="0"><code>${line}</code></pre><${Copy} text=${line} /></details>`;
 }
 

@@ -1,0 +1,185 @@
+// Package ledger tells what the oracle has worked on: one run for each message,
+// with its steps, how long it took, what it used, how it ended and who asked.
+//
+// It promises that everybody sees their own runs, that callers with oracle:read
+// see those of their workspace without what was said or where, and that nobody
+// learns of others. A run goes with its conversation, and after 30 days.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// scope is what it takes to see the runs of others.
+const scope = "oracle:read"
+
+// Config configures a Service.
+type Config struct {
+	DB      *db.DB
+	Cursors web.Cursors
+}
+
+// Service tells of runs. It is safe for concurrent use.
+type Service struct{ cfg Config }
+
+// New makes a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// Query asks for runs, newest first.
+type Query struct {
+	Session string // of one conversation of the caller; "" for all
+	All     bool   // of the whole workspace
+	Before  int64  // number of the last run of the page before; 0 for the first
+	Limit   int
+}
+
+// List gives a page of runs, and where the next one begins: 0 when there is none.
+// Faults: SCOPE_MISSING and KEY_RESTRICTED for those of others.
+func (s *Service) List(ctx context.Context, q Query) (page []api.OracleRun, next int64, err error) {
+	c := web.CallerFrom(ctx)
+	if q.All {
+		if err := maySeeOthers(c); err != nil {
+			return nil, 0, err
+		}
+	}
+	if q.Before == 0 {
+		q.Before = math.MaxInt64
+	}
+	found, err := list(ctx, s.cfg.DB, c, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+		next = found[q.Limit-1].nid
+	}
+	page = make([]api.OracleRun, len(found))
+	for i, r := range found {
+		page[i] = r.show(userOf(c))
+	}
+	return page, next, nil
+}
+
+// Get finds a run. What the caller may not see looks like what does not exist:
+// RUN_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string) (api.OracleRun, error) {
+	c := web.CallerFrom(ctx)
+	r, err := find(ctx, s.cfg.DB, id)
+	if err != nil {
+		return api.OracleRun{}, err
+	}
+	if r.user != userOf(c) && (chat.TalkerOf(r.user).In() != c.Workspace || maySeeOthers(c) != nil) {
+		return api.OracleRun{}, run.NotFound()
+	}
+	return r.show(userOf(c)), nil
+}
+
+// maySeeOthers reports whether a caller may know what others asked for. A
+// conversation belongs to no project, so it takes a key that sees all of them.
+func maySeeOthers(c web.Caller) error {
+	if !c.May(scope) {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "The runs of others need the scope "+scope+", which you do not have.")
+	}
+	if len(c.Projects) > 0 {
+		return fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; runs of others cover the whole workspace.")
+	}
+	return nil
+}
+
+// userOf is the name under which a caller talks.
+func userOf(c web.Caller) string {
+	if c.Key == "" {
+		return c.DID
+	}
+	return chat.Talker{Workspace: c.Workspace, DID: c.DID, Rights: c.Rights}.User()
+}
+
+// row is a run as stored.
+type row struct {
+	nid, turn, created int64
+	id, user, session  string
+	status, request    string
+	usage              *string
+	ended              *int64
+}
+
+// show is a run as a user sees it.
+func (r *row) show(user string) api.OracleRun {
+	out := api.OracleRun{
+		ID: r.id, Status: r.status, By: chat.TalkerOf(r.user).DID, Mine: r.user == user, Turn: r.turn, RequestID: r.request,
+		StartedAt: time.UnixMilli(r.created).UTC(), Steps: []api.OracleStep{},
+	}
+	if out.Mine {
+		out.SessionID = r.session
+	}
+	if r.ended == nil {
+		if out.Mine {
+			out.Join = "/runs/" + r.id
+		}
+		return out
+	}
+	out.EndedAt, out.DurationMS = time.UnixMilli(*r.ended).UTC(), max(*r.ended-r.created, 1)
+	var a run.Account
+	if r.usage == nil || json.Unmarshal([]byte(*r.usage), &a) != nil {
+		return out // a server that died counted nothing
+	}
+	out.Model, out.Cost, out.Error = a.Model, a.Cost, a.Error
+	out.Tokens = &api.OracleTokens{Input: a.Input, Output: a.Output, Reasoning: a.Reasoning, Cached: a.Cached}
+	for _, s := range a.Steps {
+		out.Steps = append(out.Steps, api.OracleStep{Tool: s.Tool, DurationMS: s.MS, Failed: s.Failed})
+	}
+	return out
+}
+
+const (
+	columns = `SELECT r.nid, r.turn, r.created_at, r.id, r.user_did, coalesce(s.id, ''), r.status, r.request_id, r.usage, r.ended_at
+		FROM oracle_runs r LEFT JOIN chat_sessions s ON s.nid = r.session WHERE r.status <> 'deleted' AND `
+	newest      = ` AND r.nid < $2 ORDER BY r.nid DESC LIMIT $3`
+	listMine    = columns + `r.user_did = $1` + newest
+	listAll     = columns + `r.workspace = $1` + newest
+	findText    = columns + `r.id = $1`
+	listSession = columns + `r.session = (SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $4)` + newest
+)
+
+func list(ctx context.Context, store *db.DB, c web.Caller, q Query) ([]row, error) {
+	var rows db.Rows
+	var err error
+	switch limit := q.Limit + 1; {
+	case q.Session != "":
+		rows, err = store.Query(ctx, listSession, userOf(c), q.Before, limit, q.Session)
+	case q.All:
+		rows, err = store.Query(ctx, listAll, c.Workspace, q.Before, limit)
+	default:
+		rows, err = store.Query(ctx, listMine, userOf(c), q.Before, limit)
+	}
+	return db.Collect(rows, err, "list runs", func(r *row, from db.Row) error { return from.Scan(r.fields()...) })
+}
+
+func find(ctx context.Context, q db.Querier, id string) (*row, error) {
+	r := &row{}
+	err := q.QueryRow(ctx, findText, id).Scan(r.fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, run.NotFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find run: %w", err)
+	}
+	return r, nil
+}
+
+func (r *row) fields() []any {
+	return []any{&r.nid, &r.turn, &r.created, &r.id, &r.user, &r.session, &r.status, &r.request, &r.usage, &r.ended}
+}
