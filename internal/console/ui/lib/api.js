@@ -69,6 +69,9 @@ export async function send(path, { method = "GET", body, raw, headers = {}, name
   return answer;
 }
 
+/** Ends the newest call of a name, if it is still under way. */
+export const drop = (name) => running.get(name)?.abort();
+
 /** A path with a query; what is empty is left out. */
 export function query(path, params) {
   const u = new URLSearchParams();

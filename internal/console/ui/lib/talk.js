@@ -3,7 +3,9 @@
 // made. An answer belongs to the server: a page that was cut off or loaded anew
 // joins it from the last frame it has.
 import { useEffect, useRef, useState } from "../vendor/preact.js";
-import { call, isStale, newId, Problem, send } from "./api.js";
+import { call, drop, isStale, newId, Problem, send } from "./api.js";
+
+const streamName = "talk stream"; // a page has one
 
 const at = (id) => encodeURIComponent(id);
 
@@ -93,11 +95,23 @@ async function follow(answer, seen, change) {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
+/** Tries again what did not reach the server. It may have all the same: a message has a key, so that it is said once. */
+async function patiently(f) {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await f();
+    } catch (e) {
+      if (isStale(e) || e.status || tries === 3) throw e;
+    }
+    await pause(500 * 2 ** tries);
+  }
+}
+
 /** Joins a run until its end, again and again when it is cut off. */
 async function join(run, seen, change) {
   for (let last = seen, tries = 0; tries < 8; tries++) {
     try {
-      const answer = await send(`/runs/${at(run)}?after=${last}`, { name: "talk stream" });
+      const answer = await send(`/runs/${at(run)}?after=${last}`, { name: streamName });
       if (!answer.ok) throw new Problem(answer.status, await answer.json());
       const got = await follow(answer, last, change);
       if (got.ended) return;
@@ -147,11 +161,12 @@ export function useTalk(session, began) {
     here.current = session;
     if (busy.current && state.id === session) return undefined; // it began here
     busy.current = false;
+    drop(streamName); // the run goes on; its connection is needed
     set({ turns: [], loading: !!session });
     if (session) load(session).catch((error) => isStale(error) || mine(session, () => ({ turns: [], error })));
     return undefined;
   }, [session]);
-  useEffect(() => () => { here.current = null; }, []);
+  useEffect(() => () => { here.current = null; drop(streamName); }, []);
 
   const earlier = async () => {
     const page = await call(`/sessions/${at(session)}/messages?limit=50&before=${at(state.older)}`);
@@ -172,7 +187,7 @@ export function useTalk(session, began) {
       mine(id, (s) => ({ ...s, id, error: null, loading: false, turns: [...s.turns, { key, you: message, files, text: "", calls: [], live: true, at: new Date().toISOString() }] }));
       await watch(id, async () => {
         const body = { message, stream: true, ...(files.length ? { attachments: files } : {}) };
-        const answer = await send(`/messages/${at(id)}`, { method: "POST", body, headers: { "Idempotency-Key": key }, name: "talk stream" });
+        const answer = await patiently(() => send(`/messages/${at(id)}`, { method: "POST", body, headers: { "Idempotency-Key": key }, name: streamName }));
         if (!answer.ok) throw new Problem(answer.status, await answer.json());
         const got = await follow(answer, 0, change(id));
         if (!got.ended) await join(answer.headers.get("X-Run-Id"), got.last, change(id));
