@@ -50,14 +50,20 @@ function Content() {
   return html`<${view.View} key=${page.name + JSON.stringify(at.params)} ...${at.params} />`;
 }
 
+// On a phone the menu is a bar of the first five pages; the rest is a tap away.
 function Menu() {
-  const path = route.value.path, here = (p) => (p.path === "/" ? path === "/" : path === p.path || path.startsWith(p.path + "/"));
-  return html`<nav class="side" aria-label=${t("ui.menu")}>
-    <a class="brand" href="/console/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2c1 4 6 6 6 12a6 6 0 0 1-12 0c0-3 2-4 2-7 2 1 3 2 3 4 1-2 2-5 1-9z" /></svg><span>Hearth</span></a>
+  const [open, unfold] = useState(false), path = route.value.path;
+  useEffect(() => unfold(false), [path]);
+  const here = (p) => (p.path === "/" ? path === "/" : path === p.path || path.startsWith(p.path + "/"));
+  const link = (p) => html`<a key=${p.name} href=${base + p.path} aria-current=${here(p) ? "page" : undefined}><${Icon} name=${p.icon} /><span>${t("page." + p.name)}</span></a>`;
+  const all = pages.filter((p) => p.menu && shown(p)), first = all.filter((p) => p.menu === groups[0]).slice(0, 4);
+  return html`<nav class=${"side" + (open ? " open" : "")} aria-label=${t("ui.menu")}>
+    <div class="thumb">${first.map(link)}<button type="button" aria-expanded=${open} onClick=${() => unfold(!open)}><${Icon} name="more" /><span>${t("ui.more")}</span></button></div>
+    <div class="whole"><a class="brand" href="/console/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2c1 4 6 6 6 12a6 6 0 0 1-12 0c0-3 2-4 2-7 2 1 3 2 3 4 1-2 2-5 1-9z" /></svg><span>Hearth</span></a>
     ${groups.map((g) => {
-      const list = pages.filter((p) => p.menu === g && shown(p));
-      return list.length ? html`<div class="group" key=${g}><p class="group-name">${t("menu." + g)}</p>${list.map((p) => html`<a key=${p.name} href=${base + p.path} aria-current=${here(p) ? "page" : undefined}><${Icon} name=${p.icon} /><span>${t("page." + p.name)}</span></a>`)}</div>` : null;
-    })}</nav>`;
+      const list = all.filter((p) => p.menu === g);
+      return list.length ? html`<div class="group" key=${g}><p class="group-name">${t("menu." + g)}</p>${list.map(link)}</div>` : null;
+    })}<${Language} /></div></nav>`;
 }
 
 function dark() {
@@ -76,9 +82,11 @@ async function leave() {
   }
 }
 
+const Language = () => html`<label class="language"><span class="sr">${t("ui.language")}</span><select value=${language.value} onChange=${(e) => choose(e.target.value)}>${Object.entries(languages).map(([code, name]) => html`<option value=${code}>${name}</option>`)}</select></label>`;
+
 function Top() {
   return html`<header class="top"><${Search} /><div class="who">
-    <label class="language"><span class="sr">${t("ui.language")}</span><select value=${language.value} onChange=${(e) => choose(e.target.value)}>${Object.entries(languages).map(([code, name]) => html`<option value=${code}>${name}</option>`)}</select></label>
+    <${Language} />
     <button type="button" class="round" aria-label=${t("ui.dark")} onClick=${dark}><${Icon} name="sun" /></button>
     <a class="chip" href="/console/help" title=${me.value.principal}>${me.value.name}</a>
     <button type="button" class="link" onClick=${leave}>${t("ui.leave")}</button></div></header>`;

@@ -87,4 +87,5 @@ export default {
   "chat.tokens": "{input} tokens in, {output} out", "chat.seconds": "{s} s", "chat.cost": "cost {cost}", "chat.ended.aborted": "Stopped. This is as far as it came.", "chat.ended.interrupted": "The server stopped in the middle of this answer. Ask again.", "chat.ended.failed": "No whole answer could be given.",
   "runs.about": "What the oracle has worked on in the last 30 days. What was said stays in the conversation of whoever asked.", "runs.begun": "Begun", "runs.state": "State", "runs.by": "Asked by", "runs.took": "Took", "runs.tokens": "Tokens in / out", "runs.steps": "Steps", "runs.model": "Model", "runs.cost": "Cost", "runs.error": "Error",
   "runs.whose": "Whose", "runs.mine": "Mine", "runs.all": "All of the workspace", "runs.empty": "No runs yet", "runs.emptyText": "Each message to the oracle is one run.", "runs.join": "Join it", "runs.open": "Open the conversation", "runs.tool": "Tool", "runs.noSteps": "It called no tool.", "runs.live": "at work",
+  "ui.more": "More",
 };

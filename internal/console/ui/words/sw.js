@@ -87,4 +87,5 @@ export default {
   "chat.tokens": "tokeni {input} ndani, {output} nje", "chat.seconds": "sekunde {s}", "chat.cost": "gharama {cost}", "chat.ended.aborted": "Imesitishwa. Hapa ndipo ilipofika.", "chat.ended.interrupted": "Seva ilisimama katikati ya jibu hili. Uliza tena.", "chat.ended.failed": "Jibu kamili halikuweza kutolewa.",
   "runs.about": "Yale ambayo msaidizi ameyashughulikia katika siku 30 zilizopita. Yaliyosemwa hubaki katika mazungumzo ya aliyeuliza.", "runs.begun": "Ilianza", "runs.state": "Hali", "runs.by": "Aliyeuliza", "runs.took": "Muda", "runs.tokens": "Tokeni ndani / nje", "runs.steps": "Hatua", "runs.model": "Modeli", "runs.cost": "Gharama", "runs.error": "Kosa",
   "runs.whose": "Ya nani", "runs.mine": "Yangu", "runs.all": "Yote ya eneo la kazi", "runs.empty": "Bado hakuna majibu", "runs.emptyText": "Kila ujumbe kwa msaidizi ni jibu moja.", "runs.join": "Jiunge nalo", "runs.open": "Fungua mazungumzo", "runs.tool": "Zana", "runs.noSteps": "Halikutumia zana yoyote.", "runs.live": "linaendelea",
+  "ui.more": "Zaidi",
 };
