@@ -6,6 +6,7 @@ import { Badge, Empty, Failure, Icon, Loading, Page, Time, useKeys, useLoad } fr
 import { Markdown } from "../lib/markdown.js";
 import { useTalk } from "../lib/talk.js";
 import { number, t } from "../lib/words.js";
+import { lasted } from "./runs.js";
 
 const at = (id) => encodeURIComponent(id);
 
@@ -33,8 +34,8 @@ function Steps({ calls, live }) {
 
 function Usage({ run }) {
   if (!run?.tokens) return null;
-  const parts = [t("chat.tokens", { input: number(run.tokens.input), output: number(run.tokens.output) })];
-  if (run.durationMs !== undefined) parts.push(t("chat.seconds", { s: (run.durationMs / 1000).toFixed(1) }));
+  const parts = run.tokens.input || run.tokens.output ? [t("chat.tokens", { input: number(run.tokens.input), output: number(run.tokens.output) })] : []; // an answer that was stopped may not be counted
+  if (run.durationMs) parts.push(lasted(run.durationMs));
   if (run.model) parts.push(run.model);
   if (run.cost) parts.push(t("chat.cost", { cost: run.cost }));
   return html`<p class="usage mute">${parts.join(" · ")}</p>`;

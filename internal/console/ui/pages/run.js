@@ -6,7 +6,7 @@ import { Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { Badge, Failure, Id, Loaded, Page, Tile, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
-import { tokens, took } from "./runs.js";
+import { lasted, tokens, took } from "./runs.js";
 
 export default function Run({ id }) {
   const path = "/v1/oracle/runs/" + encodeURIComponent(id), one = useLoad(() => call(path), [id]), live = !!one.data && !one.data.endedAt;
@@ -28,6 +28,6 @@ export default function Run({ id }) {
     <section class="card"><h2>${t("runs.steps")}</h2>${r.steps.length ? html`<${Rows} items=${r.steps.map((s, n) => ({ ...s, n }))} id=${(s) => s.n} columns=${[
       { label: t("runs.tool"), cell: (s) => html`<code>${s.tool}</code>` },
       { label: t("runs.state"), cell: (s) => html`<${Badge} value=${s.failed ? "failed" : "done"} />` },
-      { label: t("runs.took"), cell: (s) => t("chat.seconds", { s: (s.durationMs / 1000).toFixed(2) }), num: true },
+      { label: t("runs.took"), cell: (s) => lasted(s.durationMs), num: true },
     ]} />` : html`<p class="mute">${t("runs.noSteps")}</p>`}</section></${Page}>`}</${Loaded}>`;
 }

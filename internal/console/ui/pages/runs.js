@@ -10,7 +10,10 @@ import { number, t } from "../lib/words.js";
 export const runHref = (id) => base + "/runs/" + encodeURIComponent(id);
 
 /** How long a run took, as the server measured it. */
-export const took = (r) => (r.durationMs ? t("chat.seconds", { s: (r.durationMs / 1000).toFixed(1) }) : r.endedAt ? "–" : t("runs.live"));
+export const took = (r) => (r.durationMs ? lasted(r.durationMs) : r.endedAt ? "–" : t("runs.live"));
+
+/** A time in milliseconds as people read it. */
+export const lasted = (ms) => (ms < 1000 ? t("chat.ms", { ms }) : t("chat.seconds", { s: (ms / 1000).toFixed(1) }));
 
 export const tokens = (r) => (r.tokens ? `${number(r.tokens.input)} / ${number(r.tokens.output)}` : "–");
 
