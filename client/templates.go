@@ -291,18 +291,19 @@ type PreviewSection struct {
 
 // PreviewQuestion is a question as one person sees it.
 type PreviewQuestion struct {
-	ID        string            `json:"id"`
-	Type      string            `json:"type"`
-	Label     string            `json:"label,omitzero"`
-	Hint      string            `json:"hint,omitzero"`
-	Unit      string            `json:"unit,omitzero"`
-	Relevant  bool              `json:"relevant"`
-	Required  bool              `json:"required"`
-	ReadOnly  bool              `json:"readOnly,omitzero"`
-	Answer    any               `json:"answer,omitzero"`
-	Options   []PreviewOption   `json:"options,omitzero"`
-	Rows      []PreviewOption   `json:"rows,omitzero"`
-	Questions []PreviewQuestion `json:"questions,omitzero"`
+	ID        string              `json:"id"`
+	Type      string              `json:"type"`
+	Label     string              `json:"label,omitzero"`
+	Hint      string              `json:"hint,omitzero"`
+	Unit      string              `json:"unit,omitzero"`
+	Relevant  bool                `json:"relevant"`
+	Required  bool                `json:"required"`
+	ReadOnly  bool                `json:"readOnly,omitzero"`
+	Answer    any                 `json:"answer,omitzero"`
+	Options   []PreviewOption     `json:"options,omitzero"`
+	Rows      []PreviewOption     `json:"rows,omitzero"`
+	Questions []PreviewQuestion   `json:"questions,omitzero"`
+	Elements  [][]PreviewQuestion `json:"elements,omitzero"` // of a repeat that has answers
 }
 
 // Preview shows a template in one language and checks answers against it.

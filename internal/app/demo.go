@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
@@ -360,7 +361,10 @@ func (a removal) removeSurveys(ctx context.Context, h *demo.Holding) error {
 		if err := response.RemoveAll(ctx, a.DB, o.NID); err != nil {
 			return err
 		}
-		if err := a.DB.InTx(ctx, func(tx *db.Tx) error { return a.surveys.quality.Remove(ctx, tx, h.Workspace, o.NID) }); err != nil {
+		err = a.DB.InTx(ctx, func(tx *db.Tx) error {
+			return errors.Join(draft.RemoveAll(ctx, tx, o.NID), a.surveys.quality.Remove(ctx, tx, h.Workspace, o.NID))
+		})
+		if err != nil {
 			return err
 		}
 		if err := a.surveys.surveys.Remove(ctx, id); err != nil {

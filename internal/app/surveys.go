@@ -18,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
@@ -38,6 +39,7 @@ type surveys struct {
 	media     *media.Store
 	responses *response.Service
 	offline   *offline.Service
+	drafts    *draft.Service
 	verify    *verify.Service
 	rules     *quality.Rulebook
 	quality   *quality.Service
@@ -70,12 +72,13 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s.responses = response.New(response.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key,
 		Log: a.log, Self: a.identity.DID.String(), Settings: s.rules.Settings,
-		Stored:   func(ctx context.Context, tx *db.Tx, p *response.Prepared) error { return s.offline.Settle(ctx, tx, p) },
+		Stored:   s.stored,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return s.exports.ForgetSurvey(ctx, o) },
 	})
 	s.offline = offline.New(offline.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
+	s.drafts = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors})
 	s.verify = verify.New(verify.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})
@@ -94,6 +97,15 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
+}
+
+// stored ends what waited for a response that has come: what was held of it, and
+// the draft it was made from.
+func (s *surveys) stored(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
+	if err := s.offline.Settle(ctx, tx, p); err != nil {
+		return err
+	}
+	return s.drafts.Sent(ctx, tx, p.Open(), p.Draft().ResponseID)
 }
 
 // cache is what other instances change behind our back.
@@ -173,6 +185,7 @@ func (s *surveys) routes(api *web.API) {
 	s.surveys.Routes(api)
 	s.responses.Routes(api) // with those of attachments
 	s.offline.Routes(api)
+	s.drafts.Routes(api)
 	s.verify.Routes(api)
 	s.quality.Routes(api)
 	s.exports.Routes(api)
@@ -190,6 +203,7 @@ func (s *surveys) erasers() []erase.Eraser {
 	return []erase.Eraser{
 		{Name: survey.PartLists, Erase: s.surveys.Erase},
 		{Name: survey.PartAnswers, Erase: s.responses.Erase},
+		{Name: survey.PartDrafts, Erase: s.drafts.Erase},
 	}
 }
 
@@ -197,5 +211,6 @@ func (s *surveys) erasers() []erase.Eraser {
 func (s *surveys) retentions(config.Events) []retention {
 	return []retention{
 		{"unused attachments", media.Life, s.media.Expire},
+		{"unsent interviews", draft.Life, s.drafts.Expire},
 	}
 }

@@ -6,6 +6,7 @@ import "github.com/hearth-dmrv/hearth/internal/privacy"
 const (
 	PartLists   = "survey lists"
 	PartAnswers = "answers"
+	PartDrafts  = "unsent interviews"
 )
 
 // Personal says what the tables of area B can hold about a person.
@@ -60,6 +61,7 @@ func Personal() []privacy.Table {
 			privacy.Erased(PartAnswers, "reason hash sealed"), privacy.Kept("", privacy.Elsewhere, "reason sealed"), kept(clashes, "response_id sent_id household code sender resolved_by resolution"), privacy.None(privacy.Ours, "ws"),
 		}},
 		{Name: "response_claims", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "verifier")}},
+		{Name: "response_drafts", Rules: []privacy.Rule{privacy.Erased(PartDrafts, "owner response_id household sealed"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachments", Rules: []privacy.Rule{kept(files, "sha256 media_type"), privacy.Kept("", privacy.Acts, "sender"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_pieces", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "data"), kept(files, "data")}},

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. d40ab12786798c869362f29c5957916188e873729cc4b1f8f30d0d97137ea046
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. d11119aa1d76a9ac14f699424458c713c43b4069988972a1646975752573836e
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1094,3 +1094,18 @@ CREATE INDEX invites_end ON invites (ends_at);
 CREATE INDEX invites_open ON invites (ws, ends_at) WHERE used_at IS NULL AND revoked_at IS NULL;
 CREATE INDEX oracle_runs_workspace ON oracle_runs (workspace, nid);
 CREATE INDEX oracle_runs_user ON oracle_runs (user_did, nid);
+CREATE TABLE response_drafts (
+	nid         BIGINT NOT NULL PRIMARY KEY,
+	ws          TEXT   NOT NULL,
+	survey      BIGINT NOT NULL,
+	owner       TEXT   NOT NULL,
+	response_id TEXT   NOT NULL,
+	household   TEXT   NOT NULL,
+	revision    BIGINT NOT NULL,
+	saved_at    BIGINT NOT NULL,
+	sealed      BLOB   NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX response_drafts_one ON response_drafts (survey, owner, response_id);
+CREATE INDEX response_drafts_own ON response_drafts (ws, owner, nid);
+CREATE INDEX response_drafts_household ON response_drafts (ws, household);
+CREATE INDEX response_drafts_old ON response_drafts (saved_at);

@@ -29,6 +29,7 @@ type QuestionView struct {
 	Options   []api.PreviewOption `json:"options,omitzero" doc:"Those that the answers leave; at most 1,000."`
 	Rows      []api.PreviewOption `json:"rows,omitzero"`
 	Questions []QuestionView      `json:"questions,omitzero" doc:"Of a group; of a repeat those of its first element, or of an empty one."`
+	Elements  [][]QuestionView    `json:"elements,omitzero" doc:"Of a repeat that has answers: the questions as each of its elements has them. Options and rows that do not depend on answers stand in questions only."`
 }
 
 // View shows the selected sections in one language. r is the result of a check
@@ -67,6 +68,7 @@ func (f *Form) view(v viewer, r *Result) []SectionView {
 type viewer struct {
 	lang, fallback string
 	outline        bool
+	brief          bool // without what stands elsewhere already
 }
 
 func (v viewer) in(t Text) string { return t.In(v.lang, v.fallback) }
@@ -80,7 +82,10 @@ func (v viewer) questions(b *block) []QuestionView {
 			Relevant: asked, ReadOnly: n.q.ReadOnly || n.kind.Calculated,
 		}
 		if !v.outline {
-			q.Required, q.Options, q.Rows = asked && b.requires(n), v.offered(b, n), v.options(n.q.Rows)
+			q.Required = asked && b.requires(n)
+			if !v.brief || n.q.ChoiceFilter != "" {
+				q.Options, q.Rows = v.offered(b, n), v.options(n.q.Rows)
+			}
 		}
 		if q.Label == "" {
 			q.Label = n.id
@@ -91,6 +96,7 @@ func (v viewer) questions(b *block) []QuestionView {
 		switch {
 		case len(c.elements) > 0:
 			q.Questions = v.questions(c.elements[0])
+			q.Elements = v.elements(c.elements)
 		case n.kind.Repeated:
 			q.Questions = v.questions(b.ev.newBlock(n.kids, b))
 		case n.kind.Nested:
@@ -99,6 +105,18 @@ func (v viewer) questions(b *block) []QuestionView {
 		views = append(views, q)
 	}
 	return views
+}
+
+// elements are the questions of a repeat, once for each of its elements: what is
+// asked in one may not be asked in another. Their options are said once, with the
+// question: a few hundred elements would repeat each list as often.
+func (v viewer) elements(list []*block) [][]QuestionView {
+	v.brief = true
+	out := make([][]QuestionView, len(list))
+	for i, b := range list {
+		out[i] = v.questions(b)
+	}
+	return out
 }
 
 func (v viewer) options(options []Option) []api.PreviewOption {

@@ -1,13 +1,19 @@
 // @ts-check
 // The pages there are: their address, what a key needs to see them, and the
 // letter that goes there after g. The menu, the help and the tests read it.
+import { hasArea, may } from "./api.js";
+
+/** Whether interviews are all that whoever is signed in is here for. */
+const collects = () => hasArea("b") && may("responses:write") && !may("surveys:write") && !may("responses:verify");
 
 export const pages = [
-  { path: "/", name: "today", icon: "home", key: "h", menu: "work", load: () => import("../pages/today.js") },
+  { path: "/", name: "today", icon: "home", key: "h", menu: "work", load: () => (collects() ? import("../pages/interviews.js") : import("../pages/today.js")) },
   { path: "/twins", name: "twins", icon: "twins", key: "t", menu: "work", scope: "entities:read", load: () => import("../pages/twins.js") },
   { path: "/twins/:did", name: "twin", scope: "entities:read", load: () => import("../pages/twin.js") },
   { path: "/surveys", name: "surveys", icon: "survey", key: "s", menu: "work", scope: "surveys:read", area: "b", load: () => import("../pages/surveys.js") },
   { path: "/surveys/:id", name: "survey", scope: "surveys:read", area: "b", load: () => import("../pages/survey.js") },
+  { path: "/surveys/:id/fill", name: "fill", scope: "responses:write", area: "b", load: () => import("../pages/fill.js") },
+  { path: "/interviews", name: "interviews", icon: "people", key: "i", menu: "work", scope: "responses:write", area: "b", load: () => import("../pages/interviews.js") },
   { path: "/responses/:id", name: "response", scope: "responses:read", area: "b", load: () => import("../pages/response.js") },
   { path: "/desk", name: "desk", icon: "desk", key: "d", menu: "work", scope: "responses:verify", area: "b", load: () => import("../pages/desk.js") },
   { path: "/handset", name: "handset", icon: "phone", key: "p", menu: "line", scope: "ussd:simulate", area: "c", load: () => import("../pages/handset.js") },

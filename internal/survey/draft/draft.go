@@ -1,0 +1,86 @@
+// Package draft keeps interviews that collectors have begun and not sent, so that
+// a browser that closes loses nothing. A draft is its collector's own: nobody else
+// reads it, whatever scopes they have. It is sealed with the key of the household,
+// as answers are, and goes when the interview is sent, when the household is
+// erased, or 30 days after it was saved last. What is in it is not checked: it
+// becomes a response only by being sent.
+package draft
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// Life is how long a draft is kept after it was saved last.
+const Life = 30 * 24 * time.Hour
+
+// Limits of drafts.
+const (
+	maxBytes = 256 << 10 // of the answers of one
+	maxOwn   = 100       // that one collector has in a workspace
+	maxWord  = 100       // characters of a language or the name of a section
+)
+
+const invalidCode = "DRAFT_INVALID"
+
+// idForm is that of the ids of responses.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
+
+// Summary is a draft without its answers.
+type Summary = api.DraftSummary
+
+// Content is what a collector saves.
+type Content struct {
+	HouseholdID string      `json:"householdId" doc:"Whom the interview is with." example:"did:ixo:household/123"`
+	Language    string      `json:"language,omitzero" doc:"That it is held in." example:"sw"`
+	StartedAt   time.Time   `json:"startedAt,omitzero" doc:"When it began."`
+	Timestamp   time.Time   `json:"timestamp,omitzero" doc:"When it ended, of one that was sent and perhaps not received: sent again it is the same."`
+	Section     string      `json:"section,omitzero" doc:"Where one was in it." example:"eligibility"`
+	Location    *api.Spot   `json:"location,omitzero" doc:"Where it is held."`
+	Responses   form.Object `json:"responses" doc:"Answers as in a response, checked when it is sent; at most 256 KiB."`
+}
+
+// Draft is what was saved.
+type Draft struct {
+	api.DraftState
+	Content
+}
+
+// check names everything that is wrong with a content by itself.
+func (c *Content) check(id string) error {
+	var w fault.Checks
+	if !idForm.MatchString(id) {
+		w.Add("path/responseId", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer.")
+	}
+	w.Require(c.HouseholdID != "", "/householdId")
+	if c.HouseholdID != "" && !did.Valid(c.HouseholdID) {
+		w.Add("/householdId", "not_a_did", "The value must be a DID.")
+	}
+	check.Short(&w, "/language", c.Language, maxWord)
+	check.Short(&w, "/section", c.Section, maxWord)
+	check.Years(&w, "/startedAt", c.StartedAt, 2000, 2100)
+	check.Years(&w, "/timestamp", c.Timestamp, 2000, 2100)
+	if l := c.Location; l != nil && (l.Lat < -90 || l.Lat > 90 || l.Lon < -180 || l.Lon > 180) {
+		w.Add("/location", "out_of_range", "lat must be -90 to 90, lon -180 to 180.")
+	}
+	switch {
+	case c.Responses.IsZero():
+		w.Require(false, "/responses")
+	case c.Responses.Kind() != '{':
+		w.Add("/responses", "wrong_type", "The value must be an object of sections.")
+	case len(c.Responses.Value) > maxBytes:
+		w.Add("/responses", "too_large", fmt.Sprintf("The answers may have %d KiB at most.", maxBytes>>10))
+	}
+	return w.Err(invalidCode, "The draft is not valid.")
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "DRAFT_NOT_FOUND", "You have no draft with this id in this survey.")
+}

@@ -1,0 +1,269 @@
+package draft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. Now has a default.
+type Config struct {
+	DB      *db.DB
+	Surveys *survey.Service
+	Vault   *vault.Vault
+	Cursors web.Cursors
+	Now     func() time.Time
+}
+
+// Service holds the use cases of drafts.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// Save keeps what a collector has so far, in place of what was saved before.
+// ifMatch may be "": then the last one to save wins. Faults: DRAFT_INVALID,
+// SURVEY_NOT_FOUND, SURVEY_NOT_ACTIVE, COLLECTOR_UNKNOWN, HOUSEHOLD_ERASED,
+// DRAFT_SENT, TOO_MANY_DRAFTS, STALE_REVISION.
+func (s *Service) Save(ctx context.Context, surveyID, id, ifMatch string, c Content) (web.Reply[*Summary], error) {
+	var out web.Reply[*Summary]
+	if err := c.check(id); err != nil {
+		return out, err
+	}
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return out, err
+	}
+	if err := mayCollect(ctx, o); err != nil {
+		return out, err
+	}
+	text, err := json.Marshal(&c)
+	if err != nil {
+		return out, fmt.Errorf("encode draft: %w", err)
+	}
+	r, nid := s.named(ctx, o, id), s.db.NewNID()
+	now := s.cfg.Now()
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		next := *r
+		if err := s.saveTx(ctx, tx, o, saving{row: &next, nid: nid, household: c.HouseholdID, text: text, ifMatch: ifMatch, now: now}); err != nil {
+			return err
+		}
+		out = web.Reply[*Summary]{Value: summary(o.SurveyID, &next), ETag: web.ETag(next.revision), Status: http.StatusOK}
+		if next.revision == 1 {
+			out.Status = http.StatusCreated
+		}
+		return nil
+	})
+	return out, err
+}
+
+// saving is what saveTx stores.
+type saving struct {
+	row       *row // named; filled in
+	nid       int64
+	household string
+	text      []byte
+	ifMatch   string
+	now       time.Time
+}
+
+func (s *Service) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d saving) error {
+	r := d.row
+	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), o.Workspace, d.household); err != nil {
+		return err
+	}
+	if err := vault.CheckErased(ctx, tx, o.Workspace, d.household, "/householdId"); err != nil {
+		return err
+	}
+	if sent, err := r.isSent(ctx, tx); err != nil {
+		return err
+	} else if sent {
+		return fault.New(fault.Conflict, "DRAFT_SENT", "You have sent this interview already. Correct the response instead.")
+	}
+	there, err := r.fill(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if d.ifMatch != "" {
+		if err := web.CheckMatch(d.ifMatch, r.revision); err != nil {
+			return err
+		}
+	}
+	if !there {
+		if full, err := isFull(ctx, tx, o.Workspace, r.owner); err != nil {
+			return err
+		} else if full {
+			return fault.New(fault.Conflict, "TOO_MANY_DRAFTS", fmt.Sprintf("You have %d interviews that were begun and not sent. Send or discard some first.", maxOwn))
+		}
+		r.nid = d.nid
+	}
+	r.household, r.revision, r.savedAt = d.household, r.revision+1, d.now.UnixMilli()
+	if r.sealed, err = s.cfg.Vault.Seal(ctx, tx, r.ref(o), r.bind(), d.text); err != nil {
+		return err
+	}
+	if ok, err := r.save(ctx, tx); err != nil || ok {
+		return err
+	}
+	return web.Overtaken()
+}
+
+// mayCollect reports whether the caller may interview for a survey. Faults:
+// SURVEY_NOT_ACTIVE, COLLECTOR_UNKNOWN.
+func mayCollect(ctx context.Context, o *survey.Open) error {
+	if o.Status != survey.StatusActive && o.Status != survey.StatusPaused {
+		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey takes no responses.")
+	}
+	if o.StrictCollectors && !o.Collectors[web.CallerFrom(ctx).DID] {
+		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may interview for it.")
+	}
+	return nil
+}
+
+// named is the row of a draft of the caller, before it is looked for.
+func (s *Service) named(ctx context.Context, o *survey.Open, id string) *row {
+	return &row{ws: o.Workspace, survey: o.NID, owner: web.CallerFrom(ctx).DID, id: id}
+}
+
+func (r *row) ref(o *survey.Open) vault.Ref {
+	return vault.Ref{Workspace: r.ws, Project: o.Project, Household: r.household}
+}
+
+func summary(surveyID string, r *row) *Summary {
+	saved, path := time.UnixMilli(r.savedAt).UTC(), "/v1/surveys/"+url.PathEscape(surveyID)
+	return &Summary{HouseholdID: r.household, DraftState: api.DraftState{
+		ResponseID: r.id, SurveyID: surveyID, Revision: r.revision, SavedAt: saved, ExpiresAt: saved.Add(Life),
+		Links: api.DraftLinks{Self: path + "/drafts/" + url.PathEscape(r.id), Survey: path},
+	}}
+}
+
+// find reads a draft of the caller. Faults: SURVEY_NOT_FOUND, DRAFT_NOT_FOUND.
+func (s *Service) find(ctx context.Context, q db.Querier, surveyID, id string) (*survey.Open, *row, error) {
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := s.named(ctx, o, id)
+	there, err := r.fill(ctx, q)
+	if err == nil && (!there || s.cfg.Now().Sub(time.UnixMilli(r.savedAt)) >= Life) {
+		err = notFound()
+	}
+	return o, r, err
+}
+
+// Get reads a draft of the caller. Faults: SURVEY_NOT_FOUND, DRAFT_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, surveyID, id string) (web.Reply[*Draft], error) {
+	var out web.Reply[*Draft]
+	o, r, err := s.find(ctx, s.db, surveyID, id)
+	if err != nil {
+		return out, err
+	}
+	text, err := s.cfg.Vault.Open(ctx, s.db, r.ref(o), r.bind(), r.sealed)
+	if errors.Is(err, vault.ErrDestroyed) {
+		return out, notFound()
+	} else if err != nil {
+		return out, err
+	}
+	d := &Draft{DraftState: summary(o.SurveyID, r).DraftState}
+	if err := json.Unmarshal(text, &d.Content); err != nil {
+		return out, fmt.Errorf("read draft: %w", err)
+	}
+	return web.Reply[*Draft]{Value: d, ETag: web.ETag(r.revision)}, nil
+}
+
+// Discard removes a draft of the caller. Faults: SURVEY_NOT_FOUND,
+// DRAFT_NOT_FOUND.
+func (s *Service) Discard(ctx context.Context, surveyID, id string) (*Summary, error) {
+	var out *Summary
+	o, r, err := s.find(ctx, s.db, surveyID, id)
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec(ctx, deleteDraft, o.NID, r.owner, r.id)
+		if err == nil && n == 0 {
+			return notFound()
+		}
+		out = summary(o.SurveyID, r)
+		return db.Wrap("discard draft", err)
+	})
+	return out, err
+}
+
+// Own lists the drafts of the caller, those begun last first, in all surveys it
+// sees. next is 0 at the end; a page may be short.
+func (s *Service) Own(ctx context.Context, before int64, limit int) (items []Summary, next int64, err error) {
+	c := web.CallerFrom(ctx)
+	rows, err := s.db.Query(ctx, selectOwn, c.Workspace, c.DID, before, s.cfg.Now().Add(-Life).UnixMilli(), limit+1)
+	n, last := 0, int64(0)
+	err = db.Each(rows, err, "list drafts", func(from db.Row) error {
+		var r row
+		var surveyID, project string
+		if err := from.Scan(&r.nid, &r.id, &r.household, &r.revision, &r.savedAt, &surveyID, &project); err != nil {
+			return err
+		}
+		if n++; n > limit {
+			next = last
+			return nil
+		}
+		last = r.nid
+		if len(c.Projects) == 0 || slices.Contains(c.Projects, project) {
+			items = append(items, *summary(surveyID, &r))
+		}
+		return nil
+	})
+	return items, next, err
+}
+
+// Sent removes the draft of a response that the caller has sent. It is part of
+// the transaction that stores the response.
+func (s *Service) Sent(ctx context.Context, tx *db.Tx, o *survey.Open, id string) error {
+	_, err := tx.Exec(ctx, deleteDraft, o.NID, web.CallerFrom(ctx).DID, id)
+	return db.Wrap("remove the draft of a response", err)
+}
+
+// Erase removes the drafts of interviews with a household. It is an
+// erase.Eraser.
+func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
+	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, household); err != nil {
+		return 0, err
+	}
+	n, err := tx.Exec(ctx, deleteHousehold, ws, household)
+	return n, db.Wrap("erase drafts", err)
+}
+
+// Expire removes drafts that were saved last before a moment, and tells how many.
+func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	var n int64
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		n, err = tx.Exec(ctx, deleteOld, before.UnixMilli(), limit)
+		return err
+	})
+	return int(n), db.Wrap("expire drafts", err)
+}
+
+// RemoveAll removes the drafts of a survey that goes itself.
+func RemoveAll(ctx context.Context, tx *db.Tx, survey int64) error {
+	_, err := tx.Exec(ctx, deleteSurvey, survey)
+	return db.Wrap("remove drafts", err)
+}
