@@ -131,7 +131,7 @@ export default function Chat() {
     addEventListener("scroll", note, { passive: true });
     return () => removeEventListener("scroll", note);
   }, []);
-  useEffect(() => { if (stuck.current) end.current?.scrollIntoView({ block: "end" }); }, [talk.turns]);
+  useEffect(() => { if (stuck.current && talk.turns.length) end.current?.scrollIntoView({ block: "end" }); }, [talk.turns, talk.runs]);
   const remove = async (s) => {
     if (!confirm(t("chat.sure", { title: s.title }))) return;
     fail(null);
