@@ -129,6 +129,24 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestLetters wants each page once, and each letter for one page.
+func TestLetters(t *testing.T) {
+	t.Parallel()
+	table := string(sources(t).byName["lib/pages.js"].body)
+	for _, member := range []string{"name", "path", "key"} {
+		seen := map[string]bool{}
+		for _, m := range regexp.MustCompile(`\b`+member+`: "([^"]+)"`).FindAllStringSubmatch(table, -1) {
+			if seen[m[1]] {
+				t.Errorf("lib/pages.js has the %s %q twice", member, m[1])
+			}
+			seen[m[1]] = true
+		}
+		if len(seen) < 10 {
+			t.Errorf("only %d pages have a %s", len(seen), member)
+		}
+	}
+}
+
 // TestEventWords wants every kind of event in the other language, too.
 func TestEventWords(t *testing.T) {
 	t.Parallel()
