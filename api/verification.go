@@ -75,4 +75,5 @@ type DeskTurn struct {
 type DeskTaken struct {
 	Next  *ResponseState `json:"next,omitzero" doc:"How it stands; absent when nothing waits for you."`
 	Until time.Time      `json:"until,omitzero" doc:"Nobody else is given it before."`
+	After string         `json:"after,omitzero" doc:"None of those that were looked at is for you, and there may be more: ask again with it."`
 }

@@ -33,7 +33,7 @@ const (
 			{"id":"stove","type":"photo","label":{"en":"The stove","sw":"Jiko"}}]}]}`
 	visitSurvey = `{"surveyId":"visits","name":"Visits","type":"BaselineSurvey","projectId":"did:ixo:project/one","templateId":"visit","sampling":{"method":"census"},
 		"collectors":["%s","%s"]}`
-	visited     = "did:ixo:household/123"
+	visited = "did:ixo:household/123"
 )
 
 // must calls the server with a key and gives the answer; want is the status.

@@ -29,7 +29,8 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/responses:next", s.serveNext, web.Doc{
 		Summary: "Take the next response to decide about", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "RESPONSE_NOT_FOUND"}, Example: Turn{},
 		Description: "The oldest that is pending, in all surveys you see or in one, and that you have not collected, sent or corrected. It is kept for you for five minutes, in which others are given another; " +
-			"asked again you get the same one, until it is decided or you go on behind it with after. It is a courtesy among verifiers and no lock: whoever decides first has decided. 500 responses are looked at in one call.",
+			"asked again you get the same one, until it is decided or you go on behind it with after. It is a courtesy among verifiers and no lock: whoever decides first has decided. You keep five at most: the one you took first is free for others then. " +
+			"500 responses are looked at in one call: when none of them is for you the answer names the last one as after, to go on behind it. With a key that is limited to projects, surveys come one after the other.",
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification", s.serveGet, web.Doc{
 		Summary: "Read how a response stands, and what was decided about it", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -60,6 +61,60 @@ func TestNext(t *testing.T) {
 		}
 		if got := next("yan", verify.Turn{}); got != "r1" {
 			t.Errorf("once the leases are over yan is given %q, want r1", got)
+		}
+	})
+}
+
+// TestNextOfOneProject: whoever sees one project is not kept waiting by what waits
+// in others, and goes through its surveys one after the other.
+func TestNextOfOneProject(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 25) // more than the first look
+		for _, id := range []string{"f1", "f2"} {
+			v.Must(t, "ws owner", "POST /v1/surveys", strings.Replace(surveytest.Survey(id, 1), surveytest.Project, "did:ixo:project/other", 1), nil)
+			v.Must(t, "ws owner", "POST /v1/surveys/"+id+"/activate", `{}`, nil)
+			v.Submit(t, "ws", id, surveytest.Interview{ID: id + "a", Household: 50, Answers: surveytest.Home(nil)})
+		}
+		after := ""
+		for _, want := range []string{"f1a", "f2a", ""} {
+			got, err := v.s.Next(surveytest.As(t.Context(), "ws", "stranger"), verify.Turn{After: after})
+			if err != nil || (got.Next == nil) != (want == "") || got.After != "" {
+				t.Fatalf("after %q: %+v, %v, want %q", after, got, err, want)
+			}
+			if want != "" && got.Next.ResponseID != want {
+				t.Errorf("after %q: %s, want %s", after, got.Next.ResponseID, want)
+			}
+			after = want
+		}
+	})
+}
+
+// TestNextKeepsFew: a verifier who goes on and on keeps the last few from others.
+func TestNextKeepsFew(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		var clock surveytest.Clock
+		v.s = verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Events: v.Log, Idem: v.Idem, Now: clock.Now})
+		now := time.Now()
+		v.fill(t, "ws", 1, 9)
+		after := ""
+		for i := range 8 {
+			clock.Set(now.Add(time.Duration(i) * time.Second))
+			got, err := v.s.Next(surveytest.As(t.Context(), "ws", "vic"), verify.Turn{After: after})
+			if err != nil || got.Next == nil {
+				t.Fatalf("%d: %+v, %v", i, got, err)
+			}
+			after = got.Next.ResponseID
+		}
+		var n int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM response_claims`).Scan(&n); err != nil || n != 5 {
+			t.Errorf("vic keeps %d responses, %v, want 5", n, err)
+		}
+		if got, err := v.s.Next(surveytest.As(t.Context(), "ws", "wes"), verify.Turn{}); err != nil || got.Next.ResponseID != "r0" {
+			t.Errorf("wes is given %+v, %v, want r0", got, err)
 		}
 	})
 }

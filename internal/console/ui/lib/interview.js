@@ -2,27 +2,41 @@
 // An interview as a verifier looks at it: the answers, and what speaks for them.
 import { html } from "../vendor/preact.js";
 import { call, may } from "./api.js";
+import { useLabels } from "./labels.js";
 import { Loaded, useLoad } from "./ui.js";
 import { has, t } from "./words.js";
 
-const shown = (v) => {
+const label = (id) => String(id).replaceAll("_", " ");
+
+/** An answer in the words of the template. */
+function shown(v, path, say) {
   if (v === null || v === undefined || v === "") return "–";
   if (v === true || v === false) return t(v ? "ui.yes" : "ui.no");
-  if (Array.isArray(v)) return v.map(shown).join(", ");
-  if (typeof v === "object") return "value" in v && "unit" in v ? `${v.value} ${v.unit}` : JSON.stringify(v);
-  return String(v).replaceAll("_", " ");
-};
+  if (Array.isArray(v)) return v.map((x) => shown(x, path, say)).join(", ");
+  if (typeof v !== "object") return typeof v === "string" ? say.option(path, v) : String(v);
+  if ("value" in v && "unit" in v) return `${v.value} ${v.unit}`;
+  if ("noAnswer" in v) return t(v.noAnswer === "refused" ? "fill.refused" : "fill.dontKnow");
+  if ("other" in v) return v.other;
+  if ("lat" in v && "lon" in v) return `${v.lat}, ${v.lon}`;
+  return Object.entries(v).map(([k, x]) => `${say.row(path, k)}: ${shown(x, path, say)}`).join("; ");
+}
 
-const label = (id) => id.replaceAll("_", " ");
+/** One answer; a list of records is a repeat. */
+function Answer({ v, path, say }) {
+  if (!Array.isArray(v) || !v[0] || typeof v[0] !== "object" || "other" in v[0]) return shown(v, path, say);
+  return html`<ol>${v.map((row, i) => html`<li key=${i}>${Object.entries(row).map(([k, x]) => `${say.question([...path, k])}: ${shown(x, [...path, k], say)}`).join("; ")}</li>`)}</ol>`;
+}
 
-/** The answers, section by section. A list of records is a repeat. */
+const pathOf = (pointer) => pointer.split("/").slice(2);
+
+/** The answers, section by section. */
 export function Answers({ response }) {
-  const sections = Object.entries(response.responses || {}), withheld = response.masked || [];
-  return html`${sections.map(([section, answers]) => html`<h4 key=${section}>${label(section)}</h4>
-      <dl>${Object.entries(answers || {}).map(([q, v]) => html`<dt key=${q}>${label(q)}</dt><dd>${Array.isArray(v) && v[0] && typeof v[0] === "object"
-        ? html`<ol>${v.map((row, i) => html`<li key=${i}>${Object.entries(row).map(([k, x]) => `${label(k)}: ${shown(x)}`).join("; ")}</li>`)}</ol>` : shown(v)}</dd>`)}</dl>`)}
-    ${withheld.length ? html`<p class="mute">${t("ui.withheld")}: ${withheld.map((p) => label(p.split("/").pop() || p)).join(", ")}</p>` : null}
-    ${response.missing?.length ? html`<p class="note">${t("desk.missing")}: ${response.missing.map((p) => label(p.split("/").pop() || p)).join(", ")}</p>` : null}`;
+  const say = useLabels(response.templateId, response.templateVersion), sections = Object.entries(response.responses || {}), withheld = response.masked || [];
+  const names = (list) => list.map((p) => say.question(pathOf(p))).join(", ");
+  return html`${sections.map(([section, answers]) => html`<h4 key=${section}>${say.section(section)}</h4>
+      <dl class="answers">${Object.entries(answers || {}).map(([q, v]) => html`<dt key=${q} title=${q}>${say.question([section, q])}</dt><dd><${Answer} v=${v} path=${[section, q]} say=${say} /></dd>`)}</dl>`)}
+    ${withheld.length ? html`<p class="mute">${t("ui.withheld")}: ${names(withheld)}</p>` : null}
+    ${response.missing?.length ? html`<p class="note">${t("desk.missing")}: ${names(response.missing)}</p>` : null}`;
 }
 
 export const Flags = ({ flags }) => (flags?.length ? html`<ul class="flags">${flags.map((f, i) => html`<li key=${i}><strong>${has("flag." + (f.code || f.rule)) ? t("flag." + (f.code || f.rule)) : label(f.code || f.rule || "")}</strong> ${f.detail || ""}</li>`)}</ul>` : html`<p class="mute">${t("desk.noFlags")}</p>`);

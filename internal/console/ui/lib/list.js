@@ -10,7 +10,7 @@ import { t } from "./words.js";
 /**
  * @param {{
  *   path: string, params?: Record<string, any>, limit?: number,
- *   filters?: {key: string, label: string, options?: any[], date?: boolean, placeholder?: string, any?: string}[],
+ *   filters?: {key: string, label: string, options?: any[], date?: boolean, placeholder?: string, any?: string, local?: boolean}[],
  *   columns: {label: string, cell: (item: any) => any, num?: boolean}[],
  *   id: (item: any) => string, href?: (item: any) => string | null,
  *   empty: {icon?: string, title: string, text?: any}, tools?: any, over?: any, turn?: number, onPage?: (page: any) => void,
@@ -18,7 +18,7 @@ import { t } from "./words.js";
  */
 export function List({ path, params = {}, limit = 25, filters = [], columns, id, href, empty, over, onPage, tools, turn = 0 }) {
   const asked = route.value.query, stack = route.value.state.stack || [];
-  const own = Object.fromEntries(filters.map((f) => [f.key, asked[f.key]]));
+  const own = Object.fromEntries(filters.filter((f) => !f.local).map((f) => [f.key, asked[f.key]]));
   const url = query(path, { ...params, ...own, limit, cursor: asked.cursor });
   const page = useLoad(() => call(url, { name: "list " + path }).then((d) => ({ ...d, url })), [url, turn]);
   // Until the page of this address is there, the old one shows, and leads nowhere.
@@ -51,7 +51,8 @@ export function List({ path, params = {}, limit = 25, filters = [], columns, id,
     <${Curl} path=${url} />`;
 }
 
-function Filters({ filters, asked, narrowed, tools }) {
+/** The filters of a page, in its address. Those that are local stand in params in another form. */
+export function Filters({ filters, asked, narrowed, tools }) {
   const set = (key, value) => setQuery({ [key]: value.trim(), cursor: "" });
   if (!filters.length && !tools) return null;
   return html`<div class="filters">

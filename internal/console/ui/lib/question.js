@@ -112,6 +112,7 @@ export function Question({ q, def, value, at, set, env }) {
     ${q.type === "group" ? html`<fieldset class="element"><${Questions} list=${q.questions || []} defs=${def.questions} values=${value} at=${at} put=${(k, v) => set(withMember(value, k, v))} env=${env} /></fieldset>`
       : q.type === "repeat" ? html`<${Repeat} q=${q} def=${def} value=${value} at=${at} set=${set} env=${env} />`
       : q.readOnly ? html`<p>${String(q.answer ?? value ?? "–")}</p>`
+      : env.look && ["photo", "audio", "file", "signature"].includes(q.type) ? html`<p class="mute">${t("template.noMedia")}</p>`
       : no ? null : ask({ q, def, value, set, id, around: env.around, found: env.found })}
     ${def.dontKnow || def.refuse ? html`<div class="actions">${def.dontKnow ? html`<button type="button" class="small" aria-pressed=${no === "dont_know"} onClick=${() => say("dont_know")}>${t("fill.dontKnow")}</button>` : null}
       ${def.refuse ? html`<button type="button" class="small" aria-pressed=${no === "refused"} onClick=${() => say("refused")}>${t("fill.refused")}</button>` : null}</div>` : null}

@@ -7,6 +7,7 @@ import { Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { Badge, Loaded, Page, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
+import { SurveyName } from "./surveys.js";
 
 function Decisions({ id }) {
   const state = useLoad(() => call(`/v1/responses/${encodeURIComponent(id)}/verification`), [id]);
@@ -18,8 +19,8 @@ function Decisions({ id }) {
 
 export default function Response({ id }) {
   const one = useLoad(() => call("/v1/responses/" + encodeURIComponent(id)), [id]);
-  return html`<${Loaded} of=${one} rows=${8}>${(r) => html`<${Page} title=${r.responseId} curl=${"/v1/responses/" + encodeURIComponent(id)}
-      crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / <a href=${surveyHref(r.surveyId)}>${r.surveyId}</a>`}
+  return html`<${Loaded} of=${one} rows=${8}>${(r) => html`<${Page} title=${html`${t("response.with")} <${Name} did=${r.householdId} link=${false} />`} curl=${"/v1/responses/" + encodeURIComponent(id)}
+      crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / <a href=${surveyHref(r.surveyId)}><${SurveyName} id=${r.surveyId} /></a> / <code>${r.responseId}</code>`}
       about=${html`<${Badge} value=${r.status} /> <${Badge} value=${r.verification?.status} /> · <${Time} at=${r.timestamp} /> · ${t("survey.household")}: ${r.householdId ? html`<${Name} did=${r.householdId} />` : "–"}`}>
     <div class="split"><div><section class="card"><h2>${t("desk.answers")}</h2><${Answers} response=${r} /></section></div>
       <aside><section class="card"><${Evidence} id=${id} /></section><${Decisions} id=${id} /></aside></div></${Page}>`}</${Loaded}>`;

@@ -1,9 +1,12 @@
 // @ts-check
 import { html } from "../vendor/preact.js";
 import { call } from "../lib/api.js";
-import { base, route, surveyHref, twinHref } from "../lib/router.js";
+import { base, route, surveyHref } from "../lib/router.js";
 import { Days, Quotas } from "../lib/charts.js";
-import { List, Rows } from "../lib/list.js";
+import { Assignments } from "../lib/assign.js";
+import { BackChecks, FlagList } from "../lib/checks.js";
+import { Rows } from "../lib/list.js";
+import { Submissions } from "../lib/submissions.js";
 import { Name } from "../lib/names.js";
 import { Badge, Id, Loaded, Page, Tile, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -34,26 +37,7 @@ function Overview({ id }) {
     ]} />` : html`<p class="mute">${t("survey.noCollectors")}</p>`)}</${Loaded}></section>`;
 }
 
-const Interviews = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/responses`} params=${{ fields: "responseId,householdId,status,verification,collector,stratum,timestamp,durationSec,flags" }} id=${(r) => r.responseId} href=${(r) => base + "/responses/" + encodeURIComponent(r.responseId)}
-  filters=${[
-    { key: "verification", label: t("survey.decision"), options: ["pending", "verified", "rejected"].map((s) => ({ value: s, label: t("state." + s) })) },
-  ]}
-  columns=${[
-    { label: t("survey.id"), cell: (r) => r.responseId }, { label: t("survey.state"), cell: (r) => html`<${Badge} value=${r.status} />` },
-    { label: t("survey.decision"), cell: (r) => html`<${Badge} value=${r.verification?.status} />` },
-    { label: t("survey.household"), cell: (r) => (r.householdId ? html`<${Name} did=${r.householdId} />` : "–") }, { label: t("survey.stratum"), cell: (r) => r.stratum || "–" },
-    { label: t("surveys.flagged"), cell: (r) => r.flags?.length || "–", num: true }, { label: t("survey.sent"), cell: (r) => html`<${Time} at=${r.timestamp} />` },
-  ]} empty=${{ icon: "survey", title: t("survey.noInterviews") }} />`;
-
-const Households = ({ id }) => html`<${List} path=${`/v1/surveys/${id}/households`} id=${(h) => h.householdId} href=${(h) => twinHref(h.householdId)}
-  filters=${[{ key: "outcome", label: t("survey.outcome"), options: ["listed", "contacted", "completed", "partial", "refused", "unreachable", "ineligible"].map((s) => ({ value: s, label: t("state." + s) })) }, { key: "stratum", label: t("survey.stratum") }]}
-  columns=${[
-    { label: t("survey.household"), cell: (h) => html`<${Name} did=${h.householdId} link=${false} />` }, { label: t("survey.outcome"), cell: (h) => html`<${Badge} value=${h.outcome} />` },
-    { label: t("survey.stratum"), cell: (h) => h.stratum || "–" }, { label: t("survey.assigned"), cell: (h) => html`<${Name} did=${h.assignedTo || h.collector} />` },
-    { label: t("twins.changed"), cell: (h) => html`<${Time} at=${h.outcomeAt || h.updated} />` },
-  ]} empty=${{ icon: "twins", title: t("survey.noHouseholds") }} />`;
-
-const tabs = { overview: Overview, interviews: Interviews, households: Households };
+const tabs = { overview: Overview, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList };
 
 export default function Survey({ id }) {
   const one = useLoad(() => call("/v1/surveys/" + encodeURIComponent(id)), [id]);
@@ -61,5 +45,5 @@ export default function Survey({ id }) {
   return html`<${Loaded} of=${one} rows=${8}>${(s) => html`<${Page} title=${surveyName(s)} crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / ${s.templateId}`} curl=${tab === "overview" ? `/v1/surveys/${id}/progress` : null}
       about=${html`<${Badge} value=${s.status} /> ${t("survey.round", { n: s.round })}${s.sampling?.size ? " · " + t(s.sampling.confidence ? "survey.sample" : "survey.plainSample", { n: s.sampling.size, method: String(s.sampling.method || "").replaceAll("_", " "), confidence: Math.round(100 * (s.sampling.confidence || 0)) }) : ""}`}>
     <nav class="tabs" aria-label=${surveyName(s)}>${Object.keys(tabs).map((x) => html`<a key=${x} href=${surveyHref(id) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("survey.tab." + x)}</a>`)}</nav>
-    <${Tab} id=${encodeURIComponent(id)} /></${Page}>`}</${Loaded}>`;
+    <${Tab} id=${encodeURIComponent(id)} survey=${s} /></${Page}>`}</${Loaded}>`;
 }

@@ -1,7 +1,8 @@
 // @ts-check
 import { html } from "../vendor/preact.js";
 import { call, may } from "../lib/api.js";
-import { base, twinHref } from "../lib/router.js";
+import { NewTwin } from "../lib/twinform.js";
+import { base, route, twinHref } from "../lib/router.js";
 import { List } from "../lib/list.js";
 import { Badge, Page, Time, nameOf, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -11,7 +12,7 @@ const fields = "did,type,status,properties,externalIds,verification,updated,with
 export default function Twins() {
   const counts = useLoad(() => call("/v1/counts"), []);
   const types = Object.keys(counts.data?.twins || {}).sort();
-  const actions = may("imports:write") && html`<a class="button" href=${base + "/import"}>${t("start.importGo")}</a>`;
+  const actions = html`${may("entities:write") ? html`<${NewTwin} type=${route.value.query.type} />` : null}${may("imports:write") ? html`<a class="button" href=${base + "/import"}>${t("start.importGo")}</a>` : null}`;
   return html`<${Page} title=${t("page.twins")} about=${t("twins.about")} actions=${actions}>
     <${List} path="/v1/entities" params=${{ fields }} id=${(e) => e.did} href=${(e) => twinHref(e.did)}
       filters=${[
