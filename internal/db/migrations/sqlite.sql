@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. d11119aa1d76a9ac14f699424458c713c43b4069988972a1646975752573836e
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 7e49d480c40d35232d5e352f2a82a32205deb1a968cdffca8392612a9f34bb10
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1109,3 +1109,4 @@ CREATE UNIQUE INDEX response_drafts_one ON response_drafts (survey, owner, respo
 CREATE INDEX response_drafts_own ON response_drafts (ws, owner, nid);
 CREATE INDEX response_drafts_household ON response_drafts (ws, household);
 CREATE INDEX response_drafts_old ON response_drafts (saved_at);
+CREATE INDEX response_claims_own ON response_claims (ws, verifier, until);
