@@ -49,6 +49,7 @@ type Client struct {
 	Workspaces      Workspaces
 	Events          Events
 	Webhooks        Webhooks
+	Operations      Operations
 	Jobs            Jobs
 	Protocols       Protocols
 	Entities        Entities
@@ -90,6 +91,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{base: base, cfg: cfg.withDefaults()}
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
+	c.Operations = Operations{c}
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}

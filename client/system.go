@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,7 +30,49 @@ type (
 	Span         = api.Span
 	BodyLimit    = api.BodyLimit
 	FilterLimits = api.FilterLimits
+
+	HealthSummary = api.HealthSummary
+	Mishap        = api.Mishap
+	Setting       = api.Setting
+	Backup        = api.Backup
 )
+
+// Operations is for whoever runs the server: keys of its own workspace with
+// operations:read, and operations:write for what changes something.
+type Operations struct{ c *Client }
+
+// Health reads how the server is.
+func (o Operations) Health(ctx context.Context, opts ...Option) (*HealthSummary, error) {
+	return do[HealthSummary](ctx, o.c, get("/v1/health/summary", nil), opts)
+}
+
+// Errors walks over the last requests that failed, newest first. An error ends it.
+func (o Operations) Errors(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Mishap, error] {
+	return pages[Mishap](ctx, o.c, "/v1/health/errors", q.values(), opts)
+}
+
+// Settings walks over the settings of the server, secrets hidden. An error ends it.
+func (o Operations) Settings(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Setting, error] {
+	return pages[Setting](ctx, o.c, "/v1/settings", q.values(), opts)
+}
+
+const backupsPath = "/v1/backups"
+
+// Backups walks over the backups, newest first. An error ends it.
+func (o Operations) Backups(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Backup, error] {
+	return pages[Backup](ctx, o.c, backupsPath, q.values(), opts)
+}
+
+// MakeBackup has the server copy its store and returns the job.
+func (o Operations) MakeBackup(ctx context.Context, opts ...Option) (*Job, error) {
+	return do[Job](ctx, o.c, post(backupsPath, nil), opts)
+}
+
+// VerifyBackup has the server check a backup and returns the job, which fails when
+// it is not whole. Code: BACKUP_NOT_FOUND.
+func (o Operations) VerifyBackup(ctx context.Context, id string, opts ...Option) (*Job, error) {
+	return do[Job](ctx, o.c, post(backupsPath+"/"+url.PathEscape(id)+"/verify", nil), opts)
+}
 
 // Health is how a server is. Status is ok or degraded.
 type Health struct {

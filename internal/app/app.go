@@ -50,6 +50,7 @@ type App struct {
 	metrics  *ops.Metrics
 	tracer   *ops.Tracer
 	notify   *ops.Notifier
+	trouble  ops.Trouble
 	runner   *job.Runner
 	flights  *file.Flights // the files this server sends
 	exchange *exchange.Service
@@ -176,7 +177,7 @@ func (a *App) observe() error {
 
 // route gives every listener its routes behind the edge.
 func (a *App) route(challenge http.Handler) (err error) {
-	if a.edge, err = newEdge(a.cfg, a.log, seen(a.metrics), a.tracer); err != nil {
+	if a.edge, err = newEdge(a.cfg, a.log, noting(&a.trouble, seen(a.metrics)), a.tracer); err != nil {
 		return err
 	}
 	a.edge.requests = a.requestLog()

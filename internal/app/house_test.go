@@ -2,12 +2,14 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,8 +89,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// aBackup is a backup that the house has; nobody looks into it.
+const aBackup = "hearth-20260301T120000Z.db"
+
 func buildHouse(t *testing.T, dir string) *app.Built {
 	t.Helper()
+	backups := filepath.Join(dir, "backups")
+	if err := errors.Join(os.MkdirAll(backups, 0o700), os.WriteFile(filepath.Join(backups, aBackup), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	return app.Build(t, owner, func(c *config.Config) {
 		c.Data.Dir, c.Server.PublicURL = dir, "https://hearth.example.org"
 		c.USSD.SessionTTL = time.Hour       // longer than the tests
@@ -99,7 +108,7 @@ func buildHouse(t *testing.T, dir string) *app.Built {
 // furnished makes a house with everything in it.
 func furnished(t *testing.T, dir string) *house {
 	t.Helper()
-	h := &house{Built: buildHouse(t, dir), ids: map[string]string{"workspaces": "default"}}
+	h := &house{Built: buildHouse(t, dir), ids: map[string]string{"workspaces": "default", "backups": aBackup}}
 	ctx, err := h.Auth.AsOwner(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ const sweepChunk = 100
 // jobs makes the runner with everything that runs by time.
 func (a *App) jobs() (*job.Runner, error) {
 	c := job.RunnerConfig{
-		Handlers: map[string]job.Handler{kindSweep: a.sweep, kindBackup: a.backup},
+		Handlers: map[string]job.Handler{kindSweep: a.sweep, kindBackup: a.backup, kindVerify: (&operations{cfg: a.cfg}).verify},
 		Every:    []job.Every{{Kind: kindSweep, Interval: 10 * time.Minute}},
 		Grace:    a.cfg.Server.ShutdownTimeout * 2 / 3,
 		Alone:    !a.cfg.Postgres(), // the lock of the data folder

@@ -55,6 +55,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	sys, platform, about := a.system(), a.platform(fresh.area("platform")), &index{}
 	about.routes(platform)
 	a.demo.Routes(platform)
+	(&operations{core: a.Core, cfg: a.cfg, sys: sys, trouble: &a.trouble}).routes(platform)
 	area := fresh.area("areas")
 	if a.cfg.HasArea("a") {
 		a.twins.routes(area)

@@ -183,6 +183,8 @@ func unready(op *shown, status int) bool {
 		return status == http.StatusBadGateway
 	case "/v1/webhooks/{id}/deliveries/{seq}", "/v1/webhooks/{id}/deliveries/{seq}/redeliver":
 		return status == http.StatusNotFound // the receiver is sent something
+	case "/v1/backups/{id}/verify":
+		return status == http.StatusNotFound // a job makes one
 	case "/v1/exports/{id}/file", "/v1/imports/{id}/run":
 		return status == http.StatusConflict
 	case "/v1/console/sessions/{id}":

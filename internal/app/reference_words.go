@@ -30,7 +30,7 @@ var tagTexts = map[string]string{
 	"line":         "The USSD line for those who look after it: the menu, calls, customers, short messages, and a handset to try it with.",
 	"oracle":       "An agent that answers, looks things up and calls tools: chat sessions, messages as JSON or as a stream that can be joined again, sockets, delegations. Callers show a UCAN.",
 	"system":       "Whether the server lives, and what it is.",
-	"operations":   "For operators: readiness, metrics.",
+	"operations":   "For operators: health, errors, settings, backups, metrics.",
 	"reference":    "These pages, and the document behind them.",
 }
 

@@ -127,6 +127,7 @@ func PruneBackups(dir string, keep int) ([]string, error) {
 			return removed, fmt.Errorf("prune backups: %w", err)
 		}
 		os.Remove(files[0] + ".sha256")
+		os.Remove(files[0] + ".verified")
 		removed, files = append(removed, files[0]), files[1:]
 	}
 	return removed, nil

@@ -32,6 +32,10 @@ export const pages = [
   { path: "/audit", name: "audit", icon: "activity", key: "a", menu: "run", scope: "audit:read", load: () => import("../pages/audit.js") },
   { path: "/webhooks", name: "webhooks", icon: "hook", key: "w", menu: "run", scope: "webhooks:read", load: () => import("../pages/webhooks.js") },
   { path: "/webhooks/:id", name: "webhook", scope: "webhooks:read", load: () => import("../pages/webhook.js") },
+  { path: "/health", name: "health", icon: "activity", menu: "run", scope: "operations:read", load: () => import("../pages/health.js") },
+  { path: "/backups", name: "backups", icon: "file", menu: "run", scope: "operations:read", load: () => import("../pages/backups.js") },
+  { path: "/settings", name: "settings", icon: "jobs", menu: "run", scope: "operations:read", load: () => import("../pages/settings.js") },
+  { path: "/erasure", name: "erasure", icon: "lock", menu: "run", scope: "audit:read", area: "a", load: () => import("../pages/erasure.js") },
   { path: "/help", name: "help", icon: "more", menu: "run", load: () => import("../pages/help.js") },
 ];
 
