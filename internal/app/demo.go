@@ -336,7 +336,12 @@ func (a removal) removeCustomers(ctx context.Context, h *demo.Holding) error {
 			return err
 		}
 	}
-	return nil
+	if a.line != nil {
+		if err := a.line.sessions.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return a.DB.InTx(ctx, func(tx *db.Tx) error { return ussd.ForgetSamples(ctx, tx) })
 }
 
 func (a removal) removeChats(ctx context.Context, h *demo.Holding) error {

@@ -69,7 +69,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	if a.line != nil {
 		a.line.sessions.Routes(phones)
 		a.line.sessions.OperatorRoutes(desk)
-		a.line.routes(area)
+		a.line.routes(area, a.cursors)
 	}
 	talk := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
 	a.mind.routes(talk)

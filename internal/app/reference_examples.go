@@ -196,6 +196,8 @@ func (e examples) id(collection, path string) string {
 		return e.oracle[strings.LastIndexByte(e.oracle, ':')+1:]
 	case collection == "entities", collection == "workspaces":
 		return ""
+	case strings.HasPrefix(path, "/v1/ussd/accounts/"):
+		return "C7K2M9QXA"
 	case collection == "api-keys":
 		return "key_" + noID
 	case collection == "erasures":

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -180,7 +181,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, a.fetching(out, l.accounts)), Gateways: l.gateways, Log: a.log,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
-		Seen: seen, Dropped: dropped, Late: l.sendLate,
+		Seen: seen, Dropped: dropped, Late: l.sendLate, Sample: demo.Rings,
 	})
 	l.buildSimulator(a.cfg)
 	a.line = l
@@ -316,7 +317,12 @@ func (rg registrar) renew(ctx context.Context, d entity.Draft, properties []byte
 
 // routes are those of the line under /v1, for people and programs that look after
 // it. Gateways have theirs elsewhere.
-func (l *line) routes(a *web.API) { l.simulator.Routes(a) }
+func (l *line) routes(a *web.API, cursors web.Cursors) {
+	l.simulator.Routes(a)
+	ussd.NewDesk(ussd.DeskConfig{Sessions: l.sessions, Simulator: l.simulator, Known: MenuKnown(), Cursors: cursors}).Routes(a)
+	account.Desk{Accounts: l.accounts, Cursors: cursors}.Routes(a)
+	sms.Desk{Outbox: l.sms, Cursors: cursors}.Routes(a)
+}
 
 // jobs are what area C does later.
 func (l *line) jobs(c *job.RunnerConfig) {

@@ -13,6 +13,7 @@ import (
 const (
 	listPage = 500  // sessions read at once
 	maxList  = 1000 // ids in a list
+	maxLive  = 200  // sessions that a list says more about
 	maxSame  = 20   // sessions of one id that are looked at
 )
 
@@ -21,6 +22,21 @@ type Sessions struct {
 	Active []string `json:"activeSessions"`
 	Count  int      `json:"count"`
 	More   bool     `json:"more,omitzero" doc:"Whether there are more than are listed."`
+	// Live says more about each; the documented members come first.
+	Live []LiveSession `json:"sessions" doc:"Where they stand, at most 200 of them."`
+}
+
+// LiveSession is where a session that is alive stands.
+type LiveSession struct {
+	SessionID   string    `json:"sessionId"`
+	PhoneNumber string    `json:"phoneNumber" doc:"How it begins and ends." example:"+254•••••01"`
+	Gateway     string    `json:"gateway,omitempty"`
+	State       string    `json:"state" example:"preMenu"`
+	Path        string    `json:"path" doc:"The node of the menu." example:"login.pin"`
+	Language    string    `json:"language" example:"en"`
+	Steps       int       `json:"steps" doc:"Answers so far."`
+	Started     time.Time `json:"sessionStartTime"`
+	Age         float64   `json:"ageSeconds" doc:"Since it began."`
 }
 
 // Debug is where a session stands, as the interface documents it and more.
@@ -86,7 +102,43 @@ func (s *Service) serveSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, Sessions{Active: ids, Count: len(ids), More: more})
+	live, err := liveSessions(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, Sessions{Active: ids, Count: len(ids), More: more, Live: live})
+}
+
+// liveSessions tells where sessions that are alive stand, in the order of their
+// ids. One that cannot be read, or has shown nothing yet, is left out.
+func liveSessions(ctx context.Context, s *Service) ([]LiveSession, error) {
+	out, from := []LiveSession{}, ""
+	for {
+		rows, err := after(ctx, s.db, from, listPage)
+		if err != nil || len(rows) == 0 {
+			return out, err
+		}
+		now := s.now()
+		for _, r := range rows {
+			if r.done() || r.expires <= now.UnixMilli() {
+				continue
+			}
+			k := readKey(r.id)
+			rec, err := readRecord(r.state, &k, s.box)
+			if err != nil || rec.begins() {
+				continue
+			}
+			began := time.UnixMicro(rec.started).UTC()
+			out = append(out, LiveSession{
+				SessionID: k.session, PhoneNumber: maskPhone(k.phone), Gateway: k.gateway, State: s.stateOf(rec), Path: rec.state.Node, Language: rec.state.Lang,
+				Steps: rec.state.Step, Started: began, Age: now.Sub(began).Round(100 * time.Millisecond).Seconds(),
+			})
+			if len(out) == maxLive {
+				return out, nil
+			}
+		}
+		from = rows[len(rows)-1].id
+	}
 }
 
 func (s *Service) serveDebug(w http.ResponseWriter, r *http.Request) error {

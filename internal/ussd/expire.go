@@ -19,8 +19,11 @@ func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return s.Flush(context.WithoutCancel(ctx))
 		case <-t.C:
+		}
+		if err := s.tally.flush(ctx, s.db, s.now()); err != nil {
+			s.log.WarnContext(ctx, "store counts of USSD nodes", "err", err.Error())
 		}
 		if err := s.Expire(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			s.log.WarnContext(ctx, "sweep USSD sessions", "err", err.Error())
@@ -28,8 +31,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Expire removes what is over: sessions, drafts and what gateways said about
-// sessions. It also counts the sessions that are alive. Several instances may
+// Expire removes what is over: sessions, whose walks it keeps, drafts, and calls
+// after their time. It also counts the sessions that are alive. Several instances may
 // do it at once.
 func (s *Service) Expire(ctx context.Context) error {
 	if err := s.expireSessions(ctx); err != nil {
@@ -39,6 +42,7 @@ func (s *Service) Expire(ctx context.Context) error {
 	for _, sweep := range []func() (int64, error){
 		func() (int64, error) { return expireDrafts(ctx, s.db, now.UnixMilli(), sweepChunk) },
 		func() (int64, error) { return expireCalls(ctx, s.db, now.Add(-callAge).UnixMilli(), sweepChunk) },
+		func() (int64, error) { return expireWalks(ctx, s.db, now.Add(-callAge).UnixMilli(), sweepChunk) },
 	} {
 		for {
 			n, err := sweep()
@@ -50,8 +54,12 @@ func (s *Service) Expire(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return dropVisits(ctx, s.db, now.Add(-visitsKept))
 }
+
+// Flush stores what was counted at the nodes of menus. Run does so now and then,
+// and when it ends.
+func (s *Service) Flush(ctx context.Context) error { return s.tally.flush(ctx, s.db, s.now()) }
 
 // expireSessions walks all sessions by key, a page at a time. One that had an
 // effect stays for a while, so that a late copy does not have it again.
@@ -90,24 +98,40 @@ func (s *Service) drop(ctx context.Context, over []*row) error {
 	if len(over) == 0 {
 		return nil
 	}
-	removed := make([]bool, len(over))
+	removed, silent := make([]bool, len(over)), make([]*record, len(over))
+	walks := make([]*walked, len(over))
+	for i, r := range over {
+		if r.done() {
+			continue // its end was stored with its last screen
+		}
+		k := readKey(r.id)
+		if rec, err := readRecord(r.state, &k, s.box); err == nil && !rec.begins() {
+			silent[i], walks[i] = rec, walkOf(s.marks, &k, rec, endingExpired, rec.updated/1000)
+		}
+	}
 	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
 		for i, r := range over {
 			if removed[i], err = remove(ctx, tx, r); err != nil {
 				return err
 			}
+			if !removed[i] || walks[i] == nil {
+				continue
+			}
+			if err := walks[i].putOnce(ctx, tx); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
-	if err != nil || s.cfg.Dropped == nil {
+	if err != nil {
 		return err
 	}
-	for i, r := range over {
-		if !removed[i] || r.done() {
+	for i, rec := range silent {
+		if !removed[i] || rec == nil {
 			continue
 		}
-		k := readKey(r.id)
-		if rec, err := readRecord(r.state, &k, s.box); err == nil && !rec.begins() {
+		s.tally.count(spot{rec.state.Pack, rec.state.Node, s.cfg.Sample(readKey(over[i].id).phone)}, counts{dropped: 1})
+		if s.cfg.Dropped != nil {
 			s.cfg.Dropped(rec.state.Node)
 		}
 	}

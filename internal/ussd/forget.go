@@ -7,8 +7,8 @@ import (
 )
 
 // Forget removes what is kept about a number, in the transaction of an erasure:
-// its draft, what gateways said about its calls, and its sessions. It tells how
-// many rows there were. Sessions have no index by number, so it looks
+// its draft, its calls and what gateways said about them, and its sessions. It tells
+// how many rows there were. Sessions have no index by number, so it looks
 // at all of them: there are as many as calls in some minutes.
 func Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	drafts, err := removeDraft(ctx, tx, phone)
@@ -19,7 +19,11 @@ func Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sum, from := drafts+calls, ""
+	walks, err := removeWalks(ctx, tx, phone)
+	if err != nil {
+		return 0, err
+	}
+	sum, from := drafts+calls+walks, ""
 	for {
 		rows, err := after(ctx, tx, from, listPage)
 		if err != nil || len(rows) == 0 {

@@ -122,6 +122,7 @@ func (s *Service) serveStep(w http.ResponseWriter, r *http.Request) error {
 		out = s.trouble(r, err)
 	}
 	s.write(w, g, q.Request, out.reply)
+	s.tally.step(&out, s.cfg.Sample(q.Phone))
 	s.see(Step{Gateway: g.Name, Node: out.node, Result: out.result, Units: out.units, Took: s.now().Sub(arrived), First: out.first})
 	return nil
 }
@@ -181,7 +182,11 @@ func (s *Service) reply(r *http.Request, q *request) (outcome, error) {
 			if known, err := readRecord(row.state, &q.key, s.box); err == nil {
 				rec = known
 			}
-			return expireNow(ctx, tx, q.key.id, s.now().UnixMilli())
+			now := s.now().UnixMilli()
+			if err := s.hungUp(ctx, tx, row, now); err != nil {
+				return err
+			}
+			return expireNow(ctx, tx, q.key.id, now)
 		})
 	})
 	if err != nil {
@@ -267,6 +272,9 @@ func (s *Service) hangUp(ctx context.Context, tx *db.Tx, e *wire.Event, now int6
 	for _, r := range rows {
 		if k := readKey(r.id); k.gateway != e.Gateway || e.ServiceCode != "" && k.code != wire.WholeCode(e.ServiceCode) {
 			continue
+		}
+		if err := s.hungUp(ctx, tx, r, now); err != nil {
+			return err
 		}
 		if err := expireNow(ctx, tx, r.id, now); err != nil {
 			return err

@@ -2,6 +2,9 @@ package ussd
 
 import (
 	"context"
+	"math"
+	"regexp"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
@@ -9,23 +12,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+// scopePII is the scope of those who may know whose number and words they are.
+const scopePII = "entities:pii"
+
 // tag is the group of the routes in the reference.
 const tag = "line"
 
 const simulationsPath = "/v1/ussd/simulations"
-
-// Ours lets those work with the line whose it is: it belongs to the operator's
-// workspace as a whole, so to no key that is limited to projects. To other
-// workspaces there is none. Faults: LINE_NOT_FOUND, KEY_RESTRICTED.
-func Ours(ctx context.Context) error {
-	switch c := web.CallerFrom(ctx); {
-	case c.Workspace != auth.OperatorWorkspace:
-		return fault.New(fault.NotFound, "LINE_NOT_FOUND", "Your workspace has no USSD line.")
-	case len(c.Projects) > 0:
-		return fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; the USSD line belongs to none.")
-	}
-	return nil
-}
 
 // Routes adds the simulator to a.
 func (s *Simulator) Routes(a *web.API) {
@@ -59,11 +52,11 @@ type PressDraft struct {
 type nothing struct{}
 
 func (s *Simulator) serveAbout(ctx context.Context, _ *nothing) (api.Simulator, error) {
-	return s.about(), Ours(ctx)
+	return s.about(), auth.OperatorsLine(ctx)
 }
 
 func (s *Simulator) servePress(ctx context.Context, in *struct{ Body PressDraft }) (*api.Simulation, error) {
-	if err := Ours(ctx); err != nil {
+	if err := auth.OperatorsLine(ctx); err != nil {
 		return nil, err
 	}
 	b := in.Body
@@ -73,9 +66,127 @@ func (s *Simulator) servePress(ctx context.Context, in *struct{ Body PressDraft 
 }
 
 func (s *Simulator) serveReset(ctx context.Context, _ *nothing) (api.Simulator, error) {
-	if err := Ours(ctx); err != nil {
+	if err := auth.OperatorsLine(ctx); err != nil {
 		return api.Simulator{}, err
 	}
 	s.Reset()
 	return s.about(), nil
+}
+
+// phoneForm is E.164.
+var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{7,14}$`)
+
+// maxPack is how many bytes a menu pack to check may have.
+const maxPack = 512 << 10
+
+// Routes adds the desk to a.
+func (d *Desk) Routes(a *web.API) {
+	const read = "ussd:read"
+	codes := []string{"LINE_NOT_FOUND", "KEY_RESTRICTED"}
+	web.Get(a, "/v1/ussd/menu", d.serveMenu, web.Doc{
+		Summary: "The menu of the line as a graph", Tag: tag, Scope: read, Codes: append([]string{"INVALID_PARAMETER"}, codes...),
+		Description: "The pack in use: nodes, ways between them, what lint says, and how often each screen was shown, refused an answer and lost its caller in the last 30 days. " +
+			"Counts are kept in memory and stored every 15 seconds; those of calls of simulated handsets are not among them.",
+	})
+	web.Post(a, "/v1/ussd/menu:check", d.serveCheck, web.Doc{
+		Summary: "Check a menu pack", Tag: tag, Scope: read, MaxBody: maxPack, Codes: codes,
+		Description: "What `hearth ussd lint` says about a pack of your own, and the graph it makes. Nothing is stored, and the line goes on with the pack it has.",
+		Example:     PackDraft{Source: "pack: mine\nlanguages: [en]\ntitle: Mine\nstart: home\nnodes:\n  home:\n    end: true\n    text: Hello.\n"},
+	})
+	web.Get(a, "/v1/ussd/calls", d.serveCalls, web.Doc{
+		Summary: "List calls that are over, newest first", Tag: tag, Scope: read, Codes: append([]string{"INVALID_PARAMETER", "SCOPE_MISSING"}, codes...),
+		Description: "A call is there as soon as it has ended: by a closing screen, by the caller, or some seconds after it expired. Kept for 30 days, and erased with the person. " +
+			"Numbers are masked without `entities:pii`, which the filter by number needs too.",
+	})
+	web.Get(a, "/v1/ussd/calls/{id}", d.serveCall, web.Doc{
+		Summary: "Read a call step by step", Tag: tag, Scope: read, Codes: append([]string{"CALL_NOT_FOUND"}, codes...),
+		Description: "What was typed, where it led and how long it took, PINs and codes left out, and the same as a dialog file. Without `entities:pii` only keys of the menu are shown.",
+	})
+}
+
+// PackDraft is a menu pack to look at.
+type PackDraft struct {
+	Source string `json:"source" doc:"The YAML of the pack." minLength:"1"`
+}
+
+func (d *Desk) serveMenu(ctx context.Context, in *struct {
+	Lang string `query:"lang" doc:"Language of the texts; the usual one of the pack by default." example:"en"`
+},
+) (*api.Menu, error) {
+	if err := auth.OperatorsLine(ctx); err != nil {
+		return nil, err
+	}
+	return d.Menu(ctx, in.Lang)
+}
+
+func (d *Desk) serveCheck(ctx context.Context, in *struct{ Body PackDraft }) (*api.MenuCheck, error) {
+	if err := auth.OperatorsLine(ctx); err != nil {
+		return nil, err
+	}
+	return d.Check(in.Body.Source), nil
+}
+
+type callsIn struct {
+	Phone     string `query:"phone" doc:"Only calls from this number. It needs entities:pii." example:"+254700000001"`
+	Since     string `query:"since" doc:"Only calls that ended at this time or later." example:"2026-01-01T00:00:00Z"`
+	Simulated bool   `query:"simulated" doc:"Calls of simulated handsets in place of those of customers."`
+	web.Paging
+}
+
+// filter reads what is asked for. The place of the first page is after all calls.
+func (in *callsIn) filter(ctx context.Context) (walkFilter, error) {
+	var c fault.Checks
+	in.Size(&c)
+	f := walkFilter{phone: in.Phone}
+	if in.Phone != "" && !phoneForm.MatchString(in.Phone) {
+		c.Add("query/phone", "invalid", "The number must be in international form, as +254700000000.")
+	}
+	if in.Since != "" {
+		at, err := time.Parse(time.RFC3339, in.Since)
+		if err != nil {
+			c.Add("query/since", "invalid", "The time must be of the form 2026-01-01T00:00:00Z.")
+		}
+		f.since = at.UnixMilli()
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return f, err
+	}
+	if in.Phone != "" && !in.Simulated && !web.CallerFrom(ctx).May(scopePII) {
+		return f, fault.New(fault.Forbidden, "SCOPE_MISSING", "To look for a number needs the scope "+scopePII+", which you do not have.")
+	}
+	return f, nil
+}
+
+func (d *Desk) serveCalls(ctx context.Context, in *callsIn) (web.Reply[web.Page[api.Call]], error) {
+	var none web.Reply[web.Page[api.Call]]
+	if err := auth.OperatorsLine(ctx); err != nil {
+		return none, err
+	}
+	f, err := in.filter(ctx)
+	if err != nil {
+		return none, err
+	}
+	after := walkPlace{Ended: math.MaxInt64}
+	limit, err := in.Begin(ctx, d.cfg.Cursors, &after)
+	if err != nil {
+		return none, err
+	}
+	list, next, err := d.calls(ctx, f, in.Simulated, after, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, d.cfg.Cursors, limit, list, nil)
+	}
+	return web.PageOf(ctx, d.cfg.Cursors, limit, list, next)
+}
+
+func (d *Desk) serveCall(ctx context.Context, in *struct {
+	ID string `path:"id" doc:"Name of the call."`
+},
+) (*api.Call, error) {
+	if err := auth.OperatorsLine(ctx); err != nil {
+		return nil, err
+	}
+	return d.call(ctx, in.ID)
 }

@@ -23,7 +23,7 @@ func full() *record {
 	account := "acc"
 	return &record{
 		mode: accumulated, resumed: true, code: "*2233#", started: 1_700_000_000_000_001, updated: 1_700_000_000_900_000,
-		answer: "Welcome\n1. Know More", draft: "join.name", seen: []mark{{1, 7}, {4, 1 << 63}}, trail: appendStop(nil, "", "home"),
+		answer: "Welcome\n1. Know More", draft: "join.name", seen: []mark{{1, 7}, {4, 1 << 63}}, trail: appendStop(nil, stop{typed: "", node: "home"}),
 		state: machine.State{
 			Pack: "small", Version: "0123456789ab", Node: "join.pin", Page: 2, Notice: "No.", Lang: "sw", Vars: map[string]string{"name": "Zoë", "a": ""},
 			Secrets: map[string]string{"pin": "48213"}, Account: "acc", Proof: "proof", Kept: "join.name", Step: 300, Done: true,
@@ -150,7 +150,7 @@ func TestTrail(t *testing.T) {
 	t.Parallel()
 	r := &record{}
 	for range 3 * maxStops {
-		r.trail = appendStop(r.trail, "1", "home")
+		r.trail = appendStop(r.trail, stop{typed: "1", node: "home"})
 	}
 	if got := bytes.Count(r.dialog(&key{}), []byte("> 1")); got != maxStops {
 		t.Errorf("turns = %d, want %d", got, maxStops)

@@ -27,6 +27,7 @@ type Service struct {
 	secret   [sha256.Size]byte // hash of the gateways' shared secret
 
 	flights  flights
+	tally    tally
 	address  *web.Limiter // nil is no limit
 	phones   *web.Limiter
 	buffers  sync.Pool
@@ -47,6 +48,9 @@ func New(c Config) *Service {
 	}
 	if c.TTL <= 0 {
 		c.TTL = defaultTTL
+	}
+	if c.Sample == nil {
+		c.Sample = func(string) bool { return false }
 	}
 	if c.InFlight <= 0 {
 		c.InFlight = maxInFlight

@@ -344,15 +344,15 @@ func millis(d time.Duration) float64 {
 
 // dotted is the newest answer of a call as it may be shown.
 func dotted(rec *record, typed string) string {
-	stops := rec.stops()
-	if rec.state.Step >= len(stops) { // more than a trail keeps
+	all := stops(rec.trail)
+	if rec.state.Step >= len(all) { // more than a trail keeps
 		if len(typed) > 1 {
 			return dots
 		}
 		return typed
 	}
-	if last := stops[len(stops)-1]; last.Mask == "" {
-		return last.Input
+	if last := all[len(all)-1]; last.masked() == "" {
+		return last.typed
 	}
 	return dots
 }

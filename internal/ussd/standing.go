@@ -56,7 +56,7 @@ func (a *attempt) logOut(ctx context.Context, rd reading) (outcome, error) {
 		return outcome{}, err
 	}
 	rec.state, a.screen = st, scr
-	rec.trail = appendStop(rec.trail, mask+"refused", st.Node)
+	a.stopAt(mask+"refused", st.Node)
 	return a.finish(ctx, rd)
 }
 

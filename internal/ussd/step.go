@@ -28,6 +28,7 @@ var errMissed = errors.New("another step of the session was stored first")
 // outcome is what a step gave.
 type outcome struct {
 	reply  wire.Reply
+	pack   string
 	node   string
 	result string
 	units  int
@@ -250,7 +251,7 @@ func (a *attempt) walk(ctx context.Context, rd reading) (outcome, error) {
 	}
 	a.rec.state, a.screen, a.rec.code = st, scr, a.q.ServiceCode
 	a.rec.resumed = st.Kept != ""
-	a.rec.trail = appendStop(a.rec.trail, "", st.Node)
+	a.stopAt("", st.Node)
 	return a.goOn(ctx, rd)
 }
 
@@ -275,7 +276,7 @@ func (a *attempt) goOn(ctx context.Context, rd reading) (outcome, error) {
 			return outcome{}, err
 		}
 		rec.state, a.screen = st, scr
-		rec.trail = appendStop(rec.trail, typedAt(from, p.text, &scr), st.Node)
+		a.stopAt(typedAt(from, p.text, &scr), st.Node)
 	}
 	return a.finish(ctx, rd)
 }
@@ -288,7 +289,10 @@ func (a *attempt) finish(ctx context.Context, rd reading) (outcome, error) {
 	if err := a.keep(ctx); err != nil {
 		return outcome{}, err
 	}
-	return a.result(), a.store(ctx)
+	if err := a.store(ctx); err != nil || !rec.state.Done {
+		return a.result(), err
+	}
+	return a.result(), walkOf(a.s.marks, &a.q.key, rec, endingEnded, a.now.UnixMilli()).put(ctx, a.tx)
 }
 
 func (a *attempt) machine() *machine.Machine {
@@ -349,7 +353,7 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 func (a *attempt) result() outcome {
 	out := outcome{
 		reply: wire.Reply{Text: a.screen.Text, End: a.screen.End}, node: a.screen.Node, units: a.screen.Units,
-		result: ResultShown, first: a.first, effect: a.acted,
+		pack: a.rec.state.Pack, result: ResultShown, first: a.first, effect: a.acted,
 	}
 	switch {
 	case a.screen.End:

@@ -70,6 +70,9 @@ type Config struct {
 	// node without an end. Neither is given anything personal.
 	Seen    func(Step)
 	Dropped func(node string)
+	// Sample reports whether a number is one of the demo programme: what is
+	// counted of its calls goes with it. None is by default.
+	Sample func(phone string) bool
 	// Late is given the closing words of a step that had an effect but could
 	// not be answered in time.
 	Late func(ctx context.Context, phone, text string)

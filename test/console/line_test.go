@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -102,5 +104,109 @@ func (d *desk) sameInAPI() {
 	}
 	if strings.Contains(got.Dialog, "48213") {
 		d.t.Errorf("the dialog is %q", got.Dialog)
+	}
+}
+
+// lineOf gives a server a customer who has called: an account, a call that was
+// ended and one that was hung up.
+func (d *desk) lineOf() (customer string) {
+	d.t.Helper()
+	dial := func(session, text string) string {
+		body := fmt.Sprintf(`{"sessionId":%q,"serviceCode":"*2233#","phoneNumber":"+254711000111","text":%q}`, session, text)
+		r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, d.server.URL+"/api/ussd", strings.NewReader(body))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err = read(answer)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		return text
+	}
+	made := dial("s1", "2*2*Zawadi Line*00*48213*48213")
+	dial("s1", "2*2*Zawadi Line*00*48213*48213**")
+	dial("s2", "1")
+	dial("s2", "1**")
+	return regexp.MustCompile(`C[A-Z0-9]{8}`).FindString(made)
+}
+
+func read(answer *http.Response) (string, error) {
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err
+}
+
+// TestLinePages finds what the API says of the menu, of calls and of customers on
+// their pages, checks a menu, and holds the number of a customer.
+func TestLinePages(t *testing.T) {
+	d := open(t, "127.0.0.1")
+	customer := d.lineOf()
+	ctx, line := t.Context(), d.owner().Line
+	d.signIn(d.server.Key)
+
+	menu, err := line.Menu(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.visit("/console/menu?node=" + menu.Start)
+	if n := script[int](d, `document.querySelectorAll(".stop").length`); n != len(menu.Nodes) {
+		t.Errorf("the page draws %d nodes, the API gave %d", n, len(menu.Nodes))
+	}
+	if n := script[int](d, `document.querySelectorAll(".as-table tbody tr").length`); n != len(menu.Nodes) {
+		t.Errorf("the table has %d rows, the API gave %d nodes", n, len(menu.Nodes))
+	}
+	d.Shot(t, "line-menu")
+	d.run("check a menu", chromedp.SendKeys("#pack", "pack: mine\n", chromedp.ByID), chromedp.Click(".form button.primary"), chromedp.WaitVisible(`.checked[data-ok="false"]`))
+	checked, err := line.CheckMenu(ctx, "pack: mine\n")
+	if err != nil || len(checked.Problems) == 0 {
+		t.Fatalf("check = %+v, %v", checked, err)
+	}
+	d.see(checked.Problems[0].Text)
+	d.Shot(t, "line-menu-check")
+
+	calls, err := line.CallPage(ctx, client.CallQuery{})
+	if err != nil || len(calls.Items) != 2 {
+		t.Fatalf("calls = %+v, %v", calls, err)
+	}
+	d.visit("/console/calls")
+	if n := script[int](d, `document.querySelectorAll("main .table-wrap tbody tr a").length`); n != len(calls.Items) {
+		t.Errorf("the page has %d calls, the API gave %d", n, len(calls.Items))
+	}
+	d.Shot(t, "line-calls")
+	d.visit("/console/calls/" + calls.Items[1].ID)
+	whole, err := line.Call(ctx, calls.Items[1].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := script[int](d, `document.querySelectorAll(".strip li").length`); n != len(whole.Steps) || n < 7 {
+		t.Errorf("the strip has %d steps, the API gave %d", n, len(whole.Steps))
+	}
+	if html := script[string](d, `document.documentElement.outerHTML`); strings.Contains(html, "48213") || strings.Count(html, "<kbd>•••••</kbd>") != 2 {
+		t.Errorf("the call shows its PIN, or not as dots")
+	}
+	d.Shot(t, "line-call")
+	d.holdOnPage(customer)
+}
+
+// holdOnPage holds the number of a customer on the page and finds that in the API.
+func (d *desk) holdOnPage(customer string) {
+	d.t.Helper()
+	d.visit("/console/accounts")
+	d.see(customer)
+	d.Shot(d.t, "line-accounts")
+	d.run("say yes", chromedp.Evaluate(`window.confirm = () => true; 0`, nil), chromedp.Click(`[data-action="hold"]`), chromedp.WaitVisible(`[data-action="release"]`))
+	a, err := d.owner().Line.Account(d.t.Context(), customer)
+	if err != nil || !a.Held {
+		d.t.Errorf("the account is %+v, %v; want its number held", a, err)
+	}
+	d.see(fmt.Sprintf("The number of %s is held.", customer))
+	for _, tab := range []string{"numbers", "messages"} {
+		d.visit("/console/accounts?tab=" + tab)
+		d.Shot(d.t, "line-"+tab)
 	}
 }

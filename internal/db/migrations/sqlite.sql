@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 7e49d480c40d35232d5e352f2a82a32205deb1a968cdffca8392612a9f34bb10
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 662cd0d4c062d82c15441b1e5168a067fc67a998151665ec61d0939f0201bc80
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1110,3 +1110,29 @@ CREATE INDEX response_drafts_own ON response_drafts (ws, owner, nid);
 CREATE INDEX response_drafts_household ON response_drafts (ws, household);
 CREATE INDEX response_drafts_old ON response_drafts (saved_at);
 CREATE INDEX response_claims_own ON response_claims (ws, verifier, until);
+CREATE TABLE ussd_walks (
+	id         TEXT   NOT NULL PRIMARY KEY,
+	session_id TEXT   NOT NULL,
+	phone      TEXT   NOT NULL,
+	gateway    TEXT   NOT NULL,
+	code       TEXT   NOT NULL,
+	pack       TEXT   NOT NULL,
+	lang       TEXT   NOT NULL,
+	node       TEXT   NOT NULL,
+	ending     TEXT   NOT NULL,
+	started_at BIGINT NOT NULL,
+	ended_at   BIGINT NOT NULL,
+	steps      BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX ussd_walks_age ON ussd_walks (ended_at, id);
+CREATE INDEX ussd_walks_phone ON ussd_walks (phone, ended_at, id);
+CREATE TABLE ussd_visits (
+	day     TEXT   NOT NULL,
+	pack    TEXT   NOT NULL,
+	node    TEXT   NOT NULL,
+	sample  BIGINT NOT NULL,
+	visits  BIGINT NOT NULL,
+	refused BIGINT NOT NULL,
+	dropped BIGINT NOT NULL,
+	PRIMARY KEY (day, pack, node, sample)
+) WITHOUT ROWID;

@@ -22,6 +22,7 @@ const (
 	deleteNumber = `DELETE FROM sms_messages WHERE number = $1`
 	deleteOld    = `DELETE FROM sms_messages WHERE id IN (SELECT id FROM sms_messages WHERE created_at < $1 ORDER BY created_at LIMIT $2)`
 	listMessages = `SELECT id, status, attempts, provider_id, error, created_at, updated_at FROM sms_messages WHERE id > $1 ORDER BY id LIMIT $2`
+	listNewest   = `SELECT id, status, attempts, provider_id, error, created_at, updated_at FROM sms_messages WHERE id < $1 ORDER BY id DESC LIMIT $2`
 )
 
 // row is a message as it is stored. to and text are empty once it has ended.
@@ -113,6 +114,19 @@ func expire(ctx context.Context, d *db.DB, before int64, limit int) (int, error)
 
 func list(ctx context.Context, q db.Querier, after string, limit int) ([]Record, error) {
 	rows, err := q.Query(ctx, listMessages, after, limit)
+	return records(rows, err)
+}
+
+// lastID comes after every id.
+const lastID = "g"
+
+// newest gives messages before an id, the newest first.
+func newest(ctx context.Context, q db.Querier, before string, limit int) ([]Record, error) {
+	rows, err := q.Query(ctx, listNewest, before, limit)
+	return records(rows, err)
+}
+
+func records(rows db.Rows, err error) ([]Record, error) {
 	return db.Collect(rows, err, "list sms", func(r *Record, row db.Row) error {
 		var made, changed int64
 		err := row.Scan(&r.ID, &r.Status, &r.Attempts, &r.ProviderID, &r.Error, &made, &changed)

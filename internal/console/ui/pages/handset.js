@@ -4,7 +4,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call, may } from "../lib/api.js";
 import { route, setQuery } from "../lib/router.js";
-import { Save } from "../lib/save.js";
+import { Save } from "../lib/call.js";
 import { Failure, Icon, Loaded, Page, Time, useKeys, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
 

@@ -1,5 +1,5 @@
 // @ts-check
-// A text as a file to keep.
+// What pages about calls share: how a call ended, and saving one.
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { t } from "./words.js";
 
@@ -13,3 +13,8 @@ export function Save({ name, text }) {
   }, [text]);
   return html`<a class="button small" download=${name + ".dialog"} href=${href}>${t("handset.save")}</a>`;
 }
+
+const tones = { ended: "good", hung_up: "mute", expired: "warn" };
+
+/** How a call ended. */
+export const Ending = ({ value }) => html`<span class=${"badge " + (tones[value] || "mute")}>${t("ending." + value)}</span>`;
