@@ -123,7 +123,7 @@ func (d *desk) lineOf() (customer string) {
 			d.t.Fatal(err)
 		}
 		defer answer.Body.Close()
-		text, err = read(answer)
+		text, err = textOf(answer)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func (d *desk) lineOf() (customer string) {
 	return regexp.MustCompile(`C[A-Z0-9]{8}`).FindString(made)
 }
 
-func read(answer *http.Response) (string, error) {
+func textOf(answer *http.Response) (string, error) {
 	text, err := io.ReadAll(answer.Body)
 	return string(text), err
 }
