@@ -66,11 +66,8 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	a.overview().Routes(area)
 	a.mind.ledger(area)
 	phones, desk := fresh.phones(), fresh.phones()
-	if a.line != nil {
-		a.line.sessions.Routes(phones)
-		a.line.sessions.OperatorRoutes(desk)
-		a.line.routes(area, a.cursors)
-	}
+	a.line.routes(phones, desk)
+	a.line.deskRoutes(area, a.cursors)
 	talk := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
 	a.mind.routes(talk)
 	ref, refAPI := &reference{oracle: a.identity.DID.String()}, fresh.nested("reference")

@@ -315,9 +315,21 @@ func (rg registrar) renew(ctx context.Context, d entity.Draft, properties []byte
 	return nil
 }
 
-// routes are those of the line under /v1, for people and programs that look after
-// it. Gateways have theirs elsewhere.
-func (l *line) routes(a *web.API, cursors web.Cursors) {
+// routes are those that gateways and operators call. A server without area C has
+// none.
+func (l *line) routes(phones, desk *web.API) {
+	if l != nil {
+		l.sessions.Routes(phones)
+		l.sessions.OperatorRoutes(desk)
+	}
+}
+
+// deskRoutes are those of the line under /v1, for people and programs that look
+// after it.
+func (l *line) deskRoutes(a *web.API, cursors web.Cursors) {
+	if l == nil {
+		return
+	}
 	l.simulator.Routes(a)
 	ussd.NewDesk(ussd.DeskConfig{Sessions: l.sessions, Simulator: l.simulator, Known: MenuKnown(), Cursors: cursors}).Routes(a)
 	account.Desk{Accounts: l.accounts, Cursors: cursors}.Routes(a)
