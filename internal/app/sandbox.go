@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -36,7 +37,11 @@ type SandboxConfig struct {
 	Packs    ussd.Packs
 	Gateways *wire.Set
 	Sender   sms.Sender
+	Dir      string // folder to make its own in; that of the system for temporary files by default
 }
+
+// sandboxName begins the names of the folders of sandboxes.
+const sandboxName = "hearth-ussd-"
 
 // OpenSandbox puts a line up with the settings of cfg. It lives until Close.
 func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *Sandbox, err error) {
@@ -47,7 +52,7 @@ func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *S
 			b.Close()
 		}
 	}()
-	if b.dir, err = os.MkdirTemp("", "hearth-ussd-"); err != nil {
+	if b.dir, err = os.MkdirTemp(c.Dir, sandboxName); err != nil {
 		return nil, err
 	}
 	own := *cfg
@@ -108,16 +113,28 @@ func (b *Sandbox) Close() {
 }
 
 // buildSimulator makes the handset simulator over the menu of the line.
-func (l *line) buildSimulator(cfg *config.Config) {
+func (l *line) buildSimulator(cfg *config.Config) error {
+	if !cfg.Postgres() { // with it other instances may have the folder too
+		left, err := filepath.Glob(filepath.Join(cfg.Data.Dir, sandboxName+"*"))
+		if err != nil {
+			return err
+		}
+		for _, dir := range left { // of a server that was killed
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
 	l.simulator = ussd.NewSimulator(ussd.SimulatorConfig{
 		Codes: cfg.USSD.ServiceCodes, Packs: l.packs, Log: l.log,
 		Open: func(ctx context.Context) (*ussd.SimulatedLine, error) {
 			inbox := &ussd.Inbox{}
-			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox})
+			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox, Dir: cfg.Data.Dir})
 			if err != nil {
 				return nil, err
 			}
 			return &ussd.SimulatedLine{Sessions: b.Sessions, Inbox: inbox, Busy: b.Busy, Close: b.Close}, nil
 		},
 	})
+	return nil
 }

@@ -183,7 +183,9 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate, Sample: demo.Rings,
 	})
-	l.buildSimulator(a.cfg)
+	if err := l.buildSimulator(a.cfg); err != nil {
+		return err
+	}
 	a.line = l
 	if a.metrics == nil {
 		return nil
