@@ -238,7 +238,8 @@ func (o *operations) verify(ctx context.Context, r *job.Run) error {
 // noting has trouble remember how requests ended, and then tells next.
 func noting(t *ops.Trouble, next web.Observer) web.Observer {
 	return func(r *http.Request, s web.Seen) {
-		if !web.HealthRoute(r) {
+		// A page that asks again lets go of what it asked before: nothing has failed then.
+		if gone := r.Context().Err() != nil; !gone && !web.HealthRoute(r) {
 			t.Note(api.Mishap{
 				At: time.Now().UTC().Truncate(time.Millisecond), RequestID: web.RequestID(r.Context()), Method: s.Method, Route: s.Route, Status: s.Status, DurationMS: s.Duration.Milliseconds(),
 			})

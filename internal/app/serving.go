@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
 // servingName is the file in the data folder that says where its server is.
@@ -67,4 +69,18 @@ func Address(cfg *config.Config, area string) string {
 		scheme = "https"
 	}
 	return fmt.Sprintf("%s://localhost:%d", scheme, cfg.Server.Port)
+}
+
+// Serves reports whether a server uses the data folder of a configuration now. Of a
+// store in PostgreSQL that cannot be told from here, and it is taken for granted.
+func Serves(cfg *config.Config) bool {
+	if cfg.Postgres() {
+		return true
+	}
+	lock, err := db.Lock(cfg.Data.Dir)
+	if err != nil {
+		return errors.Is(err, db.ErrLocked)
+	}
+	_ = lock.Unlock() // it is ours for a moment only
+	return false
 }

@@ -266,7 +266,7 @@ func (gt *gate) keep(ctx context.Context, k *Key, era int64, now time.Time) (*gr
 		caller: web.Caller{
 			Workspace: k.Workspace, DID: k.Principal, Key: k.ID,
 			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects), Through: slices.Clip(k.through()),
-			Rights: k.rights(),
+			Rights: k.rights(scopes),
 		},
 	}
 	gt.cache.put(g)

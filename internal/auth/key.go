@@ -121,11 +121,15 @@ const (
 // byGroups reports whether the key takes its rights from groups.
 func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
 
-// rights stands for what a key was made with: equal for keys that may do the same.
-// What its groups give it today is not in it.
-func (k *Key) rights() string {
+// rights stands for what a key may do: equal for keys that were made alike and, where
+// groups give them their scopes, have the same ones now. Whoever loses a right does
+// not see any more what was said with it.
+func (k *Key) rights(now []string) string {
+	if !k.byGroups() && len(k.BoundTo) == 0 {
+		now = nil
+	}
 	var b strings.Builder
-	for _, list := range [][]string{k.Scopes, k.Projects, k.BoundTo} {
+	for _, list := range [][]string{k.Scopes, k.Projects, k.BoundTo, now} {
 		for _, one := range slices.Sorted(slices.Values(list)) {
 			b.WriteString(one + "\n")
 		}

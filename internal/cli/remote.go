@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/auth"
 )
 
@@ -57,19 +58,27 @@ type remote struct {
 // enter opens a session of the owner for this command, by a code such as printed
 // links have: the data folder is what proves the right to it.
 func (m *remote) enter(ctx context.Context) error {
+	if err := m.call.needStore(); err != nil {
+		return fmt.Errorf("%w\n  Run it in the folder of the server, name its --data-dir, or give --key-file and --url", err)
+	}
+	// What a server has left behind may name an address that is somebody else's now.
+	if !app.Serves(m.call.cfg) {
+		return fmt.Errorf("no server runs on %s. Start it with hearth serve", m.call.cfg.Data.Dir)
+	}
 	var code string
 	err := asOwner(ctx, m.call, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) (err error) {
 		code, err = s.Sessions().Code(ctx, auth.OperatorWorkspace)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w\n  Run it in the folder of the server, name its --data-dir, or give --key-file and --url", err)
+		return err
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return err
 	}
-	m.client = &http.Client{Jar: jar}
+	// A code signs an owner in: it goes to this address and nowhere else.
+	m.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	body, err := json.Marshal(map[string]string{"code": code})
 	if err != nil {
 		return err

@@ -27,8 +27,9 @@ func (d *desk) demo() {
 	d.signIn(d.server.Key)
 	d.see("This server is empty")
 	d.run("load the demo", chromedp.Click(".start button.primary"))
-	d.see("Load the demo")
+	d.see("Loading the demo programme")
 	d.demoIs("ready")
+	d.see("You are looking at the demo programme.")
 }
 
 // demoIs waits until the demo programme is in a state.

@@ -3,7 +3,7 @@
 import { html, render, useEffect, useState } from "./vendor/preact.js";
 import { call, hasArea, may, me, online } from "./lib/api.js";
 import { base, go, match, route } from "./lib/router.js";
-import { Empty, Failure, Icon, Loading, useKeys } from "./lib/ui.js";
+import { Empty, Failure, Icon, Loading, chord, useKeys } from "./lib/ui.js";
 import { begin, choose, keep, kept, language, languages, t } from "./lib/words.js";
 import { groups, pages } from "./lib/pages.js";
 import * as live from "./lib/live.js";
@@ -92,13 +92,12 @@ function Top() {
     <button type="button" class="link" onClick=${leave}>${t("ui.leave")}</button></div></header>`;
 }
 
-let going = 0; // when g was pressed
 function Shell() {
   useEffect(() => { live.start(); return live.stop; }, []);
   useKeys(Object.fromEntries([
     ["?", () => go("/help")],
-    ["g", () => { going = Date.now(); }],
-    ...pages.filter((p) => p.key).map((p) => [p.key, () => { if (Date.now() - going < 1000 && shown(p)) { going = 0; go(p.path); } }]),
+    ["g", () => { chord.at = Date.now(); }],
+    ...pages.filter((p) => p.key).map((p) => [p.key, (e) => { if (Date.now() - chord.at < 1000 && shown(p)) { chord.at = 0; e.preventDefault(); go(p.path); } }]),
   ]));
   return html`<a class="skip" href="#main">${t("ui.skip")}</a><div class="shell"><${Menu} /><div class="body"><${Top} />
     ${online.value ? null : html`<p class="offline" role="status">${t("ui.offline")}</p>`}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -18,7 +20,7 @@ type job struct {
 	createdAt time.Time
 	owner     string // of the lease
 	ws        string
-	blank     bool // its event had no data when it was sent
+	blank     bool // its event never has data, and is about no person
 }
 
 // lease says who takes deliveries of a webhook, how many, and until when.
@@ -111,6 +113,14 @@ func setDead(ctx context.Context, q db.Querier, j job, a attempt) error {
 		err = keep(ctx, q, j, a.answer)
 	}
 	return wrapMark(err)
+}
+
+// ofNobody reports whether events of a type are about no person. Other events
+// without data may have had some that was forgotten: what a receiver says to them
+// is not kept.
+func ofNobody(typ string) bool {
+	area, _, _ := strings.Cut(typ, ".")
+	return slices.Contains([]string{"key", "job", "webhook", "workspace", "protocol", "template", "demo"}, area)
 }
 
 // keep keeps the answer to an attempt.

@@ -38,7 +38,7 @@ func TestRedelivers(t *testing.T) {
 		e := newEnv(t, d, saying(&status, func(string) string { return "out of order\n" }), func(c *webhook.Config) { c.MaxAttempts = 1 })
 		h := e.create(t, "ws", "https://example.org/x", "entity.*")
 		e.run(t)
-		eventtest.Append(t, d, e.l, "ws", "entity.created a")
+		eventtest.Append(t, d, e.l, "ws", `entity.created a {"type":"Stove"}`)
 		seq := e.await(t, "ws", h.ID, "dead", 1)[0].Seq
 		ctx := eventtest.Context(t.Context(), "ws")
 		x, err := e.s.Delivery(ctx, h.ID, seq)
@@ -162,6 +162,25 @@ func TestRedeliverExpired(t *testing.T) {
 		}
 		if _, err := e.s.Redeliver(ctx, h.ID, done[1].Seq); fault.CodeOf(err) != "EVENTS_EXPIRED" {
 			t.Errorf("Redeliver = %v, want EVENTS_EXPIRED", err)
+		}
+	})
+}
+
+// What a receiver says to an event about a person that has no data, as all have
+// whose data were forgotten, is not kept, also when it is sent again.
+func TestForgottenIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var status atomic.Int64
+		status.Store(500)
+		e := newEnv(t, d, saying(&status, func(string) string { return "Achieng is gone\n" }), func(c *webhook.Config) { c.MaxAttempts = 1 })
+		h := e.create(t, "ws", "https://example.org/x", "entity.*")
+		e.run(t)
+		eventtest.Append(t, d, e.l, "ws", "entity.erased her")
+		seq := e.await(t, "ws", h.ID, "dead", 1)[0].Seq
+		ctx := eventtest.Context(t.Context(), "ws")
+		if x, err := e.s.Delivery(ctx, h.ID, seq); err != nil || x.Answer != "" {
+			t.Errorf("Delivery = %+v, %v; want no answer", x, err)
 		}
 	})
 }

@@ -173,7 +173,7 @@ func (d *dispatcher) attempt(ctx context.Context, h *hook, j *job) (attempt, err
 	} else if it == nil {
 		return attempt{err: expired, at: d.cfg.Now()}, nil
 	}
-	j.ws, j.blank = h.ws, it.Data.IsZero()
+	j.ws, j.blank = h.ws, it.Data.IsZero() && ofNobody(it.Type)
 	m, err := messageOf(d.cfg.Source, h.ws, *it)
 	if err != nil {
 		return attempt{}, err

@@ -171,6 +171,7 @@ func TestWhatIsRefused(t *testing.T) {
 			t.Errorf("from another workspace = %d %s", w.Code, w.Body)
 		}
 		v.must(t, "ann", "PUT /v1/surveys/s/drafts/kept", answers)
+		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/kept", strings.Replace(answers, "household/1", "household/2", 1)}, "DRAFT_OF_ANOTHER")
 		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
 		v.refused(t, ask{"ann", "PUT /v1/surveys/s/drafts/r1", answers}, "SURVEY_NOT_ACTIVE")
 		v.must(t, "ann", "GET /v1/surveys/s/drafts/kept", "")
@@ -221,6 +222,20 @@ func TestErasedAndExpired(t *testing.T) {
 		v.refused(t, ask{"ann", "GET /v1/surveys/s/drafts/r2", ""}, "DRAFT_NOT_FOUND")
 		if n, err := v.s.Expire(t.Context(), v.clock.Now().Add(-draft.Life), 10); n != 1 || err != nil || len(v.stored(t)) != 0 {
 			t.Errorf("expired %d, %v; %d left", n, err, len(v.stored(t)))
+		}
+	})
+}
+
+// A collector who is erased leaves no draft behind.
+func TestErasedCollector(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.must(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers)
+		v.must(t, "bob", "PUT /v1/surveys/s/drafts/r2", answers)
+		v.must(t, "owner", "POST /v1/erasures", `{"subject":"did:key:ann"}`)
+		if got := v.stored(t); len(got) != 1 {
+			t.Errorf("%d drafts are stored, want that of the other collector", len(got))
 		}
 	})
 }

@@ -22,7 +22,7 @@ func (s *Service) Routes(a *web.API) {
 			"householdId": "did:ixo:household/123", "language": "en", "startedAt": "2024-02-20T10:00:00Z", "section": "eligibility",
 			"responses": map[string]any{"eligibility": map[string]any{"current_cooking": []string{"wood"}}},
 		},
-		Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "HOUSEHOLD_ERASED", "DRAFT_SENT", "TOO_MANY_DRAFTS", "STALE_REVISION"},
+		Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "HOUSEHOLD_ERASED", "DRAFT_SENT", "TOO_MANY_DRAFTS", "DRAFT_OF_ANOTHER", "STALE_REVISION"},
 	})
 	web.Get(a, path, s.serveGet, web.Doc{Summary: "Read an interview you have not finished", Scope: scope, Tag: tag, Codes: missing})
 	web.Delete(a, path, s.serveDiscard, web.Doc{Summary: "Discard an interview you have not finished", Scope: scope, Tag: tag, Codes: missing})

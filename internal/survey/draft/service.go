@@ -117,6 +117,9 @@ func (s *Service) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d savin
 			return fault.New(fault.Conflict, "TOO_MANY_DRAFTS", fmt.Sprintf("You have %d interviews that were begun and not sent. Send or discard some first.", maxOwn))
 		}
 		r.nid = d.nid
+	} else if r.household != d.household {
+		return fault.New(fault.Conflict, "DRAFT_OF_ANOTHER", "This draft is of an interview with another household. Begin one with an id of its own.").
+			With(fault.Field{Pointer: "/householdId", Code: "changed", Detail: "A draft stays with the household it was begun with."})
 	}
 	r.household, r.revision, r.savedAt = d.household, r.revision+1, d.now.UnixMilli()
 	if r.sealed, err = s.cfg.Vault.Seal(ctx, tx, r.ref(o), r.bind(), d.text); err != nil {
@@ -242,13 +245,13 @@ func (s *Service) Sent(ctx context.Context, tx *db.Tx, o *survey.Open, id string
 	return db.Wrap("remove the draft of a response", err)
 }
 
-// Erase removes the drafts of interviews with a household. It is an
+// Erase removes the drafts of interviews with a person, and by one. It is an
 // erase.Eraser.
-func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
-	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, household); err != nil {
+func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
+	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, person); err != nil {
 		return 0, err
 	}
-	n, err := tx.Exec(ctx, deleteHousehold, ws, household)
+	n, err := tx.Exec(ctx, deletePerson, ws, person)
 	return n, db.Wrap("erase drafts", err)
 }
 

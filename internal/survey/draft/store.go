@@ -20,10 +20,10 @@ const (
 	upsertDraft = `INSERT INTO response_drafts (nid, ws, survey, owner, response_id, household, revision, saved_at, sealed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (survey, owner, response_id) DO UPDATE SET household = excluded.household, revision = excluded.revision, saved_at = excluded.saved_at, sealed = excluded.sealed
 		WHERE response_drafts.revision = excluded.revision - 1`
-	deleteDraft     = `DELETE FROM response_drafts WHERE survey = $1 AND owner = $2 AND response_id = $3`
-	deleteHousehold = `DELETE FROM response_drafts WHERE ws = $1 AND household = $2`
-	deleteSurvey    = `DELETE FROM response_drafts WHERE survey = $1`
-	deleteOld       = `DELETE FROM response_drafts WHERE nid IN (SELECT nid FROM response_drafts WHERE saved_at <= $1 ORDER BY saved_at LIMIT $2)`
+	deleteDraft  = `DELETE FROM response_drafts WHERE survey = $1 AND owner = $2 AND response_id = $3`
+	deletePerson = `DELETE FROM response_drafts WHERE ws = $1 AND (household = $2 OR owner = $2)`
+	deleteSurvey = `DELETE FROM response_drafts WHERE survey = $1`
+	deleteOld    = `DELETE FROM response_drafts WHERE nid IN (SELECT nid FROM response_drafts WHERE saved_at <= $1 ORDER BY saved_at LIMIT $2)`
 )
 
 // row is a stored draft.

@@ -57,14 +57,17 @@ export function Geo({ id, value, set, around }) {
     if (place) set(place);
     else fail(new Error(t("fill.photoNoPlace")));
   };
+  // Half a place is none: what was typed stays in its field until the other is there.
+  const [half, note] = useState(/** @type {any} */ ({})), there = { ...(value || {}), ...half };
   const typed = (k) => (e) => {
-    const text = e.target.value.trim(), n = Number(text), next = { ...(value || {}), [k]: text === "" || Number.isNaN(n) ? undefined : n };
-    delete next.accuracy;
-    set(next.lat === undefined && next.lon === undefined ? null : next);
+    const text = e.target.value.trim(), n = Number(text), next = { lat: there.lat, lon: there.lon, [k]: text === "" || Number.isNaN(n) ? undefined : n };
+    const whole = next.lat !== undefined && next.lon !== undefined;
+    note(whole ? {} : next);
+    set(whole ? next : null);
   };
   return html`<div class="geo">${gpsThere() ? html`<button type="button" disabled=${busy} onClick=${measure}>${busy ? t("fill.measuring") : t("fill.gps")}</button>` : html`<p class="note">${t("fill.noGps")}</p>`}
-    <div class="pair"><label class="field"><span>${t("fill.lat")}</span><input id=${id} inputmode="decimal" value=${value?.lat ?? ""} onChange=${typed("lat")} /></label>
-      <label class="field"><span>${t("fill.lon")}</span><input inputmode="decimal" value=${value?.lon ?? ""} onChange=${typed("lon")} /></label></div>
+    <div class="pair"><label class="field"><span>${t("fill.lat")}</span><input id=${id} inputmode="decimal" value=${there.lat ?? ""} onChange=${typed("lat")} /></label>
+      <label class="field"><span>${t("fill.lon")}</span><input inputmode="decimal" value=${there.lon ?? ""} onChange=${typed("lon")} /></label></div>
     ${value?.accuracy !== undefined ? html`<p class="hint">${t("fill.accuracy", { n: value.accuracy })}</p>` : null}
     <div class="actions"><label class="button small file">${t("fill.fromPhoto")}<input type="file" accept="image/jpeg" onChange=${photo} /></label>
       ${around ? html`<button type="button" class="small" aria-expanded=${open} onClick=${() => show(!open)}>${t("fill.onMap")}</button>` : null}</div>

@@ -23,7 +23,7 @@ export function NewInvite({ done }) {
   const reset = () => { show(null); setName(""); setEnds(""); act.clear(); once.renew(); };
   return html`<${Dialog} label=${t("people.invite")} primary closed=${reset}>${(close) => (made
     ? html`<div class="form copyable invitation"><h2>${t("people.forName", { name: made.name })}</h2><p>${t("people.shown")}</p>
-        <${Code} qr=${made.qr} label=${t("people.qr", { name: made.name })} /><code class="secret">${made.link}</code><p class="mute small">${t("people.until")} <${Time} at=${made.endsAt} /></p>
+        <${Code} qr=${made.qr} label=${t("people.qr", { name: made.name })} /><code class="secret">${made.link}</code>${/^(localhost|127\.|\[::1\])/.test(new URL(made.link).hostname) ? html`<p class="note">${t("people.local")}</p>` : null}<p class="mute small">${t("people.until")} <${Time} at=${made.endsAt} /></p>
         <div class="row-end"><${Copy} text=${made.link} /><button type="button" onClick=${close}>${t("ui.close")}</button></div></div>`
     : html`<form class="form" onSubmit=${make}><h2>${t("people.invite")}</h2><p class="mute small">${t("people.inviteText")}</p>
         <label class="field"><span>${t("people.who")}</span><input required maxlength="200" value=${name} onInput=${(e) => setName(e.target.value)} /></label>

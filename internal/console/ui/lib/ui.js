@@ -152,6 +152,9 @@ export function Bar({ parts, of, label }) {
   return html`<div class="bar" role="img" aria-label=${label}>${parts.map(([tone, n]) => html`<i class=${tone} style=${width(n)}></i>`)}</div>`;
 }
 
+/** When g was pressed: the next letter is a page, not what the page itself does with it. */
+export const chord = { at: 0 };
+
 /** Keys that do something on this page, but not while somebody types. */
 export function useKeys(map) {
   const ref = useRef(map);
@@ -161,6 +164,7 @@ export function useKeys(map) {
       if (e.metaKey || e.ctrlKey || e.altKey || e.defaultPrevented) return;
       if (e.target?.matches?.("input,textarea,select") && e.key !== "Escape") return;
       if (document.querySelector("dialog[open]") && e.key !== "Escape") return;
+      if (Date.now() - chord.at < 1000 && !ref.current.g) return;
       ref.current[e.key]?.(e);
     };
     addEventListener("keydown", on);

@@ -5,7 +5,7 @@ import { base, surveyHref, twinHref } from "../lib/router.js";
 import * as live from "../lib/live.js";
 import { Bar, Loaded, Page, Tile, Time, nameOf, useLoad } from "../lib/ui.js";
 import { Sentence } from "../lib/events.js";
-import { Start } from "../lib/start.js";
+import { DemoNote, Start } from "../lib/start.js";
 import { t } from "../lib/words.js";
 
 /** What happened, the newest first; the same by the same person is one line. */
@@ -45,10 +45,10 @@ export default function Today() {
   const counts = useLoad(() => call("/v1/counts"), []);
   const surveys = useLoad(() => (hasArea("b") && may("surveys:read") ? call("/v1/surveys?status=active&limit=10") : { items: [] }), []);
   const projects = useLoad(() => (may("entities:read") ? call("/v1/entities?type=Project&limit=10&fields=did,type,status,properties,externalIds") : { items: [] }), []);
-  const c = counts.data;
-  if (c && isEmpty(c)) return html`<${Start} />`;
+  const c = counts.data, again = () => [counts, surveys, projects].forEach((x) => x.reload());
+  if (c && isEmpty(c)) return html`<${Start} done=${again} />`;
   const active = surveys.data?.items;
-  return html`<${Page} title=${t("page.today")} about=${t("today.about")} curl="/v1/counts">
+  return html`<${Page} title=${t("page.today")} about=${t("today.about")} curl="/v1/counts"><${DemoNote} done=${again} />
     <div class="tiles">
       <${Tile} label=${t("today.interviews")} value=${active && sum(active, (s) => (s.progress?.completed || 0) + (s.progress?.partial || 0))} small=${t("today.ofTarget", { n: sum(active, (s) => s.progress?.target) })} href=${base + "/surveys"} />
       <${Tile} label=${t("today.waiting")} value=${c && total(c.responses, "pending")} small=${t("today.waitingSmall")} tone=${c && total(c.responses, "pending") ? "warn" : ""} href=${base + (may("responses:verify") ? "/desk" : "/surveys")} />

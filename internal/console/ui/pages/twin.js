@@ -12,7 +12,7 @@ import { has, t } from "../lib/words.js";
 const shown = (v) => (v !== null && typeof v === "object" ? html`<code>${JSON.stringify(v)}</code>` : String(v));
 
 function Around({ did }) {
-  const [depth, setDepth] = useState(2), [picked, pick] = useState(/** @type {any} */ (null));
+  const [depth, setDepth] = useState(1), [picked, pick] = useState(/** @type {any} */ (null));
   const graph = useLoad(() => call(`/v1/entities/${didPath(did)}/graph?depth=${depth}&limit=300`, { name: "graph" }), [did, depth]);
   return html`<section class="card"><div class="card-head"><h2>${t("twin.around")}</h2><div class="seg" role="group" aria-label=${t("twin.depth")}>${[1, 2, 3].map((d) => html`<button type="button" key=${d} aria-pressed=${d === depth} onClick=${() => setDepth(d)}>${t("twin.steps", { n: d })}</button>`)}</div></div>
     <${Loaded} of=${graph} rows=${5}>${(g) => html`
