@@ -82,7 +82,8 @@ func (d *desk) visits() (ann, bob *client.IssuedKey) {
 		keys[i] = k
 	}
 	for _, one := range [][2]string{
-		{"/v1/templates", visitTemplate}, {"/v1/surveys", fmt.Sprintf(visitSurvey, keys[0].Principal, keys[1].Principal)},
+		{"/v1/templates", visitTemplate},
+		{"/v1/surveys", fmt.Sprintf(visitSurvey, keys[0].Principal, keys[1].Principal)},
 		{"/v1/surveys/visits/households", `{"items":[{"householdId":"` + visited + `","area":"Kibera","collector":"` + keys[0].Principal + `","location":{"lat":-1.3,"lon":36.8}}]}`},
 	} {
 		want := http.StatusCreated
