@@ -17,6 +17,7 @@ export class Problem extends Error {
     this.code = body.code || "";
     this.fields = body.errors || [];
     this.requestId = body.requestId || "";
+    this.body = body;
   }
 }
 

@@ -102,7 +102,7 @@ export function useInterview(surveyId, first, responseId) {
   }, [content.responses, content.language]);
 
   // The id, and the moment it ended, are the same however often it is sent.
-  const send = async (partial) => {
+  const send = async (partial, supersedes) => {
     if (busy) return;
     wait(true);
     fail(null);
@@ -110,7 +110,7 @@ export function useInterview(surveyId, first, responseId) {
       if (!now.content.timestamp) change({ timestamp: new Date().toISOString() });
       await save();
       const { section: _, ...body } = trimmed(now.content);
-      const record = await call(`${path(surveyId)}/responses`, { method: "POST", body: { ...body, responses: now.content.responses, responseId: now.id, ...(partial ? { partial: true } : {}) } });
+      const record = await call(`${path(surveyId)}/responses`, { method: "POST", body: { ...body, responses: now.content.responses, responseId: now.id, ...(partial ? { partial: true } : {}), ...(supersedes ? { supersedes } : {}) } });
       now.over = true;
       setSent(record);
     } catch (e) { fail(e); }

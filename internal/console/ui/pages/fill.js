@@ -25,7 +25,7 @@ function Language({ one, of, change }) {
   return of.length < 2 ? null : html`<label class="language-of"><span class="sr">${t("fill.language")}</span><select value=${one} onChange=${(e) => change({ language: e.target.value })}>${of.map((l) => html`<option key=${l} value=${l}>${l}</option>`)}</select></label>`;
 }
 
-function Review({ view, sections, content, change, send, busy, jump, around }) {
+function Review({ view, sections, content, change, send, busy, jump, around, earlier }) {
   const [partial, allow] = useState(false), problems = [...view.errors, ...view.missing];
   const name = (pointer) => { const [, , s] = pointer.split("/"); return sections.find((x) => x.id === s)?.title || s; };
   return html`<section class="card form"><h2>${t("fill.review")}</h2>
@@ -33,7 +33,8 @@ function Review({ view, sections, content, change, send, busy, jump, around }) {
     ${problems.length ? html`<ul class="problems">${problems.slice(0, 12).map((p) => html`<li key=${p.pointer + p.code}><button type="button" class="link" onClick=${() => jump(p.pointer)}>${name(p.pointer)}: ${p.detail}</button></li>`)}</ul>` : html`<p class="note good">${t("fill.complete")}</p>`}
     <h3>${t("fill.where")}</h3><${Geo} id="where" value=${content.location} set=${(v) => change({ location: v })} around=${around} />
     ${view.missing.length && !view.errors.length ? html`<label class="choice"><input type="checkbox" checked=${partial} onChange=${(e) => allow(e.target.checked)} /><span>${t("fill.partial")}</span></label>` : null}
-    <button type="button" class="primary" disabled=${busy || view.errors.length || (view.missing.length && !partial)} onClick=${() => send(partial)}>${busy ? t("fill.sending") : t("fill.send")}</button></section>`;
+    <button type="button" class="primary" disabled=${busy || view.errors.length || (view.missing.length && !partial)} onClick=${() => send(partial)}>${busy ? t("fill.sending") : t("fill.send")}</button>
+    ${earlier ? html`<p class="note">${t("fill.earlier")} <button type="button" disabled=${busy} onClick=${() => send(partial, earlier)}>${t("fill.replace")}</button></p>` : null}</section>`;
 }
 
 const Sent = ({ record, survey }) => html`<div class="empty sent"><h2>${t("fill.sent")}</h2><p>${t("fill.sentText")}</p>
@@ -66,7 +67,7 @@ function Interview({ id, first, asked }) {
     ${section ? html`<section class="card fill" data-section=${section.id}><h2>${section.title || section.id}</h2>${section.hint ? html`<p class="mute">${section.hint}</p>` : null}
       <${Questions} list=${section.questions} defs=${first.template.sections.find((s) => s.id === section.id)?.questions} values=${content.responses[section.id]} at=${"/responses/" + section.id} put=${put} env=${env} />
       ${open.length && tried[section.id] ? html`<p class="note">${t("fill.open", { n: open.length })}</p>` : null}</section>`
-      : html`<${Review} view=${view} sections=${sections} content=${content} change=${change} send=${it.send} busy=${it.busy} jump=${jump} around=${place} />`}
+      : html`<${Review} view=${view} sections=${sections} content=${content} change=${change} send=${it.send} busy=${it.busy} jump=${jump} around=${place} earlier=${it.error?.code === "DUPLICATE_HOUSEHOLD_RESPONSE" ? it.error.body?.existing?.responseId : ""} />`}
     <div class="fill-nav"><button type="button" disabled=${!at} onClick=${() => step(at - 1)}>${t("fill.back")}</button>${section ? html`<button type="button" class="primary" onClick=${next}>${open.length && tried[section.id] ? t("fill.anyway") : t("fill.on")}</button>` : null}</div>
     <details class="more"><summary>${t("fill.about")}</summary><p>${t("fill.online")}</p>
       <${Language} one=${view.language} of=${first.template.languages || []} change=${change} /> <button type="button" class="small" onClick=${leave}>${t("fill.discard")}</button></details>`;
