@@ -16,11 +16,12 @@ export function Quotas({ rows }) {
   <div class="legend"><span><i class="good"></i>${t("survey.legend.verified")}</span><span><i class="wait"></i>${t("survey.legend.waiting")}</span><span><i class="bad"></i>${t("survey.legend.rejected")}</span><span><i class="ref"></i>${t("survey.legend.refused")}</span><span><i></i>${t("survey.legend.rest")}</span></div>`;
 }
 
-/** A number a day, as bars. days are {day, n}. */
+/** A number a day, as bars; days without one are gaps. days are {day, n}, the oldest first. */
 export function Days({ days, label }) {
-  const W = 640, H = 140, most = Math.max(1, ...days.map((d) => d.n)), w = Math.min(24, (W - 30) / Math.max(days.length, 1));
+  const at = (d) => Math.round((Date.parse(d.day) - Date.parse(days[0].day)) / 86400000), span = days.length ? at(days[days.length - 1]) + 1 : 1;
+  const W = 640, H = 140, most = Math.max(1, ...days.map((d) => d.n)), w = Math.min(48, (W - 30) / span);
   return html`<figure class="chart curve"><svg viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${label + ": " + days.map((d) => `${d.day} ${d.n}`).join(", ")}>
     <text x="0" y="12">${most}</text>
-    ${days.map((d, i) => html`<rect key=${d.day} x=${30 + i * w} y=${H - 22 - ((H - 36) * d.n) / most} width=${Math.max(1, w - 2)} height=${((H - 36) * d.n) / most}><title>${d.day}: ${d.n}</title></rect>`)}
-    ${days.length ? html`<text x="30" y=${H - 6}>${days[0].day}</text><text x=${Math.min(W, 30 + days.length * w)} y=${H - 6} text-anchor="end">${days.length > 3 ? days[days.length - 1].day : ""}</text>` : null}</svg></figure>`;
+    ${days.map((d) => html`<rect key=${d.day} x=${30 + at(d) * w} y=${H - 22 - ((H - 36) * d.n) / most} width=${Math.max(1, w - 2)} height=${((H - 36) * d.n) / most}><title>${d.day}: ${d.n}</title></rect>`)}
+    ${days.length ? html`<text x="30" y=${H - 6}>${days[0].day}</text><text x=${Math.min(W, 30 + span * w)} y=${H - 6} text-anchor="end">${days.length > 3 ? days[days.length - 1].day : ""}</text>` : null}</svg></figure>`;
 }
