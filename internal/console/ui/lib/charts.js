@@ -10,7 +10,7 @@ export function Quotas({ rows }) {
     const waiting = Math.max(0, r.completed + r.partial - r.verified - r.rejected);
     const rest = Math.max(0, r.target - r.completed - r.partial - r.refused);
     const label = t("survey.quota", { name: r.name, verified: r.verified, waiting, rejected: r.rejected, refused: r.refused, rest });
-    return html`<div role="listitem" key=${r.name}><div class="q-head"><strong>${r.name}</strong><span>${r.completed + r.partial} <span class="mute">${t("survey.wanted", { n: r.target })}</span></span></div>
+    return html`<div role="listitem" key=${r.name}><div class="q-head"><strong>${r.name}</strong><span>${r.completed + r.partial} <span class="mute">${t(r.listed ? "survey.ofListed" : "survey.wanted", { n: r.target })}</span></span></div>
       <${Bar} of=${r.target} label=${label} parts=${[["good", r.verified], ["wait", waiting], ["bad", r.rejected], ["ref", r.refused]]} /></div>`;
   })}</div>
   <div class="legend"><span><i class="good"></i>${t("survey.legend.verified")}</span><span><i class="wait"></i>${t("survey.legend.waiting")}</span><span><i class="bad"></i>${t("survey.legend.rejected")}</span><span><i class="ref"></i>${t("survey.legend.refused")}</span><span><i></i>${t("survey.legend.rest")}</span></div>`;

@@ -24,7 +24,7 @@ function Overview({ id }) {
     </div>
     <div class="two">
       <section class="card"><h2>${t("survey.quotas")}</h2><${Loaded} of=${progress} rows=${4}>${(d) => {
-        const rows = Object.entries(d.byStratum || {}).sort().map(([name, c]) => ({ name, ...c, target: c.target ?? c.drawn }));
+        const rows = Object.entries(d.byStratum || {}).sort().map(([name, c]) => ({ name, ...c, target: c.target || c.drawn, listed: !c.target }));
         return rows.length ? html`<${Quotas} rows=${rows} />` : html`<p class="mute">${t("survey.noStrata")}</p>`;
       }}</${Loaded}></section>
       <section class="card"><h2>${t("survey.days")}</h2><${Loaded} of=${progress} rows=${4}>${(d) => html`<${Days} label=${t("survey.days")} days=${(d.days || []).map((x) => ({ day: x.day, n: x.completed + x.partial }))} />`}</${Loaded}></section>

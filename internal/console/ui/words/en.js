@@ -150,4 +150,5 @@ export default {
   "accounts.empty": "No customer yet", "accounts.emptyText": "Customers open accounts by calling the line.", "accounts.attempts": "Tries", "accounts.error": "Why not", "accounts.provider": "Provider's name", "accounts.noMessages": "No message yet", "accounts.noMessagesText": "USSD_SMS_PROVIDER says who sends them.", "accounts.why": "Why", "accounts.wrong": "wrong PINs", "accounts.wrongPins": "Wrong PINs", "accounts.until": "Until", "accounts.byHand": "it is opened by hand", "accounts.noNumbers": "No number is locked or held",
   "start.isDemo": "You are looking at the demo programme.", "start.remove": "Remove it", "start.removeSure": "Yes, remove all of it", "start.removing": "Removing the demo programme…", "people.local": "This link leads to this machine only. For somebody elsewhere, open the console under the address this machine has in the network, and invite from there.",
   "fill.earlier": "This household was interviewed before in this round.", "fill.replace": "Replace the earlier interview",
+  "survey.ofListed": "of {n} on the list",
 };

@@ -151,4 +151,5 @@ export default {
   "accounts.empty": "Bado hakuna mteja", "accounts.emptyText": "Wateja hufungua akaunti kwa kupiga laini.", "accounts.attempts": "Majaribio", "accounts.error": "Kwa nini haikutumwa", "accounts.provider": "Jina la mtoa huduma", "accounts.noMessages": "Bado hakuna ujumbe", "accounts.noMessagesText": "USSD_SMS_PROVIDER inasema nani anautuma.", "accounts.why": "Kwa nini", "accounts.wrong": "PIN zisizo sahihi", "accounts.wrongPins": "PIN zisizo sahihi", "accounts.until": "Hadi", "accounts.byHand": "ifunguliwe kwa mkono", "accounts.noNumbers": "Hakuna namba iliyofungwa au kusimamishwa",
   "start.isDemo": "Unaangalia programu ya mfano.", "start.remove": "Iondoe", "start.removeSure": "Ndiyo, ondoa yote", "start.removing": "Programu ya mfano inaondolewa…", "people.local": "Kiungo hiki kinaelekea kwenye mashine hii pekee. Kwa mtu aliye mahali pengine, fungua konsoli kwa anwani ya mashine hii kwenye mtandao, kisha mwalike kutoka hapo.",
   "fill.earlier": "Kaya hii ilihojiwa awali katika mzunguko huu.", "fill.replace": "Badilisha mahojiano ya awali",
+  "survey.ofListed": "kati ya {n} kwenye orodha",
 };
