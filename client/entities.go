@@ -11,6 +11,13 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
+// Nouns of package api.
+type (
+	Point        = api.Point
+	PointCluster = api.PointCluster
+	Points       = api.Points
+)
+
 const entitiesPath = "/v1/entities"
 
 // Entities are the digital twins of the workspace.
@@ -105,6 +112,24 @@ func (e Entities) Page(ctx context.Context, q EntityQuery, opts ...Option) (*Pag
 // List walks over the twins, page by page. An error ends it.
 func (e Entities) List(ctx context.Context, q EntityQuery, opts ...Option) iter.Seq2[Entity, error] {
 	return pages[Entity](ctx, e.c, entitiesPath, q.values(), opts)
+}
+
+// PointQuery asks where twins are. Everything that is given must hold.
+type PointQuery struct {
+	Type    string
+	Status  string
+	Project string
+	BBox    string // west,south,east,north in degrees
+}
+
+// Points tells where twins are, or clusters of them when there are more than 5,000.
+// Without the scope entities:pii coordinates are rounded.
+func (e Entities) Points(ctx context.Context, q PointQuery, opts ...Option) (*Points, error) {
+	v := url.Values{}
+	for name, value := range map[string]string{"type": q.Type, "status": q.Status, "project": q.Project, "bbox": q.BBox} {
+		set(v, name, value)
+	}
+	return do[Points](ctx, e.c, get(entitiesPath+":points", v), opts)
 }
 
 // Replace replaces all that a client decides in a twin; it needs the option

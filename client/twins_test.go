@@ -73,6 +73,9 @@ func TestEntityCalls(t *testing.T) {
 				ExternalID: "SN1", UpdatedSince: day(), Filter: `eq(type,"a b")`, Sort: "-created", Limit: 7, Cursor: "x",
 			}))
 		},
+		"points": func(ctx context.Context, c *client.Client) error {
+			return only(c.Entities.Points(ctx, client.PointQuery{Type: "Household", Status: "active", Project: "did:x:p", BBox: "33,-2,36,1"}))
+		},
 		"replace": func(ctx context.Context, c *client.Client) error {
 			return only(c.Entities.Replace(ctx, house, draft, client.IfRevision(3), client.Reason("it moved")))
 		},
@@ -110,6 +113,7 @@ func TestEntityCalls(t *testing.T) {
 			Method: "GET", Path: "/v1/entities",
 			Query: "cursor=x&externalId=SN1&filter=eq%28type%2C%22a+b%22%29&limit=7&sort=-created&updatedSince=2026-01-02T02%3A04%3A05Z",
 		},
+		"points":  {Method: "GET", Path: "/v1/entities:points", Query: "bbox=33%2C-2%2C36%2C1&project=did%3Ax%3Ap&status=active&type=Household"},
 		"replace": {"PUT", "/v1/entities/" + home, "reason=it+moved", body, plain},
 		"patch":   {"PATCH", "/v1/entities/" + home, "reason=gone+%26+over", `{"metadata":{"name":null}}`, merge},
 		"json patch": {

@@ -9,6 +9,7 @@
 // sees it without the properties that any published version of its protocol has
 // marked as personal, without what metadata has under their names, and with
 // those names in withheld. In summaries, such as graphs, only the scope counts.
+// A map shows them all places, rounded to 0.01 degrees.
 // Nobody filters, sorts or searches by what they may not see, and in place of
 // hashes they get an HMAC.
 //

@@ -12,6 +12,9 @@ import (
 // SetBudget makes pages look at less, so that tests reach the bound.
 func (s *Service) SetBudget(candidates, rows int) { s.budget = budget{candidates, rows} }
 
+// SetMap makes maps look at less and show less, so that tests reach the bounds.
+func (s *Service) SetMap(mapped, marks int) { s.mapped, s.marks = mapped, marks }
+
 // Schema is what filters of a workspace are checked against.
 func (s *Service) Schema(ctx context.Context, ws string) rql.Schema {
 	return rql.Schema{Field: s.fields(ctx, ws, true), Places: places()}

@@ -29,11 +29,15 @@ const listing = "Everything that is given must hold; newest twins come first. Fo
 	"ranges and `like(x,\"abc*\")` are, when the list is sorted by that property.\n\n" +
 	"`sort` by a property gives only twins that have it. A twin that changes while you follow `sort=-updated` moves to the front, where you have been; `sort=updated`, the default with updatedSince, misses none."
 
-// Routes adds the list of twins to a.
+// Routes adds the list and the map of twins to a.
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/entities", s.serveList, web.Doc{
 		Summary: "Find twins", Scope: "entities:read", Tag: "entities", Description: listing,
 		Codes: []string{"INVALID_PARAMETER", "INVALID_FILTER", "UNKNOWN_FIELD", "INVALID_CURSOR", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/entities:points", s.servePoints, web.Doc{
+		Summary: "Where twins are", Scope: "entities:read", Tag: "entities", Description: mapping,
+		Codes: []string{"INVALID_PARAMETER"},
 	})
 }
 

@@ -8,6 +8,8 @@
 // candidate looked at. It reads the store itself, so it shows every write that
 // was answered. A field nobody has is an error, never an empty answer.
 //
+// A map looks at more twins than a page, but at no more in a larger store.
+//
 // It does not count: nobody knows how many twins match before they have been
 // looked at.
 package search
@@ -50,6 +52,8 @@ type Service struct {
 	cat    catalog
 	mask   *mask.Mask
 	budget budget
+	marks  int // points of a map that are given one by one
+	mapped int // twins that are looked at for a map
 }
 
 // budget is what one page looks at, at most.
@@ -67,7 +71,7 @@ func New(cfg Config) *Service {
 	if cfg.Mask == nil {
 		cfg.Mask = mask.New(cfg.Protocols, nil)
 	}
-	return &Service{cfg: cfg, cat: cfg.Protocols, mask: cfg.Mask, budget: budget{candidates: maxCandidates, rows: maxRows}}
+	return &Service{cfg: cfg, cat: cfg.Protocols, mask: cfg.Mask, budget: budget{candidates: maxCandidates, rows: maxRows}, marks: maxMarks, mapped: maxMapped}
 }
 
 // List gives a page of the twins the caller of ctx may see. q is the store, or

@@ -16,6 +16,7 @@ export const pages = [
   { path: "/interviews", name: "interviews", icon: "people", key: "q", menu: "work", scope: "responses:write", area: "b", load: () => import("../pages/interviews.js") },
   { path: "/responses/:id", name: "response", scope: "responses:read", area: "b", load: () => import("../pages/response.js") },
   { path: "/desk", name: "desk", icon: "desk", key: "d", menu: "work", scope: "responses:verify", area: "b", load: () => import("../pages/desk.js") },
+  { path: "/places", name: "places", icon: "pin", key: "l", menu: "work", scope: "entities:read", load: () => import("../pages/places.js") },
   { path: "/handset", name: "handset", icon: "phone", key: "p", menu: "line", scope: "ussd:simulate", area: "c", load: () => import("../pages/handset.js") },
   { path: "/import", name: "import", icon: "upload", key: "m", menu: "work", scope: "imports:write", load: () => import("../pages/import.js") },
   { path: "/exports", name: "exports", icon: "file", key: "e", menu: "work", scope: "exports:read", load: () => import("../pages/exports.js") },

@@ -151,4 +151,9 @@ export default {
   "start.isDemo": "You are looking at the demo programme.", "start.remove": "Remove it", "start.removeSure": "Yes, remove all of it", "start.removing": "Removing the demo programme…", "people.local": "This link leads to this machine only. For somebody elsewhere, open the console under the address this machine has in the network, and invite from there.",
   "fill.earlier": "This household was interviewed before in this round.", "fill.replace": "Replace the earlier interview",
   "survey.ofListed": "of {n} on the list",
+  "page.places": "Places", "places.about": "Where twins are: households, stoves, whatever has a location.", "places.bbox": "Part: west, south, east, north", "places.as": "Show as", "places.map": "Map", "places.table": "Table",
+  "places.found": "Places: {n}", "places.clustered": "Places: {n}, too many to draw one by one", "places.rounded": "Rounded to about 1 km: your key does not read personal data.", "places.truncated": "These are not all. Only the newest twins were looked at: choose a type or a status.",
+  "places.part": "Only this part", "places.hint": "Click a place to see whose it is. Drag to move; zoom with + and −.", "places.hintClusters": "Click a circle to look closer.", "places.keys": "Arrow keys move, plus and minus zoom, 0 shows all, Enter picks the nearest place.",
+  "places.open": "Open", "places.close": "Close", "places.lat": "Latitude", "places.lon": "Longitude", "places.twins": "Twins", "places.rows": "{from}–{to} of {n}", "places.ns": "N S", "places.ew": "E W",
+  "places.empty": "No place yet", "places.emptyText": "A twin is on the map when its location has a latitude and a longitude.",
 };

@@ -152,4 +152,9 @@ export default {
   "start.isDemo": "Unaangalia programu ya mfano.", "start.remove": "Iondoe", "start.removeSure": "Ndiyo, ondoa yote", "start.removing": "Programu ya mfano inaondolewa…", "people.local": "Kiungo hiki kinaelekea kwenye mashine hii pekee. Kwa mtu aliye mahali pengine, fungua konsoli kwa anwani ya mashine hii kwenye mtandao, kisha mwalike kutoka hapo.",
   "fill.earlier": "Kaya hii ilihojiwa awali katika mzunguko huu.", "fill.replace": "Badilisha mahojiano ya awali",
   "survey.ofListed": "kati ya {n} kwenye orodha",
+  "page.places": "Mahali", "places.about": "Pacha walipo: kaya, majiko, chochote chenye mahali.", "places.bbox": "Sehemu: magharibi, kusini, mashariki, kaskazini", "places.as": "Onyesha kama", "places.map": "Ramani", "places.table": "Jedwali",
+  "places.found": "Mahali: {n}", "places.clustered": "Mahali: {n}, ni mengi mno kuchorwa moja moja", "places.rounded": "Imekadiriwa kwa takriban kilomita 1: ufunguo wako hausomi data binafsi.", "places.truncated": "Haya si yote. Pacha wapya tu ndio walioangaliwa: chagua aina au hali.",
+  "places.part": "Sehemu hii tu", "places.hint": "Bofya mahali kuona ni pa nani. Buruta kusogeza; kuza kwa + na −.", "places.hintClusters": "Bofya duara kuangalia kwa karibu.", "places.keys": "Vishale husogeza, jumlisha na kutoa hukuza na kupunguza, 0 huonyesha yote, Enter huchagua mahali palipo karibu zaidi.",
+  "places.open": "Fungua", "places.close": "Funga", "places.lat": "Latitudo", "places.lon": "Longitudo", "places.twins": "Pacha", "places.rows": "{from}–{to} kati ya {n}", "places.ns": "Kas Kus", "places.ew": "Mas Mag",
+  "places.empty": "Bado hakuna mahali", "places.emptyText": "Pacha huonekana kwenye ramani mahali pake panapokuwa na latitudo na longitudo.",
 };
