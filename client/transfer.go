@@ -166,7 +166,7 @@ func (i Imports) Create(ctx context.Context, d ImportDraft, file io.Reader, opts
 
 // Preview tells what an import would make of a file of at most 64 MiB, CSV or
 // XLSX. Nothing is stored. Codes: UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE,
-// FILE_INVALID.
+// FILE_INVALID, PREVIEW_TOO_LARGE, TOO_MANY_PREVIEWS.
 func (i Imports) Preview(ctx context.Context, d ImportDraft, file io.Reader, opts ...Option) (*ImportPreview, error) {
 	v, err := d.values()
 	if err != nil {
@@ -217,7 +217,7 @@ type ImportRow struct {
 
 // ImportNote is something to know about a file before it is imported.
 type ImportNote struct {
-	Code    string   `json:"code"` // blank_rows, unknown_columns, missing_columns, system_columns or unnamed_columns
+	Code    string   `json:"code"` // blank_rows, unknown_columns, missing_columns, system_columns, unnamed_columns or more_columns
 	Detail  string   `json:"detail"`
 	Columns []string `json:"columns,omitempty"`
 	Count   int      `json:"count,omitzero"`

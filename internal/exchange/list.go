@@ -19,6 +19,10 @@ const AboutList = "Newest first. Follow hasMore: with status a page looks at 1,0
 // jobs, which no index of orders has.
 const listBudget = 1000
 
+// listStep is how many it reads at once at least, so that a page takes few
+// queries.
+const listStep = 100
+
 // Listing says which orders a list has.
 type Listing struct {
 	Kind    string // of the job
@@ -78,27 +82,49 @@ func (s *Service) page(ctx context.Context, of Listing, status job.Status, below
 	if err != nil {
 		return nil, nil, err
 	}
-	for looked := 0; looked < listBudget; {
-		orders, err := list(ctx, s.db, of, below, limit+1)
+	w := walk{status: status, limit: limit, read: func(below string, n int) ([]*Order, map[string]job.Job, error) {
+		orders, err := list(ctx, s.db, of, below, n)
 		if err != nil {
 			return nil, nil, err
 		}
 		jobs, err := s.jobs.Among(ctx, idsOf(orders))
+		return orders, jobs, err
+	}}
+	return w.page(below, func(o *Order, j job.Job) Listed { return s.listed(o, j, files) })
+}
+
+// walk looks for the orders of a page.
+type walk struct {
+	status job.Status // "" takes all
+	limit  int
+	read   func(below string, n int) ([]*Order, map[string]job.Job, error)
+}
+
+// page looks at listBudget orders at most, many at a time: those that are shown
+// may be few among them, whatever the size of the page.
+func (w *walk) page(below string, listed func(*Order, job.Job) Listed) (out []Listed, next any, err error) {
+	step := w.limit + 1
+	if w.status != "" {
+		step = max(step, listStep)
+	}
+	for looked := 0; looked < listBudget; {
+		orders, jobs, err := w.read(below, step)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, o := range orders {
-			if len(out) == limit {
+			if len(out) == w.limit {
 				return out, below, nil
 			}
 			below, looked = o.Job, looked+1
-			if j, ok := jobs[o.Job]; ok && (status == "" || j.Status == status) {
-				out = append(out, s.listed(o, j, files))
+			if j, ok := jobs[o.Job]; ok && (w.status == "" || j.Status == w.status) {
+				out = append(out, listed(o, j))
 			}
 		}
-		if len(orders) <= limit {
+		if len(orders) < step {
 			return out, nil, nil
 		}
+		step = max(step, listStep) // many are not for the caller
 	}
 	return out, below, nil
 }

@@ -22,6 +22,7 @@ type csvReader struct {
 	line  int64 // of the next character
 	size  int   // bytes of the record so far
 	blank int64 // lines without a cell so far
+	short bool  // it is a glance
 	row   []string
 	cell  []byte
 }
@@ -44,6 +45,7 @@ func newCSV(r io.Reader) *csvReader {
 
 func openCSV(r io.Reader, o Options) (*csvTable, error) {
 	c := newCSV(r)
+	c.short = o.glance
 	names, line, err := c.read()
 	if errors.Is(err, io.EOF) {
 		return nil, &Error{Line: 1, Code: "no_columns", Detail: "The first line must name the columns."}
@@ -111,7 +113,9 @@ func (c *csvReader) read() ([]string, int64, error) {
 		if !blank {
 			return c.row, line, nil
 		}
-		c.blank++
+		if c.blank++; c.short && c.blank == GlanceRows {
+			return nil, line, ErrMore
+		}
 	}
 }
 

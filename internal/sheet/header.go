@@ -30,6 +30,7 @@ type header struct {
 	names   []string // as the file has them, for messages
 	kinds   []string
 	at      []int // column of columns; -1: left out, -2: has no name
+	line    int64 // where the names stand
 }
 
 // newHeader reads the row of names.
@@ -43,7 +44,7 @@ func newHeader(names []string, line int64, o Options) (*header, error) {
 	if len(names) > MaxColumns {
 		return nil, tooManyColumns(line)
 	}
-	h := &header{columns: &Columns{root: newNode("")}}
+	h := &header{columns: &Columns{root: newNode("")}, line: line}
 	left := len(o.Mapping)
 	for i, name := range names {
 		name = strings.TrimSpace(name)

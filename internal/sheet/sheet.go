@@ -146,6 +146,8 @@ type Options struct {
 	// Bare says that texts of XLSX were written as they are, see
 	// BookWriter.Bare: an apostrophe belongs to the text.
 	Bare bool
+
+	glance bool
 }
 
 // Reader gives the records of a file in their order.
@@ -154,6 +156,7 @@ type Reader struct {
 	head  *header // nil for NDJSON
 	blank func() int64
 	rows  int
+	most  int // of rows that a glance gives; 0: it is none
 	err   error
 	close func() error
 }
@@ -199,6 +202,9 @@ func (r *Reader) Next() (Record, error) {
 		return Record{}, r.err
 	}
 	rec, err := r.next()
+	if err == nil && r.most > 0 && r.rows == r.most {
+		err = ErrMore
+	}
 	if err == nil {
 		if r.rows++; r.rows > MaxRows {
 			err = &Error{Line: rec.Line, Code: "too_many_rows", Detail: fmt.Sprintf("A file has at most %d records.", MaxRows)}

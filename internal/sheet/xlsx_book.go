@@ -22,6 +22,7 @@ type workbook struct {
 	dates   []string // by style: layout of the time that a number is, "" of others
 	epoch   time.Time
 	bare    bool // texts are as they were written
+	short   bool // only the beginning of a sheet is read
 }
 
 const (
@@ -34,13 +35,17 @@ type room struct {
 	unpacked uint64 // bytes of all its parts
 	strings  int64  // bytes of the part with the shared texts
 	texts    int    // how many those are
+	small    int64  // bytes of each of its small parts
+	list     int64  // bytes of each part that lists its sheets
 }
 
 // A table is read by a job. A book of a few sheets is read while somebody waits:
-// the largest takes less than a second.
+// the largest takes less than a second. So does a glance at a table; the sheet
+// itself may be as large as a job's, for only its beginning is unpacked.
 var (
-	tableRoom = room{MaxUnpacked, MaxStrings, MaxStrings / 16} // more texts fit only when they are empty
-	bookRoom  = room{64 << 20, 16 << 20, 200_000}
+	tableRoom  = room{MaxUnpacked, MaxStrings, MaxStrings / 16, maxPart, maxList} // more texts fit only when they are empty
+	bookRoom   = room{64 << 20, 16 << 20, 200_000, maxPart, maxList}
+	glanceRoom = room{MaxUnpacked, GlanceStrings, GlanceStrings / 16, 2 << 20, 1 << 20}
 )
 
 // texts are many texts in one piece of memory: most are a few bytes long.
@@ -67,17 +72,17 @@ func (t *texts) get(i int64) (string, bool) {
 }
 
 func (b *workbook) read(z *zip.Reader, most room) error {
-	if err := b.readBook(z); err != nil {
+	if err := b.readBook(z, most); err != nil {
 		return err
 	}
-	if err := b.readStyles(z); err != nil {
+	if err := b.readStyles(z, most); err != nil {
 		return err
 	}
 	return b.readStrings(z, most)
 }
 
 // readBook finds the sheets.
-func (b *workbook) readBook(z *zip.Reader) error {
+func (b *workbook) readBook(z *zip.Reader, most room) error {
 	var book struct {
 		Properties struct {
 			Date1904 string `xml:"date1904,attr"`
@@ -93,10 +98,10 @@ func (b *workbook) readBook(z *zip.Reader) error {
 			Target string `xml:"Target,attr"`
 		} `xml:"Relationship"`
 	}
-	if err := decodePart(z, "xl/workbook.xml", maxList, &book); err != nil {
+	if err := decodePart(z, "xl/workbook.xml", most.list, &book); err != nil {
 		return err
 	}
-	if err := decodePart(z, "xl/_rels/workbook.xml.rels", maxList, &rels); err != nil {
+	if err := decodePart(z, "xl/_rels/workbook.xml.rels", most.list, &rels); err != nil {
 		return err
 	}
 	// Day 60 is the 29th of February 1900 that spreadsheets believe in; days
@@ -141,7 +146,7 @@ func decodePart(z *zip.Reader, name string, limit int64, v any) error {
 }
 
 // readStyles learns which styles show a number as a date.
-func (b *workbook) readStyles(z *zip.Reader) error {
+func (b *workbook) readStyles(z *zip.Reader, most room) error {
 	var styles struct {
 		Formats []struct {
 			ID   string `xml:"numFmtId,attr"`
@@ -151,7 +156,7 @@ func (b *workbook) readStyles(z *zip.Reader) error {
 			Format string `xml:"numFmtId,attr"`
 		} `xml:"cellXfs>xf"`
 	}
-	err := decodePart(z, "xl/styles.xml", maxPart, &styles)
+	err := decodePart(z, "xl/styles.xml", most.small, &styles)
 	if errors.Is(err, errNoPart) {
 		return nil
 	} else if err != nil {

@@ -22,6 +22,7 @@ type xlsx struct {
 	size  int   // bytes of its texts; cells may share a long one
 	cells []cell
 	blank int64 // rows without a value so far
+	texts int64 // bytes of the texts of all rows so far
 }
 
 // maxParts is how many files an archive may hold.
@@ -38,7 +39,11 @@ type Tables struct {
 // OpenTables opens a workbook of size bytes. The error is an *Error when the
 // file is to blame.
 func OpenTables(src io.ReaderAt, size int64) (*Tables, error) {
-	z, book, err := openBook(src, size, tableRoom)
+	return openTables(src, size, tableRoom)
+}
+
+func openTables(src io.ReaderAt, size int64, most room) (*Tables, error) {
+	z, book, err := openBook(src, size, most)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +75,7 @@ func openXLSX(z *zip.Reader, shared *workbook, o Options) (*xlsx, error) {
 	if at < 0 {
 		return nil, &Error{Code: "no_sheet", Detail: "The workbook has no sheet " + shorten(o.Sheet) + "."}
 	}
+	book.short = o.glance
 	x, err := book.open(z, book.sheets[at])
 	if err != nil {
 		return nil, err
@@ -111,7 +117,11 @@ func (b *workbook) open(z *zip.Reader, sheet part) (*xlsx, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &xlsx{file: file, dec: newDecoder(file), book: b}
+	var in io.Reader = file
+	if b.short {
+		in = &beginning{in: file, left: GlanceBytes}
+	}
+	x := &xlsx{file: file, dec: newDecoder(in), book: b}
 	if err := x.find("sheetData"); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -149,7 +159,7 @@ func (m room) exceeded() *Error {
 func blame(err error, detail string) error {
 	var src sourceError
 	switch {
-	case AsError(err) != nil:
+	case AsError(err) != nil, errors.Is(err, ErrMore):
 		return err
 	case errors.As(err, &src):
 		return src.error
@@ -224,7 +234,9 @@ func (x *xlsx) record() (Record, error) {
 		if slices.ContainsFunc(x.cells, func(c cell) bool { return !c.empty() }) {
 			return x.head.record(x.row, x.cells), nil
 		}
-		x.blank++
+		if x.blank++; x.book.short && x.blank == GlanceRows {
+			return Record{}, ErrMore
+		}
 	}
 }
 
@@ -335,6 +347,9 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 	}
 	if x.size += len(c.text); x.size > MaxLine {
 		return tooLong(x.row)
+	}
+	if x.texts += int64(len(c.text)); x.book.short && x.texts > GlanceBytes {
+		return ErrMore // cells that share a long text make much of a short sheet
 	}
 	for len(x.cells) < column {
 		x.cells = append(x.cells, cell{})

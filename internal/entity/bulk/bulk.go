@@ -65,8 +65,9 @@ type lister interface {
 // Service moves twins in bulk. It is safe for many goroutines.
 type Service struct {
 	batches
-	cfg Config
-	db  *db.DB
+	cfg     Config
+	db      *db.DB
+	glances *glances
 }
 
 // New makes a Service over a migrated store.
@@ -77,7 +78,7 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{batches: batches{cfg.DB, cfg.Entities, cfg.Idem, cfg.Now}, cfg: cfg, db: cfg.DB}
+	return &Service{batches: batches{cfg.DB, cfg.Entities, cfg.Idem, cfg.Now}, cfg: cfg, db: cfg.DB, glances: newGlances()}
 }
 
 // Handlers are what runs the jobs of this package, by kind.

@@ -34,6 +34,9 @@ var called = map[string][]string{
 // codes are names of columns that hold what another system calls a twin.
 var codes = []string{"id", "code", "ref", "reference", "externalid", "hhid", "hhcode", "householdid", "householdcode", "uniqueid", "plate", "number", "no"}
 
+// maxName is how many bytes of a name are looked at.
+const maxName = 300
+
 // columns finds the path of each column. Each path is given once.
 func (g *guesser) columns(all []sheet.Column) []PreviewColumn {
 	g.learn()
@@ -141,6 +144,9 @@ func (g *guesser) learn() {
 
 // guess is the path that suits the name of a column, "" when none does.
 func (g *guesser) guess(name string) string {
+	if len(name) > maxName {
+		return "" // nobody calls a column that
+	}
 	word := plain(name)
 	if path := g.words[word]; path != "" {
 		return path

@@ -98,7 +98,7 @@ func (s *Service) importRoutes(a *web.API) {
 			{Name: "type", Doc: "Type for rows that name none.", Example: "Household"},
 			{Name: "mapping", Doc: "JSON object: column → path; \"\" leaves a column out. At most 4 KiB.", Example: `{"Serial no.":"properties.serial"}`},
 		},
-		Codes: []string{"UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING", "FILE_INVALID", "PROTOCOL_NOT_FOUND"},
+		Codes: []string{"UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING", "FILE_INVALID", "PROTOCOL_NOT_FOUND", "PREVIEW_TOO_LARGE", "TOO_MANY_PREVIEWS"},
 	})
 	web.Post(a, "/v1/imports/{id}/run", s.serveRun, web.Doc{
 		Summary: "Import the file of a dry run", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true,

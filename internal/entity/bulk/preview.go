@@ -17,23 +17,24 @@ import (
 )
 
 const previewing = "What an import would make of a file: its columns, which path of a record each has or should have, its first 20 rows, and what is to be said about it. Nothing is kept: the file goes with the answer, and there is no job. " +
-	"The limits are those of imports. With protocol, columns are matched with its properties by name and title; mapping is checked as an import would. " +
+	"The file has the size of one to import at most. Of a workbook a preview unpacks 4 MiB of the sheet and at most 8 MiB of shared texts: one with more of them, or with more than 2 MiB of styles, is refused (`PREVIEW_TOO_LARGE`), and a dry run reads it. " +
+	"The answer has at most 256 KiB: cells end after 200 characters with `…`, rows after 200 columns, and there are fewer rows, columns and cells when they are long. A workspace has one preview at a time, and the server two; others wait for some seconds (`TOO_MANY_PREVIEWS`). With protocol, columns are matched with its properties by name and title; mapping is checked as an import would. " +
 	"`mapping` in the answer is ready for an import: change what was guessed wrong. A column nothing is known of, or that another program has added, is left out by it; a property that is needed and no column has is named, not refused. " +
 	"The beginning of a CSV file, cut after a line, is enough. The scope `entities:write` is needed too."
 
 // How much of a file a preview looks at.
 const (
-	previewRows = 20
-	previewLook = 1000 // rows, to find blank ones
-	previewCell = 500  // characters
+	previewRows    = 20
+	previewColumns = 200 // whose cells are shown
+	previewCell    = 200 // characters
 )
 
 // Preview is what an import would make of a file.
 type Preview struct {
 	Format  sheet.Format      `json:"format" enum:"csv,xlsx"`
-	Columns []PreviewColumn   `json:"columns" doc:"In the order of the file."`
+	Columns []PreviewColumn   `json:"columns" doc:"In the order of the file, the first when there are too many to show."`
 	Mapping map[string]string `json:"mapping" doc:"What to send as mapping: column → path, where the path is not the name. \"\" leaves a column out."`
-	Rows    []PreviewRow      `json:"rows" doc:"The first 20."`
+	Rows    []PreviewRow      `json:"rows" doc:"The first 20, or fewer when they are long."`
 	More    bool              `json:"more" doc:"The file has more rows."`
 	Notes   []PreviewNote     `json:"notes" doc:"What to know before the import."`
 }
@@ -53,10 +54,10 @@ type PreviewRow struct {
 
 // PreviewNote is something to know about a file.
 type PreviewNote struct {
-	Code    string   `json:"code" enum:"blank_rows,unknown_columns,missing_columns,system_columns,unnamed_columns" doc:"blank_rows are passed over; unknown_columns and system_columns are left out; missing_columns are properties every twin needs and no column has."`
+	Code    string   `json:"code" enum:"blank_rows,unknown_columns,missing_columns,system_columns,unnamed_columns,more_columns" doc:"blank_rows are passed over; unknown_columns and system_columns are left out; missing_columns are properties every twin needs and no column has; more_columns: not all columns, or not all cells of a row, are shown."`
 	Detail  string   `json:"detail" doc:"For people."`
-	Columns []string `json:"columns,omitempty" doc:"Those it is about; paths, for missing ones."`
-	Count   int      `json:"count,omitzero" doc:"Of blank rows, among the first 1,000."`
+	Columns []string `json:"columns,omitempty" doc:"Those it is about, the first when there are many; paths, for missing ones."`
+	Count   int      `json:"count,omitzero" doc:"Of blank rows at the beginning of the file; of all columns it is about, when not all are named."`
 }
 
 // servePreview reads the beginning of a file. It is stored while it arrives, as
@@ -88,12 +89,8 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.preview(ctx, f, p, made)
+	text, err := s.previewed(ctx, f, p, made)
 	if err := errors.Join(err, file.Drop(context.WithoutCancel(ctx), s.db, f.ID)); err != nil {
-		return err
-	}
-	text, err := web.Encode(out)
-	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -101,55 +98,95 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// previewed is the answer, ready to be sent: nothing else is held while a client
+// takes its time to read it.
+func (s *Service) previewed(ctx context.Context, f *file.File, p *importJob, made *protocol.Protocol) ([]byte, error) {
+	leave, err := s.glances.take(ctx, f.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	out, err := s.preview(ctx, f, p, made)
+	if err != nil {
+		return nil, previewFault(err)
+	}
+	return web.Encode(out)
+}
+
+// previewFault is the fault of a file that cannot be looked at.
+func previewFault(err error) error {
+	if e := sheet.AsError(err); e != nil && e.Code == "too_large" {
+		return fault.New(fault.TooLarge, "PREVIEW_TOO_LARGE", "The workbook is too large for a preview: "+e.Detail+
+			" Save the sheet alone, or as CSV, or start a dry run (POST /v1/imports?dryRun=true), which reads larger ones.")
+	}
+	return exchange.FileFault(err)
+}
+
 // preview looks at a file. made is the protocol that rows are for; nil when it
 // was not named.
-func (s *Service) preview(ctx context.Context, f *file.File, p *importJob, made *protocol.Protocol) (*Preview, error) {
-	src := file.Open(ctx, s.db, f)
-	in, err := sheet.Open(p.Format, src, f.Bytes, sheet.Options{Mapping: p.Mapping})
+func (s *Service) preview(ctx context.Context, f *file.File, p *importJob, made *protocol.Protocol) (out *Preview, err error) {
+	in, err := sheet.Glance(p.Format, file.Open(ctx, s.db, f), f.Bytes, sheet.Options{Mapping: p.Mapping})
 	if err != nil {
-		return nil, exchange.FileFault(err)
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, in.Close()) }()
 	g := guesser{p: p, made: made}
 	columns := g.columns(in.Columns())
-	if err := in.Close(); err != nil {
-		return nil, exchange.FileFault(err)
+	// What is wrong with a cell depends on where it goes: cells are read with the
+	// mapping that an import would have.
+	if err := in.Remap(sheet.Options{Kind: s.kinds(ctx, p), Mapping: mappingOf(columns)}); err != nil {
+		return nil, err
 	}
-	out := &Preview{Format: p.Format, Columns: columns, Mapping: mappingOf(columns), Rows: []PreviewRow{}, Notes: []PreviewNote{}}
-	// Once more, with the mapping that an import would have: what is wrong with a
-	// cell depends on where it goes.
-	if in, err = sheet.Open(p.Format, src, f.Bytes, sheet.Options{Kind: s.kinds(ctx, p), Mapping: out.Mapping}); err != nil {
-		return nil, exchange.FileFault(err)
+	left := allowance(maxPreview)
+	out = &Preview{Format: p.Format, Columns: left.columns(columns), Rows: []PreviewRow{}, Notes: []PreviewNote{}}
+	out.Mapping = mappingOf(out.Columns)
+	notes := left.notes(g.notes(columns))
+	blank, cut, err := out.read(in, left)
+	if err != nil {
+		return nil, err
 	}
-	blank, err := out.read(in)
-	if err := errors.Join(err, in.Close()); err != nil {
-		return nil, exchange.FileFault(err)
+	if blank > 0 {
+		out.Notes = append(out.Notes, PreviewNote{Code: "blank_rows", Count: blank, Detail: "Rows without a value are passed over."})
 	}
-	out.Notes = append(out.Notes, g.notes(columns, blank)...)
+	out.Notes = append(out.Notes, notes...)
+	if cut || len(out.Columns) < len(columns) {
+		out.Notes = append(out.Notes, PreviewNote{Code: "more_columns", Count: len(columns), Detail: "The file has more columns than are shown. An import reads them all."})
+	}
 	return out, nil
 }
 
-// read takes the first rows, and looks at some more for blank ones.
-func (v *Preview) read(in *sheet.Reader) (blank int, err error) {
-	columns := columnsOf(in)
-	for range previewLook {
+// read takes the first rows, and looks at some more for blank ones. cut says
+// that a row has more cells than are shown.
+func (v *Preview) read(in *sheet.Reader, left allowance) (blank int, cut bool, err error) {
+	all := columnsOf(in)
+	columns := all[:min(len(v.Columns), previewColumns)]
+	cut = len(columns) < len(all)
+	for {
 		rec, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return blank + int(in.Blank()), nil
+		if errors.Is(err, io.EOF) || errors.Is(err, sheet.ErrMore) {
+			v.More = v.More || errors.Is(err, sheet.ErrMore)
+			return blank + int(in.Blank()), cut, nil
 		} else if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if strings.Join(rec.Texts(), "") == "" {
 			blank++
-		} else if len(v.Rows) < previewRows {
-			v.Rows = append(v.Rows, PreviewRow{rec.Line, previewCells(columns, rec)})
-		} else {
+			continue
+		}
+		if v.More || len(v.Rows) == previewRows {
 			v.More = true
+			continue
+		}
+		row := PreviewRow{rec.Line, previewCells(columns, rec)}
+		size := row.fit()
+		if v.More = !left.take(size); !v.More {
+			v.Rows = append(v.Rows, row)
+			cut = cut || len(row.Cells) < len(columns)
 		}
 	}
-	return blank + int(in.Blank()), nil
 }
 
-// previewCells are the cells of a row, with what is wrong with them.
+// previewCells are the first cells of a row, with what is wrong with them.
 func previewCells(columns []exchange.Column, rec sheet.Record) []Cell {
 	out := make([]Cell, len(columns))
 	texts := rec.Texts()
@@ -159,19 +196,13 @@ func previewCells(columns []exchange.Column, rec sheet.Record) []Cell {
 			out[i].Value = cutText(texts[i])
 		}
 	}
-	for _, e := range rec.Errs {
+	// They are in the order of the columns.
+	for _, e := range rec.Errs[:min(len(rec.Errs), len(columns))] {
 		if i := blamed(columns, e.Column); i >= 0 && out[i].Wrong == "" {
 			out[i].Wrong = e.Detail
 		}
 	}
 	return out
-}
-
-func cutText(s string) string {
-	if r := []rune(s); len(r) > previewCell {
-		return string(r[:previewCell]) + "…"
-	}
-	return s
 }
 
 // mappingOf is what an import needs to be told about columns.
@@ -185,8 +216,8 @@ func mappingOf(columns []PreviewColumn) map[string]string {
 	return out
 }
 
-// notes say what is to be known about the columns and rows of a file.
-func (g *guesser) notes(columns []PreviewColumn, blank int) []PreviewNote {
+// notes say what is to be known about the columns of a file.
+func (g *guesser) notes(columns []PreviewColumn) []PreviewNote {
 	by := map[string][]string{}
 	for i, c := range columns {
 		name := c.Name
@@ -200,9 +231,6 @@ func (g *guesser) notes(columns []PreviewColumn, blank int) []PreviewNote {
 		if names := by[is]; len(names) > 0 {
 			out = append(out, PreviewNote{Code: code, Columns: names, Detail: detail})
 		}
-	}
-	if blank > 0 {
-		out = append(out, PreviewNote{Code: "blank_rows", Count: blank, Detail: "Rows without a value are passed over."})
 	}
 	add("unknown_columns", "unknown", "Nothing is known of these columns. They are left out unless you say where they go.")
 	if missing := g.missing(columns); len(missing) > 0 {
