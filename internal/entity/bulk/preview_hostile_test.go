@@ -72,7 +72,7 @@ func TestPreviewOfBombs(t *testing.T) {
 		} {
 			begun := time.Now()
 			w := r.sendPreview(t, sheet.XLSX.MediaType(), tt.file)
-			if took := time.Since(begun); took > 4*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("%s: %d bytes took %v", name, len(tt.file), took)
 			}
 			if w.Code != tt.status {
