@@ -110,7 +110,7 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, workspace, principal st
 			k.RevokedAt = now
 		}
 		k.Revision++
-		if err := updateKey(ctx, tx, k); err != nil {
+		if err := s.Invites().changeKey(ctx, tx, k); err != nil {
 			return 0, err
 		}
 		if err := endSessions(ctx, tx, workspace, id); err != nil {

@@ -35,7 +35,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, keysPath+"/{id}", h.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
 	web.Post(a, keysPath+"/{id}/rotate", h.serveRotate, web.Doc{
 		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
-		Description: "The old key works until the grace period ends. You need every scope the key has. The new key takes over the limits and the expiry of the key you call with, so the last key with `*` and neither of them cannot be rotated by a key that has either.",
+		Description: "The old key works until the grace period ends. You need every scope the key has; the key of a person who came by invitation, or of a principal that an owner has named, is replaced by a key of the same principal or by an owner only. The new key takes over the limits and the expiry of the key you call with, so the last key with `*` and neither of them cannot be rotated by a key that has either.",
 		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope, codeLast},
 	})
 	web.Patch(a, keysPath+"/{id}", h.serveRename, web.Doc{

@@ -20,8 +20,12 @@ import (
 // InviteLife is how long an invitation can be used.
 const InviteLife = 72 * time.Hour
 
-// maxInvites is how many invitations of a workspace wait to be used at most.
-const maxInvites = 200
+// How many invitations wait to be used at most: of a workspace, and of those that
+// one principal has made in it, so that no one maker takes all the room.
+const (
+	maxInvites    = 200
+	maxOwnInvites = 50
+)
 
 // InviteDraft asks for an invitation.
 type InviteDraft struct {
@@ -130,20 +134,21 @@ func (d Invites) making(ctx context.Context, in InviteDraft) (func(*db.Tx) (NewI
 		}
 	}
 	return func(tx *db.Tx) (NewInvite, error) {
-		if err := d.restricted(ctx, tx, c, in.Draft); err != nil {
-			return NewInvite{}, err
-		}
 		if err := lockKeys(ctx, tx, c.Workspace); err != nil { // two who count at once would both find room
 			return NewInvite{}, err
 		}
-		n, err := countInvites(ctx, tx, c.Workspace, now)
+		if err := d.restricted(ctx, tx, c, in.Draft); err != nil {
+			return NewInvite{}, err
+		}
+		if err := d.room(ctx, tx, c, now); err != nil {
+			return NewInvite{}, err
+		}
+		maker, err := findKey(ctx, tx, c.Workspace, c.Key)
 		if err != nil {
 			return NewInvite{}, err
 		}
-		if n >= maxInvites {
-			return NewInvite{}, fault.New(fault.Conflict, "TOO_MANY_INVITES", fmt.Sprintf("%d invitations wait to be used. Revoke some first.", maxInvites))
-		}
-		out := made
+		v, out := v, made // a second run begins anew
+		v.EndsAt = earlier(v.EndsAt, maker.until())
 		out.Invite = *v.at(now)
 		if err := insertInvite(ctx, tx, &v); err != nil {
 			return NewInvite{}, err
@@ -160,6 +165,26 @@ func (d Invites) restricted(ctx context.Context, tx *db.Tx, c web.Caller, in Dra
 	}
 	if in.Role == member && in.Principal != "" {
 		return asMember(ctx, tx, c, in.Principal)
+	}
+	return nil
+}
+
+// room refuses one invitation more than may wait. Those that can no longer be used
+// do not count: they end with the key that made them.
+func (d Invites) room(ctx context.Context, tx *db.Tx, c web.Caller, now time.Time) error {
+	own, err := countOwnInvites(ctx, tx, c, now)
+	if err != nil {
+		return err
+	}
+	if own >= maxOwnInvites {
+		return fault.New(fault.Conflict, "TOO_MANY_INVITES", fmt.Sprintf("%d invitations of yours wait to be used. Revoke some first.", maxOwnInvites))
+	}
+	n, err := countInvites(ctx, tx, c.Workspace, now)
+	if err != nil {
+		return err
+	}
+	if n >= maxInvites {
+		return fault.New(fault.Conflict, "TOO_MANY_INVITES", fmt.Sprintf("%d invitations of this workspace wait to be used. Revoke some first.", maxInvites))
 	}
 	return nil
 }
@@ -202,9 +227,17 @@ func draw(text string) (*QR, error) {
 }
 
 // List gives at most limit invitations of the caller's workspace behind an id,
-// the oldest first; next is where the list goes on, nil at its end.
+// the oldest first; next is where the list goes on, nil at its end. A key that is
+// limited to projects gets those it has made itself: the others name people it
+// may know nothing of.
 func (d Invites) List(ctx context.Context, after string, limit int) (list []Invite, next any, err error) {
-	list, err = listInvites(ctx, d.s.db, web.CallerFrom(ctx).Workspace, after, limit+1)
+	c, key := web.CallerFrom(ctx), ""
+	if len(c.Projects) > 0 {
+		if key = c.Key; key == "" {
+			return nil, nil, nil // a token makes no invitation
+		}
+	}
+	list, err = listInvites(ctx, d.s.db, inviteQuery{workspace: c.Workspace, key: key, after: after, limit: limit + 1})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -249,39 +282,64 @@ func (d Invites) Revoke(ctx context.Context, id string) (Invite, error) {
 	})
 }
 
+// changeKey stores what has changed about a key, and ends the invitations that hang
+// on it with it.
+func (d Invites) changeKey(ctx context.Context, tx *db.Tx, k *Key) error {
+	if err := updateKey(ctx, tx, k); err != nil {
+		return err
+	}
+	if k.RevokedAt.IsZero() {
+		return shortenInvites(ctx, tx, k)
+	}
+	ids, err := revokeInvites(ctx, tx, k)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := d.s.record(ctx, tx, "invite.revoked", id, 2); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Look finds the invitation of a code that can be used, for whoever is about to.
 // The faults are those of Accept.
 func (d Invites) Look(r *http.Request, code string) (Invite, error) {
 	ctx := r.Context()
-	v, err := d.find(ctx, code)
+	v, _, err := d.find(ctx, code)
 	if err != nil {
-		return Invite{}, err
-	}
-	if _, err := d.inviter(ctx, v); err != nil {
 		return Invite{}, err
 	}
 	return *v, nil
 }
 
-// find finds the invitation of a code that can still be used. Wrong codes count
-// as wrong keys do. Faults: INVITE_INVALID, INVITE_USED, INVITE_REVOKED,
-// INVITE_EXPIRED.
-func (d Invites) find(ctx context.Context, code string) (*Invite, error) {
+// find finds the invitation of a code that can still be used, and what its inviter
+// may do. Wrong codes count as wrong keys do. Faults: INVITE_INVALID, INVITE_USED,
+// INVITE_ENDED, INVITE_REVOKED, INVITE_EXPIRED.
+func (d Invites) find(ctx context.Context, code string) (*Invite, *grant, error) {
 	var v *Invite
 	if code != "" && len(code) <= maxText {
 		var err error
 		if v, err = inviteOf(ctx, d.s.db, digest(code)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if v == nil {
 		addr := addrName(ctx)
 		if err := d.s.failures.check(addr); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return nil, d.s.failures.count(addr, inviteInvalid())
+		return nil, nil, d.s.failures.count(addr, inviteInvalid())
 	}
-	return v, v.at(d.s.now()).usable()
+	if v.at(d.s.now()).Status == InviteUsed {
+		return nil, nil, v.usable()
+	}
+	g, err := d.inviter(ctx, v) // an invitation that ended with its key says so
+	if err != nil {
+		return nil, nil, err
+	}
+	return v, g, v.usable()
 }
 
 func inviteInvalid() *fault.Error {
@@ -325,13 +383,9 @@ type Accepted struct {
 // Accept makes the key of an invitation and opens a session on it. The key is
 // made as its inviter would make it at this moment, so it has no more than the
 // inviter has now. The invitation is used up in the same transaction. Faults:
-// those of find, INVITE_ENDED, KEY_NETWORK_FORBIDDEN.
+// those of find, and KEY_NETWORK_FORBIDDEN.
 func (d Invites) Accept(r *http.Request, code string) (Accepted, error) {
-	v, err := d.find(r.Context(), code)
-	if err != nil {
-		return Accepted{}, err
-	}
-	g, err := d.inviter(r.Context(), v)
+	v, g, err := d.find(r.Context(), code)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -376,6 +430,9 @@ func (d Invites) use(ctx context.Context, tx *db.Tx, v *Invite, inviter web.Call
 	}
 	if g := (&grant{networks: parsed(made.Networks)}); !g.allows(web.ClientAddr(ctx)) {
 		return Issued{}, networkForbidden()
+	}
+	if err := namePerson(ctx, tx, v.workspace, made.Principal); err != nil {
+		return Issued{}, err
 	}
 	v.UsedAt, v.Principal, v.Key = d.s.moment(), made.Principal, made.ID
 	if err := endInvite(ctx, tx, v); err != nil {

@@ -5,24 +5,33 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 const inviteColumns = `id, ws, hash, draft, key_id, created_by, created_at, ends_at, used_at, revoked_at, principal, made`
 
 const (
-	insertInviteSQL = `INSERT INTO invites(` + inviteColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, NULL, $9, '')`
-	findInviteSQL   = `SELECT ` + inviteColumns + ` FROM invites WHERE ws = $1 AND id = $2`
-	inviteOfSQL     = `SELECT ` + inviteColumns + ` FROM invites WHERE hash = $1`
-	lockInviteSQL   = `UPDATE invites SET ws = ws WHERE id = $1 RETURNING ` + inviteColumns
-	listInvitesSQL  = `SELECT ` + inviteColumns + ` FROM invites WHERE ws = $1 AND id > $2 ORDER BY id LIMIT $3`
-	countInvitesSQL = `SELECT count(*) FROM (SELECT 1 FROM invites WHERE ws = $1 AND ends_at > $2 AND used_at IS NULL AND revoked_at IS NULL LIMIT $3) AS n`
-	endInviteSQL    = `UPDATE invites SET used_at = $2, revoked_at = $3, principal = $4, made = $5 WHERE id = $1`
+	insertInviteSQL    = `INSERT INTO invites(` + inviteColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, NULL, $9, '')`
+	findInviteSQL      = `SELECT ` + inviteColumns + ` FROM invites WHERE ws = $1 AND id = $2`
+	inviteOfSQL        = `SELECT ` + inviteColumns + ` FROM invites WHERE hash = $1`
+	lockInviteSQL      = `UPDATE invites SET ws = ws WHERE id = $1 RETURNING ` + inviteColumns
+	listInvitesSQL     = `SELECT ` + inviteColumns + ` FROM invites WHERE ws = $1 AND id > $2 ORDER BY id LIMIT $3`
+	listOwnInvitesSQL  = `SELECT ` + inviteColumns + ` FROM invites WHERE ws = $1 AND id > $2 AND key_id = $4 ORDER BY id LIMIT $3`
+	countInvitesSQL    = `SELECT count(*) FROM (SELECT 1 FROM invites WHERE ws = $1 AND ends_at > $2 AND used_at IS NULL AND revoked_at IS NULL LIMIT $3) AS n`
+	countOwnInvitesSQL = `SELECT count(*) FROM (SELECT 1 FROM invites WHERE ws = $1 AND created_by = $2 AND ends_at > $3 AND used_at IS NULL AND revoked_at IS NULL LIMIT $4) AS n`
+	endInviteSQL       = `UPDATE invites SET used_at = $2, revoked_at = $3, principal = $4, made = $5 WHERE id = $1`
+	// Those of a key that ends, nobody has used and nobody took back.
+	openOfKey         = `ws = $1 AND key_id = $2 AND used_at IS NULL AND revoked_at IS NULL`
+	revokeInvitesSQL  = `UPDATE invites SET revoked_at = $3 WHERE ` + openOfKey + ` AND ends_at > $3 RETURNING id`
+	shortenInvitesSQL = `UPDATE invites SET ends_at = $3 WHERE ` + openOfKey + ` AND ends_at > $3`
+	removeInvitesSQL  = `DELETE FROM invites WHERE ` + openOfKey
 	// A person who is erased is named in what she was invited with.
 	forgetInvitesSQL = `DELETE FROM invites WHERE ws = $1 AND principal = $2`
 	expireInvitesSQL = `DELETE FROM invites WHERE id IN (SELECT id FROM invites WHERE ends_at < $1 LIMIT $2)`
@@ -75,8 +84,19 @@ func lockInvite(ctx context.Context, tx *db.Tx, id string) (*Invite, error) {
 	return &v, nil
 }
 
-func listInvites(ctx context.Context, q db.Querier, workspace, after string, limit int) ([]Invite, error) {
-	rows, err := q.Query(ctx, listInvitesSQL, workspace, after, limit)
+// inviteQuery asks for invitations of a workspace behind an id: those that one key
+// has made, unless it is "".
+type inviteQuery struct {
+	workspace, key, after string
+	limit                 int
+}
+
+func listInvites(ctx context.Context, q db.Querier, of inviteQuery) ([]Invite, error) {
+	if of.key != "" {
+		rows, err := q.Query(ctx, listOwnInvitesSQL, of.workspace, of.after, of.limit, of.key)
+		return db.Collect(rows, err, "list invitations of key", scanInvite)
+	}
+	rows, err := q.Query(ctx, listInvitesSQL, of.workspace, of.after, of.limit)
 	return db.Collect(rows, err, "list invitations", scanInvite)
 }
 
@@ -88,6 +108,37 @@ func countInvites(ctx context.Context, q db.Querier, workspace string, now time.
 		return 0, fmt.Errorf("count invitations: %w", err)
 	}
 	return n, nil
+}
+
+// countOwnInvites is countInvites of those that the caller has made, with whichever
+// key, as far as the limit of those.
+func countOwnInvites(ctx context.Context, q db.Querier, c web.Caller, now time.Time) (int, error) {
+	var n int
+	if err := q.QueryRow(ctx, countOwnInvitesSQL, c.Workspace, c.DID, now.UnixMilli(), maxOwnInvites).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count invitations of maker: %w", err)
+	}
+	return n, nil
+}
+
+// revokeInvites ends the open invitations of a key that was revoked, and tells which
+// they were.
+func revokeInvites(ctx context.Context, tx *db.Tx, k *Key) ([]string, error) {
+	rows, err := tx.Query(ctx, revokeInvitesSQL, k.Workspace, k.ID, k.RevokedAt.UnixMilli())
+	ids, err := db.Collect(rows, err, "revoke invitations of key", db.Column[string])
+	slices.Sort(ids)
+	return ids, err
+}
+
+// shortenInvites has the open invitations of a key end no later than it does.
+func shortenInvites(ctx context.Context, tx *db.Tx, k *Key) error {
+	until := k.until()
+	if until.IsZero() {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, shortenInvitesSQL, k.Workspace, k.ID, until.UnixMilli()); err != nil {
+		return fmt.Errorf("shorten invitations of key: %w", err)
+	}
+	return nil
 }
 
 // endInvite stores that an invitation was used or revoked.

@@ -264,7 +264,7 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 		} else {
 			old.RevokedAt = now
 		}
-		if err := updateKey(ctx, tx, old); err != nil {
+		if err := s.Invites().changeKey(ctx, tx, old); err != nil {
 			return Issued{}, err
 		}
 		if err := s.record(ctx, tx, "key.rotated", old.ID, old.Revision); err != nil {
@@ -318,8 +318,9 @@ func (s *Service) decides(ctx context.Context, q db.Querier, c web.Caller, k *Ke
 
 // lockSuccessor is lockOwned for whoever will learn the text of the key's
 // successor, and can then speak as its principal for as long as it lives. That
-// takes being that principal or an owner, unless nobody but keys speaks so and
-// none of them has had a conversation, which is nobody else's to read.
+// takes being that principal or an owner, unless nobody but keys speaks so, of
+// which none came by invitation, and none has had a conversation, which is
+// nobody else's to read.
 func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := s.lockOwned(ctx, tx, c, id)
 	if err != nil || k.ID == c.Key {
@@ -380,7 +381,7 @@ func (s *Service) revoke(ctx context.Context, id, ifMatch string, may func(conte
 			return nil, err
 		}
 		k.RevokedAt, k.Revision = now, k.Revision+1
-		if err := updateKey(ctx, tx, k); err != nil {
+		if err := s.Invites().changeKey(ctx, tx, k); err != nil {
 			return nil, err
 		}
 		return k.at(now), s.record(ctx, tx, "key.revoked", k.ID, k.Revision)

@@ -17,6 +17,7 @@ type PrincipalKind string
 const (
 	OwnerPrincipal    PrincipalKind = "owner"    // made with the workspace
 	ServicePrincipal  PrincipalKind = "service"  // made for a key
+	PersonPrincipal   PrincipalKind = "person"   // somebody who came by invitation
 	ExternalPrincipal PrincipalKind = "external" // named by an owner: a person, an organisation
 )
 

@@ -53,6 +53,9 @@ func (s *Service) removeKey(ctx context.Context, k Key) error {
 		}
 		_, err := tx.Exec(ctx, removeKeySQL, k.Workspace, k.ID)
 		if err == nil {
+			_, err = tx.Exec(ctx, removeInvitesSQL, k.Workspace, k.ID)
+		}
+		if err == nil {
 			_, err = tx.Exec(ctx, removePrincipalSQL, k.Workspace, k.Principal)
 		}
 		tx.AfterCommit(s.RightsChanged)

@@ -16,8 +16,8 @@ type KeyPatch struct {
 
 const (
 	renameKeySQL = `UPDATE api_keys SET name = $3, revision = $4 WHERE workspace = $1 AND id = $2`
-	// Whom only keys speak for is called as they are.
-	renameSpeakerSQL = `UPDATE principals SET name = $4 WHERE workspace = $1 AND did = $2 AND kind = 'service' AND name = $3`
+	// Whom only keys speak for is called as they are, a person too.
+	renameSpeakerSQL = `UPDATE principals SET name = $4 WHERE workspace = $1 AND did = $2 AND kind IN ('service', 'person') AND name = $3`
 )
 
 // Rename gives a key another name: one's own, or one the caller could revoke. The

@@ -31,7 +31,8 @@ const (
 		AND expires_at IS NULL AND grace_until IS NULL AND revoked_at IS NULL AND replaced_by IS NULL AND bound_to = '[]'`
 	listOwnedSQL = `SELECT id FROM api_keys
 		WHERE workspace = $1 AND principal = $2 AND (revoked_at IS NULL OR name <> 'erased') ORDER BY id`
-	updateKeySQL = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`
+	namePersonSQL = `UPDATE principals SET kind = 'person' WHERE workspace = $1 AND did = $2 AND kind = 'service'`
+	updateKeySQL  = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`
 )
 
 func insertKey(ctx context.Context, q db.Querier, k *Key) error {
@@ -116,7 +117,8 @@ func listKeys(ctx context.Context, q db.Querier, workspace, after string, limit 
 	})
 }
 
-// updateKey stores what can change about a key.
+// updateKey stores what can change about a key. Invites.changeKey also ends what
+// hangs on it.
 func updateKey(ctx context.Context, tx *db.Tx, k *Key) error {
 	_, err := tx.Exec(ctx, updateKeySQL, k.Workspace, k.ID, millis(k.RevokedAt), millis(k.GraceUntil), optional(k.ReplacedBy), k.Revision)
 	if err != nil {
@@ -198,6 +200,14 @@ func insertPrincipal(ctx context.Context, tx *db.Tx, p Principal) error {
 	return nil
 }
 
+// namePerson has a principal that was made for a key be a person from now on.
+func namePerson(ctx context.Context, tx *db.Tx, workspace, principal string) error {
+	if _, err := tx.Exec(ctx, namePersonSQL, workspace, principal); err != nil {
+		return fmt.Errorf("name principal a person: %w", err)
+	}
+	return nil
+}
+
 // findKind tells how a workspace came to know a principal.
 func findKind(ctx context.Context, q db.Querier, workspace, principal string) (PrincipalKind, error) {
 	var kind PrincipalKind
@@ -216,7 +226,7 @@ const (
 // isMinted reports whether a DID was made for a principal of some workspace.
 func isMinted(ctx context.Context, q db.Querier, id string) (bool, error) {
 	var n int
-	if err := q.QueryRow(ctx, `SELECT count(*) FROM principals WHERE did = $1 AND kind IN ('owner', 'service')`, id).Scan(&n); err != nil {
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM principals WHERE did = $1 AND kind IN ('owner', 'service', 'person')`, id).Scan(&n); err != nil {
 		return false, fmt.Errorf("find principal: %w", err)
 	}
 	return n > 0, nil

@@ -311,3 +311,50 @@ func TestUpgradeCountsLengths(t *testing.T) {
 		}
 	})
 }
+
+// TestUpgradeNamesPersons: whoever came by invitation is a person, and invitations
+// that wait end with the key that made them.
+func TestUpgradeNamesPersons(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 60)) // 0000 to 0059
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		run := func(text string, args ...any) {
+			t.Helper()
+			if _, err := d.Exec(t.Context(), text, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(`INSERT INTO workspaces(id, name, created_by, created_at, revision) VALUES ('default', 'd', 'x', 1, 1), ('other', 'd', 'x', 1, 1)`)
+		run(`INSERT INTO principals(workspace, did, kind, name, created_at) VALUES ('default', 'achieng', 'service', 'n', 1),
+			('other', 'achieng', 'service', 'n', 1), ('default', 'named', 'service', 'n', 1), ('default', 'boss', 'owner', 'n', 1)`)
+		for id, ends := range map[string][3]any{"lasting": {}, "revoked": {5, nil, nil}, "expiring": {nil, 50, nil}, "replaced": {nil, 70, 60}} {
+			run(`INSERT INTO api_keys(id, workspace, principal, name, prefix, hash, scopes, projects, networks, created_by, created_at, revision,
+				revoked_at, expires_at, grace_until) VALUES ($1, 'default', 'boss', 'n', $1, $2, '[]', '[]', '[]', 'x', 1, 1, $3, $4, $5)`,
+				id, []byte(id), ends[0], ends[1], ends[2])
+		}
+		invite := func(id, key, principal, made string, used any) {
+			run(`INSERT INTO invites(id, ws, hash, draft, key_id, created_by, created_at, ends_at, used_at, principal, made)
+				VALUES ($1, 'default', $2, '{}', $3, 'boss', 1, 100, $4, $5, $6)`, id, []byte(id), key, used, principal, made)
+		}
+		for _, key := range []string{"lasting", "revoked", "expiring", "replaced", "gone"} {
+			invite("by-"+key, key, "", "", nil)
+		}
+		invite("used", "revoked", "achieng", "k", 3)
+		invite("waits", "lasting", "named", "", nil)
+		invite("owned", "lasting", "boss", "k", 3)
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		if got := texts(t, d, `SELECT workspace || ' ' || did || ' ' || kind FROM principals ORDER BY 1`); got != "default achieng person, default boss owner, default named service, other achieng service" {
+			t.Errorf("principals = %s", got)
+		}
+		want := "by-expiring 50, by-gone 100, by-lasting 100, by-replaced 60, by-revoked 100 revoked, owned 100, used 100, waits 100"
+		if got := texts(t, d, `SELECT id || ' ' || ends_at || CASE WHEN revoked_at IS NULL THEN '' ELSE ' revoked' END FROM invites ORDER BY id`); got != want {
+			t.Errorf("invites = %s", got)
+		}
+	})
+}

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 662cd0d4c062d82c15441b1e5168a067fc67a998151665ec61d0939f0201bc80
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 1372ec89b1f3b175afc041aa130fe3fb072b48039b54ca8811556f46ce5e0883
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1136,3 +1136,5 @@ CREATE TABLE ussd_visits (
 	dropped BIGINT NOT NULL,
 	PRIMARY KEY (day, pack, node, sample)
 ) WITHOUT ROWID;
+CREATE INDEX invites_key ON invites (ws, key_id, id);
+CREATE INDEX invites_maker ON invites (ws, created_by, ends_at) WHERE used_at IS NULL AND revoked_at IS NULL;
