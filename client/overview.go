@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
 )
@@ -16,6 +17,9 @@ type (
 	Counts       = api.Counts
 	SearchHit    = api.SearchHit
 	SearchResult = api.SearchResult
+
+	Timeline     = api.Timeline
+	TimelineItem = api.TimelineItem
 )
 
 // Counts tells how much of everything the key may read there is. Code:
@@ -36,4 +40,20 @@ func (c *Client) Names(ctx context.Context, dids []string, opts ...Option) (*Nam
 	v := url.Values{}
 	set(v, "did", strings.Join(dids, ","))
 	return do[Names](ctx, c, get("/v1/names", v), opts)
+}
+
+// TimelineQuery says which page of a time line; all of it is optional.
+type TimelineQuery struct {
+	Before time.Time // only what happened earlier
+	PageQuery
+}
+
+// Timeline reads a page of what happened to a twin across the areas, newest first, as
+// far as the key may know. Code: ENTITY_NOT_FOUND.
+func (e Entities) Timeline(ctx context.Context, did string, q TimelineQuery, opts ...Option) (*Timeline, error) {
+	v := q.values()
+	if !q.Before.IsZero() {
+		v.Set("before", q.Before.UTC().Format(time.RFC3339Nano))
+	}
+	return do[Timeline](ctx, e.c, get(entityPath(did)+"/timeline", v), opts)
 }

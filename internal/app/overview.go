@@ -5,13 +5,17 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/overview"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // overview asks the areas that are served here.
 func (a *App) overview() *overview.Service {
-	c := overview.Config{DB: a.DB}
+	c := overview.Config{DB: a.DB, Cursors: a.cursors}
 	if a.cfg.HasArea("a") {
+		c.Twin, c.Timeline = a.twins.number, a.timeline()
 		c.Names = append(c.Names, a.twins.search.Names, a.twins.protocols.Names)
 		c.Finders = append(c.Finders, a.twins.search.Starting, a.twins.groups.Known)
 	}
@@ -29,4 +33,27 @@ func (a *App) oracleName(_ context.Context, ids []string) ([]api.Name, error) {
 		return []api.Name{{DID: self, Kind: "agent", Name: a.cfg.Oracle.Name}}, nil
 	}
 	return nil, nil
+}
+
+// timeline are those who know what happened to twins.
+func (a *App) timeline() []overview.Source {
+	joined := relationship.Timeline{DB: a.DB}
+	out := []overview.Source{
+		{Name: "relationships.began", Look: joined.Began, May: needs("entities:read", "")},
+		{Name: "relationships.ended", Look: joined.Ended, May: needs("entities:read", "")},
+		{Name: "revisions", Look: a.twins.history.Timeline, May: needs("entities:read", "")},
+		{Name: "readings", Look: a.twins.devices.Timeline, May: needs("devices:read", "")},
+	}
+	if a.cfg.HasArea("b") {
+		out = append(out, overview.Source{Name: "interviews", Look: a.surveys.responses.Timeline, May: needs("responses:read", privacy.PII)})
+	}
+	return out
+}
+
+// needs is a source that wants a scope, and another one to be read as a whole.
+func needs(some, all string) func(web.Caller) (bool, bool) {
+	return func(c web.Caller) (bool, bool) {
+		may := c.May(some)
+		return may, may && (all == "" || c.May(all))
+	}
 }

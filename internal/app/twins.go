@@ -205,6 +205,15 @@ func (t *twins) actsFor(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
+// number is the number of a twin that the caller of ctx may read.
+func (t *twins) number(ctx context.Context, id string) (int64, error) {
+	r, err := t.entities.Find(ctx, t.db, id)
+	if err != nil {
+		return 0, err
+	}
+	return r.NID, nil
+}
+
 // keys are the keys of a twin: the did:keys it is also known as. Only twins
 // of the operator's workspace count whose DID was made by this server: a DID
 // that somebody has chosen may be somebody else's.

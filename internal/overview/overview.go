@@ -1,6 +1,6 @@
 // Package overview answers what people ask of the whole programme at once: what
-// a DID is called, whatever it names, what begins with a text,
-// and how much of everything there is.
+// a DID is called, whatever it names, what begins with a text, what happened to a
+// twin, and how much of everything there is.
 //
 // Beside the counters it has no data, and no rules about rights: each area tells what the caller may
 // know, in a few indexed queries, and this package puts the answers together.
@@ -32,6 +32,11 @@ type Config struct {
 	DB      *db.DB
 	Names   []Namer // the first that knows a DID decides
 	Finders []Finder
+	Cursors web.Cursors // of time lines
+	// Twin is the number of a twin that the caller of ctx may read; the fault is
+	// ENTITY_NOT_FOUND. Where it is nil there are no time lines.
+	Twin     func(ctx context.Context, did string) (int64, error)
+	Timeline []Source
 }
 
 // Service answers. It is safe for many goroutines.
@@ -61,6 +66,20 @@ func (s *Service) Routes(a *web.API) {
 			"A whole DID finds the twin that has it and the member of groups (`groups:read`). Letters A to Z match in either case. " +
 			"For keys that see some projects or no personal names, 200 names are looked at.",
 		Codes: []string{"INVALID_PARAMETER"},
+	})
+	if s.cfg.Twin != nil {
+		s.timelineRoute(a)
+	}
+}
+
+func (s *Service) timelineRoute(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/timeline", s.serveTimeline, web.Doc{
+		Summary: "Tell what happened to a twin, newest first", Tag: tag, Scope: "entities:read",
+		Description: "Its revisions, relationships that began or ended and claims it produced; interviews about it (`responses:read`; without `responses:pii` those you have collected or sent); " +
+			"readings by day of the device it is, or of the devices at it (`devices:read`); its registration and calls on the USSD line (`ussd:read`, for the operator). " +
+			"What you may not read, or not all of, is left out and named in `withheld`. Revisions that only add or remove a relationship are told as that. " +
+			"50 a page, at most 200. `before` begins at a time; pages go on with `cursor`, which holds the place among things of the same time, so that none is lost or told twice. A page may be short, follow hasMore.",
+		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
 }
 

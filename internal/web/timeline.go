@@ -1,0 +1,36 @@
+package web
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
+
+// Mark is a place on a time line: below a moment in ms, and at the moment itself
+// below a key, both parts of it.
+type Mark struct {
+	At  int64 `json:"t"`
+	Key int64 `json:"k"`
+	Sub int64 `json:"u,omitzero"`
+}
+
+// Look is a question to an area: what happened to a twin before a mark.
+type Look struct {
+	DID   string
+	NID   int64 // number of the twin
+	Below Mark
+	Limit int
+}
+
+// Happening is something on a time line. Its mark tells it from all others of the
+// same source; its time is that of the item. One that is hidden keeps its place, and
+// is not shown: the caller may not see it, or something else tells of it.
+type Happening struct {
+	api.TimelineItem
+	Mark   Mark
+	Hidden bool
+}
+
+// Happenings tells what happened to a twin, newest first: at most as many as are
+// asked for, and fewer only at the end.
+type Happenings func(ctx context.Context, l Look) ([]Happening, error)
