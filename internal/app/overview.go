@@ -38,11 +38,17 @@ func (a *App) oracleName(_ context.Context, ids []string) ([]api.Name, error) {
 // timeline are those who know what happened to twins.
 func (a *App) timeline() []overview.Source {
 	joined := relationship.Timeline{DB: a.DB}
+	twins, devices := needs("entities:read", ""), needs("devices:read", "")
 	out := []overview.Source{
-		{Name: "relationships.began", Look: joined.Began, May: needs("entities:read", "")},
-		{Name: "relationships.ended", Look: joined.Ended, May: needs("entities:read", "")},
-		{Name: "revisions", Look: a.twins.history.Timeline, May: needs("entities:read", "")},
-		{Name: "readings", Look: a.twins.devices.Timeline, May: needs("devices:read", "")},
+		{Name: "relationships.began.in", Look: joined.BeganIn, May: twins},
+		{Name: "relationships.began.out", Look: joined.BeganOut, May: twins},
+		{Name: "relationships.ended.in", Look: joined.EndedIn, May: twins},
+		{Name: "relationships.ended.out", Look: joined.EndedOut, May: twins},
+		{Name: "revisions.1", Look: a.twins.history.Now, May: twins},
+		{Name: "revisions.2", Look: a.twins.history.Earlier, May: twins},
+		{Name: "readings.home", Look: a.twins.devices.AtHome, May: devices},
+		{Name: "readings.own", Look: a.twins.devices.Own, May: devices},
+		{Name: "readings.stove", Look: a.twins.devices.AtStove, May: devices},
 	}
 	if a.cfg.HasArea("b") {
 		out = append(out, overview.Source{Name: "interviews", Look: a.surveys.responses.Timeline, May: needs("responses:read", privacy.PII)})

@@ -10,28 +10,49 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// The days of the device that a twin is, of those in a household, and of those at a
-// stove. A device may be its own stove, hence UNION.
-const selectTimeline = `SELECT day, device, part, readings, events, cooking FROM (
-		SELECT * FROM (SELECT day, device, part, readings, events, cooking FROM device_days
-			WHERE device = $1 AND day <= $4 AND (day, device, part) < ($4, $5, $6) ORDER BY day DESC, part DESC LIMIT $7) AS own
-		UNION
-		SELECT * FROM (SELECT day, device, part, readings, events, cooking FROM device_days
-			WHERE ws = $2 AND household = $3 AND household <> '' AND (day, device, part) < ($4, $5, $6) ORDER BY day DESC, device DESC, part DESC LIMIT $7) AS home
-		UNION
-		SELECT * FROM (SELECT day, device, part, readings, events, cooking FROM device_days
-			WHERE ws = $2 AND stove = $3 AND stove <> '' AND (day, device, part) < ($4, $5, $6) ORDER BY day DESC, device DESC, part DESC LIMIT $7) AS stoves
-	) AS t ORDER BY day DESC, device DESC, part DESC LIMIT $7`
+const (
+	daysOfDevice = `SELECT day, device, part, readings, events, cooking FROM device_days
+		WHERE device = $1 AND day <= $2 AND (day, device, part) < ($2, $3, $4) ORDER BY day DESC, part DESC LIMIT $5`
+	daysAtHome = `SELECT day, device, part, readings, events, cooking FROM device_days
+		WHERE ws = $1 AND household = $2 AND household <> '' AND device <> $6 AND (day, device, part) < ($3, $4, $5) ORDER BY day DESC, device DESC, part DESC LIMIT $7`
+	daysAtStove = `SELECT day, device, part, readings, events, cooking FROM device_days
+		WHERE ws = $1 AND stove = $2 AND stove <> '' AND device <> $6 AND household <> stove AND (day, device, part) < ($3, $4, $5)
+		ORDER BY day DESC, device DESC, part DESC LIMIT $7`
+)
 
-// Timeline tells how many readings a device has by day; for a household or a stove,
-// those of the devices that were there.
-func (s *days) Timeline(ctx context.Context, l web.Look) ([]web.Happening, error) {
-	c := web.CallerFrom(ctx)
-	below, key, sub := l.Below.At/dayMS, l.Below.Key, l.Below.Sub
-	if l.Below.At%dayMS != 0 { // the day itself began before
-		below, key, sub = below+1, math.MinInt64, math.MinInt64
+// Own tells how many readings the device that a twin is has by day.
+func (s *days) Own(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	b := belowDay(l.Below)
+	rows, err := s.db.Query(ctx, daysOfDevice, l.NID, b.At, b.Key, b.Sub, l.Limit)
+	return s.happenings(ctx, rows, err)
+}
+
+// AtHome tells how many readings the devices that were in a household have by day.
+func (s *days) AtHome(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	b := belowDay(l.Below)
+	rows, err := s.db.Query(ctx, daysAtHome, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
+	return s.happenings(ctx, rows, err)
+}
+
+// AtStove tells how many readings the devices that were at a stove have by day.
+func (s *days) AtStove(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	b := belowDay(l.Below)
+	rows, err := s.db.Query(ctx, daysAtStove, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
+	return s.happenings(ctx, rows, err)
+}
+
+// belowDay is a mark in days: those that begin before it.
+func belowDay(m web.Mark) web.Mark {
+	if m.At%dayMS != 0 { // the day itself began before
+		return web.Mark{At: m.At/dayMS + 1, Key: math.MinInt64, Sub: math.MinInt64}
 	}
-	rows, err := s.db.Query(ctx, selectTimeline, l.NID, c.Workspace, l.DID, below, key, sub, l.Limit)
+	return web.Mark{At: m.At / dayMS, Key: m.Key, Sub: m.Sub}
+}
+
+// happenings shows days. Those of devices of projects that the key of the caller does
+// not see are hidden.
+func (s *days) happenings(ctx context.Context, rows db.Rows, err error) ([]web.Happening, error) {
+	c := web.CallerFrom(ctx)
 	found, err := db.Collect(rows, err, "list days of a time line", func(r *dayRow, row db.Row) error {
 		return row.Scan(&r.day, &r.device, &r.part, &r.readings, &r.events, &r.cooking)
 	})

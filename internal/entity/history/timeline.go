@@ -10,17 +10,26 @@ import (
 )
 
 // The newest revision is the row of the twin, the others are in the history.
-const selectTimeline = `SELECT at, revision, action, actor, reason FROM (
-		SELECT updated_at AS at, revision, rev_action AS action, rev_actor AS actor, rev_reason AS reason FROM entities WHERE nid = $1
-		UNION ALL
-		SELECT * FROM (SELECT at, revision, action, actor, reason FROM entity_history
-			WHERE nid = $1 AND (at, revision) < ($2, $3) ORDER BY at DESC, revision DESC LIMIT $4) AS earlier
-	) AS t WHERE (at, revision) < ($2, $3) ORDER BY at DESC, revision DESC LIMIT $4`
+const (
+	selectNow     = `SELECT updated_at, revision, rev_action, rev_actor, rev_reason FROM entities WHERE nid = $1 AND (updated_at, revision) < ($2, $3)`
+	selectEarlier = `SELECT at, revision, action, actor, reason FROM entity_history WHERE nid = $1 AND (at, revision) < ($2, $3) ORDER BY at DESC, revision DESC LIMIT $4`
+)
 
-// Timeline tells of the revisions of a twin. Those by which a relationship was added
-// or removed keep their place, and are told of as the relationship.
-func (s *Service) Timeline(ctx context.Context, l web.Look) ([]web.Happening, error) {
-	rows, err := s.cfg.DB.Query(ctx, selectTimeline, l.NID, l.Below.At, l.Below.Key, l.Limit)
+// Now tells of the newest revision of a twin, Earlier of those before it. Revisions by
+// which a relationship was added or removed keep their place, and are told of as the
+// relationship.
+func (s *Service) Now(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	rows, err := s.cfg.DB.Query(ctx, selectNow, l.NID, l.Below.At, l.Below.Key)
+	return happenings(rows, err, l)
+}
+
+// Earlier is described at Now.
+func (s *Service) Earlier(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	rows, err := s.cfg.DB.Query(ctx, selectEarlier, l.NID, l.Below.At, l.Below.Key, l.Limit)
+	return happenings(rows, err, l)
+}
+
+func happenings(rows db.Rows, err error, l web.Look) ([]web.Happening, error) {
 	return db.Collect(rows, err, "list revisions of a time line", func(h *web.Happening, row db.Row) error {
 		err := row.Scan(&h.Mark.At, &h.Mark.Key, &h.Kind, &h.Actor, &h.Reason)
 		h.ID = strconv.FormatInt(h.Mark.Key, 10)

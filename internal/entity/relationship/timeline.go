@@ -9,36 +9,42 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Timeline tells when the relationships of twins began and ended.
+// Timeline tells when the relationships of twins began and ended, each way by itself.
 type Timeline struct{ DB *db.DB }
 
 const (
-	selectBegan = `SELECT at, nid, src, src_did, dst_did, role, mirror, since, actor, '' FROM (
-		SELECT * FROM (SELECT added_at AS at, nid, src, src_did, dst_did, role, mirror, since, added_by AS actor FROM relationships
-			WHERE src = $1 AND (added_at, nid) < ($2, $3) ORDER BY added_at DESC, nid DESC LIMIT $4) AS o
-		UNION ALL
-		SELECT * FROM (SELECT added_at AS at, nid, src, src_did, dst_did, role, mirror, since, added_by AS actor FROM relationships
-			WHERE dst = $1 AND src <> $1 AND (added_at, nid) < ($2, $3) ORDER BY added_at DESC, nid DESC LIMIT $4) AS i
-	) AS t ORDER BY at DESC, nid DESC LIMIT $4`
-	selectEnded = `SELECT at, nid, src, src_did, dst_did, role, mirror, since, actor, reason FROM (
-		SELECT * FROM (SELECT removed_at AS at, nid, src, src_did, dst_did, role, mirror, since, removed_by AS actor, reason FROM relationships
-			WHERE src = $1 AND removed_at IS NOT NULL AND (removed_at, nid) < ($2, $3) ORDER BY removed_at DESC, nid DESC LIMIT $4) AS o
-		UNION ALL
-		SELECT * FROM (SELECT removed_at AS at, nid, src, src_did, dst_did, role, mirror, since, removed_by AS actor, reason FROM relationships
-			WHERE dst = $1 AND src <> $1 AND removed_at IS NOT NULL AND (removed_at, nid) < ($2, $3) ORDER BY removed_at DESC, nid DESC LIMIT $4) AS i
-	) AS t ORDER BY at DESC, nid DESC LIMIT $4`
+	beganOut = `SELECT added_at, nid, src, src_did, dst_did, role, mirror, since, added_by, '' FROM relationships
+		WHERE src = $1 AND (added_at, nid) < ($2, $3) ORDER BY added_at DESC, nid DESC LIMIT $4`
+	beganIn = `SELECT added_at, nid, src, src_did, dst_did, role, mirror, since, added_by, '' FROM relationships
+		WHERE dst = $1 AND src <> $1 AND (added_at, nid) < ($2, $3) ORDER BY added_at DESC, nid DESC LIMIT $4`
+	endedOut = `SELECT removed_at, nid, src, src_did, dst_did, role, mirror, since, removed_by, reason FROM relationships
+		WHERE src = $1 AND removed_at IS NOT NULL AND (removed_at, nid) < ($2, $3) ORDER BY removed_at DESC, nid DESC LIMIT $4`
+	endedIn = `SELECT removed_at, nid, src, src_did, dst_did, role, mirror, since, removed_by, reason FROM relationships
+		WHERE dst = $1 AND src <> $1 AND removed_at IS NOT NULL AND (removed_at, nid) < ($2, $3) ORDER BY removed_at DESC, nid DESC LIMIT $4`
 )
 
-// Began tells of relationships from and to a twin by when they were added, ended
-// ones too. A claim that the twin produced is one of them.
-func (t Timeline) Began(ctx context.Context, l web.Look) ([]web.Happening, error) {
-	rows, err := t.DB.Query(ctx, selectBegan, l.NID, l.Below.At, l.Below.Key, l.Limit)
+// BeganOut tells of relationships from a twin by when they were added, ended ones
+// too. A claim that the twin produced is one of them.
+func (t Timeline) BeganOut(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	rows, err := t.DB.Query(ctx, beganOut, l.NID, l.Below.At, l.Below.Key, l.Limit)
 	return happenings(rows, err, "began", l)
 }
 
-// Ended tells of relationships from and to a twin by when they were removed.
-func (t Timeline) Ended(ctx context.Context, l web.Look) ([]web.Happening, error) {
-	rows, err := t.DB.Query(ctx, selectEnded, l.NID, l.Below.At, l.Below.Key, l.Limit)
+// BeganIn is BeganOut for relationships of others to a twin.
+func (t Timeline) BeganIn(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	rows, err := t.DB.Query(ctx, beganIn, l.NID, l.Below.At, l.Below.Key, l.Limit)
+	return happenings(rows, err, "began", l)
+}
+
+// EndedOut tells of relationships from a twin by when they were removed.
+func (t Timeline) EndedOut(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	rows, err := t.DB.Query(ctx, endedOut, l.NID, l.Below.At, l.Below.Key, l.Limit)
+	return happenings(rows, err, "ended", l)
+}
+
+// EndedIn is EndedOut for relationships of others to a twin.
+func (t Timeline) EndedIn(ctx context.Context, l web.Look) ([]web.Happening, error) {
+	rows, err := t.DB.Query(ctx, endedIn, l.NID, l.Below.At, l.Below.Key, l.Limit)
 	return happenings(rows, err, "ended", l)
 }
 

@@ -6,6 +6,7 @@ import { base, route, twinHref } from "../lib/router.js";
 import { Graph } from "../lib/graph.js";
 import { Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
+import { Timeline } from "../lib/timeline.js";
 import { Badge, Copy, Id, Loaded, Page, Time, nameOf, useLoad } from "../lib/ui.js";
 import { has, t } from "../lib/words.js";
 
@@ -56,7 +57,7 @@ function Changes({ did, from, to }) {
 function History({ did }) {
   const list = useLoad(() => call(`/v1/entities/${didPath(did)}/history?limit=50`), [did]);
   const chain = useLoad(() => call(`/v1/entities/${didPath(did)}/audit`), [did]);
-  const [at, look] = useState(0);
+  const [at, look] = useState(Number(route.value.query.revision) || 0);
   return html`<section class="card"><h2>${t("twin.history")}</h2>
     <${Loaded} of=${chain} rows=${1}>${(c) => html`<p><${Badge} value=${c.ok ? "ok" : "failed"} /> ${c.ok ? t("twin.whole", { n: c.checked }) : t("twin.broken", { n: c.broken ?? c.brokenAt ?? "?" })}</p>`}</${Loaded}>
     <${Loaded} of=${list}>${(d) => html`<${Rows} items=${d.items} id=${(h) => h.revision} columns=${[
@@ -73,7 +74,7 @@ function Document({ did }) {
   return html`<section class="card"><${Loaded} of=${doc}>${(d) => html`<pre class="curl" tabindex="0"><code>${JSON.stringify(d, null, 2)}</code></pre>`}</${Loaded}></section>`;
 }
 
-const tabs = { overview: null, history: History, document: Document };
+const tabs = { overview: null, timeline: Timeline, history: History, document: Document };
 
 export default function Twin({ did }) {
   const one = useLoad(() => call("/v1/entities/" + didPath(did)), [did]);

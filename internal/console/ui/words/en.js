@@ -157,4 +157,9 @@ export default {
   "places.part": "Only this part", "places.hint": "Click a place to see whose it is. Drag to move; zoom with + and −.", "places.hintClusters": "Click a circle to look closer.", "places.keys": "Arrow keys move, plus and minus zoom, 0 shows all, Enter picks the nearest place.",
   "places.open": "Open", "places.close": "Close", "places.lat": "Latitude", "places.lon": "Longitude", "places.twins": "Twins", "places.rows": "{from}–{to} of {n}", "places.ns": "N S", "places.ew": "E W",
   "places.empty": "No place yet", "places.emptyText": "A twin is on the map when its location has a latitude and a longitude.",
+  "twin.tab.timeline": "Time line", "timeline.empty": "Nothing has happened yet that you may see", "timeline.newest": "Newest", "timeline.older": "Older", "timeline.withheld": "Not shown, or not all of it: {list}. Your key may not read it.",
+  "timeline.revision": "Revision {n}", "timeline.interview": "Interview", "timeline.day": "{n} readings, {events} cooking events, {minutes} minutes of cooking", "timeline.source.revisions": "revisions", "timeline.source.relationships": "relationships",
+  "timeline.source.interviews": "interviews", "timeline.source.readings": "readings", "timeline.source.line": "the USSD line", "timeline.kind.began": "Relationship added", "timeline.kind.ended": "Relationship ended", "timeline.kind.claim": "Claim made",
+  "timeline.kind.registered": "Registered over USSD", "timeline.kind.call": "Call", "timeline.kind.create": "made", "timeline.kind.update": "changed", "timeline.kind.patch": "changed", "timeline.kind.import": "imported", "timeline.kind.transition": "status changed",
+  "timeline.kind.verify": "verified", "timeline.kind.certify": "certified", "timeline.kind.transfer": "handed over", "timeline.kind.migrate": "moved to another version", "timeline.kind.erase": "personal data erased", "timeline.kind.deactivate": "deactivated",
 };
