@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/overview"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
@@ -53,6 +54,11 @@ func (a *App) timeline() []overview.Source {
 	if a.cfg.HasArea("b") {
 		out = append(out, overview.Source{Name: "interviews", Look: a.surveys.responses.Timeline, May: needs("responses:read", privacy.PII)})
 	}
+	if a.line != nil {
+		out = append(out,
+			overview.Source{Name: "line.home", Look: a.line.accounts.Registered, May: operators},
+			overview.Source{Name: "line.person", Look: a.line.accounts.Joined, May: operators})
+	}
 	return out
 }
 
@@ -62,4 +68,11 @@ func needs(some, all string) func(web.Caller) (bool, bool) {
 		may := c.May(some)
 		return may, may && (all == "" || c.May(all))
 	}
+}
+
+// operators may read the USSD line: those of the operator, with a key that is not
+// limited to projects.
+func operators(c web.Caller) (some, all bool) {
+	may := c.May("ussd:read") && c.Workspace == auth.OperatorWorkspace && len(c.Projects) == 0
+	return may, may
 }

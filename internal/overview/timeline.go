@@ -56,7 +56,7 @@ type moment struct {
 
 // newer orders moments: the newest first.
 func newer(a, b moment) int {
-	return cmp.Or(cmp.Compare(b.Mark.At, a.Mark.At), cmp.Compare(a.source, b.source), cmp.Compare(b.Mark.Key, a.Mark.Key), cmp.Compare(b.Mark.Sub, a.Mark.Sub))
+	return cmp.Or(cmp.Compare(b.Mark.At, a.Mark.At), cmp.Compare(a.source, b.source), a.Mark.Compare(b.Mark))
 }
 
 type timelineInput struct {

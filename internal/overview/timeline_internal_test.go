@@ -1,7 +1,6 @@
 package overview
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -14,21 +13,15 @@ import (
 
 // kept is a source of a test over a list of marks.
 func kept(name string, marks []web.Mark, hidden func(web.Mark) bool) Source {
-	order := func(a, b web.Mark) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.Key, a.Key), cmp.Compare(b.Sub, a.Sub))
-	}
-	slices.SortFunc(marks, order)
 	return Source{
 		Name: name, May: func(c web.Caller) (bool, bool) { return c.May(name + ":read"), c.May(name + ":read") },
 		Look: func(_ context.Context, l web.Look) (out []web.Happening, err error) {
 			for _, m := range marks {
-				if order(m, l.Below) > 0 && len(out) < l.Limit {
-					h := web.Happening{Mark: m, Hidden: hidden(m)}
-					h.ID = fmt.Sprint(name, m.At, ".", m.Key, ".", m.Sub)
-					out = append(out, h)
-				}
+				h := web.Happening{Mark: m, Hidden: hidden(m)}
+				h.ID = fmt.Sprint(name, m.At, ".", m.Key, ".", m.Sub)
+				out = append(out, h)
 			}
-			return out, nil
+			return web.Below(out, l), nil
 		},
 	}
 }

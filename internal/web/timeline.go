@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
 )
@@ -34,3 +36,15 @@ type Happening struct {
 // Happenings tells what happened to a twin, newest first: at most as many as are
 // asked for, and fewer only at the end.
 type Happenings func(ctx context.Context, l Look) ([]Happening, error)
+
+// Compare orders marks, the newest first.
+func (m Mark) Compare(other Mark) int {
+	return cmp.Or(cmp.Compare(other.At, m.At), cmp.Compare(other.Key, m.Key), cmp.Compare(other.Sub, m.Sub))
+}
+
+// Below answers a look from a short list that is in no order.
+func Below(all []Happening, l Look) []Happening {
+	all = slices.DeleteFunc(all, func(h Happening) bool { return h.Mark.Compare(l.Below) <= 0 })
+	slices.SortFunc(all, func(a, b Happening) int { return a.Mark.Compare(b.Mark) })
+	return all[:min(l.Limit, len(all))]
+}

@@ -160,6 +160,6 @@ export default {
   "twin.tab.timeline": "Time line", "timeline.empty": "Nothing has happened yet that you may see", "timeline.newest": "Newest", "timeline.older": "Older", "timeline.withheld": "Not shown, or not all of it: {list}. Your key may not read it.",
   "timeline.revision": "Revision {n}", "timeline.interview": "Interview", "timeline.day": "{n} readings, {events} cooking events, {minutes} minutes of cooking", "timeline.source.revisions": "revisions", "timeline.source.relationships": "relationships",
   "timeline.source.interviews": "interviews", "timeline.source.readings": "readings", "timeline.source.line": "the USSD line", "timeline.kind.began": "Relationship added", "timeline.kind.ended": "Relationship ended", "timeline.kind.claim": "Claim made",
-  "timeline.kind.registered": "Registered over USSD", "timeline.kind.call": "Call", "timeline.kind.create": "made", "timeline.kind.update": "changed", "timeline.kind.patch": "changed", "timeline.kind.import": "imported", "timeline.kind.transition": "status changed",
+  "timeline.kind.registered": "Registered over USSD", "timeline.kind.create": "made", "timeline.kind.update": "changed", "timeline.kind.patch": "changed", "timeline.kind.import": "imported", "timeline.kind.transition": "status changed",
   "timeline.kind.verify": "verified", "timeline.kind.certify": "certified", "timeline.kind.transfer": "handed over", "timeline.kind.migrate": "moved to another version", "timeline.kind.erase": "personal data erased", "timeline.kind.deactivate": "deactivated",
 };
