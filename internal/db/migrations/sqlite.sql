@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 1372ec89b1f3b175afc041aa130fe3fb072b48039b54ca8811556f46ce5e0883
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. fada744a78b4a70b8296b6c86fb080fc7d70caf622bbb8b63168ffa8232cdf12
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -294,8 +294,6 @@ CREATE TABLE erasures (
 	PRIMARY KEY (ws, nid)
 ) WITHOUT ROWID;
 CREATE INDEX erasures_subject ON erasures (ws, subject, nid);
-CREATE INDEX relationships_past_out ON relationships (src) WHERE removed_at IS NOT NULL;
-CREATE INDEX relationships_past_in ON relationships (dst) WHERE removed_at IS NOT NULL;
 CREATE TABLE device_readings (
 	device      BIGINT NOT NULL,
 	at          BIGINT NOT NULL,
@@ -1138,3 +1136,10 @@ CREATE TABLE ussd_visits (
 ) WITHOUT ROWID;
 CREATE INDEX invites_key ON invites (ws, key_id, id);
 CREATE INDEX invites_maker ON invites (ws, created_by, ends_at) WHERE used_at IS NULL AND revoked_at IS NULL;
+CREATE INDEX relationships_began_out ON relationships (src, added_at, nid);
+CREATE INDEX relationships_began_in ON relationships (dst, added_at, nid);
+CREATE INDEX relationships_past_out ON relationships (src, removed_at, nid) WHERE removed_at IS NOT NULL;
+CREATE INDEX relationships_past_in ON relationships (dst, removed_at, nid) WHERE removed_at IS NOT NULL;
+CREATE INDEX responses_timeline ON responses (ws, household, submitted_at, nid);
+CREATE INDEX device_days_household ON device_days (ws, household, day, device, part) WHERE household <> '';
+CREATE INDEX device_days_stove ON device_days (ws, stove, day, device, part) WHERE stove <> '';
