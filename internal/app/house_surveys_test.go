@@ -107,6 +107,7 @@ func (h *house) furnishResponses(t *testing.T) {
 	}
 	for _, w := range []*httptest.ResponseRecorder{
 		h.as(tablet.Text, "POST", "/v1/surveys/zq.responses/responses", answer),
+		h.as(owner, "PUT", "/v1/surveys/zq.responses/drafts/zq.draft", `{"householdId":"did:ixo:household/123","responses":{}}`),
 		h.put("/v1/attachments/"+h.ids["attachment"], picture),
 		h.post("/v1/surveys/zq.responses/back-checks:draw", `{"size":1,"seed":"house"}`),
 	} {
@@ -156,6 +157,9 @@ func (h *house) firstOf(t *testing.T, path, member string) string {
 
 // surveyPart is what stands for a parameter in a path of area B, "" elsewhere.
 func (h *house) surveyPart(route, name string) string {
+	if strings.HasSuffix(route, "/drafts/{responseId}") {
+		return map[string]string{"{surveyId}": "zq.responses", "{responseId}": "zq.draft"}[name]
+	}
 	switch name {
 	case "{templateId}":
 		return h.ids["template"]

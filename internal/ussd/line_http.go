@@ -89,7 +89,7 @@ func (d *Desk) Routes(a *web.API) {
 			"Counts are kept in memory and stored every 15 seconds; those of calls of simulated handsets are not among them.",
 	})
 	web.Post(a, "/v1/ussd/menu:check", d.serveCheck, web.Doc{
-		Summary: "Check a menu pack", Tag: tag, Scope: read, MaxBody: maxPack, Codes: codes,
+		Summary: "Check a menu pack", Tag: tag, Scope: read, MaxBody: maxPack, Codes: append([]string{"MENU_CHECK_INVALID"}, codes...),
 		Description: "What `hearth ussd lint` says about a pack of your own, and the graph it makes. Nothing is stored, and the line goes on with the pack it has.",
 		Example:     PackDraft{Source: "pack: mine\nlanguages: [en]\ntitle: Mine\nstart: home\nnodes:\n  home:\n    end: true\n    text: Hello.\n"},
 	})
@@ -121,6 +121,11 @@ func (d *Desk) serveMenu(ctx context.Context, in *struct {
 
 func (d *Desk) serveCheck(ctx context.Context, in *struct{ Body PackDraft }) (*api.MenuCheck, error) {
 	if err := auth.OperatorsLine(ctx); err != nil {
+		return nil, err
+	}
+	var c fault.Checks
+	c.Require(in.Body.Source != "", "/source")
+	if err := c.Err("MENU_CHECK_INVALID", "There is nothing to check. Send the YAML of a menu pack."); err != nil {
 		return nil, err
 	}
 	return d.Check(in.Body.Source), nil
