@@ -48,8 +48,12 @@ func TestTimeline(t *testing.T) {
 			limit int
 			want  string
 		}{
-			{"owner", 50, "s2/d/pending s/a/pending"}, {"owner", 1, "s2/d/pending s/a/pending"}, {"reader", 50, ""},
-			{"ann", 1, "s2/d/pending s/a/pending"}, {"project", 1, "s/a/pending"}, {"elsewhere", 2, "s2/d/pending"},
+			{"owner", 50, "s2/d/pending s/a/pending"},
+			{"owner", 1, "s2/d/pending s/a/pending"},
+			{"reader", 50, ""},
+			{"ann", 1, "s2/d/pending s/a/pending"},
+			{"project", 1, "s/a/pending"},
+			{"elsewhere", 2, "s2/d/pending"},
 		} {
 			if got := shown(tt.role, tt.limit); got != tt.want {
 				t.Errorf("%s by %d = %s, want %s", tt.role, tt.limit, got, tt.want)
