@@ -2,6 +2,7 @@ package ussd
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"regexp"
 	"time"
@@ -89,7 +90,7 @@ func (d *Desk) Routes(a *web.API) {
 			"Counts are kept in memory and stored every 15 seconds; those of calls of simulated handsets are not among them.",
 	})
 	web.Post(a, "/v1/ussd/menu:check", d.serveCheck, web.Doc{
-		Summary: "Check a menu pack", Tag: tag, Scope: read, MaxBody: maxPack, Codes: append([]string{"MENU_CHECK_INVALID"}, codes...),
+		Summary: "Check a menu pack", Tag: tag, Scope: read, Codes: append([]string{"MENU_CHECK_INVALID"}, codes...),
 		Description: "What `hearth ussd lint` says about a pack of your own, and the graph it makes. Nothing is stored, and the line goes on with the pack it has.",
 		Example:     PackDraft{Source: "pack: mine\nlanguages: [en]\ntitle: Mine\nstart: home\nnodes:\n  home:\n    end: true\n    text: Hello.\n"},
 	})
@@ -125,7 +126,10 @@ func (d *Desk) serveCheck(ctx context.Context, in *struct{ Body PackDraft }) (*a
 	}
 	var c fault.Checks
 	c.Require(in.Body.Source != "", "/source")
-	if err := c.Err("MENU_CHECK_INVALID", "There is nothing to check. Send the YAML of a menu pack."); err != nil {
+	if len(in.Body.Source) > maxPack {
+		c.Add("/source", "too_large", fmt.Sprintf("A pack to check has at most %d bytes.", maxPack))
+	}
+	if err := c.Err("MENU_CHECK_INVALID", "This cannot be checked. Send the YAML of a menu pack."); err != nil {
 		return nil, err
 	}
 	return d.Check(in.Body.Source), nil
