@@ -285,7 +285,7 @@ func (l leaver) Write(b []byte) (int, error) {
 func isWrite(r web.Route) bool {
 	scope := string(r.Doc.Scope)
 	if strings.Contains(r.Path, "/drafts") {
-		return true // a draft is read by who writes it
+		return true // a draft is read by whoever writes it
 	}
 	return r.Method != http.MethodGet && !strings.HasSuffix(scope, ":read") || strings.HasSuffix(scope, ":verify") // evidence is for verifiers
 }

@@ -29,7 +29,7 @@ const (
 // turn is a message on its way to an answer.
 type turn struct {
 	who      *caller.Identity
-	user     string // the name of who
+	user     string // the name the conversation is stored under
 	session  string
 	message  *message
 	declared declaration

@@ -20,7 +20,7 @@ const maxMoments = 200
 type Source struct {
 	Name string // tells it from the others, and orders what happened at the same time
 	Look web.Happenings
-	// May tells whether a caller may read some of it, and all of it.
+	// May reports whether a caller may read some of it, and whether all of it.
 	May func(c web.Caller) (some, all bool)
 }
 

@@ -48,5 +48,3 @@ export async function sha256(buffer) {
   if (!crypto.subtle) return plain(new Uint8Array(buffer));
   return [...new Uint8Array(await crypto.subtle.digest("SHA-256", buffer))].map((b) => b.toString(16).padStart(2, "0")).join("");
 }
-
-export const forTests = { plain };
