@@ -2,7 +2,7 @@
 // A map without tiles: places, a grid of degrees and a scale bar, drawn here, so
 // that nothing is asked of another server. It is dragged, pinched, wheeled, or
 // moved with the keys.
-import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { number, t } from "./words.js";
 
 const metres = 111195; // of a degree of latitude
@@ -125,8 +125,11 @@ function shown(view, width, height) {
  */
 export function PlaceMap({ points, clusters, box, picked, label, tone, onPick, onBox }) {
   const svg = useRef(/** @type {any} */ (null)), [width, setWidth] = useState(900), height = width < 600 ? 400 : 540;
+  const measure = () => { if (svg.current?.clientWidth) setWidth(svg.current.clientWidth); };
+  // Measured as soon as it is there: the marks must not move under a pointer.
+  const hold = useCallback((s) => { svg.current = s; measure(); }, []);
   useEffect(() => {
-    const o = new ResizeObserver(() => { if (svg.current?.clientWidth) setWidth(svg.current.clientWidth); });
+    const o = new ResizeObserver(measure);
     o.observe(svg.current);
     return () => o.disconnect();
   }, []);
@@ -146,7 +149,7 @@ export function PlaceMap({ points, clusters, box, picked, label, tone, onPick, o
   const ring = picked && place(picked);
   const shift = [width / 2 + (turn(view.from.lon - view.lon) * view.cos) / view.k, height / 2 + (view.lat - view.from.lat) / view.k];
   return html`<div class="places">
-    <svg ref=${svg} viewBox=${`0 0 ${width} ${height}`} height=${height} tabindex="0" role="application" aria-label=${label} onKeyDown=${onKeyDown} ...${events} onClick=${(e) => { if (!moved.current) pick(e.offsetX, e.offsetY, 14); }}>
+    <svg ref=${hold} viewBox=${`0 0 ${width} ${height}`} height=${height} tabindex="0" role="application" aria-label=${label} onKeyDown=${onKeyDown} ...${events} onClick=${(e) => { if (!moved.current) pick(e.offsetX, e.offsetY, 14); }}>
       <${Grid} view=${view} width=${width} height=${height} />
       <g class="marks" transform=${`translate(${shift[0]},${shift[1]})`}><${Marks} points=${points} clusters=${clusters} view=${view} tone=${tone} /></g>
       ${ring && html`<circle class="ring" cx=${ring[0]} cy=${ring[1]} r="10" />`}
