@@ -67,6 +67,7 @@ func (u *turn) run(ctx context.Context, calls []tool.Call) error {
 			j.out = tool.Output{Err: notRun}
 		}
 		u.result(j.call, j.out)
+		u.load(j.out.Load)
 		if j.tool != nil && j.spec.Kind.Client() && j.out.Err != "" {
 			u.failed[j.key] = true
 		}
@@ -82,6 +83,10 @@ func (u *turn) decide(c *tool.Call) job {
 		return job{call: c, spec: tool.Spec{Name: c.Name}, out: tool.Output{Err: "There is no tool of this name."}}
 	}
 	j := job{call: c, spec: t.Spec()}
+	if slices.ContainsFunc(u.hidden, func(s tool.Spec) bool { return s.Name == c.Name }) {
+		j.out.Err = "The tool is not loaded. Call " + tool.LoadName + " with the name " + strconv.Quote(j.spec.Capability) + " first."
+		return j
+	}
 	wrong := "The arguments are not valid JSON."
 	if !u.garbled[c.ID] {
 		wrong = u.a.schemas.Check(j.spec, c.Args)

@@ -3,7 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -36,6 +39,7 @@ type turn struct {
 	session int64
 	tools   map[string]tool.Tool
 	specs   []tool.Spec
+	hidden  []tool.Spec // of capabilities that are not loaded
 
 	system  string
 	history []llm.Message // well-formed, not yet part of messages
@@ -71,8 +75,11 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 		s := one.Spec()
 		if _, taken := u.tools[s.Name]; !taken {
 			u.tools[s.Name] = one
-			u.specs = append(u.specs, s)
+			u.offer(s)
 		}
+	}
+	if len(u.hidden) > 0 {
+		u.load(loadedIn(u.history))
 	}
 	if len(u.specs) > 0 {
 		u.system = strings.TrimSpace(u.system + "\n\n" + toolRule)
@@ -81,6 +88,47 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 	err := u.loop(ctx)
 	u.res.Text, u.res.Reasoning = u.text.String(), u.think.String()
 	return u.res, err
+}
+
+// offer has the model know of a tool, unless it must be loaded first.
+func (u *turn) offer(s tool.Spec) {
+	if s.Capability != "" {
+		u.hidden = append(u.hidden, s)
+		return
+	}
+	u.specs = append(u.specs, s)
+}
+
+// load offers the tools of capabilities from the next answer on.
+func (u *turn) load(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	left := make([]tool.Spec, 0, len(u.hidden))
+	for _, s := range u.hidden {
+		if slices.Contains(names, s.Capability) {
+			u.specs = append(u.specs, s)
+		} else {
+			left = append(left, s)
+		}
+	}
+	u.hidden = left
+}
+
+// loadedIn are the capabilities that a conversation has loaded.
+func loadedIn(history []llm.Message) []string {
+	var names []string
+	for i := range history {
+		m := &history[i]
+		if m.Role != llm.Tool || m.ToolName != tool.LoadName || m.Failed {
+			continue
+		}
+		var l tool.Loaded
+		if json.Unmarshal([]byte(m.Content), &l) == nil {
+			names = append(names, l.Loaded...)
+		}
+	}
+	return names
 }
 
 // begin sets what the model is given before the new messages.

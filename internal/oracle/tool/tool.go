@@ -38,6 +38,7 @@ type Spec struct {
 	Timeout     time.Duration // of one call; 0: what the agent has as default
 	ReadOnly    bool          // a call changes nothing
 	Agent       string        // name of the sub-agent the tool belongs to; empty: the main one
+	Capability  string        // what must be loaded before the tool can be called; empty: nothing
 }
 
 // Call is one call of a tool. ID is unique in its session.
@@ -53,6 +54,17 @@ type Output struct {
 	Text string
 	Data jsontext.Value // instead of Text, where the answer is JSON
 	Err  string
+	Load []string // capabilities whose tools can be called from now on
+}
+
+// LoadName is the tool that loads capabilities. Its output names them, so that
+// the turns that follow find in the history what is loaded.
+const LoadName = "load_capability"
+
+// Loaded is the output of LoadName.
+type Loaded struct {
+	Loaded []string `json:"loaded"`
+	Tools  []string `json:"tools"`
 }
 
 // String is the output as one text: the error, the text or the data.
