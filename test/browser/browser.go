@@ -15,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -127,36 +129,100 @@ func (w *Browser) Check(t *testing.T, base string) {
 // over plain HTTP, and not one that browsers trust.
 const Host = "field.test"
 
-// Open starts a browser that talks to nobody by itself. Every host but the
-// loopback address is made unreachable, so a page that needs one shows it.
-func Open(t *testing.T) *Browser {
+// chrome is the one browser process of a test program. It is started by the
+// first test that needs it and ended by Close; a process for each test would
+// cost more than most tests do.
+var chrome struct {
+	sync.Mutex
+	context context.Context // of the process, once it runs
+	end     func()
+}
+
+// process gives the context of the browser process, and starts it if none runs.
+func process(t *testing.T) context.Context {
 	t.Helper()
-	// Not t.TempDir: processes of the browser still write here for a moment
-	// after it has ended, and what is left then is no failure.
+	path := chromium(t)
+	chrome.Lock()
+	defer chrome.Unlock()
+	if chrome.context != nil && chrome.context.Err() == nil {
+		return chrome.context
+	}
 	profile, err := os.MkdirTemp("", "hearth-browser-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 1600), chromedp.UserDataDir(profile),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 1600), chromedp.UserDataDir(profile),
 		chromedp.Flag("host-resolver-rules", "MAP "+Host+" 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true), chromedp.Flag("disable-gpu", true),
 	)
-	// The test's own context ends before the clean-up, which closes the browser.
-	// Machines are busy, and pages large.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, leave := chromedp.NewContext(alloc)
+	chrome.end = func() {
+		_ = chromedp.Cancel(ctx) // closes the browser and waits for it
+		leave()
+		stop()
+		_ = os.RemoveAll(profile) // what its processes still write is no failure
+	}
+	if err := chromedp.Run(ctx); err != nil {
+		chrome.end()
+		t.Fatalf("start the browser: %v", err)
+	}
+	chrome.context = ctx
+	return ctx
+}
+
+// Close ends the browser process, if a test has started one:
+//
+//	func TestMain(m *testing.M) { os.Exit(server.Main(m, browser.Close)) }
+func Close() {
+	chrome.Lock()
+	defer chrome.Unlock()
+	if chrome.context != nil {
+		chrome.end()
+		chrome.context = nil
+	}
+}
+
+// window opens an empty one with a store of its own, and closes it after the test.
+func window(t *testing.T, process context.Context) (context.Context, error) {
+	t.Helper()
+	browser := cdp.WithExecutor(process, chromedp.FromContext(process).Browser)
+	store, err := target.CreateBrowserContext().Do(browser)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = target.DisposeBrowserContext(store).Do(browser) }) // with all that is open in it
+	// A store begins without a window, and tabs open in windows only.
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(store).WithNewWindow(true).WithWidth(1280).WithHeight(1600).Do(browser)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := chromedp.NewContext(process, chromedp.WithTargetID(id))
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // closes the browser and waits for it
+	chromedp.FromContext(ctx).BrowserContextID = store // of the tabs a test opens beside it
+	return ctx, nil
+}
+
+// Open gives a test a window of its own, with cookies and a store of its own, in
+// a browser that talks to nobody by itself. Every host but the loopback address
+// is made unreachable, so a page that needs one shows it.
+func Open(t *testing.T) *Browser {
+	t.Helper()
+	ctx, err := window(t, process(t))
+	if err != nil {
+		t.Fatalf("open a window: %v", err)
+	}
 	w := &Browser{Context: ctx}
 	chromedp.ListenTarget(ctx, w.note)
 	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable()); err != nil {
-		t.Fatalf("start the browser: %v", err)
+		t.Fatalf("open a window: %v", err)
 	}
+	// Machines are busy, and pages large; but a test that hangs must end. The
+	// limit counts from the first use: the window lives as long as its context.
+	limited, stop := context.WithTimeout(ctx, 10*time.Minute)
+	t.Cleanup(stop)
+	w.Context = limited
 	return w
 }
 

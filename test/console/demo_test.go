@@ -3,7 +3,9 @@ package console
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/server"
 )
 
 // press sends a key to the page as a person does, not to a field.
@@ -20,6 +23,55 @@ func (d *desk) press(key string) {
 		input.DispatchKeyEvent(input.KeyRawDown).WithKey(key).WithText(key).WithWindowsVirtualKeyCode(int64(key[0])),
 		input.DispatchKeyEvent(input.KeyUp).WithKey(key))
 }
+
+// openDemo opens the console as the owner at a server that has the demo
+// programme.
+func openDemo(t *testing.T) *desk {
+	t.Helper()
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(loaded(t))); err != nil {
+		t.Fatal(err)
+	}
+	d := look(t, "127.0.0.1", server.Options{Dir: dir})
+	d.signIn(d.server.Key)
+	return d
+}
+
+// demoStore is the data folder of a server that has loaded the demo programme and
+// ended. Loading takes seconds, copying does not.
+var demoStore struct {
+	sync.Mutex
+	dir string // once it is loaded
+}
+
+// loaded gives demoStore, which the first test fills.
+func loaded(t *testing.T) string {
+	t.Helper()
+	demoStore.Lock()
+	defer demoStore.Unlock()
+	if demoStore.dir != "" {
+		return demoStore.dir
+	}
+	dir, err := os.MkdirTemp("", "hearth-demo-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server.Run(t, server.Options{Dir: dir})
+	d := &desk{t: t, server: s}
+	if _, err := d.owner().Demo.Load(t.Context(), client.DemoDraft{}); err != nil {
+		t.Fatal(err)
+	}
+	d.demoIs("ready")
+	if err := s.Stop(patience); err != nil {
+		t.Fatal(err)
+	}
+	demoStore.dir = dir
+	return dir
+}
+
+// dropDemo removes demoStore when the tests have ended.
+func dropDemo() { _ = os.RemoveAll(demoStore.dir) }
 
 // demo loads the demo programme by the button of the first page.
 func (d *desk) demo() {

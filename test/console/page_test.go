@@ -46,7 +46,7 @@ func TestEveryPage(t *testing.T) {
 			return scope == "" || slices.Contains(have, "*") || slices.Contains(have, scope) || slices.Contains(have, resource+":*")
 		}
 		for _, p := range listed(d.pages()) {
-			d.visit("/console" + p.Path)
+			d.turn("/console" + p.Path)
 			if title := script[string](d, `document.title`); may(p.Scope) && p.Path != "/" && !strings.HasSuffix(title, " · Hearth") {
 				t.Errorf("%s as %s has the title %q", p.Path, role, title)
 			}
@@ -76,7 +76,7 @@ func TestForEveryone(t *testing.T) {
 			d.size(width, 900)
 			d.run("choose "+scheme, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 			for _, p := range list {
-				d.visit("/console" + p.Path)
+				d.turn("/console" + p.Path)
 				name := fmt.Sprintf("%s, %s, %d", p.Path, scheme, width)
 				d.Accessible(t, name)
 				if wide := script[int64](d, `document.documentElement.scrollWidth`); wide > width {

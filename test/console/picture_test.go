@@ -45,8 +45,7 @@ func TestPictures(t *testing.T) {
 		}
 		return
 	}
-	d := open(t, "127.0.0.1")
-	d.demo()
+	d := openDemo(t)
 	d.size(1280, 800)
 	fill := d.examples()
 	for _, s := range shots {

@@ -19,8 +19,7 @@ import (
 // TestPlaces finds the households of the demo on the map: as many as the API
 // gives, and a click leads to one of them.
 func TestPlaces(t *testing.T) {
-	d := open(t, "127.0.0.1")
-	d.demo()
+	d := openDemo(t)
 	homes, err := d.owner().Entities.Points(t.Context(), client.PointQuery{Type: "Household"})
 	if err != nil || len(homes.Items) < 20 || homes.Truncated || homes.Rounded {
 		t.Fatalf("the API gives %+v, error %v; want the households of the demo", homes, err)

@@ -121,8 +121,7 @@ func TestLargeGraph(t *testing.T) {
 
 // TestQuotas wants the figures of a survey on the page to the digit.
 func TestQuotas(t *testing.T) {
-	d := open(t, "127.0.0.1")
-	d.demo()
+	d := openDemo(t)
 	for s, err := range d.owner().Surveys.List(t.Context(), client.SurveyQuery{}) {
 		if err != nil {
 			t.Fatal(err)

@@ -28,8 +28,7 @@ func (d *desk) shots(name, path string) {
 // TestSurveyTabs finds on each tab of a survey what the API gives, and does there
 // what it is for.
 func TestSurveyTabs(t *testing.T) {
-	d := open(t, "127.0.0.1")
-	d.demo()
+	d := openDemo(t)
 	d.submissions()
 	d.assignments()
 	d.backChecks()

@@ -15,8 +15,7 @@ const tablePage = "../../docs/console.md"
 // TestTable writes down what pages there are, from the pages themselves, and
 // holds docs/console.md to it.
 func TestTable(t *testing.T) {
-	d := open(t, "127.0.0.1")
-	d.demo()
+	d := openDemo(t)
 	var b strings.Builder
 	b.WriteString(`# The console
 

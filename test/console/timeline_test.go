@@ -13,8 +13,7 @@ import (
 // TestTimeline: the household of an interview has it on its time line, the line leads
 // to the interview, and the interview back to the time line.
 func TestTimeline(t *testing.T) {
-	d := open(t, "127.0.0.1")
-	d.demo()
+	d := openDemo(t)
 	c := d.owner()
 	var interview client.TimelineItem
 	var household string

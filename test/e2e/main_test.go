@@ -13,14 +13,15 @@ import (
 
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/test/browser"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(server.Main(m, browser.Close)) }
 
 // patience is how long anything may take on a busy machine before it counts
 // as not happening.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // each runs f with the embedded store and with PostgreSQL, in parallel. The
 // options name the store; f starts a server on them as often as it likes.

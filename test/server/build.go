@@ -84,11 +84,15 @@ var built = sync.OnceValues(func() (string, error) {
 	return Build(dir)
 })
 
-// Main runs the tests of a package and then removes the binary Binary built:
+// Main runs the tests of a package, then what ends what they share, and removes
+// the binary Binary built:
 //
 //	func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
-func Main(m *testing.M) int {
+func Main(m *testing.M, end ...func()) int {
 	code := m.Run()
+	for _, f := range end {
+		f()
+	}
 	if dir, ok := binDir.Load().(string); ok {
 		os.RemoveAll(dir)
 	}
