@@ -125,7 +125,7 @@ func TestHostileTexts(t *testing.T) {
 		paths = append(paths, "/console"+page.Path)
 	}
 	for _, path := range paths {
-		d.visit(path)
+		d.turn(path)
 		if strings.HasPrefix(path, "/console/responses/") || strings.HasPrefix(path, "/console/twins/") {
 			d.run("open what is folded", chromedp.Evaluate(`document.querySelectorAll("main details").forEach((e) => { e.open = true })`, nil))
 		}

@@ -28,7 +28,7 @@ finds nothing on it; no text that somebody else has written runs as a script; an
 |---|---|---|---|---|---|
 `)
 	for _, p := range listed(d.pages()) {
-		d.visit("/console" + p.Path)
+		d.turn("/console" + p.Path)
 		title := script[string](d, `document.querySelector("main h1")?.innerText || ""`)
 		filters := script[[]string](d, `[...document.querySelectorAll(".filters label span:first-child")].map((e) => e.innerText)`)
 		call := script[string](d, `(document.querySelector(".curl code")?.textContent || "").match(/"https?:\/\/[^/]+([^"?]*)/)?.[1] || ""`)
