@@ -15,20 +15,22 @@ type Names struct {
 	Items []Name `json:"items"`
 }
 
-// SearchHit is something whose name or id begins with what was searched for.
+// SearchHit is something that was searched for.
 type SearchHit struct {
-	Kind   string `json:"kind" enum:"twin,survey,response,key,member"`
-	ID     string `json:"id" doc:"DID of a twin, key or member; surveyId or responseId." example:"did:ixo:device/stove-7"`
-	Name   string `json:"name,omitzero" doc:"Absent when it has none, or when you may not read it."`
-	Type   string `json:"type,omitzero" doc:"Of a twin." example:"CleanCookingDevice"`
-	Status string `json:"status,omitzero" doc:"Of a twin or survey; of a response that of its verification."`
-	Survey string `json:"survey,omitzero" doc:"surveyId of a response."`
-	Match  string `json:"match" enum:"name,id,externalId" doc:"What begins with the text."`
-	Found  string `json:"found,omitzero" doc:"The external id that does." example:"SN-1042"`
-	Link   string `json:"link" doc:"Where to read it." example:"/v1/entities/did:ixo:device%2Fstove-7"`
+	Kind       string `json:"kind" enum:"twin,survey,response,key,member"`
+	ID         string `json:"id" doc:"DID of a twin, key or member; surveyId or responseId." example:"did:ixo:device/stove-7"`
+	Name       string `json:"name,omitzero" doc:"Absent when it has none, or when you may not read it."`
+	Type       string `json:"type,omitzero" doc:"Of a twin." example:"CleanCookingDevice"`
+	Status     string `json:"status,omitzero" doc:"Of a twin or survey; of a response that of its verification."`
+	Survey     string `json:"survey,omitzero" doc:"surveyId of a response."`
+	Match      string `json:"match" enum:"name,id,externalId,phone,place" doc:"What the text was found in."`
+	Found      string `json:"found,omitzero" doc:"The external id that does." example:"SN-1042"`
+	Place      string `json:"place,omitzero" doc:"Where a twin is, if it says so and you may read it: village, district." example:"Mwala, Machakos"`
+	ExternalID string `json:"externalId,omitzero" doc:"What another system calls a twin, the first of several." example:"HH-0042"`
+	Link       string `json:"link" doc:"Where to read it." example:"/v1/entities/did:ixo:device%2Fstove-7"`
 }
 
-// SearchResult is what begins with a text, at most five of each kind.
+// SearchResult is what a text finds, at most five of each kind.
 type SearchResult struct {
 	Items []SearchHit `json:"items"`
 	More  []string    `json:"more,omitzero" doc:"Kinds of which there is more: type further letters."`

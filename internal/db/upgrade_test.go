@@ -99,6 +99,46 @@ func TestUpgradeTellsWhatJobsAreAbout(t *testing.T) {
 	})
 }
 
+// TestUpgradeFindsWords: twins of before are found by the words of their names,
+// their numbers and places, as those that are made after.
+func TestUpgradeFindsWords(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 62)) // 0000 to 0061
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		put := func(nid int, ws string) {
+			t.Helper()
+			if _, err := d.Exec(t.Context(), `INSERT INTO entities (nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+				type_key, protocol_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body)
+				VALUES ($1, $2, $3, '', '', '', '', '', '', 'Amina Atieno-Otieno', 'active', 1, 0, 0, 0, 0, 0, '', '', '', '', $4, $5)`, nid, ws, fmt.Sprint("did:x:", nid), []byte{},
+				`{"properties":{"phone":"+254 712-345678","district":"Homa Bay","location":{"village":"Mbita","lat":1}}}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(1, "ws")
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		put(2, "ws2")
+		const want = "district bay, district homa bay, location mbita, name amina, name atieno, name otieno, phone 254712345678, phone 712345678"
+		for _, ws := range []string{"ws", "ws2"} {
+			got := strings.Join(columnOf(t, d, `SELECT kind || ' ' || word FROM entity_words WHERE ws = '`+ws+`' ORDER BY kind, word`), ", ")
+			if got != want {
+				t.Errorf("words of %s = %s, want %s", ws, got, want)
+			}
+		}
+		if _, err := d.Exec(t.Context(), `DELETE FROM entities`); err != nil {
+			t.Fatal(err)
+		}
+		if left := columnOf(t, d, `SELECT word FROM entity_words`); len(left) > 0 {
+			t.Errorf("words without a twin: %q", left)
+		}
+	})
+}
+
 // TestUpgradeAdmitsKeys: members keep their rights with the keys of today, and
 // keys that were made with the role manager no longer take twins over.
 func TestUpgradeAdmitsKeys(t *testing.T) {

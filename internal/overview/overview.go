@@ -60,10 +60,11 @@ func (s *Service) Routes(a *web.API) {
 		Codes:       []string{"KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/search", s.serveSearch, web.Doc{
-		Summary: "What begins with a text", Tag: tag, Scope: web.Signed,
-		Description: "Twins by name and external id (`entities:read`; personal names with `entities:pii`), surveys by id and name (`surveys:read`), responses by id " +
+		Summary: "Find things by the beginning of a name, a number or an id", Tag: tag, Scope: web.Signed,
+		Description: "Twins by external id, by their name or any word of it, by telephone number (from four digits; with or without the number of the country) and by district or village " +
+			"(`entities:read`; what is personal with `entities:pii`), surveys by id and name (`surveys:read`), responses by id " +
 			"(`responses:read`) and API keys by the name of whom they speak for (`keys:read`): five of each kind at most, `more` names the kinds of which there is more. " +
-			"A whole DID finds the twin that has it and the member of groups (`groups:read`). Letters A to Z match in either case. " +
+			"Of twins that share a name `place` and `externalId` tell which is which. A whole DID finds the twin that has it and the member of groups (`groups:read`). Letters A to Z match in either case. " +
 			"For keys that see some projects or no personal names, 200 names are looked at.",
 		Codes: []string{"INVALID_PARAMETER"},
 	})

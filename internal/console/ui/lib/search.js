@@ -15,8 +15,11 @@ const where = (hit) => {
   return hit.did ? twinHref(hit.did) : null;
 };
 
+/** What tells a hit from others of the same name: what it is, where, and its number elsewhere. */
+const told = (h) => [h.type || (has("kind." + h.kind) ? t("kind." + h.kind) : h.kind), h.place, h.name && (h.found || h.externalId), h.match === "phone" && t("search.byPhone")].filter(Boolean);
+
 export function Search() {
-  const [text, set] = useState(""), [hits, show] = useState(/** @type {any[] | null} */ (null)), [at, setAt] = useState(0), [failed, fail] = useState("");
+  const [text, set] = useState(""), [hits, show] = useState(/** @type {any[] | null} */ (null)), [at, setAt] = useState(0), [failed, fail] = useState(""), [more, setMore] = useState(false);
   const box = useRef(/** @type {any} */ (null));
   const close = () => { show(null); fail(""); };
   useKeys({ "/": (e) => { e.preventDefault(); box.current.focus(); }, Escape: () => { close(); box.current.blur(); } });
@@ -26,7 +29,7 @@ export function Search() {
     const wait = setTimeout(async () => {
       try {
         const found = await call(query("/v1/search", { q }), { name: "search" });
-        fail(""); setAt(0); show(found.items.filter(where));
+        fail(""); setAt(0); setMore(!!found.more?.length); show(found.items.filter(where));
       } catch (e) {
         if (!isStale(e)) { show([]); fail(e.message); }
       }
@@ -41,8 +44,9 @@ export function Search() {
     if (e.key === "Enter" && hits[at]) open(hits[at]);
   };
   const list = hits && html`<ul id="hits" role="listbox" aria-label=${t("search.hits")}>${hits.length
-    ? hits.map((h, i) => html`<li id=${"hit" + i} key=${h.kind + h.id} role="option" aria-selected=${i === at} onMouseDown=${() => open(h)}><strong>${h.name || h.id}</strong><span class="mute">${[has("kind." + h.kind) ? t("kind." + h.kind) : h.kind, h.type, h.match].filter(Boolean).join(" · ")}</span></li>`)
-    : html`<li role="option" aria-selected="false" aria-disabled="true" class="mute">${failed || t("search.nothing")}</li>`}</ul>`;
+    ? hits.map((h, i) => html`<li id=${"hit" + i} key=${h.kind + h.id} role="option" aria-selected=${i === at} onMouseDown=${() => open(h)}><strong>${h.name || h.externalId || h.id}</strong><span class="mute">${told(h).join(" · ")}</span></li>`)
+    : html`<li role="option" aria-selected="false" aria-disabled="true" class="mute">${failed || t("search.nothing")}</li>`}
+    ${hits.length > 0 && more && html`<li role="option" aria-selected="false" aria-disabled="true" class="mute">${t("search.more")}</li>`}</ul>`;
   return html`<div class="search" role="search"><${Icon} name="search" />
     <input ref=${box} type="search" role="combobox" aria-expanded=${!!hits} aria-controls="hits" aria-activedescendant=${hits?.length ? "hit" + at : undefined} aria-autocomplete="list" aria-label=${t("search.label")} placeholder=${t("search.label")} value=${text} onInput=${(e) => set(e.target.value)} onKeyDown=${keys} onBlur=${() => setTimeout(close, 150)} /><kbd>/</kbd>${list}</div>`;
 }

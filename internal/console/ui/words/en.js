@@ -12,6 +12,7 @@ export default {
   "list.pages": "Pages", "list.back": "Back", "list.next": "Next", "list.page": "page {n}", "list.last": "page {n}, the last",
   "keys.move": "move", "keys.open": "open", "keys.page": "page",
   "search.label": "Find a name, a number, an id", "search.hits": "What was found", "search.nothing": "Nothing is known under this.",
+  "search.byPhone": "this number", "search.more": "There is more: type further letters.",
   "kind.twin": "twin", "kind.survey": "survey", "kind.response": "interview", "kind.member": "member", "kind.key": "key",
   "login.about": "Paste your API key. The server keeps it; this browser gets a session that ends after 12 hours without use.",
   "login.key": "API key", "login.go": "Open the console", "login.busy": "Checking…", "login.none": "I have no key",

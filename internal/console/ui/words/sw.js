@@ -12,6 +12,7 @@ export default {
   "list.pages": "Kurasa", "list.back": "Nyuma", "list.next": "Mbele", "list.page": "ukurasa {n}", "list.last": "ukurasa {n}, wa mwisho",
   "keys.move": "sogea", "keys.open": "fungua", "keys.page": "ukurasa",
   "search.label": "Tafuta jina, namba, kitambulisho", "search.hits": "Kilichopatikana", "search.nothing": "Hakuna kinachojulikana kwa hiki.",
+  "search.byPhone": "namba hii", "search.more": "Kuna zaidi: andika herufi zaidi.",
   "kind.twin": "pacha", "kind.survey": "utafiti", "kind.response": "mahojiano", "kind.member": "mwanachama", "kind.key": "ufunguo",
   "login.about": "Bandika ufunguo wako wa API. Seva huutunza; kivinjari hiki hupata kikao kinachoisha baada ya saa 12 bila matumizi.",
   "login.key": "Ufunguo wa API", "login.go": "Fungua dashibodi", "login.busy": "Inakagua…", "login.none": "Sina ufunguo",
