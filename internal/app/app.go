@@ -28,6 +28,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/plugin"
 )
 
 // Options is what Serve needs beside the configuration.
@@ -36,6 +37,7 @@ type Options struct {
 	Out     io.Writer // what the person at the terminal reads
 	Err     io.Writer // logs
 	Environ []string
+	Plugins []plugin.Plugin // beside those that are part of the server
 }
 
 // App is a running server.
@@ -186,6 +188,9 @@ func (a *App) route(challenge http.Handler) (err error) {
 	}
 	all := places(a.cfg)
 	tables := a.tables(all)
+	if err := a.mind.clash(tables); err != nil {
+		return err
+	}
 	for _, l := range a.open {
 		l.server.Handler = challenge
 		if i := slices.IndexFunc(all, func(p place) bool { return p.name == l.name }); i >= 0 {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/plugin"
 )
 
 // Built is a whole server without its ports, for tests of all routes.
@@ -28,8 +30,29 @@ func Build(t testing.TB, ownerKey string, change func(*config.Config)) *Built {
 	return BuildTo(t, ownerKey, io.Discard, change)
 }
 
-// BuildTo is Build with a log.
-func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.Config)) *Built {
+// BuildTo is Build with a log, and with plugins.
+func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.Config), plugins ...plugin.Plugin) *Built {
+	t.Helper()
+	b := &Built{}
+	if err := b.begin(t, ownerKey, out, change, plugins); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	tables := b.tables(places(b.cfg))
+	b.Handler = b.open[0].server.Handler
+	for _, api := range tables[mergedName] {
+		b.Routes = append(b.Routes, api.Routes()...)
+	}
+	return b
+}
+
+// StartError is why a server with plugins does not start.
+func StartError(t testing.TB, change func(*config.Config), plugins ...plugin.Plugin) error {
+	t.Helper()
+	return (&Built{}).begin(t, "", io.Discard, change, plugins)
+}
+
+// begin starts a server.
+func (b *Built) begin(t testing.TB, ownerKey string, out io.Writer, change func(*config.Config), plugins []plugin.Plugin) error {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Data.Dir = t.TempDir()
@@ -41,9 +64,9 @@ func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.C
 		change(cfg)
 	}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard}, small: small(t)}
+	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard, Plugins: plugins}, small: small(t)}
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &Built{App: a}
+	b.App = a
 	b.Shut = sync.OnceFunc(func() {
 		cancel()
 		if err := a.close(); err != nil {
@@ -51,15 +74,15 @@ func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.C
 		}
 	})
 	t.Cleanup(b.Shut)
-	if err := a.start(ctx); err != nil {
-		t.Fatalf("start: %v", err)
-	}
-	tables := a.tables(places(a.cfg))
-	b.Handler = a.open[0].server.Handler
-	for _, api := range tables[mergedName] {
-		b.Routes = append(b.Routes, api.Routes()...)
-	}
-	return b
+	return a.start(ctx)
+}
+
+// Greeting is what the person at the terminal reads.
+func (b *Built) Greeting() string {
+	var out strings.Builder
+	b.opt.Out = &out
+	b.greet("")
+	return out.String()
 }
 
 // RunJobs runs the background jobs until ctx ends.
@@ -72,7 +95,7 @@ func (b *Built) Dir() string { return b.cfg.Data.Dir }
 func (b *Built) OracleDID() did.DID { return b.identity.DID }
 
 // Tools are what the oracle can look up here.
-func (b *Built) Tools() []tool.Tool { return tool.Lookups(b.lookups(b.mind).source()) }
+func (b *Built) Tools(ctx context.Context) []tool.Tool { return b.mind.tools.ForRun(ctx) }
 
 // Erasers names what forgets somebody.
 func (b *Built) Erasers() []string {

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -42,6 +43,8 @@ type mind struct {
 	agent   *agent.Agent
 	sockets *socket.Hub
 	oracle  *oracle.Service
+	tools   *tool.Registry
+	plugins *extend.Set
 	llm     *outbound.Client // nil with the built-in model
 	files   *outbound.Client // for attachments
 }
@@ -94,8 +97,8 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return err
 	}
 	m.agent = agent.New(agent.Config{Model: asked, Log: a.log})
-	tools := &tool.Registry{}
-	if err := tools.Add(tool.Lookups(a.lookups(m).source())...); err != nil {
+	m.tools = &tool.Registry{}
+	if err := m.startPlugins(ctx, a.opt.Plugins, a.lookups(m).source()); err != nil {
 		return err
 	}
 	// Without the exceptions an operator makes for webhooks: whoever may chat
@@ -106,13 +109,14 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m.sockets = m.newSockets(ctx, tools)
+	m.sockets = m.newSockets(ctx, m.tools)
 	m.oracle = oracle.New(oracle.Config{
-		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: tools, Live: m.sockets,
+		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Files: attach.New(attach.Config{Client: m.files, Log: a.log}),
-		Name:  o.Name, Prompt: o.Prompt, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Name:  o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
+	m.tools.AddRoutes(func(api *web.API) { m.plugins.Routes(api, oracle.NewDoor(m.oracle)) })
 	a.mind = m
 	a.ucan = m.callerByToken
 	return m.measure(a.metrics)
@@ -343,5 +347,5 @@ func (m *mind) close(ctx context.Context) error {
 		m.llm.Close()
 	}
 	m.files.Close()
-	return err
+	return errors.Join(err, m.plugins.Close(ctx))
 }

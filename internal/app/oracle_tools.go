@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -29,8 +30,8 @@ type lookups struct {
 
 func (a *App) lookups(m *mind) lookups { return lookups{a.Core, m.callers, a.twins, a.surveys} }
 
-func (l lookups) source() tool.Source {
-	return tool.Source{
+func (l lookups) source() lookup.Source {
+	return lookup.Source{
 		AsUser: l.asUser, List: l.listTwins, Surveys: l.listSurveys,
 		TypesLike: func(ctx context.Context, word string) ([]string, error) {
 			return l.twins.search.TypesLike(ctx, l.core.DB, word)
@@ -96,7 +97,7 @@ func (l lookups) asKey(ctx context.Context, c web.Caller, scope string) (context
 }
 
 // listTwins reads a page of twins as the caller may see them.
-func (l lookups) listTwins(ctx context.Context, q tool.TwinList) ([]tool.Twin, string, error) {
+func (l lookups) listTwins(ctx context.Context, q lookup.TwinList) ([]lookup.Twin, string, error) {
 	query := entity.Query{Filter: q.Filter, Type: q.Type, Status: q.Status, Project: q.Project, Protocol: q.Protocol, Limit: q.Limit}
 	if q.After != "" {
 		nid, err := strconv.ParseInt(q.After, 10, 64)
@@ -109,9 +110,9 @@ func (l lookups) listTwins(ctx context.Context, q tool.TwinList) ([]tool.Twin, s
 	if err != nil {
 		return nil, "", err
 	}
-	out := make([]tool.Twin, len(page.Rows))
+	out := make([]lookup.Twin, len(page.Rows))
 	for i, r := range page.Rows {
-		out[i] = tool.Twin{DID: r.DID, Type: r.Type, Status: string(r.Status), Project: r.Project, Place: strconv.FormatInt(r.NID, 10), Body: r.Body}
+		out[i] = lookup.Twin{DID: r.DID, Type: r.Type, Status: string(r.Status), Project: r.Project, Place: strconv.FormatInt(r.NID, 10), Body: r.Body}
 	}
 	if page.Next == nil {
 		return out, "", nil
@@ -120,7 +121,7 @@ func (l lookups) listTwins(ctx context.Context, q tool.TwinList) ([]tool.Twin, s
 }
 
 // usage reads a page of the days of the stoves of a project.
-func (l lookups) usage(ctx context.Context, u tool.UsageList) (page []tool.StoveDay, next string, err error) {
+func (l lookups) usage(ctx context.Context, u lookup.UsageList) (page []lookup.StoveDay, next string, err error) {
 	q := device.FleetQuery{Project: u.Project, After: u.After, Limit: u.Limit}
 	for name, day := range map[string]struct {
 		said string
@@ -135,20 +136,20 @@ func (l lookups) usage(ctx context.Context, u tool.UsageList) (page []tool.Stove
 	}
 	days, next, err := l.twins.devices.Fleet(ctx, q)
 	for _, d := range days {
-		page = append(page, tool.StoveDay{Day: d.Day, Stove: cmp.Or(d.StoveID, d.DeviceID), Events: d.Events, Minutes: d.CookingMinutes})
+		page = append(page, lookup.StoveDay{Day: d.Day, Stove: cmp.Or(d.StoveID, d.DeviceID), Events: d.Events, Minutes: d.CookingMinutes})
 	}
 	return page, next, err
 }
 
 // listSurveys reads a page of surveys, newest first.
-func (l lookups) listSurveys(ctx context.Context, q tool.SurveyQuery) (tool.Surveys, error) {
-	out := tool.Surveys{Surveys: []tool.Survey{}}
-	found, next, err := l.surveys.surveys.List(ctx, survey.Filter{Status: survey.Status(q.Status)}, q.Next, tool.MaxTwins)
+func (l lookups) listSurveys(ctx context.Context, q lookup.SurveyQuery) (lookup.Surveys, error) {
+	out := lookup.Surveys{Surveys: []lookup.Survey{}}
+	found, next, err := l.surveys.surveys.List(ctx, survey.Filter{Status: survey.Status(q.Status)}, q.Next, lookup.MaxTwins)
 	if err != nil {
 		return out, err
 	}
 	for _, one := range found {
-		out.Surveys = append(out.Surveys, tool.Survey{ID: one.SurveyID, Name: one.Name, Stage: one.Stage, Status: string(one.Status), Round: one.Round, Project: one.ProjectID})
+		out.Surveys = append(out.Surveys, lookup.Survey{ID: one.SurveyID, Name: one.Name, Stage: one.Stage, Status: string(one.Status), Round: one.Round, Project: one.ProjectID})
 	}
 	out.More, out.Next = next != 0, next
 	return out, nil

@@ -206,6 +206,7 @@ func (a *App) greet(link string) {
 	if a.identity.Key == nil {
 		fmt.Fprintf(w, "          The key of this DID is not here: callers are checked, nothing can be signed.\n")
 	}
+	a.mind.greet(w)
 	if link != "" {
 		fmt.Fprintf(w, "%-9s %s\n          Open it in a browser on this machine: it signs the owner in once, for 10 minutes.\n          Later: hearth console link\n", "console", link)
 	}

@@ -314,7 +314,7 @@ func TestGroupsGiveSight(t *testing.T) {
 		t.Fatalf("make an organisation: %d %s %v", w.Code, w.Body, err)
 	}
 	tools := map[string]tool.Tool{}
-	for _, one := range h.Tools() {
+	for _, one := range h.Tools(t.Context()) {
 		tools[one.Spec().Name] = one
 	}
 	ctx, err := h.Auth.AsOwner(t.Context(), "default")

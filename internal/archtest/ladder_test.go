@@ -167,7 +167,7 @@ func forbiddenOutside(f *file, from, to string) string {
 		return ""
 	case from == "plugins" && to == "plugin":
 		return ""
-	case to == "plugin" && (strings.HasPrefix(from, "internal/oracle") || from == "internal/app"):
+	case to == "plugin" && (strings.HasPrefix(from, "internal/oracle") || from == "internal/app" || from == "internal/cli"):
 		return ""
 	case (to == "plugins" || to == "plugin") && strings.HasPrefix(from, "cmd/"):
 		return ""

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/plugin"
 )
 
 // Exit codes.
@@ -39,6 +40,7 @@ type call struct {
 	out, err io.Writer
 	environ  []string
 	version  string
+	plugins  []plugin.Plugin
 	cfg      *config.Config
 	args     []string // after the flags
 	own      any      // what command.flags returned
@@ -51,6 +53,7 @@ type Program struct {
 	In       io.Reader // nil is nothing to read
 	Out, Err io.Writer
 	Environ  []string
+	Plugins  []plugin.Plugin // of the oracle, beside those that are part of the server
 }
 
 // errUsage marks a command line that makes no sense.
@@ -78,7 +81,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 		return p.fail(err)
 	}
 	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-	c := &call{in: p.In, out: p.Out, err: p.Err, environ: p.Environ, version: p.Version}
+	c := &call{in: p.In, out: p.Out, err: p.Err, environ: p.Environ, version: p.Version, plugins: p.Plugins}
 	if c.in == nil {
 		c.in = strings.NewReader("")
 	}

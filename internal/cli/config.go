@@ -17,6 +17,9 @@ func configCheck(_ context.Context, c *call) error {
 	if err := app.CheckFiles(c.cfg); err != nil {
 		return errUsage{err.Error()}
 	}
+	if err := app.CheckPlugins(c.cfg, c.plugins); err != nil {
+		return errUsage{err.Error()}
+	}
 	fmt.Fprintf(c.out, "The configuration is valid (file: %s).\n", file)
 	for _, line := range c.cfg.Warnings() {
 		fmt.Fprintf(c.out, "warning: %s\n", line)

@@ -17,7 +17,7 @@ func serve(ctx context.Context, c *call) error {
 	if len(c.args) > 0 {
 		return errUsage{"serve takes no arguments"}
 	}
-	return app.Serve(ctx, c.cfg, app.Options{Version: c.version, Out: c.out, Err: c.err, Environ: c.environ})
+	return app.Serve(ctx, c.cfg, app.Options{Version: c.version, Out: c.out, Err: c.err, Environ: c.environ, Plugins: c.plugins})
 }
 
 func printVersion(_ context.Context, c *call) error {

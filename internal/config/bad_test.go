@@ -102,6 +102,7 @@ var wrong = map[string][]string{
 	"ORACLE_RUNS_PER_CALLER":          {"0", "x"},
 	"ORACLE_RUN_TIMEOUT":              {"1s", "never"},
 	"ORACLE_PROMPT":                   {"a\x00b"},
+	"HEARTH_PUBLIC_ROUTES":            {"/weather/now", "GET weather", "FETCH /weather/now"},
 	"LLM_MODELS":                      {"a\tb"},
 	"LLM_FALLBACK_MODELS":             {"a\tb"},
 	"LLM_BASE_URL":                    {"localhost:11434", "https://k:v@llm.example"},

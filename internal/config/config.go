@@ -170,6 +170,7 @@ type Oracle struct {
 	RunsPerCaller        int           `env:"ORACLE_RUNS_PER_CALLER" file:"runsPerCaller" default:"3" is:"integer 1 1000" doc:"Answers the oracle works on at once for one caller."`
 	RunTimeout           time.Duration `env:"ORACLE_RUN_TIMEOUT" file:"runTimeout" default:"10m" is:"duration 10s 1d" doc:"How long the oracle may work on one answer."`
 	Prompt               string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
+	PublicRoutes         []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; no other route can be."`
 }
 
 // Model is the language model. BaseURL and APIKey are filled from the

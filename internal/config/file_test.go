@@ -3,6 +3,7 @@ package config_test
 import (
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,17 +108,20 @@ func TestFindFile(t *testing.T) {
 
 func TestPlugin(t *testing.T) {
 	t.Parallel()
-	f := files{"hearth.yaml": "plugins:\n  weather-now:\n    units: celsius\n    apiKey: s3cr3t\n"}
-	c, err := config.Load(config.Input{ReadFile: f.read, Env: []string{"HEARTH_PLUGIN_WEATHER_NOW_UNITS=kelvin", "HEARTH_PLUGIN_WEATHER_NOW_MAX_ITEMS=5"}})
+	f := files{"hearth.yaml": "plugins:\n  weather-now:\n    units: celsius\n    apiKey: s3cr3t\n  lost:\n    x: 1\n"}
+	c, err := config.Load(config.Input{ReadFile: f.read, Env: []string{
+		"HEARTH_PLUGIN_WEATHER_NOW_UNITS=kelvin", "HEARTH_PLUGIN_WEATHER_NOW_MAX_ITEMS=5", "HEARTH_PLUGIN_WEATHER_UNITS=rankine", "HEARTH_PLUGIN_GONE_X=1",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"units": "kelvin", "apiKey": "s3cr3t", "maxItems": "5"}
-	if got := c.Plugin("weather-now"); !maps.Equal(got, want) {
-		t.Errorf("Plugin() = %v, want %v", got, want)
+	got, stray := c.PluginSettings([]string{"weather-now", "weather", "other"})
+	if !maps.Equal(got["weather-now"], want) || !maps.Equal(got["weather"], map[string]string{"units": "rankine"}) || len(got["other"]) != 0 {
+		t.Errorf("PluginSettings() = %v, want %v of weather-now and units of weather", got, want)
 	}
-	if got := c.Plugin("other"); len(got) != 0 {
-		t.Errorf("Plugin(other) = %v, want none", got)
+	if !slices.Equal(stray, []string{"plugins.lost.x", "HEARTH_PLUGIN_GONE_X"}) {
+		t.Errorf("the settings of no plugin are %v", stray)
 	}
 	var b strings.Builder
 	if err := c.Print(&b); err != nil {

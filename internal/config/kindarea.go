@@ -80,6 +80,22 @@ func oracleDID() kind[string] {
 	}
 }
 
+// route is the method and the path of a route.
+func route() kind[string] {
+	form := regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /[!-~]{1,255}$`)
+	return kind[string]{
+		name: "route", want: "routes such as GET /weather/now, with commas between them",
+		parse: func(s string) (string, error) {
+			s = strings.Join(strings.Fields(s), " ")
+			if !form.MatchString(s) {
+				return "", errForm
+			}
+			return s, nil
+		},
+		format: same,
+	}
+}
+
 // mnemonic is empty or a BIP-39 phrase. The words and their checksum are
 // checked where the key is made.
 func mnemonic() kind[Secret] {

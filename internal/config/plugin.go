@@ -31,22 +31,46 @@ func (p *plugins) add(e entry) bool {
 	return true
 }
 
-// Plugin is the settings of the plugin with this name: those in the file under
-// plugins.<name>, and over them HEARTH_PLUGIN_<NAME>_<SETTING>, whose last
-// part becomes camelCase. The map is the caller's own. Lists arrive with
-// commas between their items.
-func (c *Config) Plugin(name string) map[string]string {
-	out := map[string]string{}
-	for key, text := range c.plugins.file[name] {
-		out[key] = text
+// PluginSettings shares out among plugins what was given for them: what stands in
+// the file under plugins.<name>, and over it HEARTH_PLUGIN_<NAME>_<SETTING>, whose
+// last part becomes camelCase. A variable belongs to the longest name that it
+// begins with. Lists arrive with commas between their items. stray are the keys
+// that belong to none of them.
+func (c *Config) PluginSettings(names []string) (of map[string]map[string]string, stray []string) {
+	of = map[string]map[string]string{}
+	for _, name := range names {
+		of[name] = map[string]string{}
 	}
-	prefix := pluginPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_"
-	for _, pair := range c.plugins.env {
-		if key, ok := strings.CutPrefix(pair[0], prefix); ok && key != "" {
-			out[camel(key)] = pair[1]
+	for name, settings := range c.plugins.file {
+		for key, text := range settings {
+			if of[name] == nil {
+				stray = append(stray, "plugins."+name+"."+key)
+				continue
+			}
+			of[name][key] = text
 		}
 	}
-	return out
+	slices.Sort(stray)
+	for _, pair := range c.plugins.env {
+		name, key := pluginOf(pair[0], names)
+		if key == "" {
+			stray = append(stray, pair[0])
+			continue
+		}
+		of[name][camel(key)] = pair[1]
+	}
+	return of, stray
+}
+
+// pluginOf finds the plugin a variable belongs to, and the rest of its name.
+func pluginOf(variable string, names []string) (plugin, key string) {
+	for _, name := range names {
+		prefix := pluginPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_"
+		if rest, ok := strings.CutPrefix(variable, prefix); ok && len(name) >= len(plugin) {
+			plugin, key = name, rest
+		}
+	}
+	return plugin, key
 }
 
 // camel turns MAX_ITEMS into maxItems.

@@ -79,6 +79,7 @@ var plainRules = map[string]func() rule{
 	"textMode":     func() rule { return is(textMode()) },
 	"oracleDID":    func() rule { return is(oracleDID()) },
 	"mnemonic":     func() rule { return is(mnemonic()) },
+	"routes":       func() rule { return is(list(route())) },
 	"later":        func() rule { return is(later()) },
 }
 

@@ -31,13 +31,9 @@ type members map[string]jsontext.Value
 // body of any other kind, and none at all, is an object without members, and
 // what is missing is said by validation. The raw bytes come along for hashing.
 func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, nil, fault.New(fault.TooLarge, "BODY_TOO_LARGE", "request entity too large")
-	case err != nil:
-		return nil, nil, fault.New(fault.Invalid, "BODY_INCOMPLETE", "request aborted").Wrap(err)
+	raw, err := readRaw(w, r, s.cfg.MaxBody)
+	if err != nil {
+		return nil, nil, err
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -56,6 +52,19 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []b
 		m, err = readForm(raw)
 	}
 	return m, raw, err
+}
+
+// readRaw reads a body of any kind.
+func readRaw(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, fault.New(fault.TooLarge, "BODY_TOO_LARGE", "request entity too large")
+	case err != nil:
+		return nil, fault.New(fault.Invalid, "BODY_INCOMPLETE", "request aborted").Wrap(err)
+	}
+	return raw, nil
 }
 
 func readJSON(raw []byte) (members, error) {

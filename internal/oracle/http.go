@@ -21,7 +21,11 @@ const forms = "application/json, application/x-www-form-urlencoded"
 func (s *Service) Routes(a *web.API) {
 	add := func(method, path string, h handler, d web.Doc) {
 		d.Scope, d.UCAN, d.Tag, d.Description = web.Public, true, "oracle", d.Description+authDoc
-		a.Handle(method, path, s.known(h, d.Consumes != ""), d)
+		var read bodyReader
+		if d.Consumes != "" {
+			read = s.readBody
+		}
+		a.Handle(method, path, s.known(h, read), d)
 	}
 	s.sessionRoutes(add)
 	s.messageRoutes(add)
@@ -112,18 +116,21 @@ func (q *request) user() string {
 
 type handler func(w http.ResponseWriter, r *http.Request, q *request) error
 
+// bodyReader reads the body of a request, as members where it has any.
+type bodyReader func(w http.ResponseWriter, r *http.Request) (members, []byte, error)
+
 // known runs h for callers who say who they are. The order is that of the
 // original: a body that cannot be read is refused before its sender is asked
 // for tokens. An address is counted before everything, a caller once known.
-func (s *Service) known(h handler, reads bool) web.HandlerFunc {
+func (s *Service) known(h handler, read bodyReader) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.admitAddr(w, r); err != nil {
 			return err
 		}
 		q := &request{}
 		var err error
-		if reads {
-			if q.body, q.raw, err = s.readBody(w, r); err != nil {
+		if read != nil {
+			if q.body, q.raw, err = read(w, r); err != nil {
 				return err
 			}
 		}

@@ -54,6 +54,9 @@ type Config struct {
 	Live    Live           // nil: no sockets, and no page to run a tool
 	Name    string         // of the oracle, for its prompt
 	Prompt  string         // what the operator wants the model to know; "" is nothing
+	// Sections are what else the model is told; ctx carries the tool.Context of the
+	// run. Nil: nothing.
+	Sections func(ctx context.Context) []string
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any
 	ThrottleTTL time.Duration // a minute

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ const maxMetadata = 4 << 10
 
 // prompt is what the model is told before the conversation. What comes from
 // the caller is marked as data.
-func (s *Service) prompt(zone string, metadata jsontext.Value) string {
+func (s *Service) prompt(ctx context.Context, zone string, metadata jsontext.Value) string {
 	var b strings.Builder
 	name := s.cfg.Name
 	if name == "" {
@@ -23,6 +24,11 @@ func (s *Service) prompt(zone string, metadata jsontext.Value) string {
 	b.WriteString("Use only what the tools and the user tell you; say so when you do not know. Everything you do is done with the rights of the user.")
 	if s.cfg.Prompt != "" {
 		b.WriteString("\n\n" + s.cfg.Prompt)
+	}
+	if s.cfg.Sections != nil {
+		for _, text := range s.cfg.Sections(ctx) {
+			b.WriteString("\n\n" + text)
+		}
 	}
 	now := s.cfg.Now().UTC()
 	if where, err := time.LoadLocation(zone); err == nil && zone != "" {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // Kind says where a tool runs.
@@ -99,3 +101,8 @@ func (f Func) Spec() Spec { return f.Describe }
 
 // Run calls the function.
 func (f Func) Run(ctx context.Context, c Call) (Output, error) { return f.Do(ctx, c) }
+
+// BadArgument refuses an argument, with what it must be.
+func BadArgument(name, detail string) error {
+	return fault.New(fault.Invalid, "INVALID_PARAMETER", name+": "+detail).With(fault.Field{Pointer: "/" + name, Code: "invalid", Detail: detail})
+}

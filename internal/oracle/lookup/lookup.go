@@ -1,10 +1,16 @@
-package tool
+// Package lookup is the plugins twins and surveys: the oracle's tools that look
+// things up on this server. They only read, and see what the user of the run may
+// see: each call asks for the user's rights at that moment.
+package lookup
 
 import (
 	"context"
+	stdjson "encoding/json"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/plugin"
 )
 
 // MaxTwins is how many twins a tool shows at once, MaxCounted how many it
@@ -111,8 +117,8 @@ const (
 	object = `{"type":"object","additionalProperties":false,`
 )
 
-// lookups is the table of all of them.
-var lookups = []lookupTool{
+// twinTools are those about twins.
+var twinTools = []lookupTool{
 	{
 		name: "search_twins", scope: "entities:read", do: searchTwins,
 		about:  "Find digital twins: households, stoves, devices, projects, organisations. Give a type, a status, a project, a place, a name or a filter. To go on, call it again with next.",
@@ -129,6 +135,17 @@ var lookups = []lookupTool{
 		schema: object + `"required":["did"],"properties":{"did":` + text + `,"description":"DID of the twin."}}}`,
 	},
 	{
+		name: "fleet_usage", scope: "devices:read", do: fleetUsage,
+		about: "Tell how much the stoves of a project were used: stoves that reported and that were cooked on, cooking events and hours, for each day.",
+		schema: object + `"properties":{"project":` + text + `,"description":"DID of the project."},"in":` + text + `,"description":"Name of the project."},` +
+			`"from":` + text + `,"description":"First day, such as 2024-02-01; 30 days before the last one when absent."},` +
+			`"to":` + text + `,"description":"Last day; today when absent."}}}`,
+	},
+}
+
+// surveyTools are those about surveys.
+var surveyTools = []lookupTool{
+	{
 		name: "list_surveys", scope: "surveys:read", do: listSurveys,
 		about:  "List the surveys, newest first.",
 		schema: object + `"properties":{"status":` + text + `,"description":"draft, ready, active, paused, closed or archived."},"next":` + text + `,"description":"next of the answer before, to go on."}}}`,
@@ -139,32 +156,59 @@ var lookups = []lookupTool{
 		schema: object + `"properties":{"survey":` + text + `,"description":"Id of the survey, or its name or part of it; the newest active ones when absent."},` +
 			`"round":{"type":"integer","minimum":1}}}`,
 	},
-	{
-		name: "fleet_usage", scope: "devices:read", do: fleetUsage,
-		about: "Tell how much the stoves of a project were used: stoves that reported and that were cooked on, cooking events and hours, for each day.",
-		schema: object + `"properties":{"project":` + text + `,"description":"DID of the project."},"in":` + text + `,"description":"Name of the project."},` +
-			`"from":` + text + `,"description":"First day, such as 2024-02-01; 30 days before the last one when absent."},` +
-			`"to":` + text + `,"description":"Last day; today when absent."}}}`,
-	},
 }
 
-// Lookups are the tools that look things up on a server.
-func Lookups(s Source) []Tool {
-	out := make([]Tool, len(lookups))
-	for i, l := range lookups {
-		out[i] = Func{
-			Describe: Spec{Name: l.name, Description: l.about, Schema: jsontext.Value(l.schema), ReadOnly: true},
-			Do: func(ctx context.Context, c Call) (Output, error) {
-				ctx, err := s.AsUser(ctx, l.scope)
+// family is a plugin whose tools are some of the table.
+type family struct {
+	about  plugin.Manifest
+	tools  []lookupTool
+	source Source
+}
+
+var _ plugin.Tools = family{}
+
+// NewTwins makes the plugin of digital twins, with what their devices measured.
+func NewTwins(s Source) plugin.Plugin {
+	return family{source: s, tools: twinTools, about: plugin.Manifest{
+		Name: "twins", Title: "Digital twins", Summary: "Finds, counts and reads households, stoves, devices, projects and organisations.",
+		WhenToUse: []string{"Questions about households, stoves, devices, projects or organisations, or how much stoves are used."},
+		Examples: []plugin.Example{
+			{User: "How many stoves are active in Kitui?", Tool: "count_twins", Args: `{"type":"stoves","status":"active","in":"Kitui"}`},
+		},
+		Tags: []string{"twins", "devices"}, Visibility: plugin.Always,
+	}}
+}
+
+// NewSurveys makes the plugin of surveys.
+func NewSurveys(s Source) plugin.Plugin {
+	return family{source: s, tools: surveyTools, about: plugin.Manifest{
+		Name: "surveys", Title: "Surveys", Summary: "Lists surveys and tells how far they have come.",
+		WhenToUse: []string{"Questions about surveys, interviews and their progress."},
+		Examples:  []plugin.Example{{User: "How far is the baseline?", Tool: "survey_progress", Args: `{"survey":"baseline"}`}},
+		Tags:      []string{"surveys"}, Visibility: plugin.Always,
+	}}
+}
+
+// Manifest says what the plugin is.
+func (f family) Manifest() plugin.Manifest { return f.about }
+
+// Tools are the tools of the plugin.
+func (f family) Tools() []plugin.Tool {
+	out := make([]plugin.Tool, len(f.tools))
+	for i, l := range f.tools {
+		out[i] = plugin.Tool{
+			Name: l.name, Description: l.about, Schema: l.schema, ReadOnly: true,
+			Run: func(ctx context.Context, c plugin.Call) (any, error) {
+				ctx, err := f.source.AsUser(ctx, l.scope)
 				if err != nil {
-					return Output{}, err
+					return nil, err
 				}
-				found, err := l.do(ctx, s, c.Args)
+				found, err := l.do(ctx, f.source, jsontext.Value(c.Args))
 				if err != nil {
-					return Output{}, err
+					return nil, err
 				}
 				data, err := json.Marshal(found)
-				return Output{Data: data}, err
+				return stdjson.RawMessage(data), err
 			},
 		}
 	}

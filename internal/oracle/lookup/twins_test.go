@@ -1,7 +1,8 @@
-package tool_test
+package lookup_test
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,11 +13,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/plugin"
 )
 
 // field are the twins the questions below are about.
-var field = []tool.Twin{
+var field = []lookup.Twin{
 	twin("p1", "dao", "active", "", `{"metadata":{"name":"Kitui"}}`),
 	twin("s1", "CookStove", "active", "p1", `{"properties":{"name":"Jiko one","district":"Machakos"}}`),
 	twin("s2", "CookStove", "active", "p1", `{"properties":{"name":"Jiko two","district":"Machakos"}}`),
@@ -26,15 +29,15 @@ var field = []tool.Twin{
 	twin("h1", "Household", "active", "", `{"metadata":{"name":"Mwende"},"properties":{"district":"machakos"}}`),
 }
 
-func twin(did, kind, status, project, body string) tool.Twin {
-	return tool.Twin{DID: did, Type: kind, Status: status, Project: project, Body: jsontext.Value(body)}
+func twin(did, kind, status, project, body string) lookup.Twin {
+	return lookup.Twin{DID: did, Type: kind, Status: status, Project: project, Body: jsontext.Value(body)}
 }
 
 // lists serves them two at a time, so that every answer is put together from pages.
-func lists() tool.Source {
-	return tool.Source{
+func lists() lookup.Source {
+	return lookup.Source{
 		AsUser: func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil },
-		List: func(_ context.Context, l tool.TwinList) ([]tool.Twin, string, error) {
+		List: func(_ context.Context, l lookup.TwinList) ([]lookup.Twin, string, error) {
 			from := 0
 			if l.After != "" {
 				var err error
@@ -42,7 +45,7 @@ func lists() tool.Source {
 					return nil, "", tool.BadArgument("next", "The value must be a number.")
 				}
 			}
-			var page []tool.Twin
+			var page []lookup.Twin
 			for i := from; i < len(field); i++ {
 				t := field[i]
 				t.Place = strconv.Itoa(i + 1)
@@ -71,16 +74,27 @@ func lists() tool.Source {
 
 func ask(t *testing.T, name, args string, into any) error {
 	t.Helper()
-	all := tool.Lookups(lists())
-	i := slices.IndexFunc(all, func(l tool.Tool) bool { return l.Spec().Name == name })
-	if i < 0 {
-		t.Fatalf("there is no tool %s", name)
-	}
-	out, err := all[i].Run(t.Context(), tool.Call{Name: name, Args: jsontext.Value(args)})
+	out, err := call(t, lists(), name, args)
 	if err == nil {
-		err = json.Unmarshal(out.Data, into)
+		err = json.Unmarshal([]byte(out), into)
 	}
 	return err
+}
+
+// call calls a tool of the plugins over s.
+func call(t *testing.T, s lookup.Source, name, args string) (string, error) {
+	t.Helper()
+	for _, p := range []plugin.Plugin{lookup.NewTwins(s), lookup.NewSurveys(s)} {
+		for _, one := range p.(plugin.Tools).Tools() {
+			if one.Name == name {
+				out, err := one.Run(t.Context(), plugin.Call{Args: []byte(args)})
+				data, _ := out.(stdjson.RawMessage)
+				return string(data), err
+			}
+		}
+	}
+	t.Fatalf("there is no tool %s", name)
+	return "", nil
 }
 
 func TestCount(t *testing.T) {
@@ -98,7 +112,7 @@ func TestCount(t *testing.T) {
 		{`{"type":"CookStove","by":"district"}`, "3 Machakos=2 =1", "type CookStove"},
 		{`{"query":"cookstoves","by":"project"}`, "3 p1=2 =1", "type CookStove"},
 	} {
-		var got tool.Count
+		var got lookup.Count
 		if err := ask(t, "count_twins", c.args, &got); err != nil {
 			t.Fatalf("%s: %v", c.args, err)
 		}
@@ -113,7 +127,7 @@ func TestCount(t *testing.T) {
 }
 
 func TestCountRefuses(t *testing.T) {
-	if err := ask(t, "count_twins", `{"by":"a.b.c"}`, &tool.Count{}); err == nil || !strings.Contains(err.Error(), "by: ") {
+	if err := ask(t, "count_twins", `{"by":"a.b.c"}`, &lookup.Count{}); err == nil || !strings.Contains(err.Error(), "by: ") {
 		t.Errorf("by a path = %v; want a refusal of by", err)
 	}
 }
@@ -122,7 +136,7 @@ func TestCountRefuses(t *testing.T) {
 func TestSearchGoesOn(t *testing.T) {
 	var seen []string
 	for next, pages := "", 0; ; pages++ {
-		var got tool.Twins
+		var got lookup.Twins
 		if err := ask(t, "search_twins", fmt.Sprintf(`{"limit":2,"next":%q}`, next), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +157,7 @@ func TestPersonalNamesAreNotSearched(t *testing.T) {
 	t.Parallel()
 	s := lists()
 	list := s.List
-	s.List = func(ctx context.Context, l tool.TwinList) ([]tool.Twin, string, error) {
+	s.List = func(ctx context.Context, l lookup.TwinList) ([]lookup.Twin, string, error) {
 		page, next, err := list(ctx, l)
 		if next == "" {
 			page = append(page, twin("h2", "Household", "active", "", `{"properties":{},"withheld":["name","phone"]}`))
@@ -151,9 +165,9 @@ func TestPersonalNamesAreNotSearched(t *testing.T) {
 		return page, next, err
 	}
 	for args, want := range map[string]bool{`{"name":"Amina"}`: true, `{"name":"Jiko"}`: true, `{}`: false, `{"name":"Amina","type":"dao"}`: true} {
-		out, err := tool.Lookups(s)[0].Run(t.Context(), tool.Call{Name: "search_twins", Args: jsontext.Value(args)})
-		if told := strings.Contains(string(out.Data), "The names of 1 others are personal"); err != nil || told != want {
-			t.Errorf("%s = %s, %v, want that names were left out: %v", args, out.Data, err, want)
+		out, err := call(t, s, "search_twins", args)
+		if told := strings.Contains(out, "The names of 1 others are personal"); err != nil || told != want {
+			t.Errorf("%s = %s, %v, want that names were left out: %v", args, out, err, want)
 		}
 	}
 }
@@ -162,27 +176,25 @@ func TestPersonalNamesAreNotSearched(t *testing.T) {
 func TestProgressByName(t *testing.T) {
 	t.Parallel()
 	s := lists()
-	pages := []tool.Surveys{
-		{Surveys: []tool.Survey{{ID: "srv_1", Name: "Baseline Kitui"}, {ID: "srv_2", Name: "Kwale"}}, More: true, Next: 1},
-		{Surveys: []tool.Survey{{ID: "srv_3", Name: "Kwale East"}, {ID: "srv_4", Name: "Kwale West"}}},
+	pages := []lookup.Surveys{
+		{Surveys: []lookup.Survey{{ID: "srv_1", Name: "Baseline Kitui"}, {ID: "srv_2", Name: "Kwale"}}, More: true, Next: 1},
+		{Surveys: []lookup.Survey{{ID: "srv_3", Name: "Kwale East"}, {ID: "srv_4", Name: "Kwale West"}}},
 	}
-	s.Surveys = func(_ context.Context, q tool.SurveyQuery) (tool.Surveys, error) { return pages[q.Next], nil }
+	s.Surveys = func(_ context.Context, q lookup.SurveyQuery) (lookup.Surveys, error) { return pages[q.Next], nil }
 	s.Progress = func(_ context.Context, id string, _ int) (any, error) {
 		if !strings.HasPrefix(id, "srv_") {
 			return nil, fault.New(fault.NotFound, "SURVEY_NOT_FOUND", "No survey has this id.")
 		}
 		return map[string]string{"survey": id}, nil
 	}
-	all := tool.Lookups(s)
-	progress := all[slices.IndexFunc(all, func(l tool.Tool) bool { return l.Spec().Name == "survey_progress" })]
 	for name, want := range map[string]string{"srv_9": "srv_9", "baseline": "srv_1", "KWALE": "srv_2", "kwale west": "srv_4", "Kisumu": "No survey has this id or name", "": `"surveys":[{"survey":"srv_1","name":"Baseline Kitui","target":0`, " ": "newest active"} {
 		args, err := json.Marshal(map[string]string{"survey": name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := progress.Run(t.Context(), tool.Call{Name: "survey_progress", Args: args})
-		if !strings.Contains(fmt.Sprint(string(out.Data), err), want) {
-			t.Errorf("progress of %q = %s, %v, want %s", name, out.Data, err, want)
+		out, err := call(t, s, "survey_progress", string(args))
+		if !strings.Contains(fmt.Sprint(out, err), want) {
+			t.Errorf("progress of %q = %s, %v, want %s", name, out, err, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package tool
+package lookup
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // TwinList asks for a page of twins as they are stored.
@@ -138,12 +138,7 @@ func groupKey(by string) (func(t Twin, g glance) string, error) {
 			return ""
 		}, nil
 	}
-	return nil, BadArgument("by", "The value must be type, status, project, or a property such as properties.district.")
-}
-
-// BadArgument refuses an argument, with what it must be.
-func BadArgument(name, detail string) error {
-	return fault.New(fault.Invalid, "INVALID_PARAMETER", name+": "+detail).With(fault.Field{Pointer: "/" + name, Code: "invalid", Detail: detail})
+	return nil, tool.BadArgument("by", "The value must be type, status, project, or a property such as properties.district.")
 }
 
 // seek finds out which twins a question means.

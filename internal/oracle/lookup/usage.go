@@ -1,4 +1,4 @@
-package tool
+package lookup
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // UsageList asks for a page of the days of the stoves of a project.
@@ -63,9 +65,9 @@ func fleetUsage(ctx context.Context, s Source, args jsontext.Value) (any, error)
 	}
 	switch {
 	case len(want.projects) == 0:
-		return nil, BadArgument("in", "Name a project that is there; \"list projects\" shows them.")
+		return nil, tool.BadArgument("in", "Name a project that is there; \"list projects\" shows them.")
 	case len(want.projects) > 1:
-		return nil, BadArgument("in", "Several projects have this name. Give the DID of one as project: "+want.said()+".")
+		return nil, tool.BadArgument("in", "Several projects have this name. Give the DID of one as project: "+want.said()+".")
 	}
 	list := UsageList{Project: want.projects[0], From: in.From, To: in.To, Limit: 500}
 	f, err := s.fleet(ctx, list)

@@ -1,4 +1,4 @@
-package tool
+package lookup
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, error) {
@@ -30,9 +31,9 @@ func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, er
 	case lookErr != nil:
 		return nil, lookErr
 	case len(named) == 0:
-		return nil, BadArgument("survey", "No survey has this id or name. Ask for the list of surveys.")
+		return nil, tool.BadArgument("survey", "No survey has this id or name. Ask for the list of surveys.")
 	case len(named) > 1:
-		return nil, BadArgument("survey", "Several surveys are called so: "+strings.Join(named, ", ")+". Give the id of one.")
+		return nil, tool.BadArgument("survey", "Several surveys are called so: "+strings.Join(named, ", ")+". Give the id of one.")
 	}
 	return s.Progress(ctx, named[0], in.Round)
 }

@@ -1,4 +1,4 @@
-package tool_test
+package lookup_test
 
 import (
 	"context"
@@ -6,16 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 )
 
-// fleetOf is the tool fleet_usage over pages of days.
-func fleetOf(pages ...[]tool.StoveDay) tool.Tool {
-	s := tool.Source{
+// fleetOf is where fleet_usage reads pages of days.
+func fleetOf(pages ...[]lookup.StoveDay) lookup.Source {
+	return lookup.Source{
 		AsUser: func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil },
-		Usage: func(_ context.Context, l tool.UsageList) ([]tool.StoveDay, string, error) {
+		Usage: func(_ context.Context, l lookup.UsageList) ([]lookup.StoveDay, string, error) {
 			n := 0
 			if l.After != "" {
 				if _, err := fmt.Sscan(l.After, &n); err != nil {
@@ -28,25 +26,19 @@ func fleetOf(pages ...[]tool.StoveDay) tool.Tool {
 			return pages[n], "", nil
 		},
 	}
-	for _, t := range tool.Lookups(s) {
-		if t.Spec().Name == "fleet_usage" {
-			return t
-		}
-	}
-	return nil
 }
 
 func TestFleetUsage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		pages [][]tool.StoveDay
+		pages [][]lookup.StoveDay
 		want  string
 	}{
-		{"nothing", [][]tool.StoveDay{nil}, `{"stoves":0,"used":0,"events":0,"cookingHours":0,"days":[],`},
+		{"nothing", [][]lookup.StoveDay{nil}, `{"stoves":0,"used":0,"events":0,"cookingHours":0,"days":[],`},
 		{
 			"a stove that was moved, and a day in two pages",
-			[][]tool.StoveDay{
+			[][]lookup.StoveDay{
 				{{Day: "2024-02-10", Stove: "a", Events: 1, Minutes: 60}, {Day: "2024-02-10", Stove: "a", Events: 1, Minutes: 30}},
 				{},
 				{{Day: "2024-02-10", Stove: "b"}, {Day: "2024-02-11", Stove: "b", Events: 2, Minutes: 15}},
@@ -57,9 +49,9 @@ func TestFleetUsage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			out, err := fleetOf(tt.pages...).Run(t.Context(), tool.Call{Args: jsontext.Value(`{"project":"did:ixo:project/1"}`)})
-			if err != nil || !strings.HasPrefix(string(out.Data), tt.want) {
-				t.Errorf("answered %s, %v, want %s", out.Data, err, tt.want)
+			out, err := call(t, fleetOf(tt.pages...), "fleet_usage", `{"project":"did:ixo:project/1"}`)
+			if err != nil || !strings.HasPrefix(out, tt.want) {
+				t.Errorf("answered %s, %v, want %s", out, err, tt.want)
 			}
 		})
 	}

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
+	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// CheckPlugins says what is wrong with the plugins of this program or with what
+// the configuration says of them. It starts none.
+func CheckPlugins(cfg *config.Config, plugins []plugin.Plugin) error {
+	_, err := newPlugins(cfg, plugins, lookup.Source{}, extend.Config{})
+	return err
+}
+
+// newPlugins checks the plugins of the server and those added to it.
+func newPlugins(cfg *config.Config, added []plugin.Plugin, from lookup.Source, c extend.Config) (*extend.Set, error) {
+	c.Plugins = append([]plugin.Plugin{lookup.NewTwins(from), lookup.NewSurveys(from)}, added...)
+	c.Settings, c.Public = cfg.PluginSettings, cfg.Oracle.PublicRoutes
+	return extend.New(c)
+}
+
+// startPlugins starts the plugins of the oracle and enters their tools.
+func (m *mind) startPlugins(ctx context.Context, added []plugin.Plugin, from lookup.Source) (err error) {
+	m.plugins, err = newPlugins(m.cfg, added, from, extend.Config{
+		Oracle: m.callers.DID(), Log: m.log,
+		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
+	})
+	if err != nil {
+		return err
+	}
+	return m.plugins.Start(ctx, m.tools)
+}
+
+// pluginClient is what a plugin reaches other servers with: those that anybody may
+// reach, and those that the operator has named in its settings.
+func pluginClient(cfg *config.Config, named []string) (*http.Client, func(), error) {
+	allow := cfg.Events.OutboundAllow
+	for _, address := range named {
+		allow = append(hostOf(address), allow...)
+	}
+	c, err := outbound.New(outbound.Config{Allow: allow})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.HTTP(), c.Close, nil
+}
+
+// clash finds routes of plugins that would take requests from the server's own,
+// on whichever listener they are.
+func (m *mind) clash(tables map[string][]*web.API) error {
+	if m == nil {
+		return nil
+	}
+	var routes []web.Route
+	for _, apis := range tables {
+		for _, api := range apis {
+			routes = append(routes, api.Routes()...)
+		}
+	}
+	return m.plugins.Clash(routes)
+}
+
+// greet names the plugins and the routes they have added.
+func (m *mind) greet(w io.Writer) {
+	if m == nil {
+		return
+	}
+	fmt.Fprintf(w, "%-9s %s\n", "plugins", strings.Join(m.plugins.Names(), ", "))
+	for _, line := range m.plugins.Lines() {
+		fmt.Fprintf(w, "          %s\n", line)
+	}
+}

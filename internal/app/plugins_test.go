@@ -1,0 +1,194 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// notes is a plugin with routes and a tool.
+type notes struct{ path string }
+
+var (
+	_ plugin.Routes = notes{}
+	_ plugin.Tools  = notes{}
+)
+
+func (n notes) Manifest() plugin.Manifest {
+	return plugin.Manifest{Name: "notes", Title: "Notes", Summary: "Keeps nothing.", WhenToUse: []string{"When asked for notes."}}
+}
+
+func (n notes) Tools() []plugin.Tool {
+	return []plugin.Tool{{Name: "read_notes", Description: "Reads the notes.", Run: func(_ context.Context, c plugin.Call) (any, error) {
+		return "There are no notes of " + c.User + ".", nil
+	}}}
+}
+
+func (n notes) Routes() []plugin.Route {
+	return []plugin.Route{
+		{Method: "GET", Path: n.path, Summary: "Whose notes", Serve: func(r *plugin.Request) (any, error) { return map[string]string{"user": r.User}, nil }},
+		{Method: "GET", Path: n.path + "/open", Public: true, Summary: "For everybody", Serve: func(r *plugin.Request) (any, error) { return map[string]string{"user": r.User}, nil }},
+		{Method: "POST", Path: n.path, Summary: "Write", Serve: func(r *plugin.Request) (any, error) {
+			var in struct {
+				Text string `json:"text"`
+			}
+			if err := r.Read(&in); err != nil {
+				return nil, err
+			}
+			switch in.Text {
+			case "panic":
+				panic("the plugin is broken")
+			case "fail":
+				return nil, errors.New("secret words")
+			case "pay":
+				return nil, &plugin.Error{Status: http.StatusPaymentRequired, Message: "Pay first."}
+			case "wrong":
+				return nil, &plugin.Error{Status: http.StatusBadRequest, Message: "Bad Request", Details: []string{"text is wrong"}}
+			case "csv":
+				return plugin.Reply{Status: 201, Type: "text/csv", Content: []byte("a,b")}, nil
+			}
+			return nil, nil
+		}},
+	}
+}
+
+func (s *notesServer) do(t *testing.T, method, path, body string, user byte) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if user != 0 {
+		r.Header.Set("X-Auth-Type", "ucan")
+		r.Header.Set("Authorization", "Bearer "+token(t, s.Built, user))
+	}
+	w := httptest.NewRecorder()
+	s.Handler.ServeHTTP(w, r)
+	return w
+}
+
+type notesServer struct{ *app.Built }
+
+func TestPluginRoutes(t *testing.T) {
+	t.Parallel()
+	s := &notesServer{app.BuildTo(t, owner, io.Discard, nil, notes{"/notes"})}
+	for _, tt := range []struct {
+		method, path, body string
+		user               byte
+		status             int
+		want               string
+	}{
+		{"GET", "/notes", "", 0, 401, `"message":"Missing UCAN authentication`},
+		{"GET", "/notes", "", 'a', 200, `{"user":"did:key:z6Mk`},
+		{"GET", "/notes/open", "", 0, 200, `{"user":""}`},
+		{"GET", "/notes/open", "", 'a', 200, `{"user":""}`},
+		{"POST", "/notes", `{"text":"x"}`, 0, 401, `"statusCode":401`},
+		{"POST", "/notes", `{"text":"x"}`, 'a', 200, `null`},
+		{"POST", "/notes", `{"text":"x","text":"y"}`, 'a', 400, `{"message":"The body cannot be read: a member appears twice","error":"Bad Request","statusCode":400}`},
+		{"POST", "/notes", `{"Text":"x"}`, 'a', 400, `there is no member /Text`},
+		{"POST", "/notes", `{"text":7}`, 'a', 400, `/text must be of type string`},
+		{"POST", "/notes", `{"text":"panic"}`, 'a', 500, `{"message":"Internal server error","statusCode":500}`},
+		{"POST", "/notes", `{"text":"fail"}`, 'a', 500, `{"message":"Internal server error","statusCode":500}`},
+		{"POST", "/notes", `{"text":"pay"}`, 'a', 402, `{"message":"Pay first.","statusCode":402}`},
+		{"POST", "/notes", `{"text":"wrong"}`, 'a', 400, `{"message":["text is wrong"],"error":"Bad Request","statusCode":400}`},
+		{"POST", "/notes", `{"text":"csv"}`, 'a', 201, `a,b`},
+		{"POST", "/notes", `{"text":"` + strings.Repeat("x", 200<<10) + `"}`, 'a', 413, `{"message":"request entity too large","statusCode":413}`},
+		{"PUT", "/notes", `{}`, 'a', 404, `"statusCode":404`},
+	} {
+		w := s.do(t, tt.method, tt.path, tt.body, tt.user)
+		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s %s %.40s as %c = %d %s, want %d %s", tt.method, tt.path, tt.body, tt.user, w.Code, w.Body, tt.status, tt.want)
+		}
+	}
+	if w := s.do(t, "GET", "/docs-json", "", 0); !strings.Contains(w.Body.String(), `"/notes/open"`) {
+		t.Error("the reference does not have the routes of the plugin")
+	}
+	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
+		t.Errorf("the greeting does not name the plugin:\n%s", got)
+	}
+}
+
+// The limits of area D are those of its plugins: of a caller, and of an address
+// where nobody says who calls.
+func TestPluginThrottle(t *testing.T) {
+	t.Parallel()
+	s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Oracle.ThrottleLimit = 3 }, notes{"/notes"})}
+	for i := range 4 {
+		w := s.do(t, "GET", "/notes", "", 'a')
+		if limited := w.Code == http.StatusTooManyRequests; limited != (i == 3) || w.Header().Get("X-RateLimit-Limit") == "" {
+			t.Errorf("request %d = %d %v", i, w.Code, w.Header())
+		}
+	}
+	for i := range 3 { // the address has two of its six left
+		if w := s.do(t, "GET", "/notes/open", "", 0); (w.Code == http.StatusTooManyRequests) != (i == 2) {
+			t.Errorf("request %d to the open route = %d", i, w.Code)
+		}
+	}
+}
+
+func TestPublicRoutes(t *testing.T) {
+	t.Parallel()
+	open := func(routes ...string) func(*config.Config) {
+		return func(c *config.Config) { c.Oracle.PublicRoutes = routes }
+	}
+	s := &notesServer{app.BuildTo(t, owner, io.Discard, open("GET /notes"), notes{"/notes"})}
+	if w := s.do(t, "GET", "/notes", "", 0); w.Code != 200 || w.Body.String() != `{"user":""}` {
+		t.Errorf("the opened route = %d %s", w.Code, w.Body)
+	}
+	if w := s.do(t, "POST", "/notes", `{}`, 0); w.Code != 401 {
+		t.Errorf("another method of it = %d", w.Code)
+	}
+	for name, err := range map[string]error{
+		"HEARTH_PUBLIC_ROUTES: POST /sessions is not a route of a plugin":  app.StartError(t, open("POST /sessions"), notes{"/notes"}),
+		"HEARTH_PUBLIC_ROUTES: GET /notes/ is not a route of a plugin":     app.StartError(t, open("GET /notes/"), notes{"/notes"}),
+		"GET /messages begins with /messages, which belongs to the server": app.StartError(t, nil, notes{"/messages"}),
+		"the name twins is taken by plugin twins":                          app.StartError(t, nil, named("twins")),
+		"the tool read_notes is taken by plugin notes":                     app.StartError(t, nil, notes{"/notes"}, other{notes{"/other"}}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("the server starts with %v, want %q", err, name)
+		}
+	}
+}
+
+// named is a plugin that has a name and nothing else.
+type named string
+
+func (n named) Manifest() plugin.Manifest {
+	return plugin.Manifest{Name: string(n), Title: "T", Summary: "S"}
+}
+
+// other is notes by another name.
+type other struct{ notes }
+
+func (o other) Manifest() plugin.Manifest {
+	m := o.notes.Manifest()
+	m.Name = "other"
+	return m
+}
+
+// The tool of a plugin is found, loaded and called in a conversation, with the DID
+// of its user.
+func TestPluginTool(t *testing.T) {
+	t.Parallel()
+	s := &notesServer{app.BuildTo(t, owner, io.Discard, nil, notes{"/notes"})}
+	w := s.do(t, "POST", "/sessions", "", 'a')
+	_, rest, _ := strings.Cut(w.Body.String(), `"sessionId":"`)
+	session, _, _ := strings.Cut(rest, `"`)
+	for _, tt := range [][2]string{
+		{`/tool list_capabilities {}`, "When asked for notes."},
+		{`/tool load_capability {\"names\":[\"notes\"]}`, "read_notes"},
+		{`/tool read_notes {}`, "There are no notes of did:key:z6Mk"},
+	} {
+		w := s.do(t, "POST", "/messages/"+session, `{"message":"`+tt[0]+`"}`, 'a')
+		if w.Code != 200 || !strings.Contains(w.Body.String(), tt[1]) {
+			t.Errorf("%s = %d %s, want %q", tt[0], w.Code, w.Body, tt[1])
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package oracle
+
+import (
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Door lets requests in to routes that others add to the oracle's, with the limits
+// and the callers that its own routes have.
+type Door struct{ s *Service }
+
+// NewDoor makes the door of a service.
+func NewDoor(s *Service) Door { return Door{s} }
+
+// visit answers a request whose body has been read. The context says who calls.
+type visit = func(w http.ResponseWriter, r *http.Request, c tool.Context, body []byte) error
+
+// Guarded lets in callers who say who they are.
+func (d Door) Guarded(h visit) web.HandlerFunc {
+	read := func(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
+		raw, err := readRaw(w, r, d.s.cfg.MaxBody)
+		return nil, raw, err
+	}
+	return d.s.known(func(w http.ResponseWriter, r *http.Request, q *request) error {
+		return h(w, r, tool.Context{
+			User: q.who.DID, Signer: q.who.Signer, Caller: q.who.Key, Talker: q.user(),
+			RequestID: web.RequestID(r.Context()), Timezone: zone("", r.Header.Get("X-Timezone")),
+		}, q.raw)
+	}, read)
+}
+
+// Open lets everybody in, as often as an address may call. Credentials are not
+// read.
+func (d Door) Open(h visit) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := d.s.admitAddr(w, r); err != nil {
+			return err
+		}
+		body, err := readRaw(w, r, d.s.cfg.MaxBody)
+		if err != nil {
+			return err
+		}
+		return h(w, r, tool.Context{RequestID: web.RequestID(r.Context()), Timezone: zone("", r.Header.Get("X-Timezone"))}, body)
+	}
+}

@@ -1,0 +1,279 @@
+// Package extend holds the plugins of a server to the contract of package plugin
+// and gives the oracle what they add: tools, routes and words for the prompt.
+//
+// It promises that nothing starts which does not fit: names, settings, tools and
+// routes of all plugins are checked before the first one is started, and
+// everything that is wrong is named with its plugin at once. A plugin that panics
+// costs the call, the request or the section of the prompt it panicked in. Who
+// calls and what they may do is decided by others: routes get their callers
+// through a Door, tools act for the user of their run.
+package extend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// Config is what plugins are made to fit.
+type Config struct {
+	Plugins []plugin.Plugin
+	// Settings are what the operator has set for the plugins of these names, and the
+	// keys of settings that belong to none of them. Nil: nothing.
+	Settings func(names []string) (of map[string]map[string]string, stray []string)
+	Public   []string // "GET /weather/now": routes of plugins that the operator opens to everybody
+	Oracle   string   // DID of the oracle
+	// Client makes what a plugin reaches other servers with; allowed are addresses that
+	// the operator has named. Nil: they reach nobody.
+	Client func(allowed []string) (*http.Client, func(), error)
+	Log    *slog.Logger
+}
+
+// Set is the plugins of a server, those that others need first. It does not
+// change once it is made.
+type Set struct {
+	cfg  Config
+	all  []*member
+	ends []func() // what the plugins reach other servers with
+}
+
+// member is one plugin of a set.
+type member struct {
+	plugin.Plugin
+	about   plugin.Manifest
+	values  plugin.Values
+	urls    []string // settings that name other servers
+	tools   []plugin.Tool
+	routes  []plugin.Route
+	log     *slog.Logger
+	started bool
+}
+
+// New checks plugins and puts them in order. The error names everything that does
+// not fit. No plugin is started.
+func New(c Config) (*Set, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Set{cfg: c}
+	bad := s.meet()
+	var given map[string]map[string]string
+	if c.Settings != nil {
+		var stray []string
+		given, stray = c.Settings(s.Names())
+		for _, key := range stray {
+			bad = append(bad, fmt.Errorf("%s: this program has no plugin of that name", key))
+		}
+	}
+	s.all = slices.DeleteFunc(s.all, func(m *member) bool { return given[m.about.Name]["enabled"] == "false" })
+	for _, m := range s.all {
+		if err := m.admit(given[m.about.Name]); err != nil {
+			bad = append(bad, fmt.Errorf("plugin %s: %w", m.about.Name, err))
+		}
+	}
+	bad = append(bad, s.unique()...)
+	var err error
+	if s.all, err = inOrder(s.all); err != nil {
+		bad = append(bad, err)
+	}
+	bad = append(bad, s.open()...)
+	return s, errors.Join(bad...)
+}
+
+// meet asks the plugins what they are.
+func (s *Set) meet() []error {
+	var bad []error
+	for _, p := range s.cfg.Plugins {
+		if p == nil {
+			bad = append(bad, errors.New("a plugin of the list is nil"))
+			continue
+		}
+		m := &member{Plugin: p, log: s.cfg.Log.With("plugin", fmt.Sprintf("%T", p))}
+		if err := m.introduce(); err != nil {
+			bad = append(bad, fmt.Errorf("plugin %T: %w", p, err))
+			continue
+		}
+		m.log = s.cfg.Log.With("plugin", m.about.Name)
+		s.all = append(s.all, m)
+	}
+	return bad
+}
+
+// introduce reads the manifest of a plugin.
+func (m *member) introduce() (err error) {
+	defer m.recovered("Manifest", &err)
+	m.about = m.Plugin.Manifest()
+	return checkManifest(&m.about)
+}
+
+// admit checks what a plugin has, by itself.
+func (m *member) admit(given map[string]string) (err error) {
+	defer m.recovered("Settings, Tools or Routes", &err)
+	return errors.Join(m.configure(given), m.collect())
+}
+
+// configure reads the settings of a plugin.
+func (m *member) configure(given map[string]string) (err error) {
+	var known []plugin.Setting
+	if p, ok := m.Plugin.(plugin.Settings); ok {
+		known = p.Settings()
+	}
+	var bad []error
+	if text, ok := given["enabled"]; ok && text != "true" {
+		bad = append(bad, errors.New("enabled: want true or false"))
+	}
+	if text, ok := given["visibility"]; ok {
+		m.about.Visibility = plugin.Visibility(text)
+		bad = append(bad, checkVisibility(m.about.Visibility))
+	}
+	m.values, err = plugin.Read(known, given)
+	for _, k := range known {
+		if text := m.values.Text(k.Name); k.Kind == plugin.URL && text != "" {
+			m.urls = append(m.urls, text)
+		}
+	}
+	return errors.Join(append(bad, err)...)
+}
+
+// collect takes the tools and routes of a plugin.
+func (m *member) collect() error {
+	var bad []error
+	if p, ok := m.Plugin.(plugin.Tools); ok {
+		m.tools = p.Tools()
+	}
+	if p, ok := m.Plugin.(plugin.Routes); ok {
+		m.routes = slices.Clone(p.Routes())
+	}
+	for _, t := range m.tools {
+		bad = append(bad, checkTool(t))
+	}
+	for _, r := range m.routes {
+		bad = append(bad, checkRoute(r))
+	}
+	_, perRequest := m.Plugin.(plugin.RequestTools)
+	has := perRequest || len(m.tools) > 0
+	switch {
+	case has && m.about.Visibility == plugin.Silent:
+		bad = append(bad, errors.New("it is silent, and has tools"))
+	case has && m.about.Visibility == plugin.OnDemand && len(m.about.WhenToUse) == 0:
+		bad = append(bad, errors.New("its manifest does not say when to use its tools"))
+	}
+	return errors.Join(bad...)
+}
+
+// Start starts the plugins, those that others need first, and enters their tools
+// into a registry. When one fails, those that have started are closed.
+func (s *Set) Start(ctx context.Context, tools *tool.Registry) error {
+	for _, m := range s.all {
+		if err := s.start(ctx, m); err != nil {
+			return errors.Join(fmt.Errorf("plugin %s: start: %w", m.about.Name, err), s.Close(ctx))
+		}
+		m.started = true
+	}
+	for _, m := range s.all {
+		if err := tools.Add(m.adapted(m.tools)...); err != nil {
+			return errors.Join(fmt.Errorf("plugin %s: %w", m.about.Name, err), s.Close(ctx))
+		}
+		if p, ok := m.Plugin.(plugin.RequestTools); ok {
+			tools.AddPerRun(func(ctx context.Context) []tool.Tool { return m.perRun(ctx, p) })
+		}
+	}
+	return tools.Add(s.capabilities()...)
+}
+
+func (s *Set) start(ctx context.Context, m *member) (err error) {
+	p, ok := m.Plugin.(plugin.Starts)
+	if !ok {
+		return nil
+	}
+	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle}
+	if s.cfg.Client != nil {
+		client, end, err := s.cfg.Client(m.urls)
+		if err != nil {
+			return err
+		}
+		host.HTTP = client
+		s.ends = append(s.ends, end)
+	}
+	defer m.recovered("start", &err)
+	return p.Start(ctx, host)
+}
+
+// recovered turns a panic of a plugin into an error. It is deferred.
+func (m *member) recovered(doing string, err *error) {
+	if v := recover(); v != nil {
+		m.log.Error("plugin panicked", "kind", doing, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		*err = fmt.Errorf("it panicked in %s", doing)
+	}
+}
+
+// Close ends the plugins that were started, last first.
+func (s *Set) Close(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	var bad []error
+	for _, m := range slices.Backward(s.all) {
+		if p, ok := m.Plugin.(plugin.Closes); ok && m.started {
+			if err := m.close(ctx, p); err != nil {
+				bad = append(bad, fmt.Errorf("plugin %s: close: %w", m.about.Name, err))
+			}
+		}
+		m.started = false
+	}
+	for _, end := range s.ends {
+		end()
+	}
+	s.ends = nil
+	return errors.Join(bad...)
+}
+
+func (m *member) close(ctx context.Context, p plugin.Closes) (err error) {
+	defer m.recovered("close", &err)
+	return p.Close(ctx)
+}
+
+// Prompts are what plugins tell the model at the beginning of a run. ctx carries
+// its tool.Context.
+func (s *Set) Prompts(ctx context.Context) []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for _, m := range s.all {
+		p, ok := m.Plugin.(plugin.Prompts)
+		if !ok {
+			continue
+		}
+		text, err := m.prompt(ctx, p)
+		if err != nil {
+			m.log.WarnContext(ctx, "plugin tells the model nothing", "err", err.Error())
+		} else if text != "" {
+			out = append(out, cut(text, plugin.MaxPrompt))
+		}
+	}
+	return out
+}
+
+func (m *member) prompt(ctx context.Context, p plugin.Prompts) (text string, err error) {
+	defer m.recovered("prompt", &err)
+	return p.Prompt(ctx, turnOf(tool.From(ctx)))
+}
+
+// Names are the plugins in the order they are started in.
+func (s *Set) Names() []string {
+	var out []string
+	if s != nil {
+		for _, m := range s.all {
+			out = append(out, m.about.Name)
+		}
+	}
+	return out
+}

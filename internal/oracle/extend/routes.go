@@ -1,0 +1,158 @@
+package extend
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// Tag is the group of plugins' routes in the reference. No other route has it.
+const Tag = "plugins"
+
+// routeTime is how long a route of a plugin may take.
+const routeTime = 30 * time.Second
+
+// Handler answers a request whose body has been read. The context says who calls;
+// it is zero on a public route.
+type Handler = func(w http.ResponseWriter, r *http.Request, c tool.Context, body []byte) error
+
+// Door lets requests in to routes of plugins as the oracle lets them in to its
+// own: with its limits, and callers who say who they are.
+type Door interface {
+	Guarded(h Handler) web.HandlerFunc
+	Open(h Handler) web.HandlerFunc
+}
+
+// Routes enters the routes of all plugins into a.
+func (s *Set) Routes(a *web.API, door Door) {
+	for _, m := range s.all {
+		for _, r := range m.routes {
+			h := m.handler(r)
+			serve := door.Guarded(h)
+			if r.Public {
+				serve = door.Open(h)
+			}
+			a.Handle(r.Method, r.Path, serve, m.doc(r))
+		}
+	}
+}
+
+// Lines name the routes of all plugins, for the person who starts the server.
+func (s *Set) Lines() []string {
+	var out []string
+	if s == nil {
+		return nil
+	}
+	for _, m := range s.all {
+		for _, r := range m.routes {
+			line := r.Method + " " + r.Path + " of " + m.about.Name
+			if r.Public {
+				line += ", open to everybody"
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func (m *member) doc(r plugin.Route) web.Doc {
+	d := web.Doc{
+		Summary: r.Summary, Tag: Tag, Scope: web.Public, UCAN: !r.Public, Answer: r.Answer, Body: r.Body,
+		Description: strings.TrimSpace(r.Description + "\n\nA route of the plugin " + m.about.Name + "."),
+	}
+	if !r.Public {
+		d.Description += " Authentication as for every other route of the oracle: `Authorization: Bearer <invocation>` with `X-Auth-Type: ucan`, `x-ucan-delegation` alone, or `X-API-Key`."
+	}
+	if r.Body != nil {
+		d.Consumes, d.Example = "application/json", r.Body
+	}
+	for _, p := range r.Query {
+		d.Query = append(d.Query, web.Param{Name: p.Name, Doc: p.Doc, Example: p.Example})
+	}
+	return d
+}
+
+// handler answers with what a plugin returns.
+func (m *member) handler(r plugin.Route) Handler {
+	return func(w http.ResponseWriter, req *http.Request, c tool.Context, body []byte) error {
+		ctx, cancel := context.WithTimeout(tool.With(req.Context(), c), routeTime)
+		defer cancel()
+		v, err := m.serve(r, &plugin.Request{Request: req.WithContext(ctx), User: c.User, Content: body})
+		var e *plugin.Error
+		if errors.As(err, &e) {
+			refuse(w, e)
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("plugin %s: %s %s: %w", m.about.Name, r.Method, r.Path, err)
+		}
+		reply, ok := v.(plugin.Reply)
+		if !ok {
+			if reply.Content, err = stdjson.Marshal(v); err != nil {
+				return fmt.Errorf("plugin %s: %s %s: %w", m.about.Name, r.Method, r.Path, err)
+			}
+		}
+		send(w, reply)
+		return nil
+	}
+}
+
+func (m *member) serve(r plugin.Route, req *plugin.Request) (v any, err error) {
+	defer m.recovered(r.Method+" "+r.Path, &err)
+	return r.Serve(req)
+}
+
+// refusal is an error in the words of the oracle's clients.
+type refusal struct {
+	Message    any    `json:"message"`
+	Error      string `json:"error,omitempty"`
+	StatusCode int    `json:"statusCode"`
+}
+
+// bare are the statuses whose refusals have no error member, as clients know them.
+var bare = []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusInternalServerError}
+
+func refuse(w http.ResponseWriter, e *plugin.Error) {
+	out := refusal{Message: e.Message, StatusCode: e.Status}
+	if e.Status < 400 || e.Status > 599 {
+		out.StatusCode = http.StatusInternalServerError
+	}
+	if len(e.Details) > 0 {
+		out.Message = e.Details
+	}
+	if !slices.Contains(bare, out.StatusCode) {
+		out.Error = http.StatusText(out.StatusCode)
+	}
+	content, err := stdjson.Marshal(out)
+	if err != nil { // there is nothing in it that cannot be encoded
+		content = []byte(`{"statusCode":500,"message":"Internal server error"}`)
+	}
+	send(w, plugin.Reply{Status: out.StatusCode, Content: content})
+}
+
+func send(w http.ResponseWriter, r plugin.Reply) {
+	h := w.Header()
+	if r.Type == "" {
+		r.Type = "application/json; charset=utf-8"
+	}
+	if len(r.Content) == 0 && strings.HasPrefix(r.Type, "application/json") {
+		r.Content = []byte("null")
+	}
+	if r.Status < 200 || r.Status > 599 {
+		r.Status = http.StatusOK
+	}
+	h.Set("Content-Type", r.Type)
+	h.Set("Content-Length", strconv.Itoa(len(r.Content)))
+	w.WriteHeader(r.Status)
+	_, _ = w.Write(r.Content) // the client is gone when this fails
+}

@@ -1,0 +1,55 @@
+package plugin
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Turn is what a plugin may know about the answer it works for.
+type Turn struct {
+	User      string // DID of the user, whose rights are the only ones there are
+	SessionID string
+	RequestID string
+	RunID     string
+	Timezone  string             // IANA name, or ""
+	Metadata  stdjson.RawMessage // what the user's page says about itself, an object, or nothing
+}
+
+// Tool is something the model may call.
+type Tool struct {
+	Name        string // 1 to 64 letters, digits, _ and -; unique in the server
+	Description string // tells the model what it does and what it needs
+	// Schema is the JSON Schema of the arguments, an object. Empty: there are none.
+	Schema string
+	// ReadOnly says that a call changes nothing anywhere.
+	ReadOnly bool
+	Timeout  time.Duration // of one call; 30 seconds
+	// Run does it, with arguments that fit the schema. It returns what the model is
+	// told: a string is told as it is, nil as "done", anything else as JSON. An *Error
+	// is told in its words, any other error as a failure without them. ctx ends when
+	// the call may no longer go on.
+	Run func(ctx context.Context, call Call) (any, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	Turn
+	ID   string             // unique in the session
+	Args stdjson.RawMessage // a JSON object
+}
+
+// Read puts the arguments into what v points to. Its error names the argument.
+func (c Call) Read(v any) error {
+	return decode(c.Args, v, "The arguments")
+}
+
+// decode reads one JSON value strictly: no member twice, none that is not known.
+func decode(text []byte, v any, what string) error {
+	if err := json.Unmarshal(text, v, json.RejectUnknownMembers(true)); err != nil {
+		return Invalid("%s cannot be read: %s", what, explain(err))
+	}
+	return nil
+}
