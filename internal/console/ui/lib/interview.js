@@ -4,37 +4,52 @@ import { html } from "../vendor/preact.js";
 import { call, may } from "./api.js";
 import { useLabels } from "./labels.js";
 import { Loaded, useLoad } from "./ui.js";
-import { has, t } from "./words.js";
+import { has, number, t } from "./words.js";
 
 const label = (id) => String(id).replaceAll("_", " ");
+
+/** The unit of a number, in the language of the page where it is a word. */
+const unit = (u) => (has("unit." + u) ? t("unit." + u) : u);
+
+/** A text: the label of a choice, or what somebody wrote, letter by letter. */
+function text(v, path, say) {
+  if (v.startsWith("sha256:")) return t("response.file");
+  const q = say.of(path);
+  return q && !q.options && !q.optionsFrom ? v : say.option(path, v);
+}
+
+/** A question and its answer on one line. */
+const pair = (label, answer) => label + (/[?.:]$/.test(label) ? " " : ": ") + answer;
 
 /** An answer in the words of the template. */
 function shown(v, path, say) {
   if (v === null || v === undefined || v === "") return "–";
   if (v === true || v === false) return t(v ? "ui.yes" : "ui.no");
   if (Array.isArray(v)) return v.map((x) => shown(x, path, say)).join(", ");
-  if (typeof v !== "object") return typeof v === "string" ? say.option(path, v) : String(v);
-  if ("value" in v && "unit" in v) return `${v.value} ${v.unit}`;
+  const q = say.of(path);
+  if (typeof v === "number") return number(v) + (q?.unit ? " " + unit(q.unit) : "");
+  if (typeof v !== "object") return text(String(v), path, say);
+  if ("value" in v && "unit" in v) return `${number(v.value)} ${unit(v.unit)}`;
   if ("noAnswer" in v) return t(v.noAnswer === "refused" ? "fill.refused" : "fill.dontKnow");
   if ("other" in v) return v.other;
   if ("lat" in v && "lon" in v) return `${v.lat}, ${v.lon}`;
-  return Object.entries(v).map(([k, x]) => `${say.row(path, k)}: ${shown(x, path, say)}`).join("; ");
+  return Object.entries(v).map(([k, x]) => (q?.questions ? pair(say.question([...path, k]), shown(x, [...path, k], say)) : pair(say.row(path, k), shown(x, path, say)))).join("; ");
 }
 
 /** One answer; a list of records is a repeat. */
 function Answer({ v, path, say }) {
   if (!Array.isArray(v) || !v[0] || typeof v[0] !== "object" || "other" in v[0]) return shown(v, path, say);
-  return html`<ol>${v.map((row, i) => html`<li key=${i}>${Object.entries(row).map(([k, x]) => `${say.question([...path, k])}: ${shown(x, [...path, k], say)}`).join("; ")}</li>`)}</ol>`;
+  return html`<ol>${v.map((row, i) => html`<li key=${i}>${say.sorted(row, path).map(([k, x]) => html`<div key=${k}>${pair(say.question([...path, k]), shown(x, [...path, k], say))}</div>`)}</li>`)}</ol>`;
 }
 
 const pathOf = (pointer) => pointer.split("/").slice(2);
 
 /** The answers, section by section. */
 export function Answers({ response }) {
-  const say = useLabels(response.templateId, response.templateVersion), sections = Object.entries(response.responses || {}), withheld = response.masked || [];
+  const say = useLabels(response.templateId, response.templateVersion), sections = say.sorted(response.responses || {}, []), withheld = response.masked || [];
   const names = (list) => list.map((p) => say.question(pathOf(p))).join(", ");
   return html`${sections.map(([section, answers]) => html`<h4 key=${section}>${say.section(section)}</h4>
-      <dl class="answers">${Object.entries(answers || {}).map(([q, v]) => html`<dt key=${q} title=${q}>${say.question([section, q])}</dt><dd><${Answer} v=${v} path=${[section, q]} say=${say} /></dd>`)}</dl>`)}
+      <dl class="answers">${say.sorted(answers || {}, [section]).map(([q, v]) => html`<dt key=${q} title=${q}>${say.question([section, q])}</dt><dd><${Answer} v=${v} path=${[section, q]} say=${say} /></dd>`)}</dl>`)}
     ${withheld.length ? html`<p class="mute">${t("ui.withheld")}: ${names(withheld)}</p>` : null}
     ${response.missing?.length ? html`<p class="note">${t("desk.missing")}: ${names(response.missing)}</p>` : null}`;
 }

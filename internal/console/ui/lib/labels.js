@@ -3,7 +3,7 @@
 // language of the page.
 import { signal, useEffect } from "../vendor/preact.js";
 import { call, may } from "./api.js";
-import { language } from "./words.js";
+import { has, language, t as word } from "./words.js";
 
 const known = signal(/** @type {Record<string, any>} */ ({})), asked = new Set();
 
@@ -17,11 +17,15 @@ const find = (list, path) => {
   return !q || path.length === 1 ? q : find(q.questions, path.slice(1));
 };
 
+/** A choice without a label, such as a fuel that every template knows by its code. */
+const choice = (v) => (has("choice." + v) ? word("choice." + v) : plain(v));
+
 const named = (list, v) => say(list?.find((o) => (typeof o === "string" ? o : o.value) === v)?.label);
 
 /**
- * How a template calls things: section(id), question(path) and option(path,
- * value). Before it is read, and for whoever may not, ids are shown.
+ * How a template calls things: section(id), question(path), option(path, value);
+ * of(path), the question itself, and sorted(answers, path), their order. Before it is read, and for whoever may not,
+ * ids are shown.
  */
 export function useLabels(templateId, version) {
   const key = templateId + "/" + version, t = known.value[key];
@@ -35,7 +39,14 @@ export function useLabels(templateId, version) {
     title: say(t?.title),
     section: (id) => say(t?.sections.find((s) => s.id === id)?.title) || plain(id),
     question: (path) => say(at(path)?.label) || plain(path[path.length - 1]),
-    option: (path, v) => named(at(path)?.options, v) || plain(v),
+    of: (path) => at(path),
+    // The members of answers in the order in which they were asked for.
+    sorted: (answers, path) => {
+      const list = (path.length > 1 ? at(path)?.questions : path.length ? t?.sections.find((s) => s.id === path[0])?.questions : t?.sections) || [];
+      const place = (id) => { const i = list.findIndex((q) => q.id === id); return i < 0 ? list.length : i; };
+      return Object.entries(answers).sort(([a], [b]) => place(a) - place(b));
+    },
+    option: (path, v) => named(at(path)?.options, v) || choice(v),
     row: (path, v) => named(at(path)?.rows, v) || plain(v),
   };
 }

@@ -3,7 +3,6 @@ import { html } from "../vendor/preact.js";
 import { call, may } from "../lib/api.js";
 import { base, surveyHref, twinHref } from "../lib/router.js";
 import { Answers, Evidence } from "../lib/interview.js";
-import { Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { Badge, Loaded, Page, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -11,10 +10,7 @@ import { SurveyName } from "./surveys.js";
 
 function Decisions({ id }) {
   const state = useLoad(() => call(`/v1/responses/${encodeURIComponent(id)}/verification`), [id]);
-  return html`<section class="card"><h2>${t("response.decisions")}</h2><${Loaded} of=${state} rows=${2}>${(s) => (s.decisions.length ? html`<${Rows} items=${s.decisions} id=${(d) => d.decisionId} columns=${[
-    { label: t("survey.decision"), cell: (d) => html`<${Badge} value=${d.to} />` }, { label: t("twin.who"), cell: (d) => html`<${Name} did=${d.verifier} />` },
-    { label: t("twin.reason"), cell: (d) => d.reason || "–" }, { label: t("twin.when"), cell: (d) => html`<${Time} at=${d.timestamp} />` },
-  ]} />` : html`<p class="mute">${t("response.undecided")}</p>`)}</${Loaded}></section>`;
+  return html`<section class="card"><h2>${t("response.decisions")}</h2><${Loaded} of=${state} rows=${2}>${(s) => (s.decisions.length ? html`<ul class="decisions">${s.decisions.map((d) => html`<li key=${d.decisionId}><${Badge} value=${d.to} /> <${Name} did=${d.verifier} /> · <${Time} at=${d.timestamp} />${d.reason ? html`<p>${d.reason}</p>` : null}</li>`)}</ul>` : html`<p class="mute">${t("response.undecided")}</p>`)}</${Loaded}></section>`;
 }
 
 export default function Response({ id }) {

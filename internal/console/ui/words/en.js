@@ -163,4 +163,6 @@ export default {
   "timeline.source.interviews": "interviews", "timeline.source.readings": "readings", "timeline.source.line": "the USSD line", "timeline.kind.began": "Relationship added", "timeline.kind.ended": "Relationship ended", "timeline.kind.claim": "Claim made",
   "timeline.kind.registered": "Registered over USSD", "timeline.kind.create": "made", "timeline.kind.update": "changed", "timeline.kind.patch": "changed", "timeline.kind.import": "imported", "timeline.kind.transition": "status changed",
   "timeline.kind.verify": "verified", "timeline.kind.certify": "certified", "timeline.kind.transfer": "handed over", "timeline.kind.migrate": "moved to another version", "timeline.kind.erase": "personal data erased", "timeline.kind.deactivate": "deactivated",
+  "choice.wood": "Wood", "choice.charcoal": "Charcoal", "choice.lpg": "Gas (LPG)", "choice.electric": "Electricity", "response.file": "a file, see the evidence",
+  "unit.days": "days", "unit.h": "h", "unit.meals": "meals", "unit.people": "people", "unit.times": "times", "unit.bundle": "bundles", "unit.sack": "sacks", "unit.tin": "tins", "unit.cylinder": "cylinders",
 };

@@ -164,4 +164,6 @@ export default {
   "timeline.source.interviews": "mahojiano", "timeline.source.readings": "vipimo", "timeline.source.line": "laini ya USSD", "timeline.kind.began": "Uhusiano umeongezwa", "timeline.kind.ended": "Uhusiano umekwisha", "timeline.kind.claim": "Dai limetolewa",
   "timeline.kind.registered": "Kusajiliwa kwa USSD", "timeline.kind.create": "ametengenezwa", "timeline.kind.update": "amebadilishwa", "timeline.kind.patch": "amebadilishwa", "timeline.kind.import": "ameingizwa", "timeline.kind.transition": "hali imebadilika",
   "timeline.kind.verify": "amethibitishwa", "timeline.kind.certify": "amepewa cheti", "timeline.kind.transfer": "amekabidhiwa", "timeline.kind.migrate": "amehamishiwa toleo jingine", "timeline.kind.erase": "taarifa binafsi zimefutwa", "timeline.kind.deactivate": "amezimwa",
+  "choice.wood": "Kuni", "choice.charcoal": "Mkaa", "choice.lpg": "Gesi (LPG)", "choice.electric": "Umeme", "response.file": "faili, tazama ushahidi",
+  "unit.days": "siku", "unit.h": "saa", "unit.meals": "milo", "unit.people": "watu", "unit.times": "mara", "unit.bundle": "mizigo", "unit.sack": "magunia", "unit.tin": "makopo", "unit.cylinder": "mitungi",
 };
