@@ -3,10 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -124,28 +123,18 @@ func (o *operations) serveSettings(ctx context.Context, in *struct{ web.Paging }
 	return pageOf(ctx, o, in.Paging, all)
 }
 
-// backups are those in the backup folder, newest first. A folder that nobody has
-// made yet has none.
+// backups are those in the backup folder, newest first.
 func (o *operations) backups() ([]api.Backup, error) {
 	files, err := db.ListBackups(o.cfg.BackupDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
 	out := make([]api.Backup, 0, len(files))
-	for i := len(files) - 1; i >= 0; i-- {
-		info, err := os.Stat(files[i])
-		if err != nil {
-			continue // removed meanwhile
-		}
-		b := api.Backup{ID: filepath.Base(files[i]), At: info.ModTime().UTC().Truncate(time.Millisecond), Bytes: info.Size()}
-		if mark, err := os.Stat(files[i] + verifiedMark); err == nil {
-			b.VerifiedAt = mark.ModTime().UTC().Truncate(time.Millisecond)
+	for _, k := range slices.Backward(files) {
+		b := api.Backup{ID: filepath.Base(k.Path), At: k.At.UTC().Truncate(time.Millisecond), Bytes: k.Bytes}
+		if !k.VerifiedAt.IsZero() {
+			b.VerifiedAt = k.VerifiedAt.UTC().Truncate(time.Millisecond)
 		}
 		out = append(out, b)
 	}
-	return out, nil
+	return out, err
 }
 
 func (o *operations) serveBackups(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Backup]], error) {
@@ -197,19 +186,16 @@ func (o *operations) begin(ctx context.Context, d job.Draft) (out web.Reply[job.
 // with a slash, names none.
 func (o *operations) backup(id string) (string, error) {
 	files, err := db.ListBackups(o.cfg.BackupDir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return "", err
 	}
-	for _, f := range files {
-		if filepath.Base(f) == id {
-			return f, nil
+	for _, k := range files {
+		if filepath.Base(k.Path) == id {
+			return k.Path, nil
 		}
 	}
 	return "", fault.New(fault.NotFound, "BACKUP_NOT_FOUND", "There is no such backup. It may have been removed for a newer one.")
 }
-
-// verifiedMark ends the name of the file that says when a backup was found whole.
-const verifiedMark = ".verified"
 
 // verify is the job that looks whether a backup is whole.
 func (o *operations) verify(ctx context.Context, r *job.Run) error {
@@ -222,17 +208,14 @@ func (o *operations) verify(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	b, err := db.VerifyFile(ctx, file)
+	noted := db.MarkVerified(file, err == nil)
 	if err != nil {
 		damaged := fault.New(fault.Conflict, "BACKUP_DAMAGED", "This backup is not whole. Do not restore it; make another one.")
 		damaged.Err = err
-		return job.Permanent(errors.Join(damaged, os.RemoveAll(file+verifiedMark)))
+		return job.Permanent(errors.Join(damaged, noted))
 	}
-	if err := os.WriteFile(file+verifiedMark, nil, 0o600); err != nil {
-		return err
-	}
-	now := time.Now()
 	r.SetResult(backupResult{File: p.ID, Bytes: b.Bytes, SHA256: b.SHA256})
-	return os.Chtimes(file+verifiedMark, now, now)
+	return noted
 }
 
 // noting has trouble remember how requests ended, and then tells next.

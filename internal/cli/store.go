@@ -72,7 +72,7 @@ func backupRestore(ctx context.Context, c *call) error {
 
 func backupList(_ context.Context, c *call) error {
 	files, err := db.ListBackups(c.cfg.BackupDir())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
@@ -81,14 +81,8 @@ func backupList(_ context.Context, c *call) error {
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "FILE\tBYTES\tTAKEN")
-	for _, file := range files {
-		info, err := os.Stat(file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // removed since it was listed
-		} else if err != nil {
-			return err
-		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\n", file, info.Size(), day(info.ModTime()))
+	for _, k := range files {
+		fmt.Fprintf(tw, "%s\t%d\t%s\n", k.Path, k.Bytes, day(k.At))
 	}
 	return tw.Flush()
 }

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -97,20 +97,43 @@ func isBackupName(name string) bool {
 	return false
 }
 
-// ListBackups gives the paths of the files in a folder whose names were made
-// by BackupName, oldest first. Other files, checksums among them, are left out.
-func ListBackups(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+// A Kept backup lies in the folder of the backups.
+type Kept struct {
+	Path       string
+	Bytes      int64
+	At         time.Time // when it was written
+	VerifiedAt time.Time // when MarkVerified was last told that it is whole
+}
+
+// verifiedMark ends the name of the file that says when a backup was found whole.
+const verifiedMark = ".verified"
+
+// ListBackups gives the files in a folder whose names were made by BackupName,
+// oldest first. Other files, checksums among them, are left out. A folder that
+// nobody has made yet has none.
+func ListBackups(dir string) ([]Kept, error) {
+	entries, err := os.ReadDir(dir) // sorted by name
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list backups: %w", err)
 	}
-	var files []string
+	var files []Kept
 	for _, e := range entries {
-		if e.Type().IsRegular() && isBackupName(e.Name()) {
-			files = append(files, filepath.Join(dir, e.Name()))
+		if !e.Type().IsRegular() || !isBackupName(e.Name()) {
+			continue
 		}
+		k := Kept{Path: filepath.Join(dir, e.Name())}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		} else if err != nil {
+			return nil, fmt.Errorf("list backups: %w", err)
+		}
+		k.Bytes, k.At = info.Size(), info.ModTime()
+		if mark, err := os.Stat(k.Path + verifiedMark); err == nil {
+			k.VerifiedAt = mark.ModTime()
+		}
+		files = append(files, k)
 	}
-	slices.Sort(files)
 	return files, nil
 }
 
@@ -122,15 +145,28 @@ func PruneBackups(dir string, keep int) ([]string, error) {
 		return nil, err
 	}
 	var removed []string
-	for len(files) > max(keep, 0) {
-		if err := os.Remove(files[0]); err != nil {
+	for _, k := range files[:max(len(files)-max(keep, 0), 0)] {
+		if err := os.Remove(k.Path); err != nil {
 			return removed, fmt.Errorf("prune backups: %w", err)
 		}
-		os.Remove(files[0] + ".sha256")
-		os.Remove(files[0] + ".verified")
-		removed, files = append(removed, files[0]), files[1:]
+		os.Remove(k.Path + ".sha256")
+		os.Remove(k.Path + verifiedMark)
+		removed = append(removed, k.Path)
 	}
 	return removed, nil
+}
+
+// MarkVerified notes beside a backup that it was found whole now, or takes such
+// a note away.
+func MarkVerified(file string, whole bool) error {
+	if !whole {
+		return os.RemoveAll(file + verifiedMark)
+	}
+	if err := os.WriteFile(file+verifiedMark, nil, 0o600); err != nil {
+		return err
+	}
+	now := time.Now() // the mark of an earlier look is empty too, and would keep its time
+	return os.Chtimes(file+verifiedMark, now, now)
 }
 
 // writeSum writes the checksum file in the form of sha256sum.

@@ -270,6 +270,18 @@ func TestPruneBackups(t *testing.T) {
 	if err := os.WriteFile(mine, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for _, whole := range []bool{true, false, true} {
+		oldest := filepath.Join(dir, d.BackupName(start))
+		if err := db.MarkVerified(oldest, whole); err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := db.ListBackups(dir); err != nil || len(kept) != 5 || kept[0].Path != oldest || kept[0].VerifiedAt.IsZero() == whole || !kept[1].VerifiedAt.IsZero() {
+			t.Errorf("ListBackups = %+v, %v; want five, of which the oldest may be verified: %v", kept, err, whole)
+		}
+	}
+	if kept, err := db.ListBackups(filepath.Join(dir, "none")); err != nil || kept != nil {
+		t.Errorf("a folder that is not there: %v, %v; want none", kept, err)
+	}
 	removed, err := db.PruneBackups(dir, 2)
 	if err != nil || len(removed) != 3 {
 		t.Errorf("PruneBackups = %v, %v; want three", removed, err)
