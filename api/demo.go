@@ -46,3 +46,9 @@ type DemoLinks struct {
 	Job     string `json:"job,omitzero" doc:"The job that loads or removes it." example:"/v1/jobs/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 	Project string `json:"project,omitzero" doc:"The twin of its project."`
 }
+
+// DemoDraft asks for a load.
+type DemoDraft struct {
+	Seed  int64 `json:"seed,omitzero" doc:"Another one gives other names, places and answers; 1 by default." minimum:"0" maximum:"9007199254740991"`
+	Force bool  `json:"force,omitzero" doc:"Load it although the store holds something else, or the server is in production."`
+}

@@ -18,3 +18,10 @@ type Field struct {
 	Code    string `json:"code"`
 	Detail  string `json:"detail"`
 }
+
+// Current is the stored revision that a change has not expected.
+type Current struct {
+	ETag     string `json:"etag" doc:"For If-Match, once the stored revision was read and the change is still wanted." example:"\"7\""`
+	Revision int64  `json:"revision,omitzero"`
+	Href     string `json:"href,omitzero" doc:"Where it is read."`
+}

@@ -21,3 +21,18 @@ type RevisionLinks struct {
 	Record string `json:"record" doc:"The record as it was."`
 	Diff   string `json:"diff,omitzero" doc:"What it changed."`
 }
+
+// HistoryAudit is what checking a part of the history came to.
+type HistoryAudit struct {
+	DID      string   `json:"did"`
+	OK       bool     `json:"ok" doc:"Every revision that was checked is there and as it was stored."`
+	Checked  int      `json:"checked" doc:"How many revisions were checked."`
+	Erased   int      `json:"erased,omitzero" doc:"How many of them were erased. Their bytes cannot be checked; that nothing was put in their place can."`
+	From     int64    `json:"from" doc:"First revision of this page."`
+	To       int64    `json:"to" doc:"Last revision that was checked and is right; 0 when none is."`
+	Revision int64    `json:"revision" doc:"The newest."`
+	Hash     string   `json:"hash" doc:"Hash of the newest revision. Keep it elsewhere: a history that still leads to it has not been changed."`
+	BrokenAt int64    `json:"brokenAt,omitzero" doc:"First revision that is not right; nothing after it was checked."`
+	Problem  string   `json:"problem,omitzero" enum:"missing,changed" doc:"missing: the revision is not there. changed: its bytes or its hash are others."`
+	Page     PageInfo `json:"page"`
+}

@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // ConflictResolution decides a conflict.
 type ConflictResolution struct {
 	Keep       string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes; one that is held is refused. sent: the stored response is corrected, or replaced by the second one of its household; one that is held is taken. merged: the answers of both together."`
@@ -41,4 +43,15 @@ type ConflictLinks struct {
 	Self     string `json:"self"`
 	Response string `json:"response,omitzero"`
 	Resolve  string `json:"resolve"`
+}
+
+// Attachment tells of a file that has arrived.
+type Attachment struct {
+	SHA256     string    `json:"sha256"`
+	MediaType  string    `json:"mediaType" example:"image/jpeg"`
+	Bytes      int64     `json:"bytes"`
+	ReceivedAt time.Time `json:"receivedAt"`
+	Links      struct {
+		Self string `json:"self"`
+	} `json:"links"`
 }

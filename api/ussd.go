@@ -186,3 +186,12 @@ type ShortMessage struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	UpdatedAt  time.Time `json:"updatedAt"`
 }
+
+// Press is a key press as it is asked for.
+type Press struct {
+	SessionID   string `json:"sessionId,omitzero" doc:"The call to type an answer in; without one a call begins." maxLength:"64"`
+	PhoneNumber string `json:"phoneNumber,omitzero" doc:"Number of the handset when a call begins: +999000000 to +999000999." example:"+999000001"`
+	ServiceCode string `json:"serviceCode,omitzero" doc:"What is dialled when a call begins; the first code of the line by default." example:"*2233#"`
+	Turn        int    `json:"turn,omitzero" doc:"Number of the answer, from 1. Sent twice, it counts once." minimum:"0"`
+	Input       string `json:"input,omitzero" doc:"The answer. It is never logged."`
+}

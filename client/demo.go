@@ -16,13 +16,8 @@ type (
 	Demo       = api.Demo
 	DemoCounts = api.DemoCounts
 	DemoLinks  = api.DemoLinks
+	DemoDraft  = api.DemoDraft
 )
-
-// DemoDraft asks for a demo. Nothing is needed.
-type DemoDraft struct {
-	Seed  int64 `json:"seed,omitzero"`  // another one gives other names, places and answers
-	Force bool  `json:"force,omitzero"` // beside other data, or in production
-}
 
 // Get reads how the demo stands.
 func (d DemoProgramme) Get(ctx context.Context, opts ...Option) (*Demo, error) {

@@ -9,40 +9,20 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // DIDs are the DID documents of twins and others.
 type DIDs struct{ c *Client }
 
-// DIDDocument is a W3C DID document.
-type DIDDocument struct {
-	Context              []string     `json:"@context"`
-	ID                   string       `json:"id"`
-	Controller           []string     `json:"controller,omitempty"`
-	AlsoKnownAs          []string     `json:"alsoKnownAs,omitempty"`
-	VerificationMethod   []DIDMethod  `json:"verificationMethod,omitempty"`
-	Authentication       []string     `json:"authentication,omitempty"`
-	AssertionMethod      []string     `json:"assertionMethod,omitempty"`
-	KeyAgreement         []string     `json:"keyAgreement,omitempty"`
-	CapabilityInvocation []string     `json:"capabilityInvocation,omitempty"`
-	CapabilityDelegation []string     `json:"capabilityDelegation,omitempty"`
-	Service              []DIDService `json:"service,omitempty"`
-}
-
-// DIDMethod is a key of a DID document.
-type DIDMethod struct {
-	ID                 string `json:"id"`
-	Type               string `json:"type"`
-	Controller         string `json:"controller"`
-	PublicKeyMultibase string `json:"publicKeyMultibase"`
-}
-
-// DIDService is a service of a DID document.
-type DIDService struct {
-	ID              string `json:"id"` // DID and fragment
-	Type            string `json:"type"`
-	ServiceEndpoint string `json:"serviceEndpoint"`
-}
+// Nouns of package api.
+type (
+	DIDDocument        = api.DIDDocument
+	DIDMethod          = api.DIDMethod
+	DIDService         = api.DIDService
+	ResolutionMetadata = api.ResolutionMetadata
+)
 
 // Resolution is what a DID resolved to. Documents of other hosts come in many
 // shapes, so the document is JSON here; Document reads those of this server.
@@ -50,13 +30,6 @@ type Resolution struct {
 	DIDDocument        jsontext.Value     `json:"didDocument"`
 	ResolutionMetadata ResolutionMetadata `json:"didResolutionMetadata"`
 	DocumentMetadata   DocumentMetadata   `json:"didDocumentMetadata"`
-}
-
-// ResolutionMetadata tells about the resolution.
-type ResolutionMetadata struct {
-	ContentType string `json:"contentType,omitempty"`
-	Error       string `json:"error,omitempty"`
-	Message     string `json:"message,omitempty"`
 }
 
 // DocumentMetadata tells about the document.

@@ -16,6 +16,7 @@ type (
 	Point        = api.Point
 	PointCluster = api.PointCluster
 	Points       = api.Points
+	Transfer     = api.Transfer
 )
 
 const entitiesPath = "/v1/entities"
@@ -192,13 +193,6 @@ type Transition struct {
 // MISSING_RELATIONSHIPS, NOT_CONTROLLER.
 func (e Entities) Transition(ctx context.Context, did string, t Transition, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, post(entityPath(did)+"/transitions", t), opts)
-}
-
-// Transfer hands a twin over.
-type Transfer struct {
-	Controller string `json:"controller"`     // DID of who alone controls it from now on
-	Owner      string `json:"owner,omitzero"` // the controller when absent
-	Reason     string `json:"reason,omitzero"`
 }
 
 // Transfer gives a twin another controller and owner, whoever controls it now.

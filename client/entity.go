@@ -79,77 +79,18 @@ type Relationship struct {
 	Entity      *TwinBrief `json:"entity,omitzero"` // the target, with expand
 }
 
-// Credential names a credential about a twin.
-type Credential struct {
-	ID     string `json:"id,omitzero"`
-	Type   string `json:"type"`
-	Issuer string `json:"issuer"`
-	Status string `json:"status,omitzero"`
-}
-
-// LinkedResource is a document about a twin, kept elsewhere.
-type LinkedResource struct {
-	ID              string `json:"id"` // fragment
-	Type            string `json:"type"`
-	Description     string `json:"description,omitzero"`
-	MediaType       string `json:"mediaType,omitzero"`
-	ServiceEndpoint string `json:"serviceEndpoint,omitzero"`
-	Proof           string `json:"proof,omitzero"`
-	Encrypted       string `json:"encrypted,omitzero"` // "true" or "false"
-	Right           string `json:"right,omitzero"`
-}
-
-// LinkedEntity names another twin without making an edge.
-type LinkedEntity struct {
-	ID           string `json:"id"` // DID
-	Type         string `json:"type"`
-	Relationship string `json:"relationship"`
-	Service      string `json:"service,omitzero"`
-}
-
-// AccordedRight is a right given to somebody.
-type AccordedRight struct {
-	ID        string `json:"id"` // fragment
-	Type      string `json:"type"`
-	Mechanism string `json:"mechanism,omitzero"`
-	Message   string `json:"message,omitzero"`
-	Service   string `json:"service,omitzero"`
-}
-
-// Account is an account of a twin on some ledger.
-type Account struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-}
-
-// Verification reports whether somebody has vouched for a twin.
-type Verification struct {
-	Status    string    `json:"status"` // unverified, pending, verified, rejected, revoked or expired
-	Verifier  string    `json:"verifier,omitzero"`
-	Timestamp time.Time `json:"timestamp,omitzero"`
-	Evidence  string    `json:"evidence,omitzero"`
-	Revision  int64     `json:"revision,omitzero"` // that was judged
-
-	Approvals []Approval `json:"approvals,omitzero"` // of oracles, where the protocol says which or how many verify a claim
-	Missing   int        `json:"missing,omitzero"`   // how many more must
-}
-
-// Approval is the verdict of an oracle that a claim is what it says.
-type Approval struct {
-	Oracle    string    `json:"oracle"`   // DID
-	Verifier  string    `json:"verifier"` // DID of who spoke for it
-	Timestamp time.Time `json:"timestamp"`
-	Revision  int64     `json:"revision,omitzero"` // that it is about
-}
-
-// EntityLinks are the addresses of a twin.
-type EntityLinks struct {
-	Self          string `json:"self"`
-	History       string `json:"history"`
-	Relationships string `json:"relationships"`
-	Graph         string `json:"graph"`
-	DIDDocument   string `json:"didDocument"`
-}
+// Nouns of package api.
+type (
+	Credential        = api.Credential
+	LinkedResource    = api.LinkedResource
+	LinkedEntity      = api.LinkedEntity
+	AccordedRight     = api.AccordedRight
+	Account           = api.Account
+	Verification      = api.Verification
+	Approval          = api.Approval
+	EntityLinks       = api.EntityLinks
+	RelationshipDraft = api.RelationshipDraft
+)
 
 // TwinBrief is a twin in a few words.
 type TwinBrief struct {
@@ -187,16 +128,6 @@ type EntityDraft struct {
 	EndDate         time.Time           `json:"endDate,omitzero"`
 	Metadata        Object              `json:"metadata,omitzero"`
 	Groups          []GroupDraft        `json:"groups,omitzero"` // an organisation begins with; name and scopes
-}
-
-// RelationshipDraft asks for an edge. Role and Target are needed.
-type RelationshipDraft struct {
-	Role   string    `json:"role"`
-	Target string    `json:"target"` // DID
-	Since  time.Time `json:"since,omitzero"`
-	Until  time.Time `json:"until,omitzero"`
-	// Unconfirmed leaves a target that the server does not hold unconfirmed, although the caller has the scope *. Without it, it always is.
-	Unconfirmed bool `json:"unconfirmed,omitzero"`
 }
 
 // DomainDraft asks for a twin in the words of domain registration: Class is

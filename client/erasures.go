@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const erasuresPath = "/v1/erasures"
@@ -31,11 +33,8 @@ type ErasedBytes struct {
 	At    time.Time `json:"at"`    // zero while they are pending
 }
 
-// ErasureDraft asks for an erasure. Both members are needed.
-type ErasureDraft struct {
-	Subject string `json:"subject"` // DID of a household, a person or another twin with personal data
-	Reason  string `json:"reason"`  // it stays: name nobody
-}
+// ErasureDraft is that of package api.
+type ErasureDraft = api.ErasureDraft
 
 // Create erases somebody for good. Asking again gives the same certificate, so
 // it is repeated when the server could not finish. Codes: ENTITY_NOT_FOUND,

@@ -29,18 +29,12 @@ type Error struct {
 	Candidates  []SurveyCandidate    // of AMBIGUOUS_SURVEY: the surveys the response may be for
 }
 
-// Current is the stored revision that a change has not expected.
-type Current struct {
-	ETag     string `json:"etag"`              // for IfMatch
-	Revision int64  `json:"revision,omitzero"` // not of STALE_REVISION
-	Href     string `json:"href,omitzero"`     // not of STALE_REVISION
-}
-
 // Nouns of package api.
 type (
 	ExistingResponse = api.ExistingResponse
 	SurveyCandidate  = api.SurveyCandidate
 	Field            = api.Field
+	Current          = api.Current
 )
 
 // Error gives status, code, message, fields and request id in one line.

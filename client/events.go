@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Events are what has happened in the workspace, numbered from 1 without a
@@ -58,11 +60,8 @@ func (e Events) Changes(ctx context.Context, q ChangesQuery, opts ...Option) (*C
 	return do[Changes](ctx, e.c, get("/v1/changes", q.values()), opts)
 }
 
-// EventType is a type of events there is.
-type EventType struct {
-	Type        string `json:"type"` // such as key.created
-	Description string `json:"description"`
-}
+// EventType is that of package api.
+type EventType = api.EventType
 
 // Types lists the types of events there are: what ChangesQuery.Types and the
 // Events of webhooks can name.

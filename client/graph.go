@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Graph is the edges between twins.
@@ -17,16 +19,8 @@ type GraphNode struct {
 	Depth int `json:"depth"` // steps from the first twin
 }
 
-// GraphEdge is a relationship in a graph.
-type GraphEdge struct {
-	ID       string    `json:"id"`
-	From     string    `json:"from"` // DID of the source
-	To       string    `json:"to"`   // DID of the target
-	Role     string    `json:"role"`
-	Since    time.Time `json:"since,omitzero"`
-	Until    time.Time `json:"until,omitzero"`
-	External bool      `json:"external,omitzero"`
-}
+// GraphEdge is that of package api.
+type GraphEdge = api.GraphEdge
 
 // Subgraph is what lies around a twin, in the order it was found.
 type Subgraph struct {

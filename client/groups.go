@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Groups are the membership groups of organisations. They are twins too.
@@ -21,12 +23,8 @@ type Group struct {
 	Revision int64    `json:"revision"`
 }
 
-// GroupDraft asks for a group. Name is needed.
-type GroupDraft struct {
-	Name    string   `json:"name"`
-	Scopes  []string `json:"scopes,omitzero"`  // the caller must have each of them
-	Members []string `json:"members,omitzero"` // DIDs
-}
+// GroupDraft is that of package api.
+type GroupDraft = api.GroupDraft
 
 // Member is a member of a group.
 type Member struct {

@@ -16,6 +16,7 @@ import (
 type (
 	Revision      = api.Revision
 	RevisionLinks = api.RevisionLinks
+	HistoryAudit  = api.HistoryAudit
 )
 
 // Difference is what changed between two revisions.
@@ -67,21 +68,6 @@ func (e Entities) DiffBetween(ctx context.Context, did string, from, to time.Tim
 	setTime(v, "from", from)
 	setTime(v, "to", to)
 	return do[Difference](ctx, e.c, get(entityPath(did)+"/diff", v), opts)
-}
-
-// HistoryAudit is what checking a part of a history came to.
-type HistoryAudit struct {
-	DID      string   `json:"did"`
-	OK       bool     `json:"ok"`
-	Checked  int      `json:"checked"`
-	Erased   int      `json:"erased,omitzero"`
-	From     int64    `json:"from"` // first revision of this page
-	To       int64    `json:"to"`   // last one that is right
-	Revision int64    `json:"revision"`
-	Hash     string   `json:"hash"`              // of the newest revision; keep it elsewhere
-	BrokenAt int64    `json:"brokenAt,omitzero"` // first revision that is not right
-	Problem  string   `json:"problem,omitzero"`  // missing or changed
-	Page     PageInfo `json:"page"`
 }
 
 // AuditPage checks a part of the history of a twin.

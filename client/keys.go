@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const keysPath = "/v1/api-keys"
@@ -49,16 +51,12 @@ func (k IssuedKey) String() string { return k.ID + " (" + k.Prefix + ")" }
 // GoString leaves the text out of %#v too.
 func (k IssuedKey) GoString() string { return k.String() }
 
-// KeyDraft asks for a key. Name is needed, and a Role or Scopes.
-type KeyDraft struct {
-	Name      string    `json:"name"`
-	Role      string    `json:"role,omitempty"`   // owner, manager, collector, supervisor, verifier, evaluator, auditor or device
-	Scopes    []string  `json:"scopes,omitempty"` // such as entities:read; added to those of the role
-	Principal string    `json:"principal,omitempty"`
-	Projects  []string  `json:"projects,omitempty"`
-	Networks  []string  `json:"networks,omitempty"`
-	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-}
+// Nouns of package api.
+type (
+	KeyDraft = api.KeyDraft
+	QR       = api.QR
+	Session  = api.Session
+)
 
 // Create makes a key. Codes: KEY_DRAFT_INVALID, SCOPE_MISSING,
 // RESTRICTION_EXCEEDED.
@@ -163,12 +161,6 @@ func (v NewInvite) String() string { return v.ID }
 // GoString leaves the link out of %#v too.
 func (v NewInvite) GoString() string { return v.String() }
 
-// QR is a QR code to draw as a black path on white, Size units wide and high.
-type QR struct {
-	Size int    `json:"size"`
-	Path string `json:"path"`
-}
-
 // Invite invites a person: a link that makes a key once, within 72 hours. Codes:
 // KEY_DRAFT_INVALID, SCOPE_MISSING, RESTRICTION_EXCEEDED, TOO_MANY_INVITES.
 func (k Keys) Invite(ctx context.Context, d InviteDraft, opts ...Option) (*NewInvite, error) {
@@ -184,20 +176,6 @@ func (k Keys) Invites(ctx context.Context, q PageQuery, opts ...Option) iter.Seq
 // RevokeInvite takes an invitation back. Codes: INVITE_NOT_FOUND, INVITE_USED.
 func (k Keys) RevokeInvite(ctx context.Context, id string, opts ...Option) (*Invite, error) {
 	return do[Invite](ctx, k.c, call{method: http.MethodDelete, path: invitesPath + "/" + url.PathEscape(id)}, opts)
-}
-
-// Session is the stay of a browser in the console, which has the rights of a key.
-type Session struct {
-	ID        string    `json:"id"`
-	Key       string    `json:"key"` // id of the key
-	Name      string    `json:"name"`
-	Principal string    `json:"principal"`
-	CreatedAt time.Time `json:"createdAt"`
-	SeenAt    time.Time `json:"seenAt"`
-	EndsAt    time.Time `json:"endsAt"`
-	Address   string    `json:"address"`
-	Agent     string    `json:"agent"`
-	Current   bool      `json:"current"`
 }
 
 const sessionsPath = "/v1/console/sessions"

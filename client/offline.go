@@ -19,6 +19,7 @@ type (
 	ResponseBatch      = api.ResponseBatch
 	ConflictLinks      = api.ConflictLinks
 	ConflictResolution = api.ConflictResolution
+	Attachment         = api.Attachment
 )
 
 // Batch sends 1 to 500 responses at once; each names its ResponseID and
@@ -89,17 +90,6 @@ func (r Responses) Resolve(ctx context.Context, surveyID, id string, d ConflictR
 
 // Attachments are the files of responses, by the SHA-256 of their bytes.
 type Attachments struct{ c *Client }
-
-// Attachment tells of a file that has arrived.
-type Attachment struct {
-	SHA256     string    `json:"sha256"`
-	MediaType  string    `json:"mediaType"`
-	Bytes      int64     `json:"bytes"`
-	ReceivedAt time.Time `json:"receivedAt"`
-	Links      struct {
-		Self string `json:"self"`
-	} `json:"links"`
-}
 
 func attachmentPath(hash string) string { return "/v1/attachments/" + url.PathEscape(hash) }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const protocolsPath = "/v1/protocols"
@@ -59,12 +61,11 @@ type ProtocolContent struct {
 	Governance           Object   `json:"governance,omitzero"`
 }
 
-// ProtocolLinks are the addresses of a version.
-type ProtocolLinks struct {
-	Self     string `json:"self"`
-	Schema   string `json:"schema"`
-	Versions string `json:"versions"`
-}
+// Nouns of package api.
+type (
+	ProtocolLinks = api.ProtocolLinks
+	ProtocolMove  = api.ProtocolMove
+)
 
 // ProtocolDraft asks for a protocol. Everything may be left out: Type is
 // Protocol then, and Version 1.0.0.
@@ -183,13 +184,6 @@ func (p Protocols) AddVersion(ctx context.Context, did, version string, patch Ob
 	maps.Copy(body, patch)
 	body["version"] = version
 	return do[Protocol](ctx, p.c, post(protocolPath(did)+"/versions", body), opts)
-}
-
-// ProtocolMove names a version and why its status changes. The zero value is
-// the newest version this can be done to.
-type ProtocolMove struct {
-	Version string `json:"version,omitzero"`
-	Reason  string `json:"reason,omitzero"`
 }
 
 // Publish makes a draft final, so that twins can be made from it. Codes:

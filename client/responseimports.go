@@ -11,8 +11,9 @@ import (
 
 // Nouns of package api.
 type (
-	ResponseImportRow = api.ResponseImportRow
-	ReportLinks       = api.ReportLinks
+	ResponseImportRow    = api.ResponseImportRow
+	ReportLinks          = api.ReportLinks
+	ResponseImportCounts = api.ResponseImportCounts
 )
 
 // ResponseImports read responses from files.
@@ -31,18 +32,6 @@ type ResponseImport struct {
 	SHA256   string               `json:"sha256"`
 	Counts   ResponseImportCounts `json:"counts"`
 	Links    ReportLinks          `json:"links"`
-}
-
-// ResponseImportCounts is how far an import of responses has come.
-type ResponseImportCounts struct {
-	Total     int64 `json:"total"` // 0 until they are counted
-	Done      int64 `json:"done"`
-	Created   int64 `json:"created"`
-	Partial   int64 `json:"partial,omitzero"` // of those created
-	Unchanged int64 `json:"unchanged"`
-	Refused   int64 `json:"refused"`
-	Media     int64 `json:"media,omitzero"`    // attachments from the archive
-	Warnings  int64 `json:"warnings,omitzero"` // in the report
 }
 
 // ResponseImportDraft says how to read a file. Format is needed.

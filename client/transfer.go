@@ -27,39 +27,15 @@ type Transferred struct {
 	FinishedAt time.Time  `json:"finishedAt,omitzero"`
 }
 
-// TransferCounts is how far an import or a migration has come.
-type TransferCounts struct {
-	Total      int64 `json:"total"` // 0 until they are counted
-	Done       int64 `json:"done"`
-	Created    int64 `json:"created"`
-	Updated    int64 `json:"updated"`
-	Unchanged  int64 `json:"unchanged"`
-	Migrated   int64 `json:"migrated,omitzero"`
-	Skipped    int64 `json:"skipped,omitzero"`
-	Blank      int64 `json:"blank,omitzero"` // rows without a value, passed over
-	Refused    int64 `json:"refused"`
-	Incomplete int64 `json:"incomplete,omitzero"` // stored, but a relationship or the status was refused
-	Warnings   int64 `json:"warnings,omitzero"`   // in the report
-}
-
-// TransferRow is what became of a row of an import or a twin of a migration.
-type TransferRow struct {
-	Line   int64  `json:"line"`
-	OK     bool   `json:"ok"`
-	Action string `json:"action"` // created, updated, unchanged, migrated, skipped or refused
-	DID    string `json:"did,omitzero"`
-	// Warnings are about what the row says and the twin does not.
-	Warnings []Field  `json:"warnings,omitempty"`
-	Error    *Problem `json:"error,omitzero"`
-	Cells    []Cell   `json:"cells,omitempty"` // the row as a table has it, for a day, to whoever began the import
-}
-
-// Cell is a cell of a row of a table.
-type Cell struct {
-	Column string `json:"column"`
-	Value  string `json:"value"`
-	Wrong  string `json:"wrong,omitzero"` // what is wrong with it
-}
+// Nouns of package api.
+type (
+	TransferCounts = api.TransferCounts
+	TransferRow    = api.TransferRow
+	Cell           = api.Cell
+	ImportColumn   = api.ImportColumn
+	ImportRow      = api.ImportRow
+	ImportNote     = api.ImportNote
+)
 
 // TransferLinks are the addresses of an import, an export or a migration.
 type TransferLinks struct {
@@ -200,27 +176,6 @@ type ImportPreview struct {
 	Rows    []ImportRow       `json:"rows"`    // the first 20
 	More    bool              `json:"more"`
 	Notes   []ImportNote      `json:"notes"`
-}
-
-// ImportColumn is a column of a file.
-type ImportColumn struct {
-	Name string `json:"name"`
-	Path string `json:"path,omitzero"` // where its cells go; "" when it is left out
-	Is   string `json:"is"`            // known, guessed, unknown, system or unnamed
-}
-
-// ImportRow is a row of a file.
-type ImportRow struct {
-	Line  int64  `json:"line"`
-	Cells []Cell `json:"cells"`
-}
-
-// ImportNote is something to know about a file before it is imported.
-type ImportNote struct {
-	Code    string   `json:"code"` // blank_rows, unknown_columns, missing_columns, system_columns, unnamed_columns or more_columns
-	Detail  string   `json:"detail"`
-	Columns []string `json:"columns,omitempty"`
-	Count   int      `json:"count,omitzero"`
 }
 
 // importFile sends a file and begins its import.

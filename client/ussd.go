@@ -36,15 +36,8 @@ type (
 	ShortMessage  = api.ShortMessage
 )
 
-// Press is a key press of a simulated handset: PhoneNumber and ServiceCode dial,
-// SessionID, Turn and Input type an answer.
-type Press struct {
-	SessionID   string `json:"sessionId,omitzero"`
-	PhoneNumber string `json:"phoneNumber,omitzero"` // +999000000 to +999000999
-	ServiceCode string `json:"serviceCode,omitzero"` // the first of the line by default
-	Turn        int    `json:"turn,omitzero"`        // one more than that of the screen before
-	Input       string `json:"input,omitzero"`
-}
+// Press is that of package api.
+type Press = api.Press
 
 // Simulator tells which handsets can be simulated.
 func (l Line) Simulator(ctx context.Context, opts ...Option) (*Simulator, error) {

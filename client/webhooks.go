@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const webhooksPath = "/v1/webhooks"
@@ -113,11 +115,8 @@ func (w Webhooks) Ping(ctx context.Context, id string, opts ...Option) (*PingOut
 	return do[PingOutcome](ctx, w.c, call{method: http.MethodPost, path: hookPath(id) + "/ping"}, opts)
 }
 
-// Replay is a range of events that is sent again.
-type Replay struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-}
+// Replay is that of package api.
+type Replay = api.Replay
 
 // Replay sends events again, whatever became of them before; To 0 is the
 // newest. It is not repeated by itself. Codes: WEBHOOK_INACTIVE,

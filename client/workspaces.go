@@ -4,7 +4,8 @@ import (
 	"context"
 	"iter"
 	"net/url"
-	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const workspacesPath = "/v1/workspaces"
@@ -13,26 +14,16 @@ const workspacesPath = "/v1/workspaces"
 // others.
 type Workspaces struct{ c *Client }
 
-// Workspace is a tenant.
-type Workspace struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Operator  bool      `json:"operator"` // whether its keys may run the server
-	CreatedAt time.Time `json:"createdAt"`
-	CreatedBy string    `json:"createdBy"`
-	Revision  int64     `json:"revision"`
-}
+// Nouns of package api.
+type (
+	Workspace      = api.Workspace
+	WorkspaceDraft = api.WorkspaceDraft
+)
 
 // OpenedWorkspace is a workspace that was just made, with its first key.
 type OpenedWorkspace struct {
 	Workspace
 	OwnerKey IssuedKey `json:"ownerKey"`
-}
-
-// WorkspaceDraft asks for a workspace. Both members are needed.
-type WorkspaceDraft struct {
-	ID   string `json:"id"` // 2 to 63 characters of a-z, 0-9 and -
-	Name string `json:"name"`
 }
 
 // Create makes a workspace; operators may. Codes: WORKSPACE_DRAFT_INVALID,

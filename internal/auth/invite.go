@@ -12,6 +12,7 @@ import (
 
 	"rsc.io/qr"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -96,11 +97,8 @@ type NewInvite struct {
 // String leaves the code out, so that no print of the value shows it.
 func (v NewInvite) String() string { return v.ID }
 
-// QR is a QR code to draw: black squares of one unit on a white ground.
-type QR struct {
-	Size int    `json:"size" doc:"Width and height, with the margin that readers need."`
-	Path string `json:"path" doc:"What is black, as the path of an SVG."`
-}
+// QR is that of package api.
+type QR = api.QR
 
 // Invites makes and takes invitations. Make one with Service.Invites.
 type Invites struct{ s *Service }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -192,15 +193,7 @@ const (
 )
 
 // Draft asks for a key.
-type Draft struct {
-	Name      string    `json:"name" minLength:"1" maxLength:"200" doc:"What the key is for." example:"tablet of the Kitui team"`
-	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,verifier,evaluator,auditor,device,member" doc:"A named set of scopes, to which scopes adds others. A member key has whatever the groups of its principal give at the moment, and nothing else."`
-	Scopes    []string  `json:"scopes,omitempty" doc:"What the key may do: entities:read, entities:*, or * for all." example:"entities:read,surveys:read"`
-	Principal string    `json:"principal,omitempty" doc:"DID the key speaks for; a new one by default. Naming anyone but yourself takes an owner."`
-	Projects  []string  `json:"projects,omitempty" doc:"DIDs. When given, only these projects exist for the key."`
-	Networks  []string  `json:"networks,omitempty" doc:"Networks or addresses the key works from." example:"192.0.2.0/24"`
-	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When the key stops working; never by default."`
-}
+type Draft api.KeyDraft
 
 // Validate names every wrong member at once, in a fault KEY_DRAFT_INVALID.
 func (d Draft) Validate(now time.Time) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -22,20 +23,9 @@ const (
 // seenEvery is how exact the time of the last request is that is stored.
 const seenEvery = 5 * time.Minute
 
-// Session is the stay of a browser: what a person gets for an API key, so that
-// no page holds the key itself. It has the rights of the key at each moment.
+// Session is the stay of a browser, with what finds it in the store.
 type Session struct {
-	ID        string    `json:"id"`
-	Key       string    `json:"key" doc:"Id of the API key it has the rights of."`
-	Name      string    `json:"name" doc:"Name of that key."`
-	Principal string    `json:"principal" doc:"DID it speaks for."`
-	CreatedAt time.Time `json:"createdAt"`
-	SeenAt    time.Time `json:"seenAt" doc:"Of the last request, accurate to about five minutes."`
-	EndsAt    time.Time `json:"endsAt" doc:"When it ends without a further request."`
-	Address   string    `json:"address" doc:"Where it was opened from."`
-	Agent     string    `json:"agent" doc:"What the browser called itself."`
-	Current   bool      `json:"current" doc:"Whether this request belongs to it."`
-
+	api.Session
 	workspace string
 	hash      Digest
 }
@@ -82,10 +72,10 @@ func (d Sessions) open(r *http.Request, g *grant) (Opening, error) {
 		return Opening{}, err
 	}
 	text, now := base64.RawURLEncoding.EncodeToString(random(32)), d.s.moment()
-	v := Session{
+	v := Session{workspace: g.caller.Workspace, hash: digest(text), Session: api.Session{
 		ID: "ses_" + d.s.cfg.NewID(), Key: g.caller.Key, Principal: g.caller.DID, CreatedAt: now, SeenAt: now, Current: true,
-		Address: web.ClientAddr(ctx).String(), Agent: cut(r.UserAgent(), 200), workspace: g.caller.Workspace, hash: digest(text),
-	}
+		Address: web.ClientAddr(ctx).String(), Agent: cut(r.UserAgent(), 200),
+	}}
 	v.EndsAt = v.ends()
 	err := d.s.db.InTx(ctx, func(tx *db.Tx) error {
 		k, err := findKey(ctx, tx, v.workspace, v.Key)

@@ -2,21 +2,13 @@ package auth
 
 import (
 	"strings"
-	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Workspace is a tenant: every record belongs to one, and nobody sees past
-// the walls of theirs.
-type Workspace struct {
-	ID        string    `json:"id" example:"kitui"`
-	Name      string    `json:"name"`
-	Operator  bool      `json:"operator" doc:"Whether its keys may run the server."`
-	CreatedAt time.Time `json:"createdAt"`
-	CreatedBy string    `json:"createdBy" doc:"DID of whoever made it."`
-	Revision  int64     `json:"revision"`
-}
+// Workspace is that of package api.
+type Workspace = api.Workspace
 
 // Opened is a workspace that was just made, with its first owner key.
 type Opened struct {
@@ -28,10 +20,7 @@ type Opened struct {
 func (o Opened) String() string { return o.ID + ", owner key " + o.OwnerKey.String() }
 
 // WorkspaceDraft asks for a workspace.
-type WorkspaceDraft struct {
-	ID   string `json:"id" minLength:"2" maxLength:"63" pattern:"^[a-z0-9][a-z0-9-]*[a-z0-9]$" doc:"Chosen once; it never changes." example:"kitui"`
-	Name string `json:"name" minLength:"1" maxLength:"200" example:"Kitui stove programme"`
-}
+type WorkspaceDraft api.WorkspaceDraft
 
 // Validate names every wrong member at once, in a fault
 // WORKSPACE_DRAFT_INVALID.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -32,11 +33,8 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-// Draft asks for a load.
-type Draft struct {
-	Seed  int64 `json:"seed,omitzero" doc:"Another one gives other names, places and answers; 1 by default." minimum:"0" maximum:"9007199254740991"`
-	Force bool  `json:"force,omitzero" doc:"Load it although the store holds something else, or the server is in production."`
-}
+// Draft is that of package api.
+type Draft = api.DemoDraft
 
 type none struct{}
 

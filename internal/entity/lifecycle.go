@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
@@ -211,12 +212,8 @@ func checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status) error {
 	return checkLastGroup(ctx, tx, org, r.NID)
 }
 
-// Transfer hands a twin over.
-type Transfer struct {
-	Controller string `json:"controller" doc:"DID of whoever controls the twin from now on; nobody else does." example:"did:ixo:org/stoves"`
-	Owner      string `json:"owner,omitzero" doc:"DID of whom it belongs to; the controller when absent."`
-	Reason     string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters."`
-}
+// Transfer is that of package api.
+type Transfer = api.Transfer
 
 // TransferTx gives a twin another controller and owner, whoever controls it
 // now: it is how control that was lost comes back, and the route asks for a

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Type is a kind of event there is.
-type Type struct {
-	Type        string `json:"type" example:"entity.created"`
-	Description string `json:"description" doc:"What has happened." example:"A twin was made."`
-}
+// Type is one of the events that are announced.
+type Type api.EventType
 
 // types are the events of all areas. Whoever appends an event of a new type
 // adds it here: a pattern that no type fits would be silent for ever.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -103,12 +104,8 @@ func Overtaken() *fault.Error {
 		With(fault.Field{Pointer: "header/If-Match", Code: "stale", Detail: "No tag in this header is the current one."})
 }
 
-// Current is the stored revision that a change has not expected.
-type Current struct {
-	ETag     string `json:"etag" doc:"For If-Match, once the stored revision was read and the change is still wanted." example:"\"7\""`
-	Revision int64  `json:"revision,omitzero"`
-	Href     string `json:"href,omitzero" doc:"Where it is read."`
-}
+// Current is that of package api.
+type Current = api.Current
 
 // stale are the members of STALE_REVISION.
 type stale struct {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
@@ -21,12 +22,8 @@ const (
 	maxGoodCells = 2 << 20  // bytes of the others, of a dry run only
 )
 
-// Cell is a cell of a row of a file.
-type Cell struct {
-	Column string `json:"column" doc:"As the file has it." example:"People"`
-	Value  string `json:"value" doc:"As the file has it." example:"many"`
-	Wrong  string `json:"wrong,omitzero" doc:"What is wrong with it."`
-}
+// Cell is that of package api.
+type Cell = api.Cell
 
 // cellsToKeep are the cells of a chunk whose outcomes are known so far, nil for
 // rows of which none are kept, and how much is kept with them in all.

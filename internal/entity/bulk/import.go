@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -35,20 +36,7 @@ type importJob struct {
 }
 
 // Counts is how far an import or a migration has come.
-type Counts struct {
-	Total     int64 `json:"total" doc:"Rows there are; 0 until they are counted."`
-	Done      int64 `json:"done" doc:"Rows that have been looked at."`
-	Created   int64 `json:"created"`
-	Updated   int64 `json:"updated"`
-	Unchanged int64 `json:"unchanged" doc:"Twins that already were what the row says."`
-	Migrated  int64 `json:"migrated,omitzero"`
-	Skipped   int64 `json:"skipped,omitzero" doc:"Twins that are newer than the target, or deactivated."`
-	Blank     int64 `json:"blank,omitzero" doc:"Rows of a table without a value, which are passed over and not counted above."`
-	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
-	// Incomplete rows are counted above as well.
-	Incomplete int64 `json:"incomplete,omitzero" doc:"Rows whose twin is stored and of which a relationship to a later row, or the status, was refused."`
-	Warnings   int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a verification was not carried over."`
-}
+type Counts api.TransferCounts
 
 // add counts one outcome.
 func (c *Counts) add(o outcome) {

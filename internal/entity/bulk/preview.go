@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -39,26 +40,14 @@ type Preview struct {
 	Notes   []PreviewNote     `json:"notes" doc:"What to know before the import."`
 }
 
-// PreviewColumn is a column of a file.
-type PreviewColumn struct {
-	Name string `json:"name" example:"Serial no."`
-	Path string `json:"path,omitzero" doc:"Where its cells go; absent when the column is left out." example:"properties.serial"`
-	Is   string `json:"is" enum:"known,guessed,unknown,system,unnamed" doc:"known: a path of a record, by its name or by mapping; guessed: a path that suits its name; unknown: nothing is known of it; system: the server decides it, or another program has added it; unnamed: it has no name."`
-}
+// Nouns of package api.
+type (
+	PreviewColumn = api.ImportColumn
+	PreviewNote   = api.ImportNote
+)
 
 // PreviewRow is a row of a file.
-type PreviewRow struct {
-	Line  int64  `json:"line"`
-	Cells []Cell `json:"cells"`
-}
-
-// PreviewNote is something to know about a file.
-type PreviewNote struct {
-	Code    string   `json:"code" enum:"blank_rows,unknown_columns,missing_columns,system_columns,unnamed_columns,more_columns" doc:"blank_rows are passed over; unknown_columns and system_columns are left out; missing_columns are properties every twin needs and no column has; more_columns: not all columns, or not all cells of a row, are shown."`
-	Detail  string   `json:"detail" doc:"For people."`
-	Columns []string `json:"columns,omitempty" doc:"Those it is about, the first when there are many; paths, for missing ones."`
-	Count   int      `json:"count,omitzero" doc:"Of blank rows at the beginning of the file; of all columns it is about, when not all are named."`
-}
+type PreviewRow api.ImportRow
 
 // servePreview reads the beginning of a file. It is stored while it arrives, as
 // that of an import is, and removed with the answer.

@@ -14,18 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ReportRow is what became of one row of an import, or of one twin of a
-// migration.
-type ReportRow struct {
-	Line   int64  `json:"line" doc:"Line of the file, in XLSX the row; for a migration a running number."`
-	OK     bool   `json:"ok" doc:"Whether all that the row says is stored. When it is not, action still tells what is."`
-	Action string `json:"action" enum:"created,updated,unchanged,migrated,skipped,refused" doc:"What was done; in a dry run, what would be."`
-	DID    string `json:"did,omitzero"`
-	// Warnings are about what the row says and the twin does not.
-	Warnings []api.Field       `json:"warnings,omitempty" doc:"What the row says and the twin is not: what is not taken from a file, and who controls the twin besides those it names."`
-	Error    *api.BatchProblem `json:"error,omitzero" doc:"Why it was refused."`
-	Cells    []Cell            `json:"cells,omitempty" doc:"Of a table, for a day: the row as the file has it. Rows that were refused or have warnings have them, in a dry run the others too, as long as all of them have 8 and 2 MiB. For whoever began the import and those with entities:pii."`
-}
+// ReportRow is that of package api.
+type ReportRow = api.TransferRow
 
 // readRow is a row of a report as it is stored.
 func readRow(r exchange.Row) (out ReportRow, err error) {

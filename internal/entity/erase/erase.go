@@ -34,6 +34,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -66,10 +67,7 @@ type Certificate struct {
 }
 
 // Draft asks for an erasure.
-type Draft struct {
-	Subject string `json:"subject" doc:"DID of a household, a person, or any twin whose protocol has personal properties."`
-	Reason  string `json:"reason" minLength:"1" maxLength:"1000" doc:"Why; it stays, so name nobody." example:"The household has withdrawn its consent."`
-}
+type Draft api.ErasureDraft
 
 // Validate names every wrong member at once, in a fault ERASURE_INVALID.
 func (d Draft) Validate() error {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 )
 
@@ -94,16 +95,8 @@ type Node struct {
 	Depth int `json:"depth" doc:"Steps from the first twin."`
 }
 
-// Edge is a relationship in a graph, in its canonical direction.
-type Edge struct {
-	ID       string    `json:"id" example:"rel_7310428377145344"`
-	From     string    `json:"from" doc:"DID of the source."`
-	To       string    `json:"to" doc:"DID of the target."`
-	Role     string    `json:"role" example:"implements"`
-	Since    time.Time `json:"since,omitzero"`
-	Until    time.Time `json:"until,omitzero"`
-	External bool      `json:"external,omitzero" doc:"The target is not held here."`
-}
+// Edge is that of package api.
+type Edge = api.GraphEdge
 
 // Graph is what a walk found. Nodes stand in the order they were found: the
 // first twin, then those one step away, and so on.

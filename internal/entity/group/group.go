@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -86,11 +87,7 @@ type Memberships struct {
 }
 
 // Draft asks for a group.
-type Draft struct {
-	Name    string   `json:"name" minLength:"1" maxLength:"200" example:"collectors"`
-	Scopes  []string `json:"scopes,omitzero" maxItems:"100" doc:"What its members may do; you must have each of them." example:"entities:read"`
-	Members []string `json:"members,omitzero" maxItems:"100" doc:"DIDs of its first members."`
-}
+type Draft api.GroupDraft
 
 // Validate names every wrong member at once, in a fault GROUP_INVALID.
 func (d Draft) Validate() error {

@@ -21,6 +21,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/rql"
@@ -110,12 +111,8 @@ type Content struct {
 	Governance           Object   `json:"governance,omitzero"`
 }
 
-// Links are the addresses of a version.
-type Links struct {
-	Self     string `json:"self"`
-	Schema   string `json:"schema"`
-	Versions string `json:"versions"`
-}
+// Links is that of package api.
+type Links = api.ProtocolLinks
 
 // Indexed is a property that twins can be found by quickly.
 type Indexed struct {

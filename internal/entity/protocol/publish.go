@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -99,10 +100,7 @@ func insertNext(ctx context.Context, tx *db.Tx, ws string, r *Record, body []byt
 }
 
 // Change asks for another status of a version.
-type Change struct {
-	Version string `json:"version,omitzero" doc:"Which version; the newest one this can be done to by default." example:"1.0.0"`
-	Reason  string `json:"reason,omitzero" doc:"Why, for the record."`
-}
+type Change api.ProtocolMove
 
 func (c Change) check() error {
 	var checks fault.Checks

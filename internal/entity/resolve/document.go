@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -36,35 +37,14 @@ const (
 
 // Document is a DID document. The order of members is the order they are sent
 // in.
-type Document struct {
-	Context              []string   `json:"@context"`
-	ID                   string     `json:"id" doc:"The DID." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
-	Controller           []string   `json:"controller,omitempty" doc:"DIDs of those who may change it."`
-	AlsoKnownAs          []string   `json:"alsoKnownAs,omitempty" doc:"URIs of the same subject."`
-	VerificationMethod   []Method   `json:"verificationMethod,omitempty" doc:"Its keys."`
-	Authentication       []string   `json:"authentication,omitempty"`
-	AssertionMethod      []string   `json:"assertionMethod,omitempty"`
-	KeyAgreement         []string   `json:"keyAgreement,omitempty"`
-	CapabilityInvocation []string   `json:"capabilityInvocation,omitempty"`
-	CapabilityDelegation []string   `json:"capabilityDelegation,omitempty"`
-	Service              []Endpoint `json:"service,omitempty" doc:"Where to reach it."`
-}
+type Document api.DIDDocument
 
-// Method is a key of a DID document.
-type Method struct {
-	ID                 string `json:"id" doc:"DID and fragment."`
-	Type               string `json:"type" example:"Ed25519VerificationKey2020"`
-	Controller         string `json:"controller"`
-	PublicKeyMultibase string `json:"publicKeyMultibase"`
-}
-
-// Endpoint is a service of a DID document. Its id is always absolute: the id
-// of the document and the fragment.
-type Endpoint struct {
-	ID              string `json:"id" example:"did:ixo:entity:175d7824ba25002e4ec206365e206236#api"`
-	Type            string `json:"type" example:"oracleService"`
-	ServiceEndpoint string `json:"serviceEndpoint" example:"https://twins.example.org"`
-}
+// Nouns of package api.
+type (
+	Method             = api.DIDMethod
+	Endpoint           = api.DIDService
+	ResolutionMetadata = api.ResolutionMetadata
+)
 
 // Result is the answer of a resolution.
 type Result struct {
@@ -72,13 +52,6 @@ type Result struct {
 	DIDDocument        Text               `json:"didDocument"`
 	ResolutionMetadata ResolutionMetadata `json:"didResolutionMetadata"`
 	DocumentMetadata   DocumentMetadata   `json:"didDocumentMetadata"`
-}
-
-// ResolutionMetadata tells about the resolution.
-type ResolutionMetadata struct {
-	ContentType string `json:"contentType,omitempty" example:"application/did+ld+json"`
-	Error       string `json:"error,omitempty" enum:"invalidDid,notFound,methodNotSupported,invalidOptions,representationNotSupported" doc:"Why there is no document."`
-	Message     string `json:"message,omitempty" doc:"The same in a sentence."`
 }
 
 // DocumentMetadata tells about the document. Times have whole seconds: DID

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -77,14 +78,7 @@ type Patch struct {
 }
 
 // RelationDraft is what a relationship is made from.
-type RelationDraft struct {
-	Role   string    `json:"role" doc:"A role of the protocol, a word of the domain model (implements or implementedBy, generates, produces, verifies, becomes, contains), or a word of your own." example:"operator"`
-	Target string    `json:"target" doc:"DID of the other twin." example:"did:ixo:org/stoves"`
-	Since  time.Time `json:"since,omitzero" doc:"From when on it holds; at once when absent."`
-	Until  time.Time `json:"until,omitzero" doc:"When it ends. From then on it fills no role; an active twin that lacks one it needs is in /v1/invariants, and cannot become active again without."`
-
-	Unconfirmed bool `json:"unconfirmed,omitzero" doc:"Leave a target that is not held here unconfirmed, although you have the scope *. Without that scope it always is."`
-}
+type RelationDraft api.RelationshipDraft
 
 // GroupDraft is a membership group an organisation is created with.
 type GroupDraft struct {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Status is where a twin stands in its life.
@@ -106,74 +108,14 @@ type Relationship struct {
 	Source      string    `json:"source" enum:"declared,protocol,derived" doc:"protocol: a role of the protocol. declared: any other. derived: the other end holds it."`
 }
 
-// Credential names a credential about the twin.
-type Credential struct {
-	ID     string `json:"id,omitzero" doc:"DID of its twin."`
-	Type   string `json:"type" doc:"Type of its twin." example:"Certification"`
-	Issuer string `json:"issuer" doc:"Its property issuer when that is a DID, else who made its twin." example:"did:ixo:org/certifier"`
-	Status string `json:"status,omitzero"`
-}
-
-// LinkedResource is a document about the twin, kept elsewhere.
-type LinkedResource struct {
-	ID              string `json:"id" doc:"Fragment." example:"#profile"`
-	Type            string `json:"type" example:"Settings"`
-	Description     string `json:"description,omitzero"`
-	MediaType       string `json:"mediaType,omitzero" example:"application/json"`
-	ServiceEndpoint string `json:"serviceEndpoint,omitzero"`
-	Proof           string `json:"proof,omitzero" doc:"Content id of the document."`
-	Encrypted       string `json:"encrypted,omitzero" enum:"true,false"`
-	Right           string `json:"right,omitzero"`
-}
-
-// LinkedEntity names another twin without making an edge of the graph.
-type LinkedEntity struct {
-	ID           string `json:"id" doc:"DID."`
-	Type         string `json:"type"`
-	Relationship string `json:"relationship"`
-	Service      string `json:"service,omitzero"`
-}
-
-// AccordedRight is a right given to somebody.
-type AccordedRight struct {
-	ID        string `json:"id" doc:"Fragment."`
-	Type      string `json:"type" example:"capability/mintToken"`
-	Mechanism string `json:"mechanism,omitzero"`
-	Message   string `json:"message,omitzero"`
-	Service   string `json:"service,omitzero"`
-}
-
-// Account is an account of the twin on some ledger.
-type Account struct {
-	Name    string `json:"name" example:"admin"`
-	Address string `json:"address"`
-}
-
-// Verification reports whether somebody has vouched for the twin.
-type Verification struct {
-	Status    string    `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired"`
-	Verifier  string    `json:"verifier,omitzero" doc:"DID."`
-	Timestamp time.Time `json:"timestamp,omitzero"`
-	Evidence  string    `json:"evidence,omitzero"`
-	Revision  int64     `json:"revision,omitzero" doc:"The revision the verifier has judged."`
-
-	Approvals []Approval `json:"approvals,omitzero" doc:"Of a claim whose protocol says which oracles verify it, or how many: those that have."`
-	Missing   int        `json:"missing,omitzero" doc:"How many more oracles must verify the claim; it is pending until then."`
-}
-
-// Approval is the verdict of an oracle that a claim is what it says.
-type Approval struct {
-	Oracle    string    `json:"oracle" doc:"DID of the oracle."`
-	Verifier  string    `json:"verifier" doc:"DID of who spoke for it."`
-	Timestamp time.Time `json:"timestamp"`
-	Revision  int64     `json:"revision,omitzero" doc:"The revision it is about."`
-}
-
-// Links are the addresses of a twin.
-type Links struct {
-	Self          string `json:"self"`
-	History       string `json:"history"`
-	Relationships string `json:"relationships"`
-	Graph         string `json:"graph"`
-	DIDDocument   string `json:"didDocument"`
-}
+// Nouns of package api.
+type (
+	Credential     = api.Credential
+	LinkedResource = api.LinkedResource
+	LinkedEntity   = api.LinkedEntity
+	AccordedRight  = api.AccordedRight
+	Account        = api.Account
+	Verification   = api.Verification
+	Approval       = api.Approval
+	Links          = api.EntityLinks
+)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -12,10 +13,7 @@ import (
 )
 
 // Replay is a range of events being sent again.
-type Replay struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-}
+type Replay api.Replay
 
 // Replay sends the matching events from one number to another again, whatever
 // became of them before; to 0 is the end of the log as it is now. The work is

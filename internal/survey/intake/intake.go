@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -76,16 +77,7 @@ type settings struct {
 }
 
 // Counts is how far an import has come.
-type Counts struct {
-	Total     int64 `json:"total" doc:"Rows there are; 0 until they are counted."`
-	Done      int64 `json:"done" doc:"Rows that have been looked at."`
-	Created   int64 `json:"created" doc:"Responses that were stored, partial ones too."`
-	Partial   int64 `json:"partial,omitzero" doc:"Those of them with required answers missing."`
-	Unchanged int64 `json:"unchanged" doc:"Rows whose response was stored before as they say."`
-	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
-	Media     int64 `json:"media,omitzero" doc:"Attachments that were stored from the archive."`
-	Warnings  int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a decision was not carried over."`
-}
+type Counts api.ResponseImportCounts
 
 // counted is what is stored of an import.
 type counted struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -39,16 +40,8 @@ func NotFound() error {
 	return fault.New(fault.NotFound, "ATTACHMENT_NOT_FOUND", "No attachment has this hash.")
 }
 
-// Info tells of a file that has arrived.
-type Info struct {
-	SHA256     string    `json:"sha256"`
-	MediaType  string    `json:"mediaType" example:"image/jpeg"`
-	Bytes      int64     `json:"bytes"`
-	ReceivedAt time.Time `json:"receivedAt"`
-	Links      struct {
-		Self string `json:"self"`
-	} `json:"links"`
-}
+// Info is that of package api.
+type Info = api.Attachment
 
 func path(hash string) string { return "/v1/attachments/" + hash }
 
