@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -73,7 +74,26 @@ func (h *house) furnishMind(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.ids["chat"] = made.SessionID
+	h.furnishMCP(t)
 	h.ids["run"] = do("/messages/"+made.SessionID, `{"message":"help","stream":true}`).Header().Get("X-Run-Id")
+}
+
+// furnishMCP puts an MCP server there that nobody reaches, and a grant of its tool.
+func (h *house) furnishMCP(t *testing.T) {
+	t.Helper()
+	h.ids["mcp-servers"] = "house-of-tools"
+	err := h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO mcp_servers (ws, name, url, description, timeout_ms, revision, created_at, updated_at)
+			VALUES ('default', 'house-of-tools', 'http://127.0.0.1:1/mcp', 'Nobody is there', 0, 1, 1, 1)`)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(t.Context(), `INSERT INTO mcp_grants (ws, server, tool, hash, granted_by, granted_at) VALUES ('default', 'house-of-tools', 'forecast', '0', 'did:key:x', 1)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // mindPart fills the values of area D into a pattern.

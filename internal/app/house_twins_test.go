@@ -128,6 +128,12 @@ func (h *house) part(route, before, name string) string {
 	if before == "sessions" && strings.HasPrefix(route, "/v1/console/") {
 		return h.ids["stay"]
 	}
+	switch before {
+	case "mcp-servers":
+		return h.ids[before]
+	case "grants":
+		return h.ids["mcp-servers"] + "__forecast"
+	}
 	switch name {
 	case "{file...}":
 		return "swagger-ui.css"

@@ -25,6 +25,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -47,6 +48,8 @@ type mind struct {
 	plugins *extend.Set
 	llm     *outbound.Client // nil with the built-in model
 	files   *outbound.Client // for attachments
+	mcp     *mcp.Service
+	foreign []*outbound.Client // for MCP servers
 }
 
 // Topics of the oracle: of its runs, and of its sockets.
@@ -99,6 +102,9 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.agent = agent.New(agent.Config{Model: asked, Log: a.log})
 	m.tools = &tool.Registry{}
 	if err := m.startPlugins(ctx, a.opt.Plugins, a.lookups(m).source()); err != nil {
+		return err
+	}
+	if err := m.buildMCP(ctx, m.tools, a.lookups(m)); err != nil {
 		return err
 	}
 	// Without the exceptions an operator makes for webhooks: whoever may chat
@@ -301,6 +307,7 @@ func (m *mind) routes(api *web.API) {
 func (m *mind) ledger(api *web.API) {
 	if m != nil {
 		ledger.New(ledger.Config{DB: m.DB, Cursors: m.cursors}).Routes(api)
+		m.mcp.Routes(api)
 	}
 }
 
@@ -323,7 +330,7 @@ func (m *mind) work() []func(context.Context) error {
 	if m == nil {
 		return nil
 	}
-	return []func(context.Context) error{m.runs.Serve}
+	return []func(context.Context) error{m.runs.Serve, m.mcp.Serve}
 }
 
 // drain has clients go elsewhere and runs end: they have until ctx ends, then
@@ -342,7 +349,10 @@ func (m *mind) close(ctx context.Context) error {
 		return nil
 	}
 	m.oracle.Close()
-	err := errors.Join(m.agent.Wait(ctx), m.sockets.Shutdown(ctx))
+	err := errors.Join(m.agent.Wait(ctx), m.sockets.Shutdown(ctx), m.mcp.Close(ctx))
+	for _, c := range m.foreign {
+		c.Close()
+	}
 	if m.llm != nil {
 		m.llm.Close()
 	}

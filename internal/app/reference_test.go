@@ -91,6 +91,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if r.Path == "/v1/demo" && r.Method == http.MethodDelete {
 		return w.Code == http.StatusNotFound
 	}
+	if strings.HasPrefix(r.Path, "/v1/oracle/mcp-servers/") && strings.HasSuffix(r.Path, "/tools") || strings.HasSuffix(r.Path, "/grants/{tool}") { // an MCP server that answers
+		return w.Code == http.StatusUnprocessableEntity
+	}
 	if r.Path == "/v1/imports/{id}/run" { // a job that has run
 		return w.Code == http.StatusConflict
 	}

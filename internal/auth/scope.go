@@ -40,7 +40,7 @@ var resources = []resource{
 	{name: "jobs", verbs: []string{"read", "write"}},
 	{name: "keys", verbs: []string{"read", "write"}},
 	{name: "operations", operator: []string{"read", "write"}},
-	{name: "oracle", verbs: []string{"read", "write"}},
+	{name: "oracle", verbs: []string{"read", "tools", "write"}},
 	{name: "protocols", verbs: []string{"read", "write"}},
 	{name: "responses", verbs: []string{"read", "write", "pii", "check", "verify"}},
 	{name: "sampling", verbs: []string{"read", "write"}},

@@ -103,6 +103,8 @@ var wrong = map[string][]string{
 	"ORACLE_RUN_TIMEOUT":              {"1s", "never"},
 	"ORACLE_PROMPT":                   {"a\x00b"},
 	"HEARTH_PUBLIC_ROUTES":            {"/weather/now", "GET weather", "FETCH /weather/now"},
+	"MCP_SERVERS_FILE":                {"a\x00b"},
+	"UCAN_PROTECTED_MCP_SERVERS":      {"a\tb", strings.Repeat("x", 33)},
 	"LLM_MODELS":                      {"a\tb"},
 	"LLM_FALLBACK_MODELS":             {"a\tb"},
 	"LLM_BASE_URL":                    {"localhost:11434", "https://k:v@llm.example"},

@@ -118,7 +118,7 @@ type Events struct {
 	DeliveryRetention    time.Duration `env:"HEARTH_DELIVERY_RETENTION" file:"deliveryRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished webhook deliveries are kept; 0: for ever."`
 	WebhookTimeout       time.Duration `env:"HEARTH_WEBHOOK_TIMEOUT" file:"webhookTimeout" default:"10s" is:"duration 1s 5m" doc:"How long one webhook delivery may take."`
 	WebhookMaxAttempts   int           `env:"HEARTH_WEBHOOK_MAX_ATTEMPTS" file:"webhookMaxAttempts" default:"12" is:"integer 1 100" doc:"Attempts before a delivery becomes a dead letter."`
-	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models and menus may reach, on any port or the one given; public ones need no entry."`
+	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models, menus and MCP servers of workspaces may reach, on any port or the one given; public ones need no entry."`
 }
 
 // Surveys is area B.
@@ -169,6 +169,8 @@ type Oracle struct {
 	ThrottleTTL          time.Duration `env:"THROTTLE_TTL_MS" file:"throttleTtlMs" default:"60000" is:"milliseconds 1000 86400000" doc:"The window of THROTTLE_LIMIT, in milliseconds."`
 	RunsPerCaller        int           `env:"ORACLE_RUNS_PER_CALLER" file:"runsPerCaller" default:"3" is:"integer 1 1000" doc:"Answers the oracle works on at once for one caller."`
 	RunTimeout           time.Duration `env:"ORACLE_RUN_TIMEOUT" file:"runTimeout" default:"10m" is:"duration 10s 1d" doc:"How long the oracle may work on one answer."`
+	MCPServersFile       string        `env:"MCP_SERVERS_FILE" file:"mcpServersFile" is:"text 4096" doc:"YAML or JSON file with the MCP servers whose tools the oracle can use, in the form other MCP clients have: docs/mcp.md."`
+	MCPProtected         []string      `env:"UCAN_PROTECTED_MCP_SERVERS" file:"mcpProtectedServers" is:"names 32" doc:"Servers of MCP_SERVERS_FILE whose tools need an invocation by the caller, one for each call."`
 	Prompt               string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
 	PublicRoutes         []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; no other route can be."`
 }

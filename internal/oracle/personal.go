@@ -27,6 +27,8 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "oracle_frames", Rules: []privacy.Rule{erased("data")}},
 		{Name: "oracle_instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id")}},
+		{Name: "mcp_servers", Rules: []privacy.Rule{privacy.None(privacy.Program, "name url description"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Keyed, "headers")}},
+		{Name: "mcp_grants", Rules: []privacy.Rule{privacy.None(privacy.Program, "server tool"), privacy.None(privacy.Ours, "ws hash"), privacy.Kept("", privacy.Acts, "granted_by")}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},
 	}
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 80a36c209610a20a1617136f6f2a2da3e1ee23450d15d264cef755fd21eaaee2
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 908b7c2bc23cf1b865da65b0c1d16136f57da04ea7ff036391d94ea77d30263a
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1185,3 +1185,24 @@ CREATE TRIGGER entities_words_new AFTER UPDATE OF name, body ON entities WHEN OL
 	<> json_extract(NEW.body, '$.properties.phone', '$.properties.district', '$.properties.village', '$.properties.location.district', '$.properties.location.village') BEGIN
 	INSERT OR IGNORE INTO entity_words (ws, kind, word, nid) SELECT ws, kind, word, nid FROM entity_terms WHERE nid = NEW.nid AND word <> '';
 END;
+CREATE TABLE mcp_servers (
+  ws TEXT NOT NULL,
+  name TEXT NOT NULL,
+  url TEXT NOT NULL,
+  description TEXT NOT NULL,
+  headers BLOB,
+  timeout_ms INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (ws, name)
+);
+CREATE TABLE mcp_grants (
+  ws TEXT NOT NULL,
+  server TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  granted_by TEXT NOT NULL,
+  granted_at INTEGER NOT NULL,
+  PRIMARY KEY (ws, server, tool)
+);

@@ -93,6 +93,13 @@ func (s *Service) invocation(ctx context.Context, who did.DID, text string) (*uc
 	return s.checker.Claim(ctx, text, ucan.Want{Can: first.Can, With: first.With, Roots: []did.DID{who}, MaxTTL: onceTTL})
 }
 
+// Claims reports whether a token is an invocation by a caller of an ability on a
+// resource. Whether it was used before is not asked: Spend has found that out.
+func (s *Service) Claims(ctx context.Context, callerDID, text, can, with string) error {
+	_, err := s.checker.Claim(ctx, text, ucan.Want{Can: can, With: with, Roots: []did.DID{did.DID(callerDID)}, MaxTTL: onceTTL})
+	return err
+}
+
 // onceText says what is wrong with an invocation. It is the caller's own, so
 // they may know.
 func onceText(kind ucan.Kind) string {

@@ -24,6 +24,8 @@ export default {
   "job.finished": "Kazi imemaliza", "job.completed_with_errors": "Kazi imemaliza, lakini safu nyingine zimekataliwa", "job.failed": "Kazi imeshindikana", "job.cancelled": "Kazi imesitishwa",
   "invite.created": "Mwaliko umetolewa", "invite.used": "Mwaliko umetumika", "invite.revoked": "Mwaliko umebatilishwa",
   "key.created": "Ufunguo umeundwa", "key.rotated": "Ufunguo umebadilishwa", "key.revoked": "Ufunguo umebatilishwa", "key.updated": "Ufunguo una jina jingine", "demo.removed": "Programu ya mfano imeondolewa",
-  "demo.forgotten": "Jambo lilitokea katika programu ya mfano iliyoondolewa", "workspace.created": "Eneo la kazi limeundwa", "webhook.created": "Webhook imeundwa", "webhook.updated": "Webhook imebadilishwa",
+  "demo.forgotten": "Jambo lilitokea katika programu ya mfano iliyoondolewa", "workspace.created": "Eneo la kazi limeundwa",
+  "mcp.server_set": "Seva ya MCP imewekwa au imebadilishwa", "mcp.server_removed": "Seva ya MCP imeondolewa", "mcp.tool_granted": "Zana ya seva ya MCP imeruhusiwa", "mcp.tool_revoked": "Ruhusa ya zana ya seva ya MCP imeondolewa",
+  "webhook.created": "Webhook imeundwa", "webhook.updated": "Webhook imebadilishwa",
   "webhook.deleted": "Webhook imeondolewa", "webhook.disabled": "Seva imezima webhook", "webhook.replayed": "Matukio yanatumwa tena kwa webhook", "webhook.secret_rotated": "Webhook ina siri mpya",
 };

@@ -1,0 +1,13 @@
+// Package mcp has the oracle use tools of MCP servers: programs and addresses that
+// the operator names in a file, and addresses that a workspace names over the API.
+//
+// It promises that a server of somebody else is a guest. Its tools are called for
+// callers who have the right to use them, and only after somebody has read exactly
+// that description and schema and granted them, unless the operator says that a tool
+// only reads; nothing a server says about itself counts, and none of its words reach
+// a model before. A program starts with an environment of its own, an address of a
+// workspace is never one of our own network, and neither can keep the oracle waiting
+// or fill its memory. A call is sent once and never repeated.
+//
+// The tools that Hearth offers to others over MCP are not here.
+package mcp

@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// row is a server of a workspace as stored.
+type row struct {
+	ws, name, url, description string
+	headers                    []byte // sealed JSON; nil for none
+	timeoutMS, revision        int64
+	created, updated           int64
+}
+
+const (
+	columns    = `SELECT ws, name, url, description, headers, timeout_ms, revision, created_at, updated_at FROM mcp_servers WHERE `
+	selectRow  = columns + `ws = $1 AND name = $2`
+	selectRows = columns + `ws = $1 ORDER BY name LIMIT $2`
+	anyRow     = `SELECT ws FROM mcp_servers ORDER BY ws, name LIMIT 1`
+	countRows  = `SELECT count(*) FROM (SELECT 1 FROM mcp_servers WHERE ws = $1 LIMIT $2) AS n`
+	putRow     = `INSERT INTO mcp_servers (ws, name, url, description, headers, timeout_ms, revision, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7)
+		ON CONFLICT (ws, name) DO UPDATE SET url = excluded.url, description = excluded.description, headers = excluded.headers,
+			timeout_ms = excluded.timeout_ms, revision = mcp_servers.revision + 1, updated_at = excluded.updated_at
+		RETURNING revision, created_at`
+	deleteRow   = `DELETE FROM mcp_servers WHERE ws = $1 AND name = $2`
+	selectGrant = `SELECT server, tool, hash, granted_by, granted_at FROM mcp_grants WHERE ws = $1 AND server = $2 AND tool = $3`
+	listGrants  = `SELECT server, tool, hash, granted_by, granted_at FROM mcp_grants WHERE ws = $1 LIMIT $2`
+	putGrant    = `INSERT INTO mcp_grants (ws, server, tool, hash, granted_by, granted_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (ws, server, tool) DO UPDATE SET hash = excluded.hash, granted_by = excluded.granted_by, granted_at = excluded.granted_at`
+	deleteGrant  = `DELETE FROM mcp_grants WHERE ws = $1 AND server = $2 AND tool = $3`
+	deleteGrants = `DELETE FROM mcp_grants WHERE ws = $1 AND server = $2`
+)
+
+func (r *row) fields() []any {
+	return []any{&r.ws, &r.name, &r.url, &r.description, &r.headers, &r.timeoutMS, &r.revision, &r.created, &r.updated}
+}
+
+// anyServers reports whether any workspace has servers of its own.
+func anyServers(ctx context.Context, q db.Querier) (bool, error) {
+	var ws string
+	err := q.QueryRow(ctx, anyRow).Scan(&ws)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find MCP servers: %w", err)
+	}
+	return true, nil
+}
+
+func find(ctx context.Context, q db.Querier, ws, name string) (*row, error) {
+	r := &row{}
+	err := q.QueryRow(ctx, selectRow, ws, name).Scan(r.fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find MCP server: %w", err)
+	}
+	return r, nil
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "MCP_SERVER_NOT_FOUND", "No MCP server has this name.")
+}
+
+func list(ctx context.Context, q db.Querier, ws string) ([]row, error) {
+	rows, err := q.Query(ctx, selectRows, ws, MaxServers)
+	return db.Collect(rows, err, "list MCP servers", func(r *row, from db.Row) error { return from.Scan(r.fields()...) })
+}
+
+func count(ctx context.Context, q db.Querier, ws string) (n int, err error) {
+	if err := q.QueryRow(ctx, countRows, ws, MaxServers).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count MCP servers: %w", err)
+	}
+	return n, nil
+}
+
+// put stores r in place of what has its name, and sets what the store decides.
+func put(ctx context.Context, tx *db.Tx, r *row) error {
+	err := tx.QueryRow(ctx, putRow, r.ws, r.name, r.url, r.description, r.headers, r.timeoutMS, r.updated).Scan(&r.revision, &r.created)
+	if err != nil {
+		return fmt.Errorf("store MCP server: %w", err)
+	}
+	return nil
+}
+
+// remove takes a server away with all that was granted of it.
+func remove(ctx context.Context, tx *db.Tx, ws, name string) error {
+	if _, err := tx.Exec(ctx, deleteRow, ws, name); err != nil {
+		return fmt.Errorf("remove MCP server: %w", err)
+	}
+	if _, err := tx.Exec(ctx, deleteGrants, ws, name); err != nil {
+		return fmt.Errorf("remove grants: %w", err)
+	}
+	return nil
+}
+
+// grant is a tool that somebody lets the oracle use.
+type grant struct {
+	server, tool, hash, by string
+	at                     time.Time
+}
+
+func scanGrant(g *grant, from db.Row) error {
+	var at int64
+	err := from.Scan(&g.server, &g.tool, &g.hash, &g.by, &at)
+	g.at = time.UnixMilli(at).UTC()
+	return err
+}
+
+// findGrant gives the grant of a tool, nil when there is none.
+func findGrant(ctx context.Context, q db.Querier, ws, server, original string) (*grant, error) {
+	g := &grant{}
+	err := scanGrant(g, q.QueryRow(ctx, selectGrant, ws, server, original))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is an answer
+	} else if err != nil {
+		return nil, fmt.Errorf("find grant: %w", err)
+	}
+	return g, nil
+}
+
+// grants are those of a workspace by server and tool.
+func grants(ctx context.Context, q db.Querier, ws string) (map[[2]string]grant, error) {
+	rows, err := q.Query(ctx, listGrants, ws, maxGrants)
+	found, err := db.Collect(rows, err, "list grants", scanGrant)
+	out := make(map[[2]string]grant, len(found))
+	for _, g := range found {
+		out[[2]string{g.server, g.tool}] = g
+	}
+	return out, err
+}
+
+func storeGrant(ctx context.Context, tx *db.Tx, ws string, g *grant) error {
+	if _, err := tx.Exec(ctx, putGrant, ws, g.server, g.tool, g.hash, g.by, g.at.UnixMilli()); err != nil {
+		return fmt.Errorf("store grant: %w", err)
+	}
+	return nil
+}
+
+func removeGrant(ctx context.Context, tx *db.Tx, ws, server, original string) (bool, error) {
+	n, err := tx.Exec(ctx, deleteGrant, ws, server, original)
+	if err != nil {
+		return false, fmt.Errorf("remove grant: %w", err)
+	}
+	return n > 0, nil
+}
+
+// server is a stored one with its headers, which open reads.
+func (r *row) server(open func(bind string, sealed []byte) ([]byte, error)) (Server, error) {
+	s := Server{Name: r.name, Origin: Workspace, URL: r.url, Timeout: time.Duration(r.timeoutMS) * time.Millisecond, revision: r.revision}
+	if r.headers == nil {
+		return s, nil
+	}
+	text, err := open(r.bind(), r.headers)
+	if err != nil {
+		return s, fmt.Errorf("open the headers of an MCP server: %w", err)
+	}
+	if err := json.Unmarshal(text, &s.Headers); err != nil {
+		return s, errors.New("read the headers of an MCP server") // without what they are
+	}
+	return s, nil
+}
+
+// bind is what the sealed headers belong to: moved to another server or another
+// address they do not open.
+func (r *row) bind() string { return r.ws + "\n" + r.name + "\n" + r.url }
