@@ -6,9 +6,11 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/overview"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -55,9 +57,12 @@ func (a *App) timeline() []overview.Source {
 		out = append(out, overview.Source{Name: "interviews", Look: a.surveys.responses.Timeline, May: needs("responses:read", privacy.PII)})
 	}
 	if a.line != nil {
+		called := ussd.Timeline{DB: a.DB}
 		out = append(out,
 			overview.Source{Name: "line.home", Look: a.line.accounts.Registered, May: operators},
-			overview.Source{Name: "line.person", Look: a.line.accounts.Joined, May: operators})
+			overview.Source{Name: "line.person", Look: a.line.accounts.Joined, May: operators},
+			overview.Source{Name: "line.calls.home", Look: called.OfHome, May: callers},
+			overview.Source{Name: "line.calls.person", Look: called.OfPerson, May: callers})
 	}
 	return out
 }
@@ -68,6 +73,13 @@ func needs(some, all string) func(web.Caller) (bool, bool) {
 		may := c.May(some)
 		return may, may && (all == "" || c.May(all))
 	}
+}
+
+// callers are operators who may also know whose number it is that called.
+func callers(c web.Caller) (some, all bool) {
+	may, _ := operators(c)
+	may = may && c.May(mask.Scope)
+	return may, may
 }
 
 // operators may read the USSD line: those of the operator, with a key that is not

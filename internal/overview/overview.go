@@ -77,7 +77,7 @@ func (s *Service) timelineRoute(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/timeline", s.serveTimeline, web.Doc{
 		Summary: "Tell what happened to a twin, newest first", Tag: tag, Scope: "entities:read",
 		Description: "Its revisions, relationships that began or ended and claims it produced; interviews about it (`responses:read`; without `responses:pii` those you have collected or sent); " +
-			"readings by day of the device it is, or of the devices at it (`devices:read`); registrations over the USSD line (`ussd:read`, for the operator). " +
+			"readings by day of the device it is, or of the devices at it (`devices:read`); registrations and calls over the USSD line (`ussd:read`, for the operator; calls with `entities:pii`; they are kept for 30 days). " +
 			"What you may not read, or not all of, is left out and named in `withheld`. Revisions that only add or remove a relationship are told as that. " +
 			"50 a page, at most 200. `before` begins at a time; pages go on with `cursor`, which holds the place among things of the same time, so that none is lost or told twice. A page may be short, follow hasMore.",
 		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},

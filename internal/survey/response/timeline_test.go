@@ -7,11 +7,13 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // TestTimeline: interviews with a household, newest first, whose places go on without
-// a gap where all are of the same time; hidden for those who may not know them.
+// a gap where all are of the same time; hidden for those who may not know them, and gone
+// when the household is erased.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -57,6 +59,12 @@ func TestTimeline(t *testing.T) {
 		} {
 			if got := shown(tt.role, tt.limit); got != tt.want {
 				t.Errorf("%s by %d = %s, want %s", tt.role, tt.limit, got, tt.want)
+			}
+		}
+		surveytest.Erase(t, d, "ws", "did:ixo:household/1", v.s.Erase)
+		for _, role := range []string{"owner", "ann"} {
+			if got := shown(role, 50); got != "" {
+				t.Errorf("%s sees %s of a household that was erased", role, got)
 			}
 		}
 	})

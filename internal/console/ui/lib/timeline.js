@@ -2,6 +2,7 @@
 // What happened to a twin across the areas, newest first.
 import { html } from "../vendor/preact.js";
 import { call, didPath, query } from "./api.js";
+import { Ending } from "./call.js";
 import { base, route, twinHref } from "./router.js";
 import { Name } from "./names.js";
 import { Badge, Curl, Empty, Loaded, Time, useLoad } from "./ui.js";
@@ -16,7 +17,7 @@ const sentences = {
   relationships: (i) => html`${word(i)}: ${i.direction === "in" ? "← " : "→ "}${i.role} <${Name} did=${i.other} />${i.reason && html` (${i.reason})`}`,
   interviews: (i) => html`<a href=${base + "/responses/" + encodeURIComponent(i.id)}>${t("timeline.interview")}</a>: <${SurveyName} id=${i.survey} /> <${Badge} value=${i.status} /> <${Badge} value=${i.verdict} />`,
   readings: (i) => html`<${Name} did=${i.other} />: ${t("timeline.day", { n: number(i.readings || 0), events: number(i.events || 0), minutes: number(i.cookingMinutes || 0) })}`,
-  line: (i) => html`${word(i)}: <${Name} did=${i.other} />`,
+  line: (i) => (i.kind === "call" ? html`<a href=${base + "/calls/" + encodeURIComponent(i.id)}>${word(i)}</a>: <${Name} did=${i.other} /> <${Ending} value=${i.status} />` : html`${word(i)}: <${Name} did=${i.other} />`),
 };
 
 function Item({ item, did }) {

@@ -165,4 +165,5 @@ export default {
   "timeline.kind.verify": "verified", "timeline.kind.certify": "certified", "timeline.kind.transfer": "handed over", "timeline.kind.migrate": "moved to another version", "timeline.kind.erase": "personal data erased", "timeline.kind.deactivate": "deactivated",
   "choice.wood": "Wood", "choice.charcoal": "Charcoal", "choice.lpg": "Gas (LPG)", "choice.electric": "Electricity", "response.file": "a file, see the evidence",
   "unit.days": "days", "unit.h": "h", "unit.meals": "meals", "unit.people": "people", "unit.times": "times", "unit.bundle": "bundles", "unit.sack": "sacks", "unit.tin": "tins", "unit.cylinder": "cylinders",
+  "timeline.kind.call": "Called over USSD",
 };

@@ -166,4 +166,5 @@ export default {
   "timeline.kind.verify": "amethibitishwa", "timeline.kind.certify": "amepewa cheti", "timeline.kind.transfer": "amekabidhiwa", "timeline.kind.migrate": "amehamishiwa toleo jingine", "timeline.kind.erase": "taarifa binafsi zimefutwa", "timeline.kind.deactivate": "amezimwa",
   "choice.wood": "Kuni", "choice.charcoal": "Mkaa", "choice.lpg": "Gesi (LPG)", "choice.electric": "Umeme", "response.file": "faili, tazama ushahidi",
   "unit.days": "siku", "unit.h": "saa", "unit.meals": "milo", "unit.people": "watu", "unit.times": "mara", "unit.bundle": "mizigo", "unit.sack": "magunia", "unit.tin": "makopo", "unit.cylinder": "mitungi",
+  "timeline.kind.call": "Alipiga simu ya USSD",
 };
