@@ -68,11 +68,14 @@ var ladder = map[string]int{
 	"internal/config":   settings,
 	"internal/app":      wiring,
 	"internal/cli":      terminal,
+	"program":           command, // what main packages of others call
 	"cmd/hearth":        command,
 
 	"client":  outside,
 	"plugin":  outside,
 	"plugins": outside,
+
+	"examples": outside, // modules of their own
 
 	"internal/archtest": checks,
 	"build":             checks,
@@ -169,7 +172,9 @@ func forbiddenOutside(f *file, from, to string) string {
 		return ""
 	case to == "plugin" && (strings.HasPrefix(from, "internal/oracle") || from == "internal/app" || from == "internal/cli"):
 		return ""
-	case (to == "plugins" || to == "plugin") && strings.HasPrefix(from, "cmd/"):
+	case (to == "plugins" || to == "plugin") && (strings.HasPrefix(from, "cmd/") || from == "program"):
+		return ""
+	case from == "examples" && (to == "plugin" || to == "program"):
 		return ""
 	case to == "client" && (f.test() || from == "internal/demo" || from == "internal/cli"):
 		return ""
@@ -204,12 +209,16 @@ func TestLadderFindsBadArrows(t *testing.T) {
 		{"inside a test helper", "internal/db/dbtest/x/main.go", "internal/db/dbtest", ""},
 		{"test helper in a test", "internal/auth/a_test.go", "internal/db/dbtest", ""},
 		{"command to cli", "cmd/hearth/main.go", "internal/cli", ""},
+		{"program to cli", "program/program.go", "internal/cli", ""},
+		{"program to plugin", "program/program.go", "plugins/weather", ""},
+		{"command to plugin", "cmd/hearth/main.go", "plugins/weather", ""},
+		{"example to contract", "examples/oracle/main.go", "plugin", ""},
+		{"example to area", "examples/oracle/main.go", "internal/oracle", "stand alone"},
 		{"command past cli", "cmd/hearth/main.go", "internal/app", "a command imports"},
 		{"command to fault", "cmd/hearth/main.go", "internal/fault", ""},
 		{"app to config", "internal/app/a.go", "internal/config", ""},
 		{"config to app", "internal/config/a.go", "internal/app", "points up"},
 		{"command to db", "cmd/hearth/main.go", "internal/db", "a command imports"},
-		{"command to plugin", "cmd/hearth/main.go", "plugins/weather", ""},
 		{"client to api", "client/a.go", "api", ""},
 		{"area to api", "internal/entity/a.go", "api", ""},
 		{"api to the standard library", "api/a.go", "fmt", ""},

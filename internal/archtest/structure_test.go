@@ -105,12 +105,13 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// house is the import graph of the packages that are not for tests alone.
+// house is the import graph of the packages that are not for tests alone, nor
+// modules of their own.
 type house map[string]*pack
 
 func newHouse(all []*file) house {
 	h := house(packages(all))
-	maps.DeleteFunc(h, func(dir string, p *pack) bool { return testOnly(dir) || len(p.files) == 0 })
+	maps.DeleteFunc(h, func(dir string, p *pack) bool { return testOnly(dir) || len(p.files) == 0 || strings.HasPrefix(dir, "examples/") })
 	return h
 }
 

@@ -57,7 +57,9 @@ func benchTools(b *testing.B, tools ...tool.Tool) {
 		calls = append(calls, tool.Call{Name: "x", Args: jsontext.Value(`{"query":"stoves","limit":` + strconv.Itoa(i) + `}`)})
 	}
 	var f *modeltest.Fake
-	a := agent.New(agent.Config{Model: llm.Func(func(ctx context.Context, r llm.Request, each func(llm.Delta) error) error { return f.Stream(ctx, r, each) })})
+	a := agent.New(agent.Config{Model: llm.Func(func(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
+		return f.Stream(ctx, r, each)
+	})})
 	ctx := tool.With(b.Context(), tool.Context{User: "did:key:z6Mk", SessionID: "$1", RequestID: "r"})
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/plugin"
+	"github.com/hearth-dmrv/hearth/program"
+)
+
+func TestFits(t *testing.T) {
+	if err := program.Check(NewHelpDesk()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// started is the plugin at a time of a working day.
+func started(t *testing.T, at string, given map[string]string) (*HelpDesk, error) {
+	t.Helper()
+	h := NewHelpDesk()
+	now, err := time.Parse(time.DateOnly+" 15:04", "2026-03-02 "+at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.now = func() time.Time { return now }
+	values, err := plugin.Read(h.Settings(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, h.Start(t.Context(), plugin.Host{Settings: values})
+}
+
+func TestTool(t *testing.T) {
+	for at, want := range map[string]bool{"07:59": false, "08:00": true, "16:59": true, "17:00": false} {
+		h, err := started(t, at, map[string]string{"phone": "+254700000001"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := h.Tools()[0].Run(t.Context(), plugin.Call{Turn: plugin.Turn{Timezone: "Asia/Tokyo"}})
+		if hours, ok := got.(Hours); err != nil || !ok || hours.Open != want || hours.Opens != "17:00" || hours.Zone != "Asia/Tokyo" {
+			t.Errorf("at %s the tool answers %+v, %v", at, got, err)
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	h, err := started(t, "12:00", map[string]string{"phone": "+254700000001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ target, body, want string }{
+		{"/help-desk", "", ""},
+		{"/help-desk?zone=Nowhere", "", "zone must be a time zone"},
+		{"/help-desk/calls", `{"phone":"+254700000002","user":"somebody else"}`, ""},
+		{"/help-desk/calls", `{"phone":"1"}`, "phone must be a number"},
+		{"/help-desk/calls", `{"fax":"1"}`, "there is no member /fax"},
+	} {
+		route := h.Routes()[0]
+		if tt.body != "" {
+			route = h.Routes()[1]
+		}
+		got, err := route.Serve(&plugin.Request{Request: httptest.NewRequest(route.Method, tt.target, nil), User: "did:key:z6Mk", Content: []byte(tt.body)})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s %s = %v, %v, want %q", tt.target, tt.body, got, err, tt.want)
+		}
+		if call, ok := got.(Callback); ok && call.User != "did:key:z6Mk" {
+			t.Errorf("the call is for %q", call.User)
+		}
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	for name, given := range map[string]map[string]string{"opens": {"opens": "18h"}, "zone": {"zone": "Nowhere"}} {
+		if _, err := started(t, "12:00", given); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v = %v, want a word about %s", given, err, name)
+		}
+	}
+}

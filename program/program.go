@@ -1,0 +1,40 @@
+// Package program is a whole Hearth as a function: the command line with its
+// server, and with plugins of one's own beside those that come with it. It is what
+// a main package calls:
+//
+//	func main() { program.Main(notes.New()) }
+package program
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/hearth-dmrv/hearth/internal/cli"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// Main runs what the command line says, with plugins beside those that come with
+// Hearth, and ends the process. Its version is that of the main module.
+func Main(plugins ...plugin.Plugin) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A second signal ends the program at once: the first one has been heard.
+	context.AfterFunc(ctx, stop)
+	line := cli.Program{Version: version(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Plugins: plugins}
+	code := line.Run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// Check says what is wrong with plugins: with each of them, or with all of them in
+// one program. Tests of plugins call it.
+func Check(plugins ...plugin.Plugin) error { return cli.CheckPlugins(plugins) }
+
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "unknown"
+}
