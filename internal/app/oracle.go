@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
+	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -118,6 +119,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.sockets = m.newSockets(ctx, m.tools)
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
+		Permits: permit.New(permit.Config{DB: a.DB, Chat: m.chats}),
 		Files: attach.New(attach.Config{Client: m.files, Log: a.log}),
 		Name:  o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
@@ -167,6 +169,7 @@ func (a *App) chats() *chat.Store {
 	}
 	c := chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log})
 	c.Attach(run.Part())
+	c.Attach(permit.Part())
 	c.Attach(a.blanked())
 	return c
 }

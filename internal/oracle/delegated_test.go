@@ -40,7 +40,7 @@ type spies struct {
 }
 
 func (s *spies) tool(name string) tool.Tool {
-	return tool.Func{Describe: tool.Spec{Name: name}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+	return tool.Func{Describe: tool.Spec{Name: name, ReadOnly: true}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 		if s.before != nil {
 			s.before(name)
 		}

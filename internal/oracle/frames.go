@@ -94,7 +94,7 @@ type invalidation struct {
 func Frames() []web.Message {
 	return append(run.Frames(),
 		web.Message{Name: eventTool, About: "A tool begins (isRunning), then ends (done); eventId pairs the two.", Payload: call{}},
-		web.Message{Name: eventAction, About: "An action of the page begins, then ends (done or error); toolCallId pairs the two.", Payload: call{}},
+		web.Message{Name: eventAction, About: "An action of the page begins, then ends (done or error); toolCallId pairs the two. One named " + tool.ConfirmName + " asks the user whether a tool may run: answer it with POST /runs/{runId}/confirmations/{callId}; its end says how it was decided.", Payload: call{}},
 		web.Message{Name: frameRouter, About: "Which step the run is at.", Payload: step{}},
 	)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -78,6 +79,7 @@ func newHouse(t testing.TB, d *db.DB, m llm.Model, opts ...option) *house {
 		t.Fatal(err)
 	}
 	c.Runs = h.runs
+	c.Permits = permit.New(permit.Config{DB: d, Chat: h.chat, Look: 10 * time.Millisecond})
 	h.svc = oracle.New(c)
 	srv := httptest.NewServer(h.handler())
 	h.url = srv.URL

@@ -42,6 +42,22 @@ type Live interface {
 	Call(ctx context.Context, s tool.Spec, c tool.Call) (tool.Output, error)
 }
 
+// Permits decides whether tools that change something may run. What is not the
+// user's looks like what does not exist.
+type Permits interface {
+	// Guard puts a question to the user before each such tool of a run.
+	Guard(tools []tool.Tool, a tool.Asker) []tool.Tool
+	// Waiting lists the questions of a run that wait for an answer.
+	Waiting(ctx context.Context, user, run string) ([]tool.Question, error)
+	// Decide answers one.
+	Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error)
+	// Grants lists what tools may do without a question.
+	Grants(ctx context.Context, user string) ([]tool.Grant, error)
+	// Grant adds to that, and Withdraw takes back.
+	Grant(ctx context.Context, user string, g tool.Grant) (tool.Grant, error)
+	Withdraw(ctx context.Context, user, session, name string) error
+}
+
 // Config configures a Service. Zero values are the defaults.
 type Config struct {
 	Callers *caller.Service
@@ -51,6 +67,7 @@ type Config struct {
 	Models  *llm.Catalogue
 	Tools   *tool.Registry
 	Files   *attach.Reader // nil: attachments are named to the model, not read
+	Permits Permits        // required
 	Live    Live           // nil: no sockets, and no page to run a tool
 	Name    string         // of the oracle, for its prompt
 	Prompt  string         // what the operator wants the model to know; "" is nothing

@@ -86,7 +86,7 @@ func (s *Service) pageTools(d declaration, taken []tool.Tool) []tool.Tool {
 	add := func(kind tool.Kind, list []declared) {
 		for _, one := range list {
 			name := safeName(one.Name)
-			if names[name] { // the server came by it after the page was opened
+			if names[name] || one.Name == tool.ConfirmName { // the server came by it after the page was opened, or asks by it
 				continue
 			}
 			names[name] = true

@@ -28,7 +28,7 @@ func TestPageTools(t *testing.T) {
 		modeltest.Spoken("Painted."),
 	)
 	h, u := small(t, m, func(c *oracle.Config, _ *run.Config) {
-		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "search", Description: "Ours"}, Do: func(context.Context, tool.Call) (tool.Output, error) {
+		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "search", Description: "Ours", ReadOnly: true}, Do: func(context.Context, tool.Call) (tool.Output, error) {
 			return tool.Output{}, nil
 		}}); err != nil {
 			t.Fatal(err)

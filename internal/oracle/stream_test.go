@@ -121,10 +121,10 @@ func TestTools(t *testing.T) {
 	)
 	h, u := small(t, m, func(c *oracle.Config, _ *run.Config) {
 		err := c.Tools.Add(
-			tool.Func{Describe: tool.Spec{Name: "search", Description: "d"}, Do: func(_ context.Context, c tool.Call) (tool.Output, error) {
+			tool.Func{Describe: tool.Spec{Name: "search", Description: "d", ReadOnly: true}, Do: func(_ context.Context, c tool.Call) (tool.Output, error) {
 				return tool.Output{Text: "found " + string(c.Args)}, nil
 			}},
-			tool.Func{Describe: tool.Spec{Name: "broken"}, Do: func(context.Context, tool.Call) (tool.Output, error) {
+			tool.Func{Describe: tool.Spec{Name: "broken", ReadOnly: true}, Do: func(context.Context, tool.Call) (tool.Output, error) {
 				return tool.Output{}, errors.New("password=hunter2 at db.internal:5432")
 			}},
 		)

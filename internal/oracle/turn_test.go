@@ -66,7 +66,7 @@ func TestAbortEndsTools(t *testing.T) {
 	m := modeltest.NewFake(modeltest.Called(
 		tool.Call{Name: "slow", Args: jsontext.Value(`{}`)}, tool.Call{Name: "paint", Args: jsontext.Value(`{"c":1}`)}))
 	h, u := small(t, m, func(c *oracle.Config, _ *run.Config) {
-		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "slow"}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "slow", ReadOnly: true}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 			<-ctx.Done()
 			return tool.Output{}, ctx.Err()
 		}}); err != nil {
@@ -308,7 +308,7 @@ func TestContext(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seen := make(chan tool.Context, 8)
 	h := newHouse(t, d, llm.Offline{}, func(c *oracle.Config, _ *run.Config) {
-		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "look"}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "look", ReadOnly: true}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 			seen <- tool.From(ctx)
 			tool.From(ctx).Send("weather.changed", map[string]string{"x": "y"})
 			return tool.Output{Text: "ok"}, nil

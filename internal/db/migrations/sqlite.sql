@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 908b7c2bc23cf1b865da65b0c1d16136f57da04ea7ff036391d94ea77d30263a
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 49f6ab8db5d0f504c2e21e4be79761957f48cc833d9c82fa92eb8cb7b00bdc20
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1206,3 +1206,28 @@ CREATE TABLE mcp_grants (
   granted_at INTEGER NOT NULL,
   PRIMARY KEY (ws, server, tool)
 );
+CREATE TABLE oracle_confirmations (
+	run        TEXT   NOT NULL,
+	call       TEXT   NOT NULL,
+	user_did   TEXT   NOT NULL,
+	session    BIGINT NOT NULL,
+	tool       TEXT   NOT NULL,
+	about      TEXT   NOT NULL,
+	args       TEXT   NOT NULL,
+	hash       TEXT   NOT NULL,
+	state      TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	PRIMARY KEY (run, call)
+);
+CREATE INDEX oracle_confirmations_session ON oracle_confirmations (session, hash);
+CREATE INDEX oracle_confirmations_old ON oracle_confirmations (expires_at);
+CREATE TABLE oracle_grants (
+	user_did   TEXT   NOT NULL,
+	tool       TEXT   NOT NULL,
+	session    BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	PRIMARY KEY (user_did, tool, session)
+);
+CREATE INDEX oracle_grants_session ON oracle_grants (session);

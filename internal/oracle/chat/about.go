@@ -203,6 +203,13 @@ func (s *Store) eraseOwn(ctx context.Context, tx *db.Tx, user string) (int64, er
 			sum++
 		}
 	}
+	for _, p := range s.attached() {
+		if p.Left != nil {
+			if err := p.Left(ctx, tx, user); err != nil {
+				return 0, err
+			}
+		}
+	}
 	n, err := tx.Exec(ctx, removeDelegationText, user)
 	if err != nil {
 		return 0, fmt.Errorf("remove delegation: %w", err)

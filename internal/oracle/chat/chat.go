@@ -135,6 +135,9 @@ type Part struct {
 	Blank func(ctx context.Context, tx *db.Tx, from Begun) error
 	// Blanked is called after that transaction.
 	Blanked func(ctx context.Context, session int64)
+	// Left removes what the part keeps of a user beside her sessions, in the
+	// transaction that erases her.
+	Left func(ctx context.Context, tx *db.Tx, user string) error
 }
 
 // Store keeps conversations. It is safe for use by many goroutines.

@@ -52,6 +52,16 @@ func (s *Store) Session(ctx context.Context, user, id string) (Session, error) {
 	return s.show(r), nil
 }
 
+// Number is what rows of other packages know a session of a user by. The fault
+// is SESSION_NOT_FOUND.
+func (s *Store) Number(ctx context.Context, user, id string) (int64, error) {
+	r, err := findSession(ctx, s.cfg.DB, user, id)
+	if err != nil {
+		return 0, err
+	}
+	return r.nid, nil
+}
+
 // Owns reports whether a user has a session.
 func (s *Store) Owns(ctx context.Context, user, id string) (bool, error) {
 	_, err := findSession(ctx, s.cfg.DB, user, id)

@@ -1,0 +1,172 @@
+package permit
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// What a model is told when a tool may not run.
+const (
+	textRefused = "The user refused this call. Do not try it again unless they ask for it."
+	textExpired = "The user did not answer within five minutes, which counts as a refusal. Nothing was changed."
+)
+
+// textNobody is what a model is told where nobody can be asked.
+func textNobody(name string) string {
+	return "The tool changes something, and nobody can be asked here whether it may. Nothing was changed. The user can allow it beforehand with PUT /grants/" + name + "."
+}
+
+// Guard puts a question before every tool of a run that changes something.
+func (s *Service) Guard(tools []tool.Tool, a tool.Asker) []tool.Tool {
+	out := make([]tool.Tool, len(tools))
+	for i, t := range tools {
+		out[i] = t
+		if spec := t.Spec(); spec.Kind == tool.Server && !spec.ReadOnly {
+			out[i] = &guarded{Tool: t, s: s, by: a}
+		}
+	}
+	return out
+}
+
+// guarded is a tool that runs once it is permitted.
+type guarded struct {
+	tool.Tool
+	s  *Service
+	by tool.Asker
+}
+
+var _ tool.Tool = (*guarded)(nil)
+
+// Spec describes the tool; a call may last as long as a question waits.
+func (g *guarded) Spec() tool.Spec {
+	spec := g.Tool.Spec()
+	spec.Timeout = g.s.cfg.Wait + orElse(spec.Timeout, usualTime)
+	return spec
+}
+
+// Run asks, and runs the tool.
+func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	refusal, err := g.allow(ctx, c)
+	if err != nil || refusal != "" {
+		return tool.Output{Err: refusal}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, orElse(g.Tool.Spec().Timeout, usualTime))
+	defer cancel()
+	return g.Tool.Run(ctx, c)
+}
+
+// allow finds out whether a call may run; it gives the refusal when not.
+func (g *guarded) allow(ctx context.Context, c tool.Call) (refusal string, err error) {
+	if tool.From(ctx).Invocation != (tool.Token{}) { // the user signed for this call
+		return "", nil
+	}
+	if p, ok := g.Tool.(tool.Permitted); ok && p.Permitted(ctx) {
+		return "", nil
+	}
+	given, err := granted(ctx, g.s.cfg.DB, g.by, c.Name, g.s.now())
+	if err != nil || given {
+		return "", err
+	}
+	// One that was confirmed for a run that a restart has ended counts for the
+	// same call of the next.
+	used, err := useEarlier(ctx, g.s.cfg.DB, g.by, bound(c), g.s.now())
+	if err != nil || used {
+		return "", err
+	}
+	if g.by.Tell == nil && g.by.Page == nil {
+		return textNobody(c.Name), nil
+	}
+	return g.ask(ctx, c)
+}
+
+// ask stores the question, shows it and waits for its answer.
+func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err error) {
+	s := g.s
+	args := c.Args
+	if len(args) == 0 {
+		args = jsontext.Value("{}")
+	}
+	now := s.now()
+	r := &row{
+		run: g.by.Run, call: c.ID, user: g.by.User, session: g.by.Session, tool: c.Name, about: g.Tool.Spec().Description, args: string(args),
+		hash: bound(c), state: tool.QuestionWaiting, created: now, expires: now + s.cfg.Wait.Milliseconds(),
+	}
+	decided, leave := s.listen(r.run, r.call)
+	defer leave()
+	if err := put(ctx, s.cfg.DB, r); err != nil {
+		return "", err
+	}
+	if err := g.tell(r.show(now)); err != nil {
+		return "", err
+	}
+	page, stop := context.WithCancel(ctx)
+	defer stop()
+	if g.by.Page != nil {
+		go g.askPage(page, r.show(now))
+	}
+	q, err := g.wait(ctx, r, decided)
+	if err != nil {
+		return "", err
+	}
+	if err := g.tell(q); err != nil {
+		return "", err
+	}
+	switch q.Status {
+	case tool.QuestionUsed:
+		return "", nil
+	case tool.QuestionRefused:
+		return textRefused, nil
+	}
+	return textExpired, nil
+}
+
+// askPage has a page ask. Its answer goes the way every answer goes.
+func (g *guarded) askPage(ctx context.Context, q tool.Question) {
+	if yes, ok := g.by.Page(ctx, q); ok {
+		_, _ = g.s.Decide(ctx, g.by.User, q.RunID, q.CallID, yes) // a fault means that it was decided meanwhile
+	}
+}
+
+// tell shows how a question stands, where somebody looks.
+func (g *guarded) tell(q tool.Question) error {
+	if g.by.Tell == nil {
+		return nil
+	}
+	return g.by.Tell(q)
+}
+
+// wait waits until a question is decided here or elsewhere, or has ended. A
+// confirmation it finds is used by that: it counts for this call alone.
+func (g *guarded) wait(ctx context.Context, r *row, decided <-chan struct{}) (tool.Question, error) {
+	s := g.s
+	look := time.NewTicker(s.cfg.Look)
+	defer look.Stop()
+	for {
+		select {
+		case <-decided:
+			decided = nil
+		case <-look.C:
+		case <-ctx.Done():
+			return tool.Question{}, context.Cause(ctx)
+		}
+		used, err := use(ctx, s.cfg.DB, r.run, r.call, s.now())
+		if err != nil {
+			return tool.Question{}, err
+		}
+		q, err := s.Find(ctx, r.user, r.run, r.call)
+		if err != nil || used || q.Status == tool.QuestionRefused || q.Status == tool.QuestionExpired {
+			return q, err
+		}
+	}
+}
+
+func orElse(d, usual time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return usual
+}

@@ -1,0 +1,212 @@
+// Package permit decides whether a tool that changes something may run: because
+// the user has granted it before, sent an invocation for it, or confirms this
+// very call.
+//
+// It promises that a confirmation is a row, so that it survives a restart and
+// can be given at any instance; that it is bound to one tool, one conversation
+// and the exact arguments, counts once and ends after five minutes; that nobody
+// but the user of the run can give it; and that no answer is a refusal. Tools
+// that change nothing, and those that run with the user, are none of its business.
+package permit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+const (
+	// usualWait is how long a question waits for its answer.
+	usualWait = 5 * time.Minute
+	// usualLook is how often a waiting call looks for an answer that was given at
+	// another instance.
+	usualLook = time.Second
+	// usualTime is how long a tool that names no time may run once permitted.
+	usualTime = 30 * time.Second
+	// kept is how long a question that has ended can still be read.
+	kept = 24 * time.Hour
+	// maxGrants is how many grants a user may have.
+	maxGrants = 1000
+	// sweep is how many old questions a new one removes.
+	sweep = 20
+)
+
+// Config configures a Service. Zero values are the defaults.
+type Config struct {
+	DB   *db.DB
+	Chat *chat.Store
+	Wait time.Duration    // for an answer; 5 minutes
+	Look time.Duration    // between looks for one given elsewhere; 1 s
+	Now  func() time.Time // the clock
+}
+
+// Service keeps questions and grants. It is safe for concurrent use.
+type Service struct {
+	cfg Config
+
+	mu      sync.Mutex
+	waiting map[[2]string]chan struct{} // by run and call: closed when decided here
+}
+
+// New makes a Service whose rows go with their conversations.
+func New(c Config) *Service {
+	if c.Wait <= 0 {
+		c.Wait = usualWait
+	}
+	if c.Look <= 0 {
+		c.Look = usualLook
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Chat.Attach(Part())
+	return &Service{cfg: c, waiting: map[[2]string]chan struct{}{}}
+}
+
+// Part is what goes with conversations, for a store of conversations without a
+// Service.
+func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank, Left: left} }
+
+// Find reads a question of a user. What is missing and what is somebody else's
+// look alike: CONFIRMATION_NOT_FOUND.
+func (s *Service) Find(ctx context.Context, user, run, call string) (tool.Question, error) {
+	r, err := find(ctx, s.cfg.DB, user, run, call)
+	if err != nil {
+		return tool.Question{}, err
+	}
+	return r.show(s.now()), nil
+}
+
+// Waiting lists the questions of a run of a user that still wait.
+func (s *Service) Waiting(ctx context.Context, user, run string) ([]tool.Question, error) {
+	now := s.now()
+	rows, err := waiting(ctx, s.cfg.DB, user, run, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]tool.Question, len(rows))
+	for i := range rows {
+		out[i] = rows[i].show(now)
+	}
+	return out, nil
+}
+
+// Decide answers a question of a user. Faults: CONFIRMATION_NOT_FOUND,
+// CONFIRMATION_DECIDED when it was answered otherwise before, and
+// CONFIRMATION_EXPIRED.
+func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error) {
+	state := tool.QuestionRefused
+	if yes {
+		state = tool.QuestionConfirmed
+	}
+	if _, err := s.Find(ctx, user, run, call); err != nil {
+		return tool.Question{}, err
+	}
+	done, err := decide(ctx, s.cfg.DB, run, call, state, s.now())
+	if err != nil {
+		return tool.Question{}, err
+	}
+	q, err := s.Find(ctx, user, run, call)
+	switch {
+	case err != nil:
+		return tool.Question{}, err
+	case done:
+		s.wake(run, call)
+	case q.Status == tool.QuestionExpired:
+		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_EXPIRED", "Nobody answered in time, which counted as a refusal. Send the message again.")
+	case q.Status != state && (!yes || q.Status != tool.QuestionUsed):
+		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_DECIDED", "The question was answered before: "+q.Status+".")
+	}
+	return q, nil
+}
+
+// Grants lists the grants of a user, by tool.
+func (s *Service) Grants(ctx context.Context, user string) ([]tool.Grant, error) {
+	return grants(ctx, s.cfg.DB, user, s.now())
+}
+
+// Grant lets a tool run without questions, in one conversation of the user or,
+// without its id, in all of them. Faults: SESSION_NOT_FOUND, TOO_MANY_GRANTS.
+func (s *Service) Grant(ctx context.Context, user string, g tool.Grant) (tool.Grant, error) {
+	session, err := s.session(ctx, user, g.SessionID)
+	if err != nil {
+		return tool.Grant{}, err
+	}
+	g.CreatedAt = time.UnixMilli(s.now()).UTC()
+	full, err := putGrant(ctx, s.cfg.DB, user, session, g)
+	if err == nil && full {
+		err = fault.New(fault.Conflict, "TOO_MANY_GRANTS", "You have 1,000 grants. Take one back first.")
+	}
+	return g, err
+}
+
+// Withdraw takes a grant back. One that is not there is GRANT_NOT_FOUND.
+func (s *Service) Withdraw(ctx context.Context, user, sessionID, name string) error {
+	session, err := s.session(ctx, user, sessionID)
+	if err != nil {
+		return err
+	}
+	found, err := dropGrant(ctx, s.cfg.DB, user, session, name)
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "GRANT_NOT_FOUND", "You have given no such grant.")
+	}
+	return err
+}
+
+// session gives the number of a conversation, 0 without its id.
+func (s *Service) session(ctx context.Context, user, id string) (int64, error) {
+	if id == "" {
+		return 0, nil
+	}
+	return s.cfg.Chat.Number(ctx, user, id)
+}
+
+func (s *Service) now() int64 { return s.cfg.Now().UnixMilli() }
+
+func notFound() error {
+	return fault.New(fault.NotFound, "CONFIRMATION_NOT_FOUND", "No question of this run has this id.")
+}
+
+// bound is what a confirmation is for: a tool and its arguments in canonical
+// form.
+func bound(c tool.Call) string {
+	args := c.Args.Clone()
+	if args.Canonicalize() != nil {
+		args = c.Args
+	}
+	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(args)))
+	return hex.EncodeToString(sum[:])
+}
+
+// listen gives a channel that is closed when a question is decided here.
+func (s *Service) listen(run, call string) (decided <-chan struct{}, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, ch := [2]string{run, call}, make(chan struct{})
+	s.waiting[key] = ch
+	return ch, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.waiting[key] == ch {
+			delete(s.waiting, key)
+		}
+	}
+}
+
+// wake has the call that waits for a question look for its answer.
+func (s *Service) wake(run, call string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := [2]string{run, call}
+	if ch, ok := s.waiting[key]; ok {
+		close(ch)
+		delete(s.waiting, key)
+	}
+}

@@ -1,0 +1,208 @@
+package permit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+)
+
+const ann, bob = "did:key:ann", "did:key:bob"
+
+// rig is a store with two instances over it.
+type rig struct {
+	t       *testing.T
+	db      *db.DB
+	chat    *chat.Store
+	here    *permit.Service
+	there   *permit.Service
+	now     atomic.Int64
+	session string
+	number  int64
+	effects atomic.Int32
+}
+
+func newRig(t *testing.T, d *db.DB) *rig {
+	t.Helper()
+	key, err := secret.Parse(strings.Repeat("k", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &rig{t: t, db: d, chat: chat.New(chat.Config{DB: d, Key: key})}
+	g.now.Store(time.Now().UnixMilli())
+	c := permit.Config{DB: d, Chat: g.chat, Look: 5 * time.Millisecond, Now: func() time.Time { return time.UnixMilli(g.now.Load()) }}
+	g.here, g.there = permit.New(c), permit.New(c)
+	s, err := g.chat.CreateSession(t.Context(), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.session = s.ID
+	if g.number, err = g.chat.Number(t.Context(), ann, s.ID); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// call is a call of the tool that waits for its answer.
+type call struct {
+	asked <-chan tool.Question
+	out   <-chan tool.Output
+	stop  context.CancelCauseFunc
+}
+
+// try calls the tool in a run, at the first instance.
+func (g *rig) try(run, args string) call {
+	g.t.Helper()
+	asked, out := make(chan tool.Question, 2), make(chan tool.Output, 1)
+	burn := tool.Func{Describe: tool.Spec{Name: "burn"}, Do: func(context.Context, tool.Call) (tool.Output, error) {
+		g.effects.Add(1)
+		return tool.Output{Text: "burnt"}, nil
+	}}
+	a := tool.Asker{User: ann, Session: g.number, Run: run, Tell: func(q tool.Question) error { asked <- q; return nil }}
+	ctx, stop := context.WithCancelCause(g.t.Context())
+	go func() {
+		o, err := g.here.Guard([]tool.Tool{burn}, a)[0].Run(ctx, tool.Call{ID: "call", Name: "burn", Args: jsontext.Value(args)})
+		if err != nil {
+			o.Err = err.Error()
+		}
+		out <- o
+	}()
+	return call{asked, out, stop}
+}
+
+// ended wants the end of a call and how often the tool has run by then.
+func (g *rig) ended(c call, effects int32, refusal string) {
+	g.t.Helper()
+	if o := <-c.out; !strings.Contains(o.Err, refusal) || (refusal == "") != (o.Err == "") || g.effects.Load() != effects {
+		g.t.Errorf("the call gave %+v, %d effects; want %q, %d", o, g.effects.Load(), refusal, effects)
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		code := func(err error, want string) {
+			t.Helper()
+			if fault.CodeOf(err) != want {
+				t.Errorf("error = %v, want %s", err, want)
+			}
+		}
+		c := g.try("one", `{"a":1}`)
+		if q := <-c.asked; q.Status != tool.QuestionWaiting || string(q.Arguments) != `{"a":1}` {
+			t.Errorf("the question is %+v", q)
+		}
+		_, err := g.there.Decide(ctx, bob, "one", "call", true)
+		code(err, "CONFIRMATION_NOT_FOUND")
+		if list, err := g.there.Waiting(ctx, bob, "one"); err != nil || len(list) != 0 {
+			t.Errorf("somebody else sees %v, %v", list, err)
+		}
+		// Given at the other instance, it is found at this one.
+		if q, err := g.there.Decide(ctx, ann, "one", "call", true); err != nil || q.Status == tool.QuestionWaiting {
+			t.Errorf("Decide = %+v, %v", q, err)
+		}
+		g.ended(c, 1, "")
+		if q := <-c.asked; q.Status != tool.QuestionUsed {
+			t.Errorf("at the end the question is %+v", q)
+		}
+		_, err = g.here.Decide(ctx, ann, "one", "call", false)
+		code(err, "CONFIRMATION_DECIDED")
+
+		c = g.try("two", `{"a":1}`) // what was used does not count again
+		<-c.asked
+		if _, err := g.here.Decide(ctx, ann, "two", "call", false); err != nil {
+			t.Error(err)
+		}
+		g.ended(c, 1, "refused")
+
+		c = g.try("three", `{"a":1}`)
+		<-c.asked
+		g.now.Add((5 * time.Minute).Milliseconds())
+		g.ended(c, 1, "did not answer")
+		_, err = g.here.Decide(ctx, ann, "three", "call", true)
+		code(err, "CONFIRMATION_EXPIRED")
+	})
+}
+
+// TestConfirmedBeforeARestart: a confirmation whose run was ended counts for the
+// same call of the next run, once, and for no other.
+func TestConfirmedBeforeARestart(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		gone := errors.New("the server stops")
+		c := g.try("one", `{"a":1,"b":2}`)
+		<-c.asked
+		c.stop(gone)
+		g.ended(c, 0, gone.Error())
+		if _, err := g.there.Decide(ctx, ann, "one", "call", true); err != nil {
+			t.Fatal(err)
+		}
+		other := g.try("two", `{"a":1,"b":3}`)
+		<-other.asked
+		other.stop(gone)
+		g.ended(other, 0, gone.Error())
+		g.ended(g.try("three", `{"b":2,"a":1}`), 1, "")
+		again := g.try("four", `{"a":1,"b":2}`)
+		<-again.asked
+		again.stop(gone)
+		g.ended(again, 1, gone.Error())
+	})
+}
+
+// TestRowsGo: questions and grants go with their conversation, and grants with
+// their user.
+func TestRowsGo(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		c := g.try("one", `{"a":1}`)
+		<-c.asked
+		c.stop(errors.New("gone"))
+		<-c.out
+		for _, s := range []string{"", g.session} {
+			if _, err := g.here.Grant(ctx, ann, tool.Grant{Tool: "burn", SessionID: s}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.ended(g.try("two", `{}`), 1, "") // granted
+		rows := func(want int) {
+			t.Helper()
+			var n int
+			err := d.QueryRow(ctx, `SELECT (SELECT count(*) FROM oracle_confirmations) + (SELECT count(*) FROM oracle_grants)`).Scan(&n)
+			if err != nil || n != want {
+				t.Errorf("%d rows, %v; want %d", n, err, want)
+			}
+		}
+		rows(3)
+		if err := g.chat.DeleteSession(ctx, ann, g.session); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			n, err := g.chat.Sweep(ctx, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				break
+			}
+		}
+		rows(1)
+		if err := d.InTx(ctx, func(tx *db.Tx) error { return g.chat.Remove(ctx, tx, ann) }); err != nil {
+			t.Fatal(err)
+		}
+		rows(0)
+	})
+}

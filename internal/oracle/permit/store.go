@@ -1,0 +1,192 @@
+package permit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+const (
+	columns     = `run, call, user_did, session, tool, about, args, hash, state, created_at, expires_at`
+	putText     = `INSERT INTO oracle_confirmations (` + columns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	findText    = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND call = $2 AND user_did = $3`
+	waitingText = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND user_did = $2 AND state = 'waiting' AND expires_at > $3 ORDER BY call LIMIT 100`
+	decideText  = `UPDATE oracle_confirmations SET state = $3 WHERE run = $1 AND call = $2 AND state = 'waiting' AND expires_at > $4`
+	useText     = `UPDATE oracle_confirmations SET state = 'used' WHERE run = $1 AND call = $2 AND state = 'confirmed' AND expires_at > $3`
+	earlierText = `SELECT run, call FROM oracle_confirmations WHERE session = $1 AND hash = $2 AND state = 'confirmed' AND user_did = $3 AND expires_at > $4 LIMIT 1`
+	sweepText   = `DELETE FROM oracle_confirmations WHERE (run, call) IN (SELECT run, call FROM oracle_confirmations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
+
+	grantedText = `SELECT 1 FROM oracle_grants WHERE user_did = $1 AND tool = $2 AND session IN (0, $3) AND (expires_at = 0 OR expires_at > $4) LIMIT 1`
+	grantsText  = `SELECT g.tool, s.id, g.created_at, g.expires_at FROM oracle_grants g LEFT JOIN chat_sessions s ON s.nid = g.session
+		WHERE g.user_did = $1 AND (g.expires_at = 0 OR g.expires_at > $2) ORDER BY g.user_did, g.tool, g.session LIMIT $3`
+	countText     = `SELECT count(*) FROM (SELECT 1 FROM oracle_grants WHERE user_did = $1 LIMIT $2) AS few`
+	putGrantText  = `INSERT INTO oracle_grants (user_did, tool, session, created_at, expires_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_did, tool, session) DO UPDATE SET created_at = excluded.created_at, expires_at = excluded.expires_at`
+	dropGrantText = `DELETE FROM oracle_grants WHERE user_did = $1 AND tool = $2 AND session = $3`
+
+	shrinkText       = `DELETE FROM oracle_confirmations WHERE (run, call) IN (SELECT run, call FROM oracle_confirmations WHERE session = $1 LIMIT $2)`
+	shrinkGrantsText = `DELETE FROM oracle_grants WHERE (user_did, tool, session) IN (SELECT user_did, tool, session FROM oracle_grants WHERE session = $1 LIMIT $2)`
+	leftText         = `DELETE FROM oracle_grants WHERE user_did = $1`
+	blankText        = `DELETE FROM oracle_confirmations WHERE session = $1`
+)
+
+// row is a question as stored.
+type row struct {
+	run, call, user   string
+	session           int64
+	tool, about, args string
+	hash, state       string
+	created, expires  int64
+}
+
+// show is the question as its user sees it at a time.
+func (r *row) show(now int64) tool.Question {
+	q := tool.Question{
+		RunID: r.run, CallID: r.call, Tool: r.tool, Description: r.about, Arguments: jsontext.Value(r.args), Status: r.state,
+		ExpiresAt: time.UnixMilli(r.expires).UTC(),
+	}
+	if now >= r.expires && (r.state == tool.QuestionWaiting || r.state == tool.QuestionConfirmed) {
+		q.Status = tool.QuestionExpired
+	}
+	return q
+}
+
+func (r *row) fields() []any {
+	return []any{&r.run, &r.call, &r.user, &r.session, &r.tool, &r.about, &r.args, &r.hash, &r.state, &r.created, &r.expires}
+}
+
+// put stores a question, and removes some that have long ended.
+func put(ctx context.Context, d *db.DB, r *row) error {
+	return d.InTx(ctx, func(tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, sweepText, r.created-kept.Milliseconds(), sweep); err != nil {
+			return fmt.Errorf("remove old questions: %w", err)
+		}
+		_, err := tx.Exec(ctx, putText, r.run, r.call, r.user, r.session, r.tool, r.about, r.args, r.hash, r.state, r.created, r.expires)
+		return db.Wrap("store question", err)
+	})
+}
+
+// find reads a question of a user. The fault is CONFIRMATION_NOT_FOUND.
+func find(ctx context.Context, d *db.DB, user, run, call string) (*row, error) {
+	r := &row{}
+	err := d.QueryRow(ctx, findText, run, call, user).Scan(r.fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	}
+	return r, db.Wrap("read question", err)
+}
+
+// waiting lists the questions of a run that wait.
+func waiting(ctx context.Context, d *db.DB, user, run string, now int64) ([]row, error) {
+	rows, err := d.Query(ctx, waitingText, run, user, now)
+	return db.Collect(rows, err, "list questions", func(r *row, from db.Row) error { return from.Scan(r.fields()...) })
+}
+
+// decide answers a question that waits. It reports whether it did.
+func decide(ctx context.Context, d *db.DB, run, call, state string, now int64) (bool, error) {
+	n, err := d.Exec(ctx, decideText, run, call, state, now)
+	return n == 1, db.Wrap("answer question", err)
+}
+
+// use spends a confirmation. It reports whether there was one.
+func use(ctx context.Context, d *db.DB, run, call string, now int64) (bool, error) {
+	n, err := d.Exec(ctx, useText, run, call, now)
+	return n == 1, db.Wrap("use confirmation", err)
+}
+
+// useEarlier spends a confirmation of the same call that an earlier run of the
+// conversation did not come to use.
+func useEarlier(ctx context.Context, d *db.DB, a tool.Asker, hash string, now int64) (bool, error) {
+	var run, call string
+	err := d.QueryRow(ctx, earlierText, a.Session, hash, a.User, now).Scan(&run, &call)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find confirmation: %w", err)
+	}
+	return use(ctx, d, run, call, now)
+}
+
+// granted reports whether a tool may run without a question.
+func granted(ctx context.Context, d *db.DB, a tool.Asker, name string, now int64) (bool, error) {
+	var one int
+	err := d.QueryRow(ctx, grantedText, a.User, name, a.Session, now).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, db.Wrap("look for a grant", err)
+}
+
+func grants(ctx context.Context, d *db.DB, user string, now int64) ([]tool.Grant, error) {
+	rows, err := d.Query(ctx, grantsText, user, now, maxGrants)
+	return db.Collect(rows, err, "list grants", func(g *tool.Grant, from db.Row) error {
+		var session *string
+		var created, expires int64
+		if err := from.Scan(&g.Tool, &session, &created, &expires); err != nil {
+			return err
+		}
+		if g.CreatedAt = time.UnixMilli(created).UTC(); expires > 0 {
+			g.ExpiresAt = time.UnixMilli(expires).UTC()
+		}
+		if session != nil {
+			g.SessionID = *session
+		}
+		return nil
+	})
+}
+
+// putGrant stores a grant; full is true when the user has too many.
+func putGrant(ctx context.Context, d *db.DB, user string, session int64, g tool.Grant) (full bool, err error) {
+	expires := int64(0)
+	if !g.ExpiresAt.IsZero() {
+		expires = g.ExpiresAt.UnixMilli()
+	}
+	err = d.InTx(ctx, func(tx *db.Tx) error {
+		var n int
+		if err := tx.QueryRow(ctx, countText, user, maxGrants).Scan(&n); err != nil {
+			return fmt.Errorf("count grants: %w", err)
+		}
+		if full = n >= maxGrants; full {
+			return nil
+		}
+		_, err := tx.Exec(ctx, putGrantText, user, g.Tool, session, g.CreatedAt.UnixMilli(), expires)
+		return db.Wrap("store grant", err)
+	})
+	return full, err
+}
+
+func dropGrant(ctx context.Context, d *db.DB, user string, session int64, name string) (bool, error) {
+	n, err := d.Exec(ctx, dropGrantText, user, name, session)
+	return n == 1, db.Wrap("remove grant", err)
+}
+
+// shrink removes what is kept of a deleted conversation.
+func shrink(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error) {
+	n, err := tx.Exec(ctx, shrinkText, session, limit)
+	if err != nil {
+		return 0, fmt.Errorf("remove questions: %w", err)
+	}
+	more, err := tx.Exec(ctx, shrinkGrantsText, session, int64(limit)-n)
+	return n + more, db.Wrap("remove grants", err)
+}
+
+// blank removes the questions of a conversation that came to know of somebody who
+// is erased: their arguments may name her.
+func blank(ctx context.Context, tx *db.Tx, from chat.Begun) error {
+	_, err := tx.Exec(ctx, blankText, from.Session)
+	return db.Wrap("remove questions", err)
+}
+
+// left removes the grants of a user who is erased.
+func left(ctx context.Context, tx *db.Tx, user string) error {
+	_, err := tx.Exec(ctx, leftText, user)
+	return db.Wrap("remove grants", err)
+}

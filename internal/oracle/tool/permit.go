@@ -1,0 +1,61 @@
+package tool
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ConfirmName is the action by which a page asks its user whether a tool may
+// run. A page that declares it shows the question itself; no model is offered it.
+const ConfirmName = "confirm_tool_call"
+
+// Question asks a user whether a tool that changes something may run with
+// exactly these arguments.
+type Question struct {
+	RunID       string         `json:"runId"`
+	CallID      string         `json:"callId"`
+	Tool        string         `json:"tool"`
+	Description string         `json:"description,omitzero" doc:"What the tool does, in the words of whoever wrote it."`
+	Arguments   jsontext.Value `json:"arguments"`
+	Status      string         `json:"status" enum:"waiting,confirmed,refused,used,expired" doc:"used: confirmed, and the tool has run with it."`
+	ExpiresAt   time.Time      `json:"expiresAt" doc:"No answer by then is a refusal."`
+}
+
+// States of a Question.
+const (
+	QuestionWaiting   = "waiting"
+	QuestionConfirmed = "confirmed"
+	QuestionRefused   = "refused"
+	QuestionUsed      = "used"
+	QuestionExpired   = "expired"
+)
+
+// Grant is a user's word that a tool may run without a question each time.
+type Grant struct {
+	Tool      string    `json:"tool"`
+	SessionID string    `json:"sessionId,omitzero" doc:"The only conversation it holds in; all of yours without."`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When it ends; never without."`
+}
+
+// Asker is the run a question is asked in.
+type Asker struct {
+	User    string // name the conversation is stored under
+	Session int64  // number of the conversation
+	Run     string // id of the run
+
+	// Tell shows a question, and once more when it is decided. It is nil where
+	// nobody is there to answer: then only a grant counts.
+	Tell func(q Question) error
+	// Page has a page of the user ask, and gives its answer; ok is false when
+	// there was none. It is nil where no page can.
+	Page func(ctx context.Context, q Question) (yes, ok bool)
+}
+
+// Permitted is implemented by a tool that knows by itself that it may run,
+// because an operator has said so.
+type Permitted interface {
+	Permitted(ctx context.Context) bool
+}
