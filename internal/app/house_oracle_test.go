@@ -76,6 +76,26 @@ func (h *house) furnishMind(t *testing.T) {
 	h.ids["chat"] = made.SessionID
 	h.furnishMCP(t)
 	h.ids["run"] = do("/messages/"+made.SessionID, `{"message":"help","stream":true}`).Header().Get("X-Run-Id")
+	h.grantAndAsk(t)
+}
+
+// grantAndAsk lets a tool run without a question, and puts a question about
+// another: no tool of the house changes anything, so nothing asks one by itself.
+func (h *house) grantAndAsk(t *testing.T) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPut, "/grants/burn", strings.NewReader("{}"))
+	r.Header.Set("Content-Type", "application/json")
+	h.asOracleUser(t, r, owner)
+	w := httptest.NewRecorder()
+	if h.Handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+		t.Fatalf("PUT /grants/burn: %d %s", w.Code, w.Body)
+	}
+	now := time.Now().UnixMilli()
+	_, err := h.DB.Exec(t.Context(), `INSERT INTO oracle_confirmations (run, call, user_did, session, tool, about, args, hash, state, created_at, expires_at)
+		SELECT id, 'call_1', user_did, session, 'burn', '', '{}', '', 'waiting', $2, $3 FROM oracle_runs WHERE id = $1`, h.ids["run"], now, now+time.Hour.Milliseconds())
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // furnishMCP puts an MCP server there that nobody reaches, and a grant of its tool.
@@ -105,6 +125,10 @@ func (h *house) mindPart(r web.Route, name string) string {
 		return h.ids["chat"]
 	case name == "{runId}":
 		return h.ids["run"]
+	case name == "{tool}":
+		return "burn"
+	case name == "{callId}":
+		return "call_1"
 	}
 	return ""
 }
@@ -114,7 +138,7 @@ func (h *house) mindPart(r web.Route, name string) string {
 func TestOracleForeign(t *testing.T) {
 	t.Parallel()
 	for _, r := range newHouse(t).Routes {
-		if !ofOracle(r) || !strings.Contains(r.Path, "{") {
+		if !ofOracle(r) || !strings.Contains(r.Path, "{sessionId}") && !strings.Contains(r.Path, "{runId}") {
 			continue
 		}
 		t.Run(r.Method+r.Path, func(t *testing.T) {

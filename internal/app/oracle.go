@@ -120,8 +120,8 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: permit.New(permit.Config{DB: a.DB, Chat: m.chats}),
-		Files: attach.New(attach.Config{Client: m.files, Log: a.log}),
-		Name:  o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Files:   attach.New(attach.Config{Client: m.files, Log: a.log}),
+		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	m.tools.AddRoutes(func(api *web.API) { m.plugins.Routes(api, oracle.NewDoor(m.oracle)) })

@@ -125,6 +125,10 @@ func (e examples) sample(method, path, name string) string {
 			return "ATUid_1"
 		}
 		return "$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"
+	case "callId":
+		return "call_5fJ2kQx9T"
+	case "tool":
+		return "weather__warn"
 	case "runId":
 		return "run_01a1df6d-395d-716b-80cb-7f9588fe173c"
 	case "member":

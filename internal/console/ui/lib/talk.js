@@ -7,7 +7,12 @@ import { call, drop, isStale, newId, Problem, send } from "./api.js";
 
 const streamName = "talk stream"; // a page has one
 
+const confirmName = "confirm_tool_call"; // the action by which the oracle asks whether a tool may run
+
 const at = (id) => encodeURIComponent(id);
+
+/** Answers the question whether a tool may run. */
+export const decide = (q, confirmed) => call(`/runs/${at(q.runId)}/confirmations/${at(q.callId)}`, { method: "POST", body: { confirmed } });
 
 /** The frames of a stream of server-sent events. */
 async function* framesOf(answer) {
@@ -59,6 +64,7 @@ function after(turn, f) {
     case "done": return { ...turn, live: false, status: d.status };
     case "tool_call":
     case "action_call": {
+      if (d.toolName === confirmName) return { ...turn, questions: { ...turn.questions, [d.toolCallId]: { ...d.args, open: d.status === "isRunning" } } };
       const id = d.eventId || d.toolCallId, old = turn.calls.some((c) => c.id === id);
       const one = { id, name: d.toolName, args: d.args, status: d.status, output: d.output ?? d.error, failed: d.failed || d.status === "error" };
       return { ...turn, calls: old ? turn.calls.map((c) => (c.id === id ? one : c)) : [...turn.calls, one] };

@@ -4,7 +4,7 @@ import { call, newId } from "../lib/api.js";
 import { base, route, setQuery } from "../lib/router.js";
 import { Badge, Empty, Failure, Icon, Loading, Page, Time, useKeys, useLoad } from "../lib/ui.js";
 import { Markdown } from "../lib/markdown.js";
-import { useTalk } from "../lib/talk.js";
+import { decide, useTalk } from "../lib/talk.js";
 import { number, t } from "../lib/words.js";
 import { lasted } from "./runs.js";
 
@@ -32,6 +32,25 @@ function Steps({ calls, live }) {
     })}</details>`;
 }
 
+/** The question whether a tool that changes something may run, with exactly what it would be given. */
+function Question({ q }) {
+  const [failed, fail] = useState(/** @type {any} */ (null)), [sent, mark] = useState(false);
+  const say = async (yes) => {
+    mark(true);
+    fail(null);
+    try {
+      await decide(q, yes);
+    } catch (e) {
+      mark(false);
+      fail(e);
+    }
+  };
+  return html`<div class="card question" role="group" aria-label=${t("chat.asks", { tool: q.tool })}><p><strong>${t("chat.asks", { tool: q.tool })}</strong></p>
+    ${q.description && html`<p class="mute">${q.description}</p>`}<pre tabindex="0">${JSON.stringify(q.arguments, null, 1)}</pre>
+    <div class="actions"><button type="button" class="primary" disabled=${sent} onClick=${() => say(true)}>${t("chat.permit")}</button><button type="button" disabled=${sent} onClick=${() => say(false)}>${t("chat.refuse")}</button>
+      <span class="mute">${t("chat.until")} <${Time} at=${q.expiresAt} /></span></div><${Failure} error=${failed} /></div>`;
+}
+
 function Usage({ run }) {
   if (!run?.tokens) return null;
   const parts = run.tokens.input || run.tokens.output ? [t("chat.tokens", { input: number(run.tokens.input), output: number(run.tokens.output) })] : []; // an answer that was stopped may not be counted
@@ -48,6 +67,7 @@ function Turn({ turn, run }) {
       <${Steps} calls=${turn.calls} live=${turn.live} />
       ${turn.thought && html`<details class="steps"><summary>${t("chat.thought")}</summary><p>${turn.thought}</p></details>`}
       ${turn.text ? html`<${Markdown} text=${turn.text} />` : null}
+      ${Object.values(turn.questions || {}).filter((q) => turn.live && q.open).map((q) => html`<${Question} key=${q.callId} q=${q} />`)}
       ${turn.live && html`<p class="dots mute" role="status">${t("chat.thinking")}</p>`}
       ${turn.error && html`<${Failure} error=${{ message: turn.error, status: 500 }} />`}
       ${!turn.live && turn.status && turn.status !== "finished" && html`<p class="note">${t("chat.ended." + turn.status)}</p>`}

@@ -81,6 +81,7 @@ export default {
   "twin.more": "Show more",
   "page.chat": "Chat", "page.runs": "Runs", "page.run": "Run",
   "state.done": "done", "state.finished": "answered", "state.aborted": "stopped", "state.interrupted": "cut off", "state.recovering": "being recovered",
+  "chat.asks": "May the oracle run {tool}?", "chat.permit": "Yes, do it", "chat.refuse": "No", "chat.until": "No answer is a no. You can answer until",
   "chat.about": "Answered by {model}. It sees what you may see, and no more.", "chat.new": "New conversation", "chat.search": "Search conversations", "chat.talks": "Conversations", "chat.none": "No conversation yet.", "chat.newest": "The newest {n} are shown.", "chat.untitled": "Without a title",
   "chat.delete": "Delete {title}", "chat.sure": "Delete the conversation “{title}” for good?", "chat.export": "Save as Markdown", "chat.you": "You", "chat.oracle": "Oracle", "chat.older": "Show earlier messages",
   "chat.empty": "Ask about your programme", "chat.emptyText": "The oracle looks things up with your rights, and says where a figure comes from.", "chat.idea1": "How far is the survey?", "chat.idea2": "How many households are there?", "chat.idea3": "List surveys", "chat.idea4": "Help",

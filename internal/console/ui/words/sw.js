@@ -81,6 +81,7 @@ export default {
   "twin.more": "Onyesha zaidi",
   "page.chat": "Msaidizi", "page.runs": "Majibu", "page.run": "Jibu",
   "state.done": "imekamilika", "state.finished": "imejibiwa", "state.aborted": "imesitishwa", "state.interrupted": "imekatika", "state.recovering": "inarejeshwa",
+  "chat.asks": "Je, msaidizi aruhusiwe kuendesha {tool}?", "chat.permit": "Ndiyo, fanya", "chat.refuse": "Hapana", "chat.until": "Kutojibu ni hapana. Unaweza kujibu hadi",
   "chat.about": "Anayejibu ni {model}. Anaona unachoruhusiwa kuona, si zaidi.", "chat.new": "Mazungumzo mapya", "chat.search": "Tafuta mazungumzo", "chat.talks": "Mazungumzo", "chat.none": "Bado hakuna mazungumzo.", "chat.newest": "Yanaonyeshwa {n} ya karibuni.", "chat.untitled": "Bila kichwa",
   "chat.delete": "Futa {title}", "chat.sure": "Ufute kabisa mazungumzo “{title}”?", "chat.export": "Hifadhi kama Markdown", "chat.you": "Wewe", "chat.oracle": "Msaidizi", "chat.older": "Onyesha ujumbe wa awali",
   "chat.empty": "Uliza kuhusu mradi wako", "chat.emptyText": "Msaidizi hutafuta kwa ruhusa zako, na husema takwimu imetoka wapi.", "chat.idea1": "How far is the survey?", "chat.idea2": "How many households are there?", "chat.idea3": "List surveys", "chat.idea4": "Help",
