@@ -14,8 +14,16 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// confirmRoutes adds what a user says about tools that change something.
-func (s *Service) confirmRoutes(add adder) {
+// confirms is where users say what tools may change.
+type confirms struct {
+	Permits
+	runs *run.Manager
+	live Live
+	now  func() time.Time
+}
+
+// routes adds what a user says about tools that change something.
+func (s *confirms) routes(add adder) {
 	add("GET", "/runs/{runId}/confirmations", s.serveQuestions, web.Doc{
 		Summary: "List the questions of a run that wait", Answer: questionList{}, Codes: []string{"RUN_NOT_FOUND"},
 		Description: "A tool that changes something waits until you have confirmed the call, for at most five minutes. The stream of the run shows each question as an action_call named `" + tool.ConfirmName + "`.",
@@ -55,18 +63,18 @@ type (
 	}
 )
 
-func (s *Service) serveQuestions(w http.ResponseWriter, r *http.Request, q *request) error {
-	if _, err := s.cfg.Runs.Find(r.Context(), q.user(), r.PathValue("runId")); err != nil {
+func (s *confirms) serveQuestions(w http.ResponseWriter, r *http.Request, q *request) error {
+	if _, err := s.runs.Find(r.Context(), q.user(), r.PathValue("runId")); err != nil {
 		return err
 	}
-	list, err := s.cfg.Permits.Waiting(r.Context(), q.user(), r.PathValue("runId"))
+	list, err := s.Waiting(r.Context(), q.user(), r.PathValue("runId"))
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, questionList{list})
 }
 
-func (s *Service) serveDecide(w http.ResponseWriter, r *http.Request, q *request) error {
+func (s *confirms) serveDecide(w http.ResponseWriter, r *http.Request, q *request) error {
 	var bad fault.Checks
 	o := newObject("", q.body, &bad, "confirmed")
 	yes := o.flag("confirmed")
@@ -76,28 +84,28 @@ func (s *Service) serveDecide(w http.ResponseWriter, r *http.Request, q *request
 	if err := o.err(); err != nil {
 		return err
 	}
-	out, err := s.cfg.Permits.Decide(r.Context(), q.user(), r.PathValue("runId"), r.PathValue("callId"), yes)
+	out, err := s.Decide(r.Context(), q.user(), r.PathValue("runId"), r.PathValue("callId"), yes)
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, out)
 }
 
-func (s *Service) serveGrants(w http.ResponseWriter, r *http.Request, q *request) error {
-	list, err := s.cfg.Permits.Grants(r.Context(), q.user())
+func (s *confirms) serveGrants(w http.ResponseWriter, r *http.Request, q *request) error {
+	list, err := s.Grants(r.Context(), q.user())
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, grantList{append([]tool.Grant{}, list...)})
 }
 
-func (s *Service) serveGrant(w http.ResponseWriter, r *http.Request, q *request) error {
+func (s *confirms) serveGrant(w http.ResponseWriter, r *http.Request, q *request) error {
 	var bad fault.Checks
 	o := newObject("", q.body, &bad, "sessionId", "expiresAt")
 	g := tool.Grant{Tool: r.PathValue("tool"), SessionID: o.text("sessionId", false)}
 	if text := o.text("expiresAt", false); text != "" {
 		at, err := time.Parse(time.RFC3339, text)
-		if err != nil || !at.After(s.cfg.Now()) {
+		if err != nil || !at.After(s.now()) {
 			o.wrong("expiresAt", "time", "expiresAt must be a time to come, such as 2027-01-31T12:00:00Z")
 		}
 		g.ExpiresAt = at.UTC()
@@ -108,15 +116,15 @@ func (s *Service) serveGrant(w http.ResponseWriter, r *http.Request, q *request)
 	if err := o.err(); err != nil {
 		return err
 	}
-	g, err := s.cfg.Permits.Grant(r.Context(), q.user(), g)
+	g, err := s.Grant(r.Context(), q.user(), g)
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, g)
 }
 
-func (s *Service) serveWithdraw(w http.ResponseWriter, r *http.Request, q *request) error {
-	if err := s.cfg.Permits.Withdraw(r.Context(), q.user(), r.URL.Query().Get("sessionId"), r.PathValue("tool")); err != nil {
+func (s *confirms) serveWithdraw(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := s.Withdraw(r.Context(), q.user(), r.URL.Query().Get("sessionId"), r.PathValue("tool")); err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, note{"Grant withdrawn"})
@@ -124,12 +132,12 @@ func (s *Service) serveWithdraw(w http.ResponseWriter, r *http.Request, q *reque
 
 // asker says how the user of a turn can be asked: in the stream of the run, when
 // one was asked for, and by a page that has declared the action for it.
-func (s *Service) asker(t *turn, r *run.Run, mark ids) tool.Asker {
+func (s *confirms) asker(t *turn, r *run.Run, mark ids) tool.Asker {
 	a := tool.Asker{User: t.user, Session: r.SessionNumber(), Run: r.ID()}
 	if t.message.Stream {
 		a.Tell = func(q tool.Question) error { return r.Emit(eventAction, mark.question(q)) }
 	}
-	if s.cfg.Live != nil && slices.ContainsFunc(t.declared.Actions, func(d declared) bool { return d.Name == tool.ConfirmName }) {
+	if s.live != nil && slices.ContainsFunc(t.declared.Actions, func(d declared) bool { return d.Name == tool.ConfirmName }) {
 		a.Page = s.askPage
 	}
 	return a
@@ -137,9 +145,9 @@ func (s *Service) asker(t *turn, r *run.Run, mark ids) tool.Asker {
 
 // askPage has a page of the user ask her. Only an object with confirmed is an
 // answer; a page that fails or is gone has given none.
-func (s *Service) askPage(ctx context.Context, q tool.Question) (yes, ok bool) {
+func (s *confirms) askPage(ctx context.Context, q tool.Question) (yes, ok bool) {
 	spec := tool.Spec{Name: tool.ConfirmName, Kind: tool.Action, HasRender: true, Timeout: time.Until(q.ExpiresAt)}
-	out, err := s.cfg.Live.Call(ctx, spec, tool.Call{ID: q.CallID, Name: tool.ConfirmName, Args: encoded(q)})
+	out, err := s.live.Call(ctx, spec, tool.Call{ID: q.CallID, Name: tool.ConfirmName, Args: encoded(q)})
 	if err != nil || out.Err != "" {
 		return false, false
 	}

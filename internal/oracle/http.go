@@ -29,7 +29,7 @@ func (s *Service) Routes(a *web.API) {
 	}
 	s.sessionRoutes(add)
 	s.messageRoutes(add)
-	s.confirmRoutes(add)
+	s.confirms.routes(add)
 	add("POST", "/delegation", signed(s.cfg.Callers, s.serveStoreDelegation), web.Doc{
 		Summary: "Store what you let the oracle do for you", Consumes: forms, Body: delegationBody{}, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
 		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an expiry), issuer, audience, expiration. Only the token's own expiration counts.",

@@ -51,7 +51,12 @@ type Permits interface {
 	Waiting(ctx context.Context, user, run string) ([]tool.Question, error)
 	// Decide answers one.
 	Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error)
-	// Grants lists what tools may do without a question.
+	Granter
+}
+
+// Granter keeps what tools of a user may do without a question.
+type Granter interface {
+	// Grants lists it.
 	Grants(ctx context.Context, user string) ([]tool.Grant, error)
 	// Grant adds to that, and Withdraw takes back.
 	Grant(ctx context.Context, user string, g tool.Grant) (tool.Grant, error)

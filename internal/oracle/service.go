@@ -11,12 +11,13 @@ import (
 
 // Service serves area D. It is safe for concurrent use.
 type Service struct {
-	cfg     Config
-	callers *window
-	addrs   *window
-	places  *places
-	origins *places // runs by the address they were asked for from
-	later   background
+	cfg      Config
+	callers  *window
+	addrs    *window
+	places   *places
+	origins  *places // runs by the address they were asked for from
+	confirms *confirms
+	later    background
 }
 
 // New makes a Service.
@@ -43,7 +44,8 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		cfg: c, places: newPlaces(c.Streams, c.AllStreams), origins: newPlaces(maxRunsOfAddress, math.MaxInt),
-		callers: newWindow(c.Throttle, c.ThrottleTTL, c.Now), addrs: newWindow(2*c.Throttle, c.ThrottleTTL, c.Now),
+		confirms: &confirms{Permits: c.Permits, runs: c.Runs, live: c.Live, now: c.Now},
+		callers:  newWindow(c.Throttle, c.ThrottleTTL, c.Now), addrs: newWindow(2*c.Throttle, c.ThrottleTTL, c.Now),
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	if err != nil {
 		return agent.Result{}, err
 	}
-	tools := s.withTickets(s.cfg.Permits.Guard(s.cfg.Tools.ForRun(ctx), s.asker(t, r, mark)), t.tickets)
+	tools := s.withTickets(s.confirms.Guard(s.cfg.Tools.ForRun(ctx), s.confirms.asker(t, r, mark)), t.tickets)
 	tools = append(tools, s.pageTools(t.declared, tools)...)
 	k := &sink{s: s, run: r, ids: mark, account: &t.account, names: map[string]string{}, begun: map[string]time.Time{}, words: emoji.New(r.Text)}
 	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, also by a run that is stopped

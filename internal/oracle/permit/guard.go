@@ -92,10 +92,10 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 	}
 	now := s.now()
 	r := &row{
-		run: g.by.Run, call: c.ID, user: g.by.User, session: g.by.Session, tool: c.Name, about: g.Tool.Spec().Description, args: string(args),
+		place: place{g.by.Run, c.ID}, user: g.by.User, session: g.by.Session, tool: c.Name, about: g.Tool.Spec().Description, args: string(args),
 		hash: bound(c), state: tool.QuestionWaiting, created: now, expires: now + s.cfg.Wait.Milliseconds(),
 	}
-	decided, leave := s.listen(r.run, r.call)
+	decided, leave := s.listen(r.place)
 	defer leave()
 	if err := put(ctx, s.cfg.DB, r); err != nil {
 		return "", err
@@ -153,7 +153,7 @@ func (g *guarded) wait(ctx context.Context, r *row, decided <-chan struct{}) (to
 		case <-ctx.Done():
 			return tool.Question{}, context.Cause(ctx)
 		}
-		used, err := use(ctx, s.cfg.DB, r.run, r.call, s.now())
+		used, err := use(ctx, s.cfg.DB, r.place, s.now())
 		if err != nil {
 			return tool.Question{}, err
 		}

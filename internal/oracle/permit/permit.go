@@ -52,7 +52,7 @@ type Service struct {
 	cfg Config
 
 	mu      sync.Mutex
-	waiting map[[2]string]chan struct{} // by run and call: closed when decided here
+	waiting map[place]chan struct{} // closed when decided here
 }
 
 // New makes a Service whose rows go with their conversations.
@@ -67,7 +67,7 @@ func New(c Config) *Service {
 		c.Now = time.Now
 	}
 	c.Chat.Attach(Part())
-	return &Service{cfg: c, waiting: map[[2]string]chan struct{}{}}
+	return &Service{cfg: c, waiting: map[place]chan struct{}{}}
 }
 
 // Part is what goes with conversations, for a store of conversations without a
@@ -77,7 +77,7 @@ func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank, Left: lef
 // Find reads a question of a user. What is missing and what is somebody else's
 // look alike: CONFIRMATION_NOT_FOUND.
 func (s *Service) Find(ctx context.Context, user, run, call string) (tool.Question, error) {
-	r, err := find(ctx, s.cfg.DB, user, run, call)
+	r, err := find(ctx, s.cfg.DB, user, place{run, call})
 	if err != nil {
 		return tool.Question{}, err
 	}
@@ -109,7 +109,7 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	if _, err := s.Find(ctx, user, run, call); err != nil {
 		return tool.Question{}, err
 	}
-	done, err := decide(ctx, s.cfg.DB, run, call, state, s.now())
+	done, err := decide(ctx, s.cfg.DB, place{run, call}, state, s.now())
 	if err != nil {
 		return tool.Question{}, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	case err != nil:
 		return tool.Question{}, err
 	case done:
-		s.wake(run, call)
+		s.wake(place{run, call})
 	case q.Status == tool.QuestionExpired:
 		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_EXPIRED", "Nobody answered in time, which counted as a refusal. Send the message again.")
 	case q.Status != state && (!yes || q.Status != tool.QuestionUsed):
@@ -186,27 +186,26 @@ func bound(c tool.Call) string {
 }
 
 // listen gives a channel that is closed when a question is decided here.
-func (s *Service) listen(run, call string) (decided <-chan struct{}, leave func()) {
+func (s *Service) listen(at place) (decided <-chan struct{}, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key, ch := [2]string{run, call}, make(chan struct{})
-	s.waiting[key] = ch
+	ch := make(chan struct{})
+	s.waiting[at] = ch
 	return ch, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.waiting[key] == ch {
-			delete(s.waiting, key)
+		if s.waiting[at] == ch {
+			delete(s.waiting, at)
 		}
 	}
 }
 
 // wake has the call that waits for a question look for its answer.
-func (s *Service) wake(run, call string) {
+func (s *Service) wake(at place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := [2]string{run, call}
-	if ch, ok := s.waiting[key]; ok {
+	if ch, ok := s.waiting[at]; ok {
 		close(ch)
-		delete(s.waiting, key)
+		delete(s.waiting, at)
 	}
 }

@@ -37,9 +37,13 @@ const (
 	blankText        = `DELETE FROM oracle_confirmations WHERE session = $1`
 )
 
+// place is where a question was asked: in a call of a tool, of a run.
+type place struct{ run, call string }
+
 // row is a question as stored.
 type row struct {
-	run, call, user   string
+	place
+	user              string
 	session           int64
 	tool, about, args string
 	hash, state       string
@@ -74,9 +78,9 @@ func put(ctx context.Context, d *db.DB, r *row) error {
 }
 
 // find reads a question of a user. The fault is CONFIRMATION_NOT_FOUND.
-func find(ctx context.Context, d *db.DB, user, run, call string) (*row, error) {
+func find(ctx context.Context, d *db.DB, user string, at place) (*row, error) {
 	r := &row{}
-	err := d.QueryRow(ctx, findText, run, call, user).Scan(r.fields()...)
+	err := d.QueryRow(ctx, findText, at.run, at.call, user).Scan(r.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound()
 	}
@@ -90,29 +94,29 @@ func waiting(ctx context.Context, d *db.DB, user, run string, now int64) ([]row,
 }
 
 // decide answers a question that waits. It reports whether it did.
-func decide(ctx context.Context, d *db.DB, run, call, state string, now int64) (bool, error) {
-	n, err := d.Exec(ctx, decideText, run, call, state, now)
+func decide(ctx context.Context, d *db.DB, at place, state string, now int64) (bool, error) {
+	n, err := d.Exec(ctx, decideText, at.run, at.call, state, now)
 	return n == 1, db.Wrap("answer question", err)
 }
 
 // use spends a confirmation. It reports whether there was one.
-func use(ctx context.Context, d *db.DB, run, call string, now int64) (bool, error) {
-	n, err := d.Exec(ctx, useText, run, call, now)
+func use(ctx context.Context, d *db.DB, at place, now int64) (bool, error) {
+	n, err := d.Exec(ctx, useText, at.run, at.call, now)
 	return n == 1, db.Wrap("use confirmation", err)
 }
 
 // useEarlier spends a confirmation of the same call that an earlier run of the
 // conversation did not come to use.
 func useEarlier(ctx context.Context, d *db.DB, a tool.Asker, hash string, now int64) (bool, error) {
-	var run, call string
-	err := d.QueryRow(ctx, earlierText, a.Session, hash, a.User, now).Scan(&run, &call)
+	var at place
+	err := d.QueryRow(ctx, earlierText, a.Session, hash, a.User, now).Scan(&at.run, &at.call)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("find confirmation: %w", err)
 	}
-	return use(ctx, d, run, call, now)
+	return use(ctx, d, at, now)
 }
 
 // granted reports whether a tool may run without a question.
