@@ -103,7 +103,10 @@ type remoteTool struct {
 	granted bool // when the run began
 }
 
-var _ tool.Tool = (*remoteTool)(nil)
+var (
+	_ tool.Tool      = (*remoteTool)(nil)
+	_ tool.Permitted = (*remoteTool)(nil)
+)
 
 func (t *remoteTool) readOnly() bool { return slices.Contains(t.server.ReadOnly, t.offer.original) }
 
@@ -119,6 +122,10 @@ func (t *remoteTool) Spec() tool.Spec {
 	s.Description = "A tool of the MCP server " + t.server.Name + " that nobody has granted yet. A call tells how to grant it."
 	return s
 }
+
+// Permitted reports that nobody is asked before a call: a tool nobody in charge of
+// the workspace has granted refuses by itself, and one that is granted may run.
+func (t *remoteTool) Permitted(context.Context) bool { return true }
 
 // Run has the server run the tool, as the user of the run, with what they and their
 // workspace let it do at this moment.
