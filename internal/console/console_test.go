@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -51,7 +52,7 @@ func TestVendored(t *testing.T) {
 
 var (
 	imported = regexp.MustCompile(`(?:from\s+|import\()"([^"]+)"`)
-	pair     = regexp.MustCompile(`"([\w.]+)": "((?:[^"\\]|\\.)*)"`)
+	pair     = regexp.MustCompile(`"([\w.-]+)": "((?:[^"\\]|\\.)*)"`)
 	fill     = regexp.MustCompile(`\{\w+\}`)
 	used     = regexp.MustCompile(`\bt\("([\w.]+)"`)
 )
@@ -125,6 +126,25 @@ func TestWords(t *testing.T) {
 			if _, ok := en[m[1]]; !ok && !strings.HasSuffix(m[1], ".") && path.Dir(file) != "vendor" {
 				t.Errorf("%s uses %s, for which there are no words", file, m[1])
 			}
+		}
+	}
+}
+
+// TestRightsInWords wants every scope and every role in words.
+func TestRightsInWords(t *testing.T) {
+	t.Parallel()
+	en := wordsOf(t, sources(t), "en")
+	for _, scope := range auth.Scopes() {
+		what, verb, _ := strings.Cut(scope, ":")
+		for _, name := range []string{"scope." + what, "verb." + verb} {
+			if en[name] == "" {
+				t.Errorf("words/en.js lacks %s, for %s", name, scope)
+			}
+		}
+	}
+	for _, r := range auth.Roles() {
+		if en["role."+r.Name] == "" {
+			t.Errorf("words/en.js lacks role.%s", r.Name)
 		}
 	}
 }

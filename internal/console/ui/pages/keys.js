@@ -50,7 +50,7 @@ function NewKey({ done }) {
       ? html`<div class="form copyable"><h2>${made.name}</h2><p>${t("keys.shown")}</p><code class="secret">${made.key}</code><div class="row-end"><${Copy} text=${made.key} /><button type="button" onClick=${close}>${t("ui.close")}</button></div></div>`
       : html`<form class="form" onSubmit=${make}><h2>${t("keys.new")}</h2>
         <label class="field"><span>${t("keys.for")}</span><input required maxlength="200" value=${name} onInput=${(e) => setName(e.target.value)} /></label>
-        <label class="field"><span>${t("keys.role")}</span><select value=${role} onChange=${(e) => setRole(e.target.value)}>${roles.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
+        <label class="field"><span>${t("keys.role")}</span><select value=${role} onChange=${(e) => setRole(e.target.value)}>${roles.map((r) => html`<option value=${r}>${t("role." + r)}</option>`)}</select></label>
         <${Failure} error=${error} /><div class="row-end"><button type="button" onClick=${close}>${t("ui.cancel")}</button><button class="primary">${t("keys.make")}</button></div></form>`}</dialog>`;
 }
 

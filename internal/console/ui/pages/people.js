@@ -1,30 +1,20 @@
 // @ts-check
 import { html, useState } from "../vendor/preact.js";
-import { call, didPath, hasArea, may } from "../lib/api.js";
+import { call, hasArea, may } from "../lib/api.js";
 import { useAct } from "../lib/act.js";
 import { NewInvite } from "../lib/invite.js";
-import { List, Rows } from "../lib/list.js";
+import { List } from "../lib/list.js";
+import { Members } from "../lib/members.js";
 import { Name } from "../lib/names.js";
-import { base, route, setQuery, twinHref } from "../lib/router.js";
+import { base, route, twinHref } from "../lib/router.js";
 import { Rights } from "../lib/scopes.js";
-import { Badge, Failure, Loaded, nameOf, Page, Time, useLoad } from "../lib/ui.js";
+import { Badge, Failure, nameOf, Page, Time } from "../lib/ui.js";
 import { t } from "../lib/words.js";
-
-/** Who belongs to a group. */
-function Members({ group }) {
-  const list = useLoad(() => call(`/v1/entities/${didPath(group)}/members?limit=100`), [group]);
-  return html`<section class="card"><div class="card-head"><h2>${t("people.membersOf")} <${Name} did=${group} /></h2><button type="button" class="small" onClick=${() => setQuery({ group: "" })}>${t("ui.close")}</button></div>
-    <${Loaded} of=${list} rows=${3}>${(d) => (d.items.length ? html`<${Rows} items=${d.items} id=${(m) => m.member} columns=${[
-      { label: t("people.who"), cell: (m) => html`<${Name} did=${m.member} />` },
-      { label: t("people.since"), cell: (m) => html`<${Time} at=${m.addedAt} />` },
-      { label: t("people.by"), cell: (m) => html`<${Name} did=${m.addedBy} />` },
-    ]} />` : html`<p class="mute">${t("people.noMembers")}</p>`)}</${Loaded}></section>`;
-}
 
 function Groups() {
   const group = route.value.query.group;
   const open = (g) => base + "/people?tab=groups&group=" + encodeURIComponent(g.did);
-  return html`${group && html`<${Members} group=${group} />`}
+  return html`${group && html`<${Members} key=${group} group=${group} />`}
     <${List} path="/v1/entities" params=${{ type: "MembershipGroup", fields: "did,properties,relationships,status" }} id=${(g) => g.did} href=${open}
       columns=${[
         { label: t("people.group"), cell: (g) => nameOf(g) },

@@ -167,4 +167,6 @@ export default {
   "choice.wood": "Wood", "choice.charcoal": "Charcoal", "choice.lpg": "Gas (LPG)", "choice.electric": "Electricity", "response.file": "a file, see the evidence",
   "unit.days": "days", "unit.h": "h", "unit.meals": "meals", "unit.people": "people", "unit.times": "times", "unit.bundle": "bundles", "unit.sack": "sacks", "unit.tin": "tins", "unit.cylinder": "cylinders",
   "timeline.kind.call": "Called over USSD",
+  "people.find": "Add somebody: name or DID", "people.add": "Add", "people.isMember": "is a member", "people.nobody": "Nobody is known under this. Invite them first, or give their DID.", "people.remove": "Remove", "people.sureRemove": "Remove this member? What the group may do ends for them with their next request.", "people.gives": "Members may:",
+  "verb.simulate": "simulate calls", "verb.tools": "use tools",
 };

@@ -168,4 +168,6 @@ export default {
   "choice.wood": "Kuni", "choice.charcoal": "Mkaa", "choice.lpg": "Gesi (LPG)", "choice.electric": "Umeme", "response.file": "faili, tazama ushahidi",
   "unit.days": "siku", "unit.h": "saa", "unit.meals": "milo", "unit.people": "watu", "unit.times": "mara", "unit.bundle": "mizigo", "unit.sack": "magunia", "unit.tin": "makopo", "unit.cylinder": "mitungi",
   "timeline.kind.call": "Alipiga simu ya USSD",
+  "people.find": "Ongeza mtu: jina au DID", "people.add": "Ongeza", "people.isMember": "ni mwanachama", "people.nobody": "Hakuna anayejulikana kwa hili. Mwalike kwanza, au andika DID yake.", "people.remove": "Ondoa", "people.sureRemove": "Umwondoe mwanachama huyu? Ruhusa za kikundi zitaisha kwake kuanzia ombi lake lijalo.", "people.gives": "Wanachama wanaweza:",
+  "verb.simulate": "kuiga simu", "verb.tools": "kutumia zana",
 };
