@@ -14,15 +14,16 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/cli"
 	"github.com/hearth-dmrv/hearth/plugin"
+	"github.com/hearth-dmrv/hearth/plugins"
 )
 
 // Main runs what the command line says, with plugins beside those that come with
 // Hearth, and ends the process. Its version is that of the main module.
-func Main(plugins ...plugin.Plugin) {
+func Main(added ...plugin.Plugin) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the program at once: the first one has been heard.
 	context.AfterFunc(ctx, stop)
-	line := cli.Program{Version: version(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Plugins: plugins}
+	line := cli.Program{Version: version(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Plugins: append(plugins.Bundled(), added...)}
 	code := line.Run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -30,7 +31,9 @@ func Main(plugins ...plugin.Plugin) {
 
 // Check says what is wrong with plugins: with each of them, or with all of them in
 // one program. Tests of plugins call it.
-func Check(plugins ...plugin.Plugin) error { return cli.CheckPlugins(plugins) }
+func Check(added ...plugin.Plugin) error {
+	return cli.CheckPlugins(append(plugins.Bundled(), added...))
+}
 
 func version() string {
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/hearth-dmrv/hearth/internal/cli"
+	"github.com/hearth-dmrv/hearth/plugins"
 )
 
 // version is set by the release build.
@@ -18,7 +19,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the program at once: the first one has been heard.
 	context.AfterFunc(ctx, stop)
-	p := cli.Program{Version: version, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}
+	p := cli.Program{Version: version, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Plugins: plugins.Bundled()}
 	code := p.Run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/plugin"
+	bundled "github.com/hearth-dmrv/hearth/plugins"
 )
 
 // Built is a whole server without its ports, for tests of all routes.
@@ -64,7 +65,7 @@ func (b *Built) begin(t testing.TB, ownerKey string, out io.Writer, change func(
 		change(cfg)
 	}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard, Plugins: plugins}, small: small(t)}
+	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard, Plugins: append(bundled.Bundled(), plugins...)}, small: small(t)}
 	ctx, cancel := context.WithCancel(t.Context())
 	b.App = a
 	b.Shut = sync.OnceFunc(func() {

@@ -29,6 +29,7 @@ var tagTexts = map[string]string{
 	"ussd":         "What telecom gateways call once for each key press, and what operators see of it. Answers are texts that begin with CON or END.",
 	"line":         "The USSD line for those who look after it: the menu, calls, customers, short messages, and a handset to try it with.",
 	"oracle":       "An agent that answers, looks things up and calls tools: chat sessions, messages as JSON or as a stream that can be joined again, sockets, delegations. Callers show a UCAN.",
+	"plugins":      "What plugins add to the oracle. Which ones there are depends on the program and its settings; docs/plugins.md says how to write one.",
 	"system":       "Whether the server lives, and what it is.",
 	"operations":   "For operators: health, errors, settings, backups, metrics.",
 	"reference":    "These pages, and the document behind them.",

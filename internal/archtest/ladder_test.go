@@ -174,6 +174,8 @@ func forbiddenOutside(f *file, from, to string) string {
 		return ""
 	case (to == "plugins" || to == "plugin") && (strings.HasPrefix(from, "cmd/") || from == "program"):
 		return ""
+	case to == "plugins" && from == "internal/app" && f.test():
+		return ""
 	case from == "examples" && (to == "plugin" || to == "program"):
 		return ""
 	case to == "client" && (f.test() || from == "internal/demo" || from == "internal/cli"):

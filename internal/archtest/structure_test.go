@@ -111,7 +111,9 @@ type house map[string]*pack
 
 func newHouse(all []*file) house {
 	h := house(packages(all))
-	maps.DeleteFunc(h, func(dir string, p *pack) bool { return testOnly(dir) || len(p.files) == 0 || strings.HasPrefix(dir, "examples/") })
+	maps.DeleteFunc(h, func(dir string, p *pack) bool {
+		return testOnly(dir) || len(p.files) == 0 || strings.HasPrefix(dir, "examples/")
+	})
 	return h
 }
 

@@ -135,7 +135,8 @@ func (m *member) configure(given map[string]string) (err error) {
 	}
 	m.values, err = plugin.Read(known, given)
 	for _, k := range known {
-		if text := m.values.Text(k.Name); k.Kind == plugin.URL && text != "" {
+		// Only what the operator has said: a default may be reached if everybody may.
+		if text := given[k.Name]; k.Kind == plugin.URL && text != "" {
 			m.urls = append(m.urls, text)
 		}
 	}

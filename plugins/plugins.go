@@ -1,0 +1,14 @@
+// Package plugins lists the plugins that come with Hearth. Each is a package below
+// this one, built on package plugin alone.
+package plugins
+
+import (
+	"github.com/hearth-dmrv/hearth/plugin"
+	"github.com/hearth-dmrv/hearth/plugins/weather"
+)
+
+// Bundled makes the plugins that every Hearth has, beside those that are part of
+// the server.
+func Bundled() []plugin.Plugin {
+	return []plugin.Plugin{weather.New()}
+}

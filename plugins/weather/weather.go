@@ -1,0 +1,202 @@
+// Package weather is the plugin weather: what the weather of a city is now, as a
+// tool and as the public route GET /weather/now.
+//
+// Figures come from a source that the operator names, and from nowhere else:
+// without one, every city is one that nothing is known of. What was found is
+// remembered for a while and the source is asked only so often a minute, however
+// many ask us: the route is open to everybody.
+package weather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// Limits of the plugin.
+const (
+	maxCity   = 100 // characters of a name
+	maxKept   = 1000
+	keptFor   = 10 * time.Minute
+	sourceGap = time.Minute // of the limit of the source
+)
+
+// source knows the weather of places.
+type source interface {
+	// now finds a city and its weather. It returns errUnknown for one it does not
+	// know.
+	now(ctx context.Context, city string) (report, error)
+}
+
+// report is the weather of a place.
+type report struct {
+	city       string
+	tempC      float64
+	conditions string
+	lat, lon   float64
+}
+
+var (
+	errUnknown = errors.New("the source does not know the city")
+	errBusy    = errors.New("the source has been asked too often")
+)
+
+// Plugin is the plugin weather.
+type Plugin struct {
+	units  string
+	source source // nil: none
+	limit  int    // questions to the source in a minute
+	now    func() time.Time
+
+	mu    sync.Mutex
+	kept  map[string]kept
+	since time.Time // when the minute began that asked counts
+	asked int
+}
+
+// kept is what was found, or that nothing was.
+type kept struct {
+	report report
+	err    error
+	until  time.Time
+}
+
+var (
+	_ plugin.Settings = (*Plugin)(nil)
+	_ plugin.Starts   = (*Plugin)(nil)
+	_ plugin.Tools    = (*Plugin)(nil)
+	_ plugin.Routes   = (*Plugin)(nil)
+)
+
+// New makes the plugin.
+func New() *Plugin { return &Plugin{now: time.Now, kept: map[string]kept{}} }
+
+// Manifest says what the plugin is.
+func (p *Plugin) Manifest() plugin.Manifest {
+	return plugin.Manifest{
+		Name: "weather", Version: "1.0.0", Title: "Weather", Summary: "Tells the weather of a city now.",
+		WhenToUse:    []string{"The user asks about the weather or the temperature of a place now."},
+		WhenNotToUse: []string{"Forecasts, or the climate of a place."},
+		Examples:     []plugin.Example{{User: "How warm is it in Nairobi?", Tool: "get_weather", Args: `{"city":"Nairobi"}`}},
+		Tags:         []string{"weather"},
+	}
+}
+
+// Settings are what an operator decides.
+func (p *Plugin) Settings() []plugin.Setting {
+	return []plugin.Setting{
+		{Name: "source", Choices: []string{"none", "open-meteo"}, Default: "none", Doc: "Where figures come from: none, or a server that speaks as Open-Meteo does."},
+		{Name: "units", Default: "celsius", Doc: "The word for the unit of temp_c, which is always degrees Celsius."},
+		{Name: "geocodingUrl", Kind: plugin.URL, Default: "https://geocoding-api.open-meteo.com/v1/search", Doc: "Where the source finds cities."},
+		{Name: "forecastUrl", Kind: plugin.URL, Default: "https://api.open-meteo.com/v1/forecast", Doc: "Where the source tells the weather."},
+		{Name: "perMinute", Kind: plugin.Integer, Min: 1, Max: 10000, Default: "60", Doc: "How often the source is asked in a minute."},
+	}
+}
+
+// Start takes the settings.
+func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
+	set := host.Settings
+	p.units, p.limit = set.Text("units"), set.Int("perMinute")
+	if set.Text("source") == "open-meteo" {
+		p.source = &meteo{cities: set.Text("geocodingUrl"), forecast: set.Text("forecastUrl"), client: host.HTTP}
+	}
+	return nil
+}
+
+// Tools are what the model can call.
+func (p *Plugin) Tools() []plugin.Tool {
+	return []plugin.Tool{{
+		Name: "get_weather", Description: "Tell the weather of a city now.", ReadOnly: true,
+		Schema: `{"type":"object","additionalProperties":false,"required":["city"],"properties":{"city":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the city."}}}`,
+		Run: func(ctx context.Context, call plugin.Call) (any, error) {
+			var in struct {
+				City string `json:"city"`
+			}
+			if err := call.Read(&in); err != nil {
+				return nil, err
+			}
+			w, err := p.weather(ctx, in.City)
+			if err == nil && !w.OK {
+				return nil, plugin.Invalid("%s", w.Error)
+			}
+			return w, err
+		},
+	}}
+}
+
+// Routes are what programs can call.
+func (p *Plugin) Routes() []plugin.Route {
+	return []plugin.Route{{
+		Method: "GET", Path: "/weather/now", Public: true, Summary: "Tell the weather of a city now", Answer: api.Weather{},
+		Description: "The status is 200 also when there is no answer: ok says so, and error why.",
+		Query:       []plugin.Param{{Name: "city", Doc: "Name of the city.", Example: "Nairobi"}},
+		Serve: func(r *plugin.Request) (any, error) {
+			city := r.URL.Query().Get("city")
+			if strings.TrimSpace(city) == "" {
+				return api.Weather{Error: "Missing required query param: city"}, nil
+			}
+			return p.weather(r.Context(), city)
+		},
+	}}
+}
+
+// weather answers for a city. Only what is not the caller's and not the source's is
+// an error.
+func (p *Plugin) weather(ctx context.Context, city string) (api.Weather, error) {
+	city = strings.Join(strings.Fields(city), " ")
+	if utf8.RuneCountInString(city) > maxCity || strings.ContainsFunc(city, unicode.IsControl) || !utf8.ValidString(city) {
+		return api.Weather{Error: fmt.Sprintf("The name of a city has at most %d characters.", maxCity)}, nil
+	}
+	r, err := p.find(ctx, city)
+	switch {
+	case errors.Is(err, errUnknown):
+		return api.Weather{Error: fmt.Sprintf("Could not find weather for \"%s\".", city)}, nil
+	case errors.Is(err, errBusy):
+		return api.Weather{Error: "The weather is asked for too often at the moment. Try again in a minute."}, nil
+	case err != nil:
+		return api.Weather{}, err
+	}
+	return api.Weather{OK: true, City: r.city, TempC: &r.tempC, Units: p.units, Conditions: r.conditions, Latitude: &r.lat, Longitude: &r.lon}, nil
+}
+
+// find asks the source, unless it has just answered for this city.
+func (p *Plugin) find(ctx context.Context, city string) (report, error) {
+	if p.source == nil {
+		return report{}, errUnknown
+	}
+	key := strings.ToLower(city)
+	p.mu.Lock()
+	k, ok := p.kept[key]
+	now := p.now()
+	if ok && now.Before(k.until) {
+		p.mu.Unlock()
+		return k.report, k.err
+	}
+	if now.Sub(p.since) >= sourceGap {
+		p.since, p.asked = now, 0
+	}
+	if p.asked++; p.asked > p.limit {
+		p.mu.Unlock()
+		return report{}, errBusy
+	}
+	p.mu.Unlock()
+	r, err := p.source.now(ctx, city)
+	if err != nil && !errors.Is(err, errUnknown) {
+		return report{}, plugin.Unavailable("The source of the weather does not answer.")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.kept) >= maxKept {
+		clear(p.kept)
+	}
+	p.kept[key] = kept{r, err, now.Add(keptFor)}
+	return r, err
+}
