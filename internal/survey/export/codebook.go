@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,7 +61,28 @@ func NewCodebook(survey string, version int, f *form.Form) *Codebook {
 		c := &book.Columns[i]
 		c.Levels, c.Note = levels[c.Name], notes[c.Name]
 	}
+	listFiles(t, book.Columns)
 	return book
+}
+
+// maxListed is how many options a codebook lists of files in all: a form may ask
+// for the same long list again and again.
+const maxListed = 10_000
+
+// listFiles gives columns the options that are in files of the template.
+func listFiles(t *form.Template, columns []Column) {
+	left := maxListed
+	for i := range columns {
+		c := &columns[i]
+		if c.from == nil {
+			continue
+		}
+		options, more := t.Listed(c.from, min(left, form.MaxOptions))
+		if left -= len(options); more {
+			c.Note = strings.TrimSpace(c.Note + " " + fmt.Sprintf("%s has more options than the %d that are listed.", c.from.OptionsFrom.File, len(options)))
+		}
+		c.Options = options
+	}
 }
 
 // flat lists columns with those inside repeats.
@@ -104,6 +126,7 @@ func (c *Codebook) CSV() []byte {
 func (l *Layout) bookRows() [][]string {
 	t := l.cfg.Form.Template()
 	c := &Codebook{DefaultLanguage: t.Language(), Columns: flat(l.columns), Missing: missingCodes()}
+	listFiles(t, c.Columns)
 	lang := l.cfg.Language
 	if lang == "" {
 		lang = c.DefaultLanguage

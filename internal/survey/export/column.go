@@ -31,9 +31,10 @@ type Column struct {
 	Levels     []Level       `json:"levels,omitzero" doc:"Levels of personal data that have it."`
 	Note       string        `json:"note,omitzero"`
 
-	inside []Column // of a repeat
-	open   bool     // takes an answer in other words
-	part   string   // of an answer that is an object, or of the place of the interview
+	inside []Column       // of a repeat
+	open   bool           // takes an answer in other words
+	from   *form.Question // its options are in a file
+	part   string         // of an answer that is an object, or of the place of the interview
 }
 
 // SchemaName is the name that clients know it by.
@@ -45,6 +46,9 @@ func (b *builder) column(q *form.Question, path []string, suffix string) Column 
 		Name: strings.Join(path, ".") + suffix, Of: "answer", Section: path[0], Title: b.section.Title, Question: strings.Join(path[1:], ".") + suffix,
 		Type: string(q.Type), Label: q.Label, Hint: q.Hint, Options: q.Options, Unit: q.Unit, Units: q.Units,
 		PII: b.marks[strings.Join(path, ".")], Indicators: q.Indicators, Shapes: []Shape{Wide, Long}, open: q.Other,
+	}
+	if q.OptionsFrom != nil {
+		c.from = q
 	}
 	if q.DontKnow {
 		c.Missing = append(c.Missing, dontKnow)

@@ -299,7 +299,7 @@ func (b *builder) leaf(q *form.Question, path []string) *node {
 	}
 	if q.Other {
 		n.other = len(b.columns)
-		add("/other", func(c *Column) { c.Type, c.Options, c.Missing = string(form.FreeText), nil, nil })
+		add("/other", func(c *Column) { c.Type, c.Options, c.from, c.Missing = string(form.FreeText), nil, nil, nil })
 	}
 	return n
 }

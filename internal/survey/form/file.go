@@ -350,6 +350,33 @@ func (o *fileOptions) shown(row int) (value, label string) {
 	return value, label
 }
 
+// Listed are the first options of a question that are in a file, at most n, and
+// whether there are more.
+func (t *Template) Listed(q *Question, n int) (options []Option, more bool) {
+	if q.OptionsFrom == nil {
+		return nil, false
+	}
+	f := t.file(q.OptionsFrom.File)
+	if f == nil || f.content == nil {
+		return nil, false
+	}
+	value, label := q.OptionsFrom.columns()
+	o := fileOptions{file: f, value: slices.Index(f.Columns, value), label: slices.Index(f.Columns, label)}
+	seen := map[string]bool{}
+	for i := 0; o.value >= 0 && i < len(f.content.rows); i++ {
+		value, label := o.shown(i)
+		if value == "" || seen[value] {
+			continue
+		}
+		if len(options) == n {
+			return options, true
+		}
+		seen[value] = true
+		options = append(options, Option{Value: value, Label: Plain(label)})
+	}
+	return options, false
+}
+
 // Attach gives the files of a template their content, by their hash. Each is read
 // once, and none beyond the limits. What nobody has, content gives as nil; it is
 // named when the template is compiled. The fault is TEMPLATE_INVALID.

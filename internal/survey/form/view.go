@@ -34,13 +34,15 @@ type QuestionView struct {
 
 // View shows the selected sections in one language. r is the result of a check
 // by this form, or nil before there are answers. Questions without a label
-// show their id, options without one their value.
+// show their id, options without one their value. Titles, labels and hints show
+// the answers that they name.
 func (f *Form) View(lang string, r *Result) []SectionView {
 	if r == nil {
 		r = f.Check(Input{})
 	}
 	r.ev.cost, r.ev.budget = 0, maxViewCost // the filters of all options, and not of those that were chosen
-	return f.view(viewer{lang: lang, fallback: f.t.Language()}, r)
+	room := maxFilled
+	return f.view(viewer{lang: lang, fallback: f.t.Language(), room: &room}, r)
 }
 
 // Outline is View without options and rows, and without what is required: which
@@ -58,7 +60,7 @@ func (f *Form) view(v viewer, r *Result) []SectionView {
 		}
 		b := &r.ev.blocks[i]
 		views = append(views, SectionView{
-			ID: s.id, Title: v.in(s.s.Title), Hint: v.in(s.s.Hint),
+			ID: s.id, Title: v.spoken(b, s.s.Title), Hint: v.spoken(b, s.s.Hint),
 			Relevant: b.standing().is(), Questions: v.questions(b),
 		})
 	}
@@ -69,6 +71,7 @@ type viewer struct {
 	lang, fallback string
 	outline        bool
 	brief          bool // without what stands elsewhere already
+	room           *int // bytes of texts that may still be filled
 }
 
 func (v viewer) in(t Text) string { return t.In(v.lang, v.fallback) }
@@ -78,7 +81,7 @@ func (v viewer) questions(b *block) []QuestionView {
 	for _, n := range b.box.nodes {
 		c, asked := &b.cells[n.index], b.asks(n)
 		q := QuestionView{
-			ID: n.id, Type: n.q.Type, Label: v.in(n.q.Label), Hint: v.in(n.q.Hint), Unit: n.q.Unit,
+			ID: n.id, Type: n.q.Type, Label: v.spoken(b, n.q.Label), Hint: v.spoken(b, n.q.Hint), Unit: n.q.Unit,
 			Relevant: asked, ReadOnly: n.q.ReadOnly || n.kind.Calculated,
 		}
 		if !v.outline {

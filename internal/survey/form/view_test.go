@@ -1,6 +1,8 @@
 package form_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,5 +60,59 @@ func TestViewOfElements(t *testing.T) {
 	}
 	if len(r.Questions[2].Options) != 2 || len(r.Elements[1][2].Options) != 0 || string(r.Elements[1][2].Answer.Value) != `"f"` {
 		t.Errorf("questions = %+v, elements = %+v", r.Questions, r.Elements)
+	}
+}
+
+// Texts show the answers that they name.
+func TestViewFillsTexts(t *testing.T) {
+	t.Parallel()
+	f := compile(t, `{"title":"T","languages":["en","sw"],"sections":[{"id":"s","title":"Home of ${name}","questions":[
+		{"id":"name","type":"text"},
+		{"id":"fuel","type":"single_choice","options":[{"value":"wood","label":{"en":"Firewood","sw":"Kuni"}}],"label":"Fuel of ${name}"},
+		{"id":"fuels","type":"multiple_choice","options":["gas",{"value":"wood","label":{"en":"Firewood","sw":"Kuni"}}]},
+		{"id":"kg","type":"number","label":"${fuel} a day","hint":"${ fuels }"},
+		{"id":"double","type":"calculate","calculate":"kg * 2"},
+		{"id":"spot","type":"geo","label":"${double} kg, ${nobody}"},
+		{"id":"people","type":"repeat","label":"People of ${spot}","questions":[{"id":"who","type":"text"},{"id":"age","type":"integer","label":"Age of ${who}, ${index} in ${name}"}]}]},
+		{"id":"o","questions":[{"id":"end","type":"note","label":"Thank you, ${name}. ${who}"}]}]}`)
+	words := func(answers string) string {
+		var out []string
+		for _, s := range f.View("sw", check(f, answers)) {
+			out = append(out, s.Title)
+			for _, q := range s.Questions {
+				out = append(out, q.Label, q.Hint)
+				for _, e := range q.Elements {
+					out = append(out, e[1].Label)
+				}
+			}
+		}
+		return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), "|")
+	}
+	for answers, want := range map[string]string{
+		`{"s":{"name":"Ann","fuel":"wood","fuels":["gas","wood"],"kg":2.5,"spot":{"lat":1,"lon":2},"people":[{"who":"Bo","age":4},{"who":"Cy"}]}}`: "Home of Ann|name|Fuel of Ann|fuels|Kuni a day|gas, Kuni|double|5 kg, ${nobody}|" +
+			"People of ${spot}|Age of Bo, ${index} in Ann|Age of Cy, ${index} in Ann|Thank you, Ann. ${who}",
+		`{}`: "Home of |name|Fuel of |fuels| a day|double| kg, ${nobody}|People of |Thank you, . ${who}",
+	} {
+		if got := words(answers); got != want {
+			t.Errorf("with %s:\n%s, want\n%s", answers, got, want)
+		}
+	}
+	long := words(`{"s":{"name":"` + strings.Repeat("é", 300) + `"}}`)
+	if want := "Home of " + strings.Repeat("é", 200) + "…|"; !strings.HasPrefix(long, want) {
+		t.Errorf("a long answer: %s", long)
+	}
+}
+
+// A text that names a long answer again and again does not make a view large.
+func TestViewFillsLittle(t *testing.T) {
+	t.Parallel()
+	var questions strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&questions, `,{"id":"q%d","type":"text","label":"%s"}`, i, strings.Repeat("${a}", 900))
+	}
+	f := compile(t, `{"title":"T","sections":[{"id":"s","questions":[{"id":"a","type":"text"}`+questions.String()+`]}]}`)
+	got, err := json.Marshal(f.View("en", check(f, `{"s":{"a":"`+strings.Repeat("x", 4000)+`"}}`)))
+	if err != nil || len(got) > 4<<20 {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }

@@ -116,7 +116,7 @@ func (n *Names) column(q *form.Question, member string) string {
 // respelled reports whether a filter of choices compares what they say with
 // options that have other names in XLSForm.
 func (n *Names) respelled(q *form.Question, filter string) bool {
-	for _, name := range reference.FindAllStringSubmatch(filter, -1) {
+	for _, name := range form.Reference.FindAllStringSubmatch(filter, -1) {
 		to, err := n.lookup([]string{name[1]}, n.Question(q))
 		if err != nil {
 			continue

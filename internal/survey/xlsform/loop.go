@@ -86,8 +86,8 @@ func (t turn) row(r *row, without ...string) *row {
 		if i < len(r.columns) && slices.Contains(without, r.columns[i].base) {
 			out.cells[i] = sheet.Cell{}
 		}
-		text := reference.ReplaceAllStringFunc(fill.Replace(out.cells[i].Text), func(found string) string {
-			if name := reference.FindStringSubmatch(found)[1]; slices.Contains(t.inside, name) {
+		text := form.Reference.ReplaceAllStringFunc(fill.Replace(out.cells[i].Text), func(found string) string {
+			if name := form.Reference.FindStringSubmatch(found)[1]; slices.Contains(t.inside, name) {
 				return "${" + t.name(name) + "}"
 			}
 			return found

@@ -166,5 +166,5 @@ func wordsOf(name string) []string {
 
 // labelWords are the words of a label, in lower case.
 func labelWords(label string) []string {
-	return strings.FieldsFunc(strings.ToLower(reference.ReplaceAllString(label, " ")), func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.FieldsFunc(strings.ToLower(form.Reference.ReplaceAllString(label, " ")), func(r rune) bool { return !unicode.IsLetter(r) })
 }

@@ -1,17 +1,13 @@
 package xlsform
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// reference is an answer that a text names.
-var reference = regexp.MustCompile(`\$\{\s*([^{}\s]+)\s*\}`)
-
-// references reports texts that name answers: our texts cannot show any. What
-// we wrote ourselves was so before.
+// references reports texts that name answers: previews show them, what else
+// reads a template may not. What we wrote ourselves was so before.
 func (im *importer) references(r *row, bases ...string) {
 	if im.ours {
 		return
@@ -20,10 +16,10 @@ func (im *importer) references(r *row, bases ...string) {
 		if i >= len(r.cells) {
 			return
 		}
-		found := reference.FindString(r.cells[i].Text)
+		found := form.Reference.FindString(r.cells[i].Text)
 		for _, base := range bases {
 			if c.base == base && found != "" {
-				r.table.item(r.line, c.header, Warning, "reference_not_filled", "People will read "+shorten(found)+" and not the answer that it stands for.")
+				r.table.item(r.line, c.header, Warning, "reference_not_filled", "Previews show the answer that "+shorten(found)+" stands for. Programs that read the template, and exports, have the text as it is written.")
 			}
 		}
 	}
@@ -40,8 +36,8 @@ func (im *importer) rename() {
 			if !strings.Contains(text, "${") {
 				continue
 			}
-			t[tag] = reference.ReplaceAllStringFunc(text, func(found string) string {
-				if id, ok := im.alias[reference.FindStringSubmatch(found)[1]]; ok {
+			t[tag] = form.Reference.ReplaceAllStringFunc(text, func(found string) string {
+				if id, ok := im.alias[form.Reference.FindStringSubmatch(found)[1]]; ok {
 					return "${" + id + "}"
 				}
 				return found
