@@ -184,3 +184,34 @@ func each(t *testing.T, fn func(t *testing.T, r *rig)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) { fn(t, newRig(t, d)) })
 }
+
+// Whichever responses a filter on flags lets through when, a table of a repeat
+// has rows of those only that the archive has.
+func TestArchiveWhileFlagsChange(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, dbtest.SQLite(t))
+	plot(t, r)
+	// With the first states of the job that are stored, a flag comes or goes.
+	for _, text := range []string{
+		`CREATE TABLE flips (n INTEGER PRIMARY KEY)`, `UPDATE responses SET flags = CASE response_id WHEN 'r2' THEN 1 ELSE 0 END`,
+		`CREATE TRIGGER flip AFTER UPDATE OF counts ON transfers WHEN (SELECT count(*) FROM flips) < 3 BEGIN
+			INSERT INTO flips VALUES (NULL); UPDATE responses SET flags = 1 - flags WHERE response_id = 'r1'; END`,
+	} {
+		if _, err := r.db.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Small()
+	r.start(t)
+	files := unpack(t, r.file(t, "mia", r.export(t, "mia", `{"format":"csv","pii":"full","repeats":"tables","filter":"eq(flagged,true)"}`)))
+	if ids := column(rows(t, []byte(files["responses.csv"])), "responseId"); ids != "r1 r2" {
+		t.Errorf("responses = %s, want those that are flagged in the end", ids)
+	}
+	if ids := column(rows(t, []byte(files["plot.fields.csv"])), "responseId"); ids != "r1 r1 r2" {
+		t.Errorf("fields of %s", ids)
+	}
+	var flips int
+	if err := r.db.QueryRow(t.Context(), `SELECT count(*) FROM flips`).Scan(&flips); err != nil || flips != 3 {
+		t.Errorf("the flags changed %d times, %v", flips, err)
+	}
+}

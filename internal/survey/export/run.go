@@ -56,6 +56,29 @@ type writer struct {
 
 	begun  bool  // the beginning of the file is written
 	before int64 // rows that an earlier attempt wrote
+	first  *reading
+}
+
+// reading identifies the responses that were written in one reading of all.
+type reading struct{ count, sum uint64 }
+
+func (r *reading) add(f *found) {
+	const prime = 1099511628211 // of FNV-1a
+	r.count++
+	r.sum = ((r.sum^uint64(f.NID))*prime ^ uint64(f.Revision)) * prime
+}
+
+// same refuses a reading whose responses are not those of the first: a filter on
+// flags may let others through meanwhile, and the rows of their repeats would
+// belong to no response of the file.
+func (w *writer) same(r reading) error {
+	if w.first == nil {
+		w.first = &r
+	}
+	if *w.first != r {
+		return errChanged
+	}
+	return nil
 }
 
 // How often an export begins anew: because its file was removed, as people of
@@ -132,7 +155,7 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 			in.match = w.veiled(in.match)
 		}
 	}
-	w.before, w.begun = w.st.Counts.Rows, resume
+	w.before, w.begun, w.first = w.st.Counts.Rows, resume, nil
 	for err == nil && !w.st.Ended {
 		err = w.pump(ctx, in)
 	}
@@ -260,8 +283,10 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		return hand(chunk{b, st})
 	}
 	all, packed := w.out.(*archive)
+	var seen reading
 	for some := range in {
 		for i := range some.rows {
+			seen.add(&some.rows[i])
 			if packed && all.attaching {
 				b, err = all.attach(ctx, b, some.rows[i].NID, flush)
 			} else {
@@ -285,6 +310,9 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		w.run.Progress(st.Counts.Looked, max(st.Counts.Total, st.Counts.Looked), fmt.Sprintf("%d responses written", st.Counts.Responses))
 		if some.end {
 			again := false
+			if err := w.same(seen); err != nil {
+				return err
+			}
 			if b, again, err = w.out.End(b); err != nil {
 				return err
 			}
