@@ -37,13 +37,7 @@ func OpenBook(src io.ReaderAt, size int64) (*Book, error) {
 }
 
 // Sheets are the names of the sheets in their order.
-func (b *Book) Sheets() []string {
-	names := make([]string, len(b.book.sheets))
-	for i, s := range b.book.sheets {
-		names[i] = s.name
-	}
-	return names
-}
+func (b *Book) Sheets() []string { return b.book.names() }
 
 // Rows gives every row of the sheet at an index of Sheets to each, empty ones
 // left out, until that fails. Cells are valid during the call only. Other
@@ -110,7 +104,7 @@ func NewBook(w io.Writer, sheets ...string) (*BookWriter, error) {
 	seen := map[string]bool{}
 	for _, name := range sheets {
 		folded := strings.ToLower(name)
-		if n := utf8.RuneCountInString(name); n == 0 || n > maxSheetName || strings.ContainsAny(name, `[]:*?/\`) || strings.Trim(name, "'") != name || !validText(name) || seen[folded] {
+		if n := utf8.RuneCountInString(name); n == 0 || n > MaxSheetName || strings.ContainsAny(name, `[]:*?/\`) || strings.Trim(name, "'") != name || !validText(name) || seen[folded] {
 			return nil, fmt.Errorf("write xlsx: no name for a sheet: %q", name)
 		}
 		seen[folded] = true
@@ -127,7 +121,8 @@ func NewBook(w io.Writer, sheets ...string) (*BookWriter, error) {
 }
 
 const (
-	maxSheetName = 31 // characters, as spreadsheets have it
+	// MaxSheetName is how many characters the name of a sheet has at most.
+	MaxSheetName = 31
 	maxSheets    = 100
 )
 

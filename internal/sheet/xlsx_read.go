@@ -50,6 +50,17 @@ func openTables(src io.ReaderAt, size int64, most room) (*Tables, error) {
 	return &Tables{z, book}, nil
 }
 
+// Sheets are the names of the sheets, in their order.
+func (t *Tables) Sheets() []string { return t.book.names() }
+
+func (b *workbook) names() []string {
+	names := make([]string, len(b.sheets))
+	for i, p := range b.sheets {
+		names[i] = p.name
+	}
+	return names
+}
+
 // Open begins to read the sheet that o names. The error is an *Error when the
 // file is to blame.
 func (t *Tables) Open(o Options) (*Reader, error) {

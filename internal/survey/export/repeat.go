@@ -190,9 +190,6 @@ func appendCells(b []byte, row []cell) []byte {
 	return append(b, '\r', '\n')
 }
 
-// maxSheetName is how many characters the name of a sheet has at most.
-const maxSheetName = 31
-
 // Sheets are the tables of repeats by the names of their sheets in a workbook.
 func (l *Layout) Sheets() map[string]string {
 	out, tables := map[string]string{}, l.Tables()
@@ -209,12 +206,12 @@ func sheetNames(tables []*Table) []string {
 	var out []string
 	for i, t := range tables {
 		name := t.Name
-		if len(name) > maxSheetName { // ids are ASCII
-			name = name[:maxSheetName]
+		if len(name) > sheet.MaxSheetName { // ids are ASCII
+			name = name[:sheet.MaxSheetName]
 		}
 		if taken[strings.ToLower(name)] {
 			end := fmt.Sprintf("~%d", i+1)
-			name = name[:min(len(name), maxSheetName-len(end))] + end
+			name = name[:min(len(name), sheet.MaxSheetName-len(end))] + end
 		}
 		taken[strings.ToLower(name)] = true
 		out = append(out, name)

@@ -172,6 +172,9 @@ func (in *input) join(to *form.Cells, h head) error {
 		return nil
 	}
 	id := cmp.Or(h["responseId"], to.Values["responseId"])
+	if in.p.Source == Kobo && in.p.Format == XLSX {
+		id = h["uuid"]
+	}
 	var all []*entry
 	for _, t := range in.tables {
 		for {
@@ -231,12 +234,22 @@ func (in *input) entry(t *table, r raw) (*entry, error) {
 		Index    string `json:"index"`
 		Key      string `json:"KEY"`
 		Around   string `json:"PARENT_KEY"`
+		Number   string `json:"_index"`
+		Table    string `json:"_parent_table_name"`
+		Within   string `json:"_parent_index"`
+		UUID     string `json:"_submission__uuid"`
 	}
 	if err := json.Unmarshal(r.text, &keys); err != nil {
 		return nil, &sheet.Error{Line: r.line, Column: t.name, Code: "wrong_type", Detail: "The row cannot be read."}
 	}
 	e := &entry{response: keys.Response, parent: keys.Parent, index: keys.Index, table: t.name}
-	if in.p.Source != Hearth {
+	switch {
+	case in.p.Source == Kobo && in.p.Format == XLSX:
+		e.response, e.index = keys.UUID, t.name+"#"+keys.Number
+		if m := in.names.of(keys.Table); m.question.Repeat {
+			e.parent = m.column + "#" + keys.Within
+		}
+	case in.p.Source != Hearth:
 		// uuid:…/children[2]/toys[1]
 		e.index, e.parent = keys.Key, keys.Around
 		e.response, _, _ = strings.Cut(keys.Key, "/")

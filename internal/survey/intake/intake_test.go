@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 )
 
@@ -110,6 +112,70 @@ func TestOtherPrograms(t *testing.T) {
 			}
 			if again, rows := r.load(t, ws+" owner", tt.query+mapping, tt.file); again.Counts.Unchanged != tt.created {
 				t.Errorf("%s again: %+v: %q", tt.query, again.Counts, problems(rows))
+			}
+		}
+	})
+}
+
+// workbook makes a workbook of sheets, whose rows are lines with semicolons.
+func workbook(t testing.TB, sheets ...string) []byte {
+	t.Helper()
+	var names []string
+	for i := 0; i < len(sheets); i += 2 {
+		names = append(names, sheets[i])
+	}
+	var out bytes.Buffer
+	w, err := sheet.NewBook(&out, names...)
+	for i := 1; i < len(sheets) && err == nil; i += 2 {
+		err = w.Sheet()
+		for line := range strings.Lines(sheets[i]) {
+			err = errors.Join(err, w.Row(strings.Split(strings.TrimSpace(line), ";")...))
+		}
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// A workbook as Kobo makes it has a sheet of submissions and one of each repeat,
+// whose rows name the row that they belong to.
+func TestKoboWorkbook(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		const main = "start;end;today;consent/agreed;home/hh;home/members;home/fuels;home/fuels/wood;home/fuels/gas;home/place;_home/place_latitude;_home/place_longitude;_home/place_altitude;_home/place_precision;home/photo;home/photo_URL;home/woke;" +
+			"__version__;_id;_uuid;_submission_time;_validation_status;_notes;_status;_submitted_by;_tags;_index\n" +
+			"2026-03-01T10:00:00.000+03:00;2026-03-01T10:20:00.000+03:00;2026-03-01;yes;did:ixo:household/1;4;wood gas;1;1;-1.5 36.25 1700 5;-1.5;36.25;1700;5;;;06:30;v1;12;one;2026-03-01T12:00:00;;;submitted_via_web;ann;;1\n" +
+			"2026-03-01T11:00:00.000+03:00;2026-03-01T11:20:00.000+03:00;2026-03-01;yes;did:ixo:household/2;2;;;;;;;;;;;;v1;13;two;2026-03-01T12:30:00;;;submitted_via_web;ann;;2\n"
+		const children = "home/child/name;home/child/age;_index;_parent_table_name;_parent_index;_submission__id;_submission__uuid;_submission__submission_time;_submission__validation_status;_submission__tags\n" +
+			"Amina;3;1;Plot survey;1;12;one;2026-03-01T12:00:00;;\nJuma;5;2;Plot survey;1;12;one;2026-03-01T12:00:00;;\nZawadi;7;3;Plot survey;2;13;two;2026-03-01T12:30:00;;\n"
+		const toys = "home/child/toy/what;_index;_parent_table_name;_parent_index;_submission__id;_submission__uuid\nball;1;child;2;12;one\ndoll;2;child;3;13;two\n"
+		file := workbook(t, "Plot survey", main, "child", children, "toy", toys)
+		query := "source=kobo&format=xlsx&mapping=" + url.QueryEscape(`{"home/hh":"householdId"}`)
+		r.survey(t, "ws", plot)
+		in, rows := r.load(t, "ws owner", query, file)
+		if in.Counts.Created != 2 || in.Status != job.Succeeded || len(problems(rows)) > 0 {
+			t.Errorf("%s %+v: %q; %+v", in.Status, in.Counts, problems(rows), in.Errors)
+		}
+		for id, wants := range map[string][]string{
+			"uuid:one": {`"child":[{"age":3,"name":"Amina"},{"age":5,"name":"Juma","toy":[{"what":"ball"}]}]`, `"fuels":["wood","gas"],"members":4`, `"place":{"accuracy":5,"altitude":1700,"lat":-1.5,"lon":36.25}`},
+			"uuid:two": {`"child":[{"age":7,"name":"Zawadi","toy":[{"what":"doll"}]}]`, `"timestamp":"2026-03-01T08:20:00.000Z"`, `"householdId":"did:ixo:household/2"`},
+		} {
+			body := r.do(t, "ws owner GET /v1/responses/"+id, "", 200, nil).Body.String()
+			for _, want := range wants {
+				if !strings.Contains(body, want) {
+					t.Errorf("no %s in %s", want, body)
+				}
+			}
+		}
+		for code, file := range map[string][]byte{
+			"unknown_table": workbook(t, "Plot survey", main, "cattle", children),
+			"out_of_order":  workbook(t, "Plot survey", main, "child", strings.ReplaceAll(children, ";two;", ";three;")),
+			"no_parent":     workbook(t, "Plot survey", main, "child", children, "toy", strings.ReplaceAll(toys, "child;2", "child;9")),
+		} {
+			r.survey(t, code, plot)
+			if in, _ := r.load(t, code+" owner", query, file); in.Status != job.Failed || len(in.Errors) != 1 || !strings.Contains(fmt.Sprint(in.Errors), code) {
+				t.Errorf("%s: %s %+v", code, in.Status, in.Errors)
 			}
 		}
 	})

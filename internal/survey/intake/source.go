@@ -106,8 +106,7 @@ func rowsOf(r *sheet.Reader, lines bool) func() (raw, error) {
 	}
 }
 
-// sheets opens the sheets of a workbook: that of responses, and in our own those
-// of repeats.
+// sheets opens the sheets of a workbook: that of responses, and those of repeats.
 func (in *input) sheets(src io.ReaderAt, size int64) error {
 	book, err := sheet.OpenTables(src, size)
 	if err != nil {
@@ -119,10 +118,15 @@ func (in *input) sheets(src io.ReaderAt, size int64) error {
 	}
 	in.close = append(in.close, main.Close)
 	in.next = rowsOf(main, false)
-	if in.p.Source != Hearth {
-		return nil
-	}
 	all := in.layout.Sheets()
+	if in.p.Source == Kobo {
+		all = in.repeatSheets()
+		for _, name := range book.Sheets()[1:] {
+			if all[name] == "" {
+				return &sheet.Error{Column: fault.Echo(name), Code: "unknown_table", Detail: "The survey has no repeat for the sheet " + fault.Echo(name) + "."}
+			}
+		}
+	}
 	if len(all) > maxTables {
 		return tooManyTables(maxTables)
 	}
@@ -138,6 +142,19 @@ func (in *input) sheets(src io.ReaderAt, size int64) error {
 	}
 	slices.SortFunc(in.tables, func(a, b *table) int { return strings.Compare(a.name, b.name) })
 	return nil
+}
+
+// repeatSheets are the tables of repeats by the names of Kobo's sheets: the name
+// of the repeat, as long as the name of a sheet can be.
+func (in *input) repeatSheets() map[string]string {
+	all := map[string]string{}
+	for _, p := range in.layout.Places() {
+		if p.Repeat {
+			name := p.Path[len(p.Path)-1]
+			all[name[:min(len(name), sheet.MaxSheetName)]] = p.Column
+		}
+	}
+	return all
 }
 
 // elements goes to the first response of a JSON document: an array, or the array
