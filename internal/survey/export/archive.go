@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -116,9 +117,9 @@ func (a *archive) End(b []byte) ([]byte, bool, error) {
 }
 
 // attach writes the attachments of a response. hand takes what was written.
-func (a *archive) attach(ctx context.Context, b []byte, nid int64, hand func([]byte) ([]byte, error)) ([]byte, error) {
+func (a *archive) attach(ctx context.Context, b []byte, r *Response, hand func([]byte) ([]byte, error)) ([]byte, error) {
 	a.out.b = b
-	err := a.files.response(ctx, a, nid, hand)
+	err := a.files.response(ctx, a, r, hand)
 	return a.out.b, err
 }
 
@@ -131,13 +132,17 @@ type attach struct {
 	there, missing int64
 }
 
-// response writes the attachments of one response.
-func (a *attach) response(ctx context.Context, to *archive, nid int64, hand func([]byte) ([]byte, error)) error {
-	hashes, err := media.Of(ctx, a.s.db, nid)
+// response writes the attachments of one response, as far as what is exported of
+// it names them: it may have had others before, and others since.
+func (a *attach) response(ctx context.Context, to *archive, r *Response, hand func([]byte) ([]byte, error)) error {
+	hashes, err := media.Of(ctx, a.s.db, r.NID)
 	if err != nil {
 		return err
 	}
 	for _, hash := range hashes {
+		if !strings.Contains(r.Answers, hash) && !strings.Contains(r.Head, hash) {
+			continue
+		}
 		var key [32]byte
 		if _, err := hex.Decode(key[:], []byte(hash)); err != nil {
 			return fmt.Errorf("read name of attachment: %w", err)

@@ -151,6 +151,34 @@ func TestRepeatsAndMedia(t *testing.T) {
 	})
 }
 
+// The attachments of an archive are those that its responses had at the time it
+// shows them at.
+func TestMediaAsOf(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, r *rig) {
+		first, _ := plot(t, r)
+		const body = "another picture"
+		sum := sha256.Sum256([]byte(body))
+		second := hex.EncodeToString(sum[:])
+		if w := r.send(t, "owner", "PUT /v1/attachments/"+second, body, "Content-Type", "image/jpeg"); w.Code != 201 {
+			t.Fatalf("PUT = %d: %s", w.Code, w.Body)
+		}
+		r.forward(time.Minute)
+		before := r.clock().UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
+		r.forward(time.Minute)
+		r.correct(t, "r1", `{"responses":{"plot":{"photo":"sha256:`+second+`","fields":[{"crop":"tea"}]}}}`)
+		r.forward(time.Minute)
+		r.start(t)
+		for _, tt := range []struct{ asOf, want, not string }{{before, first, second}, {r.clock().UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano), second, first}} {
+			e := r.export(t, "mia", `{"format":"csv","pii":"full","media":true,"asOf":"`+tt.asOf+`"}`)
+			files := unpack(t, r.file(t, "mia", e))
+			if files["media/"+tt.want+".jpg"] == "" || files["media/"+tt.not+".jpg"] != "" || e.Counts.Media != 1 {
+				t.Errorf("as of %s: %d files, %+v, want %s only", tt.asOf, len(files), e.Counts, tt.want)
+			}
+		}
+	})
+}
+
 // An archive that was killed is written anew, with the same bytes.
 func TestArchiveKilled(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,7 @@ type Draft struct {
 	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld,geojson,dta" example:"csv"`
 	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
 	Repeats      Repeats   `json:"repeats,omitzero" enum:"inline,tables" doc:"Of wide CSV and XLSX: a repeat is JSON in one cell (inline, the default), or a table of its own: a file in a zip, a sheet of the workbook."`
-	Media        bool      `json:"media,omitzero" doc:"Make a zip of the file and all attachments of its responses. Needs pii=full."`
+	Media        bool      `json:"media,omitzero" doc:"Make a zip of the file and all attachments that its responses have at asOf. Needs pii=full."`
 	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
 	Filter       string    `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
 	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`

@@ -68,17 +68,17 @@ func (r *reading) add(f *found) {
 	r.sum = ((r.sum^uint64(f.NID))*prime ^ uint64(f.Revision)) * prime
 }
 
-// same refuses a reading whose responses are not those of the first: a filter on
-// flags may let others through meanwhile, and the rows of their repeats would
-// belong to no response of the file.
-func (w *writer) same(r reading) error {
+// end ends a reading, and refuses one whose responses are not those of the
+// first: a filter on flags may let others through meanwhile, and the rows of
+// their repeats would belong to no response of the file.
+func (w *writer) end(b []byte, r reading) (_ []byte, again bool, err error) {
 	if w.first == nil {
 		w.first = &r
 	}
 	if *w.first != r {
-		return errChanged
+		return b, false, errChanged
 	}
-	return nil
+	return w.out.End(b)
 }
 
 // How often an export begins anew: because its file was removed, as people of
@@ -288,7 +288,7 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		for i := range some.rows {
 			seen.add(&some.rows[i])
 			if packed && all.attaching {
-				b, err = all.attach(ctx, b, some.rows[i].NID, flush)
+				b, err = all.attach(ctx, b, &some.rows[i].Response, flush)
 			} else {
 				b, err = w.out.Add(b, &some.rows[i].Response)
 			}
@@ -310,10 +310,7 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		w.run.Progress(st.Counts.Looked, max(st.Counts.Total, st.Counts.Looked), fmt.Sprintf("%d responses written", st.Counts.Responses))
 		if some.end {
 			again := false
-			if err := w.same(seen); err != nil {
-				return err
-			}
-			if b, again, err = w.out.End(b); err != nil {
+			if b, again, err = w.end(b, seen); err != nil {
 				return err
 			}
 			if st.Ended = !again; again {

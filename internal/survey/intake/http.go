@@ -29,7 +29,7 @@ const tag = "imports"
 const importing = "The body is the file, at most 64 MiB, or a zip of it with attachments and tables of repeats, at most 1 GiB. Every row is checked as a response that is sent, and stored once: its id is responseId, or the instance id of another program, " +
 	"and the same file again changes nothing. A row that is wrong is refused alone; a file that is broken as a whole stores nothing. The answer is a job; what became of every row is at /rows.\n\n" +
 	"source=hearth reads wide exports with pii=full: CSV, XLSX, NDJSON, and the zips of repeats=tables and media=true. What the server decides (recordId, receivedAt, updatedAt, revision, stratum, group, flags, …) is not taken from a file. " +
-	"source=odk reads what ODK Central exports: CSV, the zip of all tables with its media, and the JSON of OData with $expand=*. source=kobo reads CSV, XLSX and JSON of Kobo. JSON is named by format=json. " +
+	"source=odk reads what ODK Central exports: CSV, the zip of all tables with its media, and the JSON of OData with $expand=*. source=kobo reads CSV, XLSX (with the sheets of its repeats) and JSON of Kobo. JSON is named by format=json. " +
 	"Their columns are found by the name of the question, alone or with its groups (group-question, group/question); timestamp is end or the time of submission, startedAt is start, and responseId is meta/instanceID, KEY or _uuid. " +
 	"Photos and sounds stand in the zip under media/, by the names in the cells.\n\n" +
 	"mapping gives columns other names: those of an export, such as {\"hh_code\":\"householdId\",\"q1\":\"home.size\"}; \"\" leaves a column out. A column with a value that nothing is known of refuses its row, so that nothing is lost unseen. householdId must be the DID of the household. " +

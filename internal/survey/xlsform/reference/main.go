@@ -62,6 +62,7 @@ column parameters name. A file that is missing is named with the row that needs 
 | ` + "`select_one_from_file villages.csv`" + `, ` + "`select_multiple_from_file`" + ` | a choice with ` + "`optionsFrom`" + ` |
 | ` + "`search('villages', 'matches', 'county', ${county})`" + ` in appearance | a choice with ` + "`optionsFrom`" + ` and ` + "`choiceFilter`" + ` |
 | ` + "`choice_filter`" + ` | ` + "`choiceFilter`" + `: only what fits is offered in the preview, and taken in a response |
+| ` + "`${name}`" + ` in a label or hint | the same: previews show the answer, choices by their labels |
 | ` + "`pulldata('villages', 'pop', 'name', ${village})`" + ` | ` + "`found(files.villages, \"name\", village).map(i, i.pop)`" + `, its first value |
 | ` + "`instance('villages')`" + ` with ` + "`item[county = ${county}]/pop`" + ` | the same, all values |
 | ` + "`begin loop over stoves`" + ` | a group for each choice of the list |
