@@ -57,19 +57,39 @@ type QualityReport struct {
 
 // QualityFlag is a flag and the response it is on.
 type QualityFlag struct {
-	ResponseID   string    `json:"responseId"`
-	RecordID     string    `json:"recordId" doc:"Of the response; the same in every read and export."`
-	Collector    string    `json:"collector"`
-	Round        int       `json:"round"`
-	Rule         string    `json:"rule" example:"duration_short"`
-	Question     string    `json:"question,omitzero" doc:"Pointer of the answer it is about."`
-	Detail       string    `json:"detail" doc:"A sentence for people."`
-	Value        float64   `json:"value,omitzero" doc:"What was measured."`
-	Limit        float64   `json:"limit,omitzero" doc:"What was expected."`
-	Source       string    `json:"source" doc:"submit for the checks of one response, or the run that has found it."`
-	At           time.Time `json:"at" doc:"When it was found."`
-	Verification string    `json:"verification" doc:"State of the verification."`
-	Links        FlagLinks `json:"links"`
+	ResponseID   string          `json:"responseId"`
+	RecordID     string          `json:"recordId" doc:"Of the response; the same in every read and export."`
+	Collector    string          `json:"collector"`
+	Round        int             `json:"round"`
+	Rule         string          `json:"rule" example:"duration_short"`
+	Question     string          `json:"question,omitzero" doc:"Pointer of the answer it is about."`
+	Detail       string          `json:"detail" doc:"A sentence for people."`
+	Value        float64         `json:"value,omitzero" doc:"What was measured."`
+	Limit        float64         `json:"limit,omitzero" doc:"What was expected."`
+	Source       string          `json:"source" doc:"submit for the checks of one response, or the run that has found it."`
+	At           time.Time       `json:"at" doc:"When it was found."`
+	Verification string          `json:"verification" doc:"State of the verification."`
+	Settled      *FlagSettlement `json:"settled,omitzero" doc:"What somebody has found out about it; absent while it is open."`
+	Links        FlagLinks       `json:"links"`
+}
+
+// FlagSettlement is what somebody has found out about a flag.
+type FlagSettlement struct {
+	Outcome  string    `json:"outcome" enum:"explained,confirmed"`
+	Note     string    `json:"note,omitzero" doc:"What was found; taken out when the household is erased." example:"The collector helped a second household nearby."`
+	By       string    `json:"by" doc:"DID of whoever settled it."`
+	At       time.Time `json:"at"`
+	Revision int64     `json:"revision" doc:"To send with the next change of it."`
+}
+
+// FlagOutcome settles a flag, or opens it again.
+type FlagOutcome struct {
+	ResponseID string `json:"responseId" doc:"The response that has the flag." example:"res_7310428377145344"`
+	Rule       string `json:"rule" doc:"The check." example:"duration_short"`
+	Question   string `json:"question,omitzero" doc:"Pointer of the answer, if the flag has one."`
+	Outcome    string `json:"outcome" enum:"explained,confirmed,open" doc:"open takes a settlement back."`
+	Note       string `json:"note,omitzero" maxLength:"1000" doc:"What was found; needed unless the flag is opened again." example:"The tablet's clock was wrong; the interview took 31 minutes."`
+	Revision   int64  `json:"revision,omitzero" doc:"Revision of the settlement you have read; 0 where there is none."`
 }
 
 // FlagLinks are the addresses around a flag.

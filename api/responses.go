@@ -42,6 +42,8 @@ type ResponseFlag struct {
 	Detail   string  `json:"detail" doc:"A sentence for people." example:"The interview took 41 s, at least 180 s are expected for 60 answers."`
 	Value    float64 `json:"value,omitzero" doc:"What was measured."`
 	Limit    float64 `json:"limit,omitzero" doc:"What was expected."`
+
+	Settled *FlagSettlement `json:"settled,omitzero" doc:"What somebody has found out about it; absent while it is open."`
 }
 
 // ResponseContent is what the contentId of a response is checked with.

@@ -28,6 +28,8 @@ type (
 	BackCheckRates      = api.BackCheckRates
 	BackCheckRate       = api.BackCheckRate
 	QualityFlag         = api.QualityFlag
+	FlagOutcome         = api.FlagOutcome
+	FlagSettlement      = api.FlagSettlement
 	FlagLinks           = api.FlagLinks
 	DrawDraft           = api.DrawDraft
 	Draw                = api.Draw
@@ -120,6 +122,13 @@ func (q Quality) FlagPage(ctx context.Context, surveyID string, f FlagQuery, opt
 // it.
 func (q Quality) Flags(ctx context.Context, surveyID string, f FlagQuery, opts ...Option) iter.Seq2[QualityFlag, error] {
 	return pages[QualityFlag](ctx, q.c, surveyPath(surveyID)+"/flags", f.values(), opts)
+}
+
+// SettleFlag settles a flag of a response with a note, or opens it again. Codes:
+// SURVEY_NOT_FOUND, FLAG_INVALID, FLAG_NOT_FOUND, VERIFIER_IS_COLLECTOR,
+// STALE_REVISION.
+func (q Quality) SettleFlag(ctx context.Context, surveyID string, o FlagOutcome, opts ...Option) (*QualityFlag, error) {
+	return do[QualityFlag](ctx, q.c, post(surveyPath(surveyID)+"/flags:settle", o), opts)
 }
 
 // Draw draws responses to be asked again; the same draw twice is one. Codes:

@@ -44,6 +44,10 @@ func TestQualityCalls(t *testing.T) {
 		{"flags", func(ctx context.Context, _ Verifications, q Quality) error {
 			return fails(q.FlagPage(ctx, "s", FlagQuery{Rule: "outlier", Collector: "did:x:y", Round: 1, Limit: 9}))
 		}, `GET /v1/surveys/s/flags?collector=did%3Ax%3Ay&limit=9&round=1&rule=outlier `},
+		{"settle a flag", func(ctx context.Context, _ Verifications, q Quality) error {
+			_, err := q.SettleFlag(ctx, "s", FlagOutcome{ResponseID: "r", Rule: "outlier", Outcome: "explained", Note: "seen", Revision: 3})
+			return err
+		}, `POST /v1/surveys/s/flags:settle {"responseId":"r","rule":"outlier","outcome":"explained","note":"seen","revision":3}`},
 		{"all flags", func(ctx context.Context, _ Verifications, q Quality) error {
 			return first(q.Flags(ctx, "s", FlagQuery{}))
 		}, `GET /v1/surveys/s/flags `},

@@ -185,7 +185,7 @@ func (h *house) surveyPart(route, name string) string {
 		}
 	case "{surveyId}":
 		last := route[strings.LastIndex(route, "/")+1:]
-		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") || strings.Contains(route, "/imports/") || last == "back-checks:draw" {
+		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") || strings.Contains(route, "/imports/") || last == "back-checks:draw" || last == "flags:settle" {
 			last = "responses"
 		}
 		if _, ok := steps()[last]; ok {
@@ -195,6 +195,9 @@ func (h *house) surveyPart(route, name string) string {
 	}
 	return ""
 }
+
+// settledFlag settles the flag that the response of the house has.
+const settledFlag = `{"responseId":"zq.answer","rule":"outside_window","outcome":"explained","note":"It was sent on paper first."}`
 
 // importedResponse is a file of one response.
 const importedResponse = `{"responseId":"zq.imported","householdId":"did:ixo:household/zq","timestamp":"2026-02-20T12:00:00.000Z","responses":{}}` + "\n"

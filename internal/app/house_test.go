@@ -200,6 +200,9 @@ func body(t *testing.T, r web.Route) string {
 	if sendsPicture(r) {
 		return otherPicture
 	}
+	if strings.HasSuffix(r.Path, "/flags:settle") {
+		return settledFlag
+	}
 	if r.Doc.Example == nil {
 		return ""
 	}

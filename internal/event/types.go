@@ -66,6 +66,7 @@ var types = []Type{
 	{"response.superseded", "Another response took the place of one."},
 	{"response.redacted", "Answers were taken out of a response."},
 	{"response.flagged", "Checks have found something in a response."},
+	{"response.flag_settled", "Somebody has settled what a check had found in a response, or opened it again."},
 	{"response.verified", "A response was verified."},
 	{"response.rejected", "A response was rejected."},
 	{"response.verification_changed", "The verification of a response went to another state."},

@@ -30,7 +30,7 @@ var facts = map[string]rql.Kind{
 	"errors": rql.Number, "flags": rql.Number, "from": rql.Any, "gaps": rql.Object, "household": rql.Text, "id": rql.Text,
 	"imported": rql.Bool, "member": rql.Text, "migrated": rql.Number, "migration": rql.Text, "missing": rql.Number, "outcome": rql.Text,
 	"owner": rql.Text, "population": rql.Number, "protocol": rql.Text, "refused": rql.Number, "removed": rql.Number,
-	"resolution": rql.Text, "reviewId": rql.Text, "reviews": rql.Number, "role": rql.Text, "round": rql.Number, "rules": rql.Text,
+	"resolution": rql.Text, "reviewId": rql.Text, "reviews": rql.Number, "role": rql.Text, "round": rql.Number, "question": rql.Text, "rule": rql.Text, "rules": rql.Text,
 	"status": rql.Text, "surveyId": rql.Text, "target": rql.Text, "to": rql.Any, "type": rql.Text, "until": rql.Time, "version": rql.Any,
 	"wrong": rql.Number,
 }

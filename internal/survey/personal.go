@@ -54,6 +54,9 @@ func Personal() []privacy.Table {
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Request, "request"),
 		}},
 		{Name: "response_flags", Rules: []privacy.Rule{kept(decisions, "rule question source data")}},
+		{Name: "flag_settlements", Rules: []privacy.Rule{
+			privacy.Erased(PartAnswers, "note"), privacy.Kept("", privacy.Elsewhere, "note"), kept(decisions, "rule question data outcome"), privacy.Kept("", privacy.Acts, "actor"),
+		}},
 		{Name: "response_decisions", Rules: []privacy.Rule{
 			privacy.Erased(PartAnswers, "reason notes"), privacy.Kept("", privacy.Elsewhere, "reason notes"), kept(decisions, "from_st to_st verifier"), privacy.None(privacy.Request, "request"),
 		}},

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 49f6ab8db5d0f504c2e21e4be79761957f48cc833d9c82fa92eb8cb7b00bdc20
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c2a07e34f47eff7869e1bf4157694895762f8be0ba2021ac1c7e8bc89cf9c1cc
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1231,3 +1231,15 @@ CREATE TABLE oracle_grants (
 	PRIMARY KEY (user_did, tool, session)
 );
 CREATE INDEX oracle_grants_session ON oracle_grants (session);
+CREATE TABLE flag_settlements (
+	response BIGINT NOT NULL,
+	rule     TEXT   NOT NULL,
+	question TEXT   NOT NULL,
+	data     TEXT   NOT NULL,
+	outcome  TEXT   NOT NULL,
+	note     TEXT   NOT NULL,
+	actor    TEXT   NOT NULL,
+	at       BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	PRIMARY KEY (response, rule, question)
+) WITHOUT ROWID;

@@ -16,7 +16,7 @@ const (
 		ON CONFLICT (response, rule, question) DO UPDATE SET source = excluded.source, at = excluded.at, data = excluded.data
 		WHERE response_flags.source <> '` + Submit + `'`
 	deleteFlags     = `DELETE FROM response_flags WHERE response = $1 AND source = $2`
-	selectFlags     = `SELECT data FROM response_flags WHERE response = $1 ORDER BY rule, question LIMIT 200`
+	selectFlags     = `SELECT f.data, ` + SettledColumns + ` FROM response_flags f` + SettledJoin + ` WHERE f.response = $1 ORDER BY f.rule, f.question LIMIT 200`
 	selectFlagNames = `SELECT rule, question, source FROM response_flags WHERE response = $1`
 )
 
@@ -77,9 +77,11 @@ func List(ctx context.Context, q db.Querier, response int64) ([]Flag, error) {
 	rows, err := q.Query(ctx, selectFlags, response)
 	return db.Collect(rows, err, "list flags", func(f *Flag, row db.Row) error {
 		var data string
-		err := row.Scan(&data)
+		var s Settled
+		err := row.Scan(append([]any{&data}, s.To()...)...)
 		if err == nil {
 			*f, err = Read(ctx, data)
+			f.Settled = s.Settlement()
 		}
 		return err
 	})

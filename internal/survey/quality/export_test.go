@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Visit is an interview for the checks without a store.
@@ -133,4 +134,9 @@ func Effects(f *form.Form, rules Rules, visits []Visit) Findings {
 	rules = rules.WithDefaults()
 	found := e.find(&rules)
 	return Findings{Effects: found.Effects, Differences: found.Differences, Comparisons: found.Comparisons}
+}
+
+// SettleFlag settles a flag.
+func (s *Service) SettleFlag(ctx context.Context, surveyID string, d FlagOutcome) (web.Reply[*FlagRecord], error) {
+	return settler{s}.settle(ctx, surveyID, d)
 }

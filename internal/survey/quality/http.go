@@ -37,6 +37,11 @@ func (s *Service) Routes(a *web.API) {
 		Description: "What each check looks at is told where the report of the quality is. A response may have several flags of one check, of different questions. " +
 			"Flags of superseded and invalidated responses are in the list; the report does not count them. With collector or round a page looks at 2,000 flags: it may be short, follow hasMore.",
 	})
+	web.Post(a, "/v1/surveys/{surveyId}/flags:settle", settler{s}.serve, web.Doc{
+		Summary: "Settle a flag of a response with a note, or open it again", Scope: verify, Tag: tag, Once: true, Description: settling,
+		Codes:   []string{"SURVEY_NOT_FOUND", flagInvalid, "FLAG_NOT_FOUND", "VERIFIER_IS_COLLECTOR", "STALE_REVISION"},
+		Example: FlagOutcome{ResponseID: "res_7310428377145344", Rule: "duration_short", Outcome: "explained", Note: "The tablet's clock was wrong; the interview took 31 minutes."},
+	})
 	web.Post(a, "/v1/surveys/{surveyId}/back-checks:draw", s.serveDraw, web.Doc{
 		Summary: "Draw responses to be asked again", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: verify, Tag: tag,
 		Codes:       []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", backCheckInvalid, "BACK_CHECK_QUESTIONS_MISSING", "NOTHING_TO_DRAW", "DRAW_EXISTS"},

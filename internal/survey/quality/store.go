@@ -16,12 +16,15 @@ import (
 const flagPage = 500
 
 const (
-	selectFlags = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus
-		FROM response_flags f JOIN responses r ON r.nid = f.response
+	selectFlags = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus, ` + flag.SettledColumns + `
+		FROM response_flags f JOIN responses r ON r.nid = f.response` + flag.SettledJoin + `
 		WHERE f.survey = $1 AND (f.rule, f.response, f.question) > ($2, $3, $4) ORDER BY f.rule, f.response, f.question LIMIT $5`
-	selectRuleFlags = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus
-		FROM response_flags f JOIN responses r ON r.nid = f.response
+	selectRuleFlags = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus, ` + flag.SettledColumns + `
+		FROM response_flags f JOIN responses r ON r.nid = f.response` + flag.SettledJoin + `
 		WHERE f.survey = $1 AND f.rule = $2 AND (f.response, f.question) > ($3, $4) ORDER BY f.response, f.question LIMIT $5`
+	selectOneFlag = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus, ` + flag.SettledColumns + `
+		FROM response_flags f JOIN responses r ON r.nid = f.response` + flag.SettledJoin + `
+		WHERE f.response = $1 AND f.rule = $2 AND f.question = $3`
 	selectSource = `SELECT source FROM response_flags WHERE survey = $1 AND source > $2 AND source <> 'submit' ORDER BY source LIMIT 1`
 	selectOf     = `SELECT response FROM response_flags WHERE survey = $1 AND source = $2 AND source <> 'submit' AND response > $3 ORDER BY response LIMIT $4`
 	selectNewest = `SELECT nid FROM responses WHERE survey = $1 ORDER BY nid DESC LIMIT 1`
@@ -40,6 +43,7 @@ type flagRow struct {
 	round                        int
 	status                       response.Status
 	vstatus                      string
+	settled                      flag.Settled
 }
 
 func (f *flagRow) spot() flagSpot { return flagSpot{f.rule, f.response, f.question} }
@@ -71,7 +75,8 @@ func listRuleFlags(ctx context.Context, q db.Querier, survey int64, at flagSpot,
 
 func flagRows(rows db.Rows, err error) ([]flagRow, error) {
 	return db.Collect(rows, err, "list flags", func(f *flagRow, row db.Row) error {
-		return row.Scan(&f.rule, &f.response, &f.question, &f.source, &f.at, &f.data, &f.responseID, &f.collector, &f.round, &f.status, &f.vstatus)
+		to := []any{&f.rule, &f.response, &f.question, &f.source, &f.at, &f.data, &f.responseID, &f.collector, &f.round, &f.status, &f.vstatus}
+		return row.Scan(append(to, f.settled.To()...)...)
 	})
 }
 
@@ -197,5 +202,6 @@ func (f *flagRow) record(ctx context.Context) (FlagRecord, error) {
 	}
 	read, err := flag.Read(ctx, f.data)
 	out.Rule, out.Question, out.Detail, out.Value, out.Limit = read.Rule, read.Question, read.Detail, read.Value, read.Limit
+	out.Settled = f.settled.Settlement()
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 )
 
 // blankable is a response of the household.
@@ -76,6 +77,7 @@ func (r *blankable) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 		{"reason and hashes", func() (int64, error) { return tx.Exec(ctx, blankReason, r.NID) }},
 		{"history", func() (int64, error) { return tx.Exec(ctx, blankRevisions, r.NID) }},
 		{"decisions", func() (int64, error) { return tx.Exec(ctx, blankDecisions, r.NID) }},
+		{"settlements", func() (int64, error) { return flag.BlankSettlements(ctx, tx, r.NID) }},
 		{"conflicts", func() (int64, error) { return tx.Exec(ctx, blankConflicts, r.NID) }},
 	} {
 		n, err := q.exec()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 )
 
@@ -52,6 +53,9 @@ func removeSome(ctx context.Context, tx *db.Tx, survey int64) (int, error) {
 			return 0, err
 		}
 		_, err := tx.Exec(ctx, deleteAllFlags, r.NID)
+		if err == nil {
+			err = flag.DropSettlements(ctx, tx, r.NID)
+		}
 		if err == nil {
 			_, err = tx.Exec(ctx, deleteConflicts, r.NID)
 		}

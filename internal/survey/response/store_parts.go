@@ -8,6 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 )
 
@@ -54,6 +55,9 @@ func wipe(ctx context.Context, tx *db.Tx, r *Row) error {
 	}
 	if _, err := tx.Exec(ctx, deleteAllFlags, r.NID); err != nil {
 		return fmt.Errorf("remove flags: %w", err)
+	}
+	if err := flag.DropSettlements(ctx, tx, r.NID); err != nil {
+		return err
 	}
 	if _, err := tx.Exec(ctx, deleteConflicts, r.NID); err != nil {
 		return fmt.Errorf("remove conflicts: %w", err)

@@ -8,6 +8,7 @@ import { List, Rows } from "./list.js";
 import { useLabels } from "./labels.js";
 import { Name } from "./names.js";
 import { base, setQuery } from "./router.js";
+import { Settle, Settled } from "./settle.js";
 import { Badge, Failure, Loaded, Time, useLoad } from "./ui.js";
 import { has, t } from "./words.js";
 
@@ -16,17 +17,18 @@ const response = (r) => base + "/responses/" + encodeURIComponent(r.responseId);
 const Percent = ({ of }) => (of?.compared ? html`${(100 * of.rate).toFixed(0)} % <span class="mute">(${of.errors}/${of.compared})</span>` : "–");
 
 export function FlagList({ id, survey }) {
-  const act = useAct(), [job, begun] = useState(/** @type {any} */ (null)), report = useLoad(() => call(`/v1/surveys/${id}/quality`), [id]), counts = Object.entries(report.data?.flags || {}).sort((a, b) => b[1] - a[1]);
+  const [turn, again] = useState(0), act = useAct(), [job, begun] = useState(/** @type {any} */ (null)), report = useLoad(() => call(`/v1/surveys/${id}/quality`), [id]), counts = Object.entries(report.data?.flags || {}).sort((a, b) => b[1] - a[1]);
   const run = () => act.run(async () => begun(await call(`/v1/surveys/${id}/quality/runs`, { method: "POST", body: {} })));
   const ran = report.data?.run;
   return html`<section class="card"><div class="card-head"><h2>${t("checks.flags")}</h2>${may("surveys:write") ? html`<button type="button" disabled=${act.busy} onClick=${run}>${t("checks.run")}</button>` : null}</div>
       <p class="mute">${ran ? html`${t("checks.ran", { n: ran.responses })} <${Time} at=${ran.finishedAt} />` : t("checks.neverRan")} ${job ? html`<a class="in-text" href=${base + "/jobs"} role="status">${t("checks.begun")}</a>` : null}</p><${Failure} error=${act.error} />
       <ul class="chips">${counts.map(([rule, n]) => html`<li key=${rule}><button type="button" class="small" onClick=${() => setQuery({ rule, cursor: "" })}>${ruleName(rule)} <strong>${n}</strong></button></li>`)}</ul></section>
-    <${List} path=${`/v1/surveys/${id}/flags`} id=${(f) => f.responseId + f.rule + (f.question || "")} href=${response}
+    <${List} path=${`/v1/surveys/${id}/flags`} turn=${turn} id=${(f) => f.responseId + f.rule + (f.question || "")} href=${response}
       filters=${[{ key: "rule", label: t("checks.rule"), options: counts.map(([rule]) => ({ value: rule, label: ruleName(rule) })) }, { key: "collector", label: t("survey.collector"), options: (survey.collectors || []).map((c) => ({ value: c.did || c, label: c.name || c.did || c })) }]}
       columns=${[
         { label: t("checks.rule"), cell: (f) => ruleName(f.rule) }, { label: t("checks.detail"), cell: (f) => f.detail }, { label: t("survey.collector"), cell: (f) => html`<${Name} did=${f.collector} />` },
         { label: t("survey.decision"), cell: (f) => html`<${Badge} value=${f.verification} />` }, { label: t("twin.when"), cell: (f) => html`<${Time} at=${f.at} />` },
+        { label: t("settle.outcome"), cell: (f) => html`<div class="flag-end"><${Settled} of=${f.settled} /><${Settle} survey=${id} response=${f.responseId} flag=${f} done=${() => again((n) => n + 1)} /></div>` },
       ]} empty=${{ icon: "desk", title: t("checks.none"), text: t("checks.noneText") }} />`;
 }
 

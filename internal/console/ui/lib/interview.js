@@ -3,6 +3,7 @@
 import { html } from "../vendor/preact.js";
 import { call, may } from "./api.js";
 import { useLabels } from "./labels.js";
+import { Settle, Settled } from "./settle.js";
 import { Loaded, useLoad } from "./ui.js";
 import { has, number, t } from "./words.js";
 
@@ -54,14 +55,16 @@ export function Answers({ response }) {
     ${response.missing?.length ? html`<p class="note">${t("desk.missing")}: ${names(response.missing)}</p>` : null}`;
 }
 
-export const Flags = ({ flags }) => (flags?.length ? html`<ul class="flags">${flags.map((f, i) => html`<li key=${i}><strong>${has("flag." + (f.code || f.rule)) ? t("flag." + (f.code || f.rule)) : label(f.code || f.rule || "")}</strong> ${f.detail || ""}</li>`)}</ul>` : html`<p class="mute">${t("desk.noFlags")}</p>`);
+/** What checks have found, with what came of it. */
+const Flags = ({ flags, survey, response, done }) => (flags?.length ? html`<ul class="flags">${flags.map((f) => html`<li key=${f.rule + (f.question || "")} class=${f.settled ? "done" : ""}><strong>${has("flag." + f.rule) ? t("flag." + f.rule) : label(f.rule)}</strong> ${f.detail || ""}
+  <div class="flag-end"><${Settled} of=${f.settled} /><${Settle} survey=${survey} response=${response} flag=${f} done=${done} /></div></li>`)}</ul>` : html`<p class="mute">${t("desk.noFlags")}</p>`);
 
 /** Pictures, places and distances, where the key may see them. */
 export function Evidence({ id }) {
   const seen = useLoad(() => (may("responses:verify") ? call(`/v1/responses/${encodeURIComponent(id)}/evidence`) : null), [id]);
   if (!may("responses:verify")) return null;
   return html`<${Loaded} of=${seen} rows=${4}>${(e) => html`
-    <h2>${t("desk.flags")}</h2><${Flags} flags=${e.flags} />
+    <h2>${t("desk.flags")}</h2><${Flags} flags=${e.flags} survey=${e.surveyId} response=${id} done=${seen.reload} />
     <h2>${t("desk.evidence")}</h2>
     ${e.files.length ? html`<div class="gallery">${e.files.map((f) => (f.received && f.mediaType?.startsWith("image/")
       ? html`<a key=${f.sha256} href=${f.link} target="_blank" rel="noreferrer"><img src=${f.link} alt=${label(f.question?.split("/").pop() || f.type)} loading="lazy" /></a>`

@@ -169,4 +169,5 @@ export default {
   "timeline.kind.call": "Called over USSD",
   "people.find": "Add somebody: name or DID", "people.add": "Add", "people.isMember": "is a member", "people.nobody": "Nobody is known under this. Invite them first, or give their DID.", "people.remove": "Remove", "people.sureRemove": "Remove this member? What the group may do ends for them with their next request.", "people.gives": "Members may:",
   "verb.simulate": "simulate calls", "verb.tools": "use tools",
+  "settle.settle": "Settle", "settle.change": "Change", "settle.outcome": "What came of it", "settle.explained": "explained", "settle.confirmed": "confirmed", "settle.explainedText": "Explained: nothing is wrong", "settle.confirmedText": "Confirmed: something is wrong", "settle.note": "What was found", "settle.open": "Open it again", "settle.save": "Save",
 };

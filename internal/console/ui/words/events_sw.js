@@ -17,6 +17,7 @@ export default {
   "survey.quality_rules_updated": "Kanuni za ubora za utafiti zimebadilishwa", "survey.back_checks_drawn": "Majibu yamechaguliwa kwa uhakiki wa pili",
   "response.submitted": "Jibu limehifadhiwa", "response.updated": "Jibu limesahihishwa", "response.superseded": "Jibu jingine limechukua nafasi", "response.redacted": "Majibu yameondolewa kwenye mahojiano",
   "response.flagged": "Ukaguzi umeona jambo katika jibu", "response.verified": "Jibu limethibitishwa", "response.rejected": "Jibu limekataliwa", "response.verification_changed": "Uthibitisho wa jibu umebadilika",
+  "response.flag_settled": "Alama ya jibu imeshughulikiwa, au imefunguliwa tena",
   "response.back_checked": "Uhakiki wa pili wa jibu una matokeo", "response.conflicted": "Jibu limetumwa tena likiwa tofauti, na limewekwa kando", "response.held": "Jibu limekuja utafiti haupokei, na linasubiri uamuzi",
   "response.conflict_resolved": "Imeamuliwa kuhusu jibu lililowekwa kando", "ussd.account_created": "Mteja amesajiliwa", "ussd.account_locked": "Akaunti imefungwa baada ya PIN zisizo sahihi",
   "ussd.account_unlocked": "Akaunti imefunguliwa", "ussd.account_closed": "Akaunti imefungwa kabisa", "ussd.number_locked": "Namba imefungwa baada ya majaribio yasiyo sahihi", "ussd.number_unlocked": "Namba imefunguliwa",

@@ -170,4 +170,5 @@ export default {
   "timeline.kind.call": "Alipiga simu ya USSD",
   "people.find": "Ongeza mtu: jina au DID", "people.add": "Ongeza", "people.isMember": "ni mwanachama", "people.nobody": "Hakuna anayejulikana kwa hili. Mwalike kwanza, au andika DID yake.", "people.remove": "Ondoa", "people.sureRemove": "Umwondoe mwanachama huyu? Ruhusa za kikundi zitaisha kwake kuanzia ombi lake lijalo.", "people.gives": "Wanachama wanaweza:",
   "verb.simulate": "kuiga simu", "verb.tools": "kutumia zana",
+  "settle.settle": "Shughulikia", "settle.change": "Badilisha", "settle.outcome": "Matokeo", "settle.explained": "imeelezwa", "settle.confirmed": "imethibitishwa", "settle.explainedText": "Imeelezwa: hakuna kosa", "settle.confirmedText": "Imethibitishwa: kuna kosa", "settle.note": "Kilichogunduliwa", "settle.open": "Ifungue tena", "settle.save": "Hifadhi",
 };
