@@ -13,6 +13,8 @@ type Host struct {
 	// HTTP reaches other servers: those on the Internet, and those that settings of
 	// the kind URL name. Private addresses are refused, answers are bounded.
 	HTTP *http.Client
+	// Store keeps what the plugin remembers of users.
+	Store Store
 	// Oracle is the DID of the oracle.
 	Oracle string
 }

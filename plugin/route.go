@@ -14,7 +14,7 @@ type Route struct {
 	Description string
 	Query       []Param
 	Body        any // a value of the type of the JSON body, for the reference; nil: no body
-	Answer      any // a value of the type of the answer, for the reference
+	Answer      any // a value of the type of the answer, for the reference; a pointer where it may be null
 	// Serve answers. What it returns is sent as JSON with status 200, nil as null; a
 	// Reply as it says. An *Error is sent with its status in the form that clients of
 	// the oracle read, any other error as 500 without its words.

@@ -4,11 +4,12 @@ package plugins
 
 import (
 	"github.com/hearth-dmrv/hearth/plugin"
+	"github.com/hearth-dmrv/hearth/plugins/preferences"
 	"github.com/hearth-dmrv/hearth/plugins/weather"
 )
 
 // Bundled makes the plugins that every Hearth has, beside those that are part of
 // the server.
 func Bundled() []plugin.Plugin {
-	return []plugin.Plugin{weather.New()}
+	return []plugin.Plugin{weather.New(), preferences.New()}
 }

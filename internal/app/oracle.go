@@ -89,6 +89,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	self := a.identity.DID.String()
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
 	m.chats.Attach(a.blanked())
+	m.chats.Attach(extend.Part())
 	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns}
 	if a.cfg.Postgres() {
 		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, topicRuns, payload) }
@@ -169,6 +170,7 @@ func (a *App) chats() *chat.Store {
 	}
 	c := chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log})
 	c.Attach(run.Part())
+	c.Attach(extend.Part())
 	c.Attach(permit.Part())
 	c.Attach(a.blanked())
 	return c
@@ -186,6 +188,9 @@ func (c *Core) blanked() chat.Part {
 // mindErasers are what area D does to forget a person.
 func mindErasers(chats func() *chat.Store) []erase.Eraser {
 	return []erase.Eraser{{Name: oracle.PartConversations, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+		if err := extend.EraseState(ctx, tx, ws, did); err != nil {
+			return 0, err
+		}
 		return chats().Erase(ctx, tx, ws, did)
 	}}}
 }

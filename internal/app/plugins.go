@@ -32,7 +32,7 @@ func newPlugins(cfg *config.Config, added []plugin.Plugin, from lookup.Source, c
 // startPlugins starts the plugins of the oracle and enters their tools.
 func (m *mind) startPlugins(ctx context.Context, added []plugin.Plugin, from lookup.Source) (err error) {
 	m.plugins, err = newPlugins(m.cfg, added, from, extend.Config{
-		Oracle: m.callers.DID(), Log: m.log,
+		Oracle: m.callers.DID(), Log: m.log, State: extend.NewState(m.DB, m.chats),
 		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func (n notes) Manifest() plugin.Manifest {
 }
 
 func (n notes) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "read_notes", Description: "Reads the notes.", Run: func(_ context.Context, c plugin.Call) (any, error) {
+	return []plugin.Tool{{Name: "read_notes", Description: "Reads the notes.", ReadOnly: true, Run: func(_ context.Context, c plugin.Call) (any, error) {
 		return "There are no notes of " + c.User + ".", nil
 	}}}
 }
@@ -109,7 +109,7 @@ func TestPluginRoutes(t *testing.T) {
 	if w := s.do(t, "GET", "/docs-json", "", 0); !strings.Contains(w.Body.String(), `"/notes/open"`) {
 		t.Error("the reference does not have the routes of the plugin")
 	}
-	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, weather, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
+	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, weather, user-preferences, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
 		t.Errorf("the greeting does not name the plugin:\n%s", got)
 	}
 }
@@ -191,4 +191,52 @@ func TestPluginTool(t *testing.T) {
 			t.Errorf("%s = %d %s, want %q", tt[0], w.Code, w.Body, tt[1])
 		}
 	}
+}
+
+// The preferences of a user are hers: by token, and by key apart from that; and
+// they go with an erasure.
+func TestUserPreferences(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, dsn string) {
+		t.Helper()
+		s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
+		key := func(method, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, "/user-preferences", strings.NewReader(body))
+			r.Header.Set("X-API-Key", owner)
+			w := httptest.NewRecorder()
+			s.Handler.ServeHTTP(w, r)
+			return w
+		}
+		want := func(what string, w *httptest.ResponseRecorder, status int, text string) {
+			t.Helper()
+			if w.Code != status || !strings.HasPrefix(w.Body.String(), text) {
+				t.Errorf("%s = %d %s, want %d %s", what, w.Code, w.Body, status, text)
+			}
+		}
+		const path = "/user-preferences"
+		want("nobody", s.do(t, "GET", path, "", 0), 401, `{"message":"Missing UCAN`)
+		want("nobody puts", s.do(t, "PUT", path, `{"userName":"A"}`, 0), 401, `{"message":"Missing UCAN`)
+		want("nothing said", s.do(t, "GET", path, "", 'a'), 200, "null")
+		want("a puts", s.do(t, "PUT", path, `{"userName":"Amina","language":"sw"}`, 'a'), 200, `{"userName":"Amina","language":"sw","updatedAt":"20`)
+		want("a puts badly", s.do(t, "PUT", path, `{"userName":7,"x":1}`, 'a'), 400, `{"message":["property x should not exist","userName must be a string"],"error":"Bad Request","statusCode":400}`)
+		want("a", s.do(t, "GET", path, "", 'a'), 200, `{"userName":"Amina","language":"sw"`)
+		want("b", s.do(t, "GET", path, "", 'b'), 200, "null")
+		want("a key", key("GET", ""), 200, "null")
+		want("a key puts", key("PUT", `{"tone":"dry"}`), 200, `{"tone":"dry"`)
+		want("a key after that", key("GET", ""), 200, `{"tone":"dry"`)
+		want("a after that", s.do(t, "GET", path, "", 'a'), 200, `{"userName":"Amina"`)
+
+		w := s.do(t, "POST", "/sessions", "", 'a')
+		_, rest, _ := strings.Cut(w.Body.String(), `"sessionId":"`)
+		session, _, _ := strings.Cut(rest, `"`)
+		w = s.do(t, "POST", "/messages/"+session, `{"message":"/tool get_user_preferences {}"}`, 'a')
+		if w.Code != 200 || !strings.Contains(w.Body.String(), "Amina") {
+			t.Errorf("the tool answers %d %s", w.Code, w.Body)
+		}
+		w = s.do(t, "POST", "/messages/"+session, `{"message":"/tool set_user_preferences {\"userName\":\"Mallory\"}"}`, 'a')
+		if w.Code != 200 || !strings.Contains(w.Body.String(), "nobody can be asked here") {
+			t.Errorf("where nobody can be asked, the tool that sets answers %d %s", w.Code, w.Body)
+		}
+		want("a in the end", s.do(t, "GET", path, "", 'a'), 200, `{"userName":"Amina"`)
+	})
 }

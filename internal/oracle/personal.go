@@ -9,9 +9,10 @@ const PartConversations = "conversations"
 // Personal says what the tables of area D can hold about a person.
 func Personal() []privacy.Table {
 	const (
-		talk  = "Of conversations with the oracle that came to know of it stays who had them and when; what was said from there on is blanked, with what tools gave."
-		words = "Conversations with the oracle in which no tool returned it and nobody wrote its DID stay, and those it had under another DID, such as a did:key."
-		known = "That it was erased stays with its DID, so that an answer in the making does not bring it back."
+		talk   = "Of conversations with the oracle that came to know of it stays who had them and when; what was said from there on is blanked, with what tools gave."
+		words  = "Conversations with the oracle in which no tool returned it and nobody wrote its DID stay, and those it had under another DID, such as a did:key."
+		others = "What plugins of the oracle keep for other users stays, also where they have written its name."
+		known  = "That it was erased stays with its DID, so that an answer in the making does not bring it back."
 	)
 	erased := func(columns string) privacy.Rule { return privacy.Erased(PartConversations, columns) }
 	kept := func(columns string) privacy.Rule { return privacy.Kept(PartConversations, talk, columns) }
@@ -31,6 +32,9 @@ func Personal() []privacy.Table {
 		{Name: "oracle_instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id")}},
 		{Name: "mcp_servers", Rules: []privacy.Rule{privacy.None(privacy.Program, "name url description"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Keyed, "headers")}},
 		{Name: "mcp_grants", Rules: []privacy.Rule{privacy.None(privacy.Program, "server tool"), privacy.None(privacy.Ours, "ws hash"), privacy.Kept("", privacy.Acts, "granted_by")}},
+		{Name: "plugin_state", Rules: []privacy.Rule{
+			erased("user_did did name value"), privacy.Kept("", others, "name value"), privacy.None(privacy.Program, "plugin"), privacy.None(privacy.Ours, "workspace"),
+		}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},
 	}
 }

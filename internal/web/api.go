@@ -55,7 +55,7 @@ type Doc struct {
 	Once        bool     // an Idempotency-Key is honoured
 	MaxBody     int64    // bytes; 0: the API's limit
 	Example     any      // a body that works, sent by the test of the reference
-	Answer      any      // a value of the answer's type, for plain handlers
+	Answer      any      // a value of the answer's type, for plain handlers; a pointer where it may be null
 	Produces    string   // media types of the answer, comma-separated; application/json by default
 	Query       []Param  // query parameters of plain handlers
 	Consumes    string   // media types of the body of a plain handler, by commas

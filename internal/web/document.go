@@ -417,6 +417,9 @@ func answerContent(reg huma.Registry, op *huma.Operation, r Route) map[string]*h
 	switch t := answerType(r); {
 	case t != nil:
 		schema = reg.Schema(t, true, op.OperationID+"-answer")
+		if r.Out == nil && t.Kind() == reflect.Pointer {
+			schema = orNull(schema)
+		}
 	case r.Doc.Produces != "":
 		schema = &huma.Schema{Type: "string"}
 	default:

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c2a07e34f47eff7869e1bf4157694895762f8be0ba2021ac1c7e8bc89cf9c1cc
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a9716c9df43b8194218f4c99eb0db696b5dd7026296b25f2e3808f3e9b068ce3
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1243,3 +1243,16 @@ CREATE TABLE flag_settlements (
 	revision BIGINT NOT NULL,
 	PRIMARY KEY (response, rule, question)
 ) WITHOUT ROWID;
+CREATE TABLE plugin_state (
+  plugin TEXT NOT NULL,
+  user_did TEXT NOT NULL,
+  session BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  value TEXT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (plugin, user_did, session, name)
+);
+CREATE INDEX plugin_state_session ON plugin_state (session) WHERE session <> 0;
+CREATE INDEX plugin_state_person ON plugin_state (workspace, did) WHERE session = 0;

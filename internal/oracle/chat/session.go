@@ -71,6 +71,13 @@ func (s *Store) Owns(ctx context.Context, user, id string) (bool, error) {
 	return err == nil, err
 }
 
+// Hold gives the number of a session of a user and keeps the session from being
+// deleted before the end of the transaction. The fault for one that is missing or
+// somebody else's is SESSION_NOT_FOUND.
+func Hold(ctx context.Context, tx *db.Tx, user, id string) (int64, error) {
+	return holdSession(ctx, tx, user, id)
+}
+
 // SetTitle gives a session its title. It reports false, and changes nothing,
 // when the session has one already or is gone, or when the title is empty.
 func (s *Store) SetTitle(ctx context.Context, user, id, title string) (bool, error) {

@@ -50,6 +50,7 @@ const (
 	listSessionsText = `SELECT ` + sessionColumns + ` FROM chat_sessions WHERE user_did = $1
 		ORDER BY updated_at DESC, nid DESC LIMIT $2 OFFSET $3`
 	updateTitleText   = `UPDATE chat_sessions SET title = $3 WHERE user_did = $1 AND id = $2 AND title = 'Untitled'`
+	holdSessionText   = `UPDATE chat_sessions SET turns = turns WHERE user_did = $1 AND id = $2 RETURNING nid`
 	removeSessionText = `DELETE FROM chat_sessions WHERE user_did = $1 AND id = $2 RETURNING nid`
 
 	insertTrashText    = `INSERT INTO chat_trash(session, at) VALUES ($1, $2)`
@@ -147,6 +148,16 @@ func listSessions(ctx context.Context, q db.Querier, user string, limit, offset 
 func updateTitle(ctx context.Context, tx *db.Tx, user, id, title string) (bool, error) {
 	n, err := tx.Exec(ctx, updateTitleText, user, id, title)
 	return n > 0, db.Wrap("set title", err)
+}
+
+// holdSession locks the row of a session.
+func holdSession(ctx context.Context, tx *db.Tx, user, id string) (int64, error) {
+	var nid int64
+	err := tx.QueryRow(ctx, holdSessionText, user, id).Scan(&nid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, NotFound()
+	}
+	return nid, db.Wrap("hold session", err)
 }
 
 func removeSession(ctx context.Context, tx *db.Tx, user, id string) (int64, error) {

@@ -1,0 +1,127 @@
+package extend
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// State keeps what plugins remember of users. It is safe for concurrent use.
+type State struct {
+	db    *db.DB
+	chats *chat.Store
+	now   func() time.Time
+}
+
+// NewState makes a State beside the conversations of chats.
+func NewState(d *db.DB, chats *chat.Store) *State { return &State{d, chats, time.Now} }
+
+// Part has the state of a conversation go with it.
+func Part() chat.Part { return chat.Part{Shrink: shrinkState} }
+
+// EraseState removes what plugins keep of a person of a workspace beside
+// conversations; what is of a conversation goes with that.
+func EraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {
+	return eraseState(ctx, tx, workspace, did)
+}
+
+// drawer is the store of one plugin.
+type drawer struct {
+	state  *State
+	plugin string
+}
+
+var _ plugin.Store = (*drawer)(nil)
+
+// What a plugin is told that wants to keep something of nobody.
+var (
+	errNobody  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be remembered here: it is not known for whom."}
+	errNoTalk  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be remembered here: this is no conversation."}
+	errNoState = errors.New("the server keeps nothing")
+)
+
+// User is what is kept of the user of ctx.
+func (d *drawer) User(ctx context.Context) (plugin.Shelf, error) {
+	c := tool.From(ctx)
+	switch {
+	case d.state == nil:
+		return nil, errNoState
+	case c.Talker == "":
+		return nil, errNobody
+	}
+	return &shelf{state: d.state, plugin: d.plugin, user: c.Talker, talk: c.SessionID}, nil
+}
+
+// Session is what is kept of the conversation of ctx.
+func (d *drawer) Session(ctx context.Context) (plugin.Shelf, error) {
+	c := tool.From(ctx)
+	switch {
+	case d.state == nil:
+		return nil, errNoState
+	case c.Talker == "" || c.SessionID == "":
+		return nil, errNoTalk
+	}
+	s := &shelf{state: d.state, plugin: d.plugin, user: c.Talker, talk: c.SessionID}
+	var err error
+	s.session, err = d.state.chats.Number(ctx, s.user, s.talk)
+	return s, err
+}
+
+// shelf holds values of a user, or of a conversation.
+type shelf struct {
+	state        *State
+	plugin, user string
+	talk         string // the conversation the call belongs to; "" on a route
+	session      int64  // 0: the values are of the user
+}
+
+var _ plugin.Shelf = (*shelf)(nil)
+
+// Get reads a value.
+func (s *shelf) Get(ctx context.Context, name string) ([]byte, error) {
+	return findState(ctx, s.state.db, s, name)
+}
+
+// Put stores a value. What belongs to a conversation that is gone stores nothing
+// more: a call that outlives an erasure does not bring anything back.
+func (s *shelf) Put(ctx context.Context, name string, value []byte) error {
+	switch {
+	case name == "" || len(name) > plugin.MaxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return plugin.Invalid("The name of a value must have 1 to %d bytes of text.", plugin.MaxName)
+	case len(value) > plugin.MaxValue || !utf8.Valid(value) || strings.ContainsRune(string(value), 0):
+		return plugin.Invalid("A value must have at most %d bytes of text.", plugin.MaxValue)
+	}
+	return s.state.db.InTx(ctx, func(tx *db.Tx) error {
+		if s.talk != "" {
+			if _, err := chat.Hold(ctx, tx, s.user, s.talk); err != nil {
+				return err
+			}
+		}
+		full, err := isFull(ctx, tx, s, name)
+		if err != nil {
+			return err
+		}
+		if full {
+			return plugin.Invalid("There are %d values already.", plugin.MaxEntries)
+		}
+		return putState(ctx, tx, s, name, value)
+	})
+}
+
+// Delete removes a value.
+func (s *shelf) Delete(ctx context.Context, name string) error {
+	return s.state.db.InTx(ctx, func(tx *db.Tx) error { return removeState(ctx, tx, s, name) })
+}
+
+// Names lists names.
+func (s *shelf) Names(ctx context.Context, after string, limit int) ([]string, error) {
+	return listState(ctx, s.state.db, s, after, min(max(limit, 1), plugin.MaxEntries))
+}

@@ -1,0 +1,189 @@
+package extend_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// keeper is a server with the plugins a and b, and what they were given.
+type keeper struct {
+	db    *db.DB
+	chats *chat.Store
+	a, b  plugin.Store
+}
+
+func newKeeper(t *testing.T, d *db.DB) *keeper {
+	t.Helper()
+	key, err := secret.Parse(strings.Repeat("k", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{db: d, chats: chat.New(chat.Config{DB: d, Key: key})}
+	k.chats.Attach(extend.Part())
+	s, err := extend.New(extend.Config{State: extend.NewState(d, k.chats), Plugins: []plugin.Plugin{
+		&sample{about: about("a"), start: func(h plugin.Host) error { k.a = h.Store; return nil }},
+		&sample{about: about("b"), start: func(h plugin.Host) error { k.b = h.Store; return nil }},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context(), &tool.Registry{}); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// as is the context of a call by a talker in a conversation, or of a request.
+func as(t *testing.T, talker, session string) context.Context {
+	t.Helper()
+	return tool.With(t.Context(), tool.Context{User: chat.TalkerOf(talker).DID, Talker: talker, SessionID: session})
+}
+
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// get reads a value of a user, or of a conversation, as text.
+func get(t *testing.T, s plugin.Store, ctx context.Context, of string) string {
+	t.Helper()
+	from := s.User
+	if of == "session" {
+		from = s.Session
+	}
+	return string(must(must(from(ctx))(t).Get(ctx, "x"))(t))
+}
+
+const ann, bob = "did:key:ann", "did:key:bob"
+
+// Nobody reads what is kept of another user, of another plugin, or of the same DID
+// in another workspace or with other rights.
+func TestStateIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		t.Helper()
+		k := newKeeper(t, d)
+		talkers := []string{ann, bob, "ws1 " + ann + " r1", "ws1 " + ann + " r2", "ws2 " + ann + " r1"}
+		for _, who := range talkers {
+			ctx := as(t, who, "")
+			if err := must(k.a.User(ctx))(t).Put(ctx, "x", []byte("of "+who)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, who := range talkers {
+			if got := get(t, k.a, as(t, who, ""), "user"); got != "of "+who {
+				t.Errorf("%s reads %q", who, got)
+			}
+			if got := get(t, k.b, as(t, who, ""), "user"); got != "" {
+				t.Errorf("plugin b reads %q", got)
+			}
+		}
+		if _, err := k.a.User(t.Context()); err == nil {
+			t.Error("something is kept of nobody")
+		}
+		err := d.InTx(t.Context(), func(tx *db.Tx) error { return extend.EraseState(t.Context(), tx, "ws1", ann) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, who := range talkers {
+			if got := get(t, k.a, as(t, who, ""), "user"); (got == "") != (i == 2 || i == 3) {
+				t.Errorf("after the erasure in ws1 %s reads %q", who, got)
+			}
+		}
+	})
+}
+
+// What is of a conversation goes with it, and a call that outlives it keeps nothing
+// more.
+func TestStateGoesWithTheSession(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		t.Helper()
+		k := newKeeper(t, d)
+		one, other := must(k.chats.CreateSession(t.Context(), ann))(t), must(k.chats.CreateSession(t.Context(), ann))(t)
+		ctx := as(t, ann, one.ID)
+		shelf, own := must(k.a.Session(ctx))(t), must(k.a.User(ctx))(t)
+		for i := range 150 { // more than one transaction removes
+			if err := shelf.Put(ctx, fmt.Sprintf("n%03d", i), []byte("v")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own.Put(ctx, "x", []byte("stays")); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(shelf.Names(ctx, "n147", 10))(t); !slices.Equal(got, []string{"n148", "n149"}) {
+			t.Errorf("the names behind n147 are %v", got)
+		}
+		if got := get(t, k.a, as(t, ann, other.ID), "session"); got != "" {
+			t.Errorf("another conversation reads %q", got)
+		}
+		if _, err := k.a.Session(as(t, bob, one.ID)); fault.CodeOf(err) != "SESSION_NOT_FOUND" {
+			t.Errorf("another user gets to the conversation: %v", err)
+		}
+		if err := k.chats.DeleteSession(t.Context(), ann, one.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(shelf.Names(ctx, "", 1000))(t); len(got) != 0 {
+			t.Errorf("of the deleted conversation %d values are left", len(got))
+		}
+		for name, s := range map[string]plugin.Shelf{"session": shelf, "user": own} {
+			if err := s.Put(ctx, "late", []byte("v")); fault.CodeOf(err) != "SESSION_NOT_FOUND" {
+				t.Errorf("a call of a deleted conversation keeps something of the %s: %v", name, err)
+			}
+		}
+		if got := get(t, k.a, as(t, ann, ""), "user"); got != "stays" {
+			t.Errorf("of the user %q is left", got)
+		}
+	})
+}
+
+func TestStateLimits(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		t.Helper()
+		k := newKeeper(t, d)
+		ctx := as(t, ann, "")
+		s := must(k.a.User(ctx))(t)
+		for name, value := range map[string]string{
+			"": "v", strings.Repeat("n", plugin.MaxName+1): "v", "a\x00": "v", "x": strings.Repeat("v", plugin.MaxValue+1), "y": "\xff", "z": "a\x00",
+		} {
+			if err := s.Put(ctx, name, []byte(value)); err == nil {
+				t.Errorf("Put(%.10q, %.10q) is accepted", name, value)
+			}
+		}
+		for i := range plugin.MaxEntries {
+			if err := s.Put(ctx, fmt.Sprintf("n%04d", i), []byte("v")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Put(ctx, "n0000", []byte("w")); err != nil {
+			t.Errorf("a value of a full shelf cannot be replaced: %v", err)
+		}
+		if err := s.Put(ctx, "one more", []byte("v")); err == nil {
+			t.Error("a full shelf takes one more")
+		}
+		if err := s.Delete(ctx, "n0001"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(ctx, "one more", []byte("v")); err != nil {
+			t.Errorf("after one was removed: %v", err)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package extend
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+const (
+	findStateText = `SELECT value FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4`
+	putStateText  = `INSERT INTO plugin_state(plugin, user_did, session, name, workspace, did, value, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (plugin, user_did, session, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`
+	removeStateText = `DELETE FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4`
+	listStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 ORDER BY name LIMIT $5`
+	// The last of the values there may be, unless it is the one to be replaced.
+	lastStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name <> $4 ORDER BY name LIMIT 1 OFFSET $5`
+	eraseStateText  = `DELETE FROM plugin_state WHERE workspace = $1 AND did = $2 AND session = 0`
+	shrinkStateText = `DELETE FROM plugin_state WHERE session = $1 AND session <> 0 AND (plugin, user_did, name) IN
+		(SELECT plugin, user_did, name FROM plugin_state WHERE session = $1 AND session <> 0 LIMIT $2)`
+)
+
+func findState(ctx context.Context, q db.Querier, s *shelf, name string) ([]byte, error) {
+	var value string
+	err := q.QueryRow(ctx, findStateText, s.plugin, s.user, s.session, name).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return []byte(value), db.Wrap("find state of a plugin", err)
+}
+
+func putState(ctx context.Context, tx *db.Tx, s *shelf, name string, value []byte) error {
+	t := chat.TalkerOf(s.user)
+	_, err := tx.Exec(ctx, putStateText, s.plugin, s.user, s.session, name, t.In(), t.DID, string(value), s.state.now().UnixMilli())
+	return db.Wrap("put state of a plugin", err)
+}
+
+func removeState(ctx context.Context, tx *db.Tx, s *shelf, name string) error {
+	_, err := tx.Exec(ctx, removeStateText, s.plugin, s.user, s.session, name)
+	return db.Wrap("remove state of a plugin", err)
+}
+
+func listState(ctx context.Context, q db.Querier, s *shelf, after string, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, listStateText, s.plugin, s.user, s.session, after, limit)
+	return db.Collect(rows, err, "list state of a plugin", db.Column[string])
+}
+
+// isFull reports whether there is no room for one more value beside name.
+func isFull(ctx context.Context, q db.Querier, s *shelf, name string) (bool, error) {
+	var last string
+	err := q.QueryRow(ctx, lastStateText, s.plugin, s.user, s.session, name, plugin.MaxEntries-1).Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, db.Wrap("count state of a plugin", err)
+}
+
+func eraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {
+	_, err := tx.Exec(ctx, eraseStateText, workspace, did)
+	return db.Wrap("erase state of plugins", err)
+}
+
+// shrinkState removes at most limit values of a conversation.
+func shrinkState(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error) {
+	n, err := tx.Exec(ctx, shrinkStateText, session, limit)
+	return n, db.Wrap("shrink state of plugins", err)
+}

@@ -1,0 +1,35 @@
+package plugin
+
+import "context"
+
+// Limits of a Shelf.
+const (
+	MaxName    = 128      // bytes of a name
+	MaxValue   = 64 << 10 // bytes of a value
+	MaxEntries = 1000     // values on a shelf
+)
+
+// Store keeps what a plugin remembers of users. What it keeps goes with them: with
+// an erasure, and what is of a conversation with the conversation. The ctx of its
+// methods is that of a call, a request or a prompt: it says who the user is, and
+// no plugin reaches what is of another user, or of another plugin.
+type Store interface {
+	// User is what is kept of the user, over all conversations. A user who comes with
+	// two keys of different rights has two.
+	User(ctx context.Context) (Shelf, error)
+	// Session is what is kept of the conversation.
+	Session(ctx context.Context) (Shelf, error)
+}
+
+// Shelf holds values by name. It must not be kept longer than the ctx it was
+// made for.
+type Shelf interface {
+	// Get reads a value; nil: there is none.
+	Get(ctx context.Context, name string) ([]byte, error)
+	// Put stores a value, a text in UTF-8, in place of the one of that name.
+	Put(ctx context.Context, name string, value []byte) error
+	// Delete removes a value, if it is there.
+	Delete(ctx context.Context, name string) error
+	// Names lists names behind one, in order, at most limit of them.
+	Names(ctx context.Context, after string, limit int) ([]string, error)
+}
