@@ -24,6 +24,9 @@ type Tool struct {
 	Description string // tells the model what it does and what it needs
 	// Schema is the JSON Schema of the arguments, an object. Empty: there are none.
 	Schema string
+	// Output is the JSON Schema of what Run returns, an object, for programs that want to
+	// know before they call. Empty: nobody is told.
+	Output string
 	// ReadOnly says that a call changes nothing anywhere.
 	ReadOnly bool
 	Timeout  time.Duration // of one call; 30 seconds

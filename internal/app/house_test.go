@@ -290,5 +290,8 @@ func isWrite(r web.Route) bool {
 	if strings.Contains(r.Path, "/drafts") {
 		return true // a draft is read by whoever writes it
 	}
+	if r.Path == "/mcp" {
+		return false // its tools ask for what they need
+	}
 	return r.Method != http.MethodGet && !strings.HasSuffix(scope, ":read") || strings.HasSuffix(scope, ":verify") // evidence is for verifiers
 }

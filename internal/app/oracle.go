@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
+	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
 	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
@@ -39,6 +40,7 @@ import (
 type mind struct {
 	*Core
 	cfg     *config.Config
+	version string
 	callers *caller.Service
 	chats   *chat.Store
 	runs    *run.Manager
@@ -50,6 +52,7 @@ type mind struct {
 	llm     *outbound.Client // nil with the built-in model
 	files   *outbound.Client // for attachments
 	mcp     *mcp.Service
+	assists *mcpserver.Service
 	foreign []*outbound.Client // for MCP servers
 }
 
@@ -80,7 +83,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if !a.cfg.HasArea("d") {
 		return nil
 	}
-	m, o := &mind{Core: a.Core, cfg: a.cfg}, a.cfg.Oracle
+	m, o := &mind{Core: a.Core, cfg: a.cfg, version: a.opt.Version}, a.cfg.Oracle
 	m.callers = caller.New(caller.Config{
 		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
 		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log,
@@ -316,6 +319,7 @@ func (m *mind) ledger(api *web.API) {
 	if m != nil {
 		ledger.New(ledger.Config{DB: m.DB, Cursors: m.cursors}).Routes(api)
 		m.mcp.Routes(api)
+		m.assists.Routes(api)
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
+	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // What an answer of an MCP server may be: no longer than a call, and no larger than a
@@ -50,6 +52,24 @@ func (m *mind) buildMCP(ctx context.Context, tools *tool.Registry, in lookups) e
 		},
 	})
 	tools.AddPerRun(m.mcp.ForRun)
+	return m.serveMCP(tools, in)
+}
+
+// serveMCP makes what answers MCP clients, with the tools that conversations have.
+func (m *mind) serveMCP(tools *tool.Registry, in lookups) error {
+	c := mcpserver.Config{Tools: tools.ForRun, Source: in.source(), Public: m.cfg.Server.PublicURL, Version: m.version, Log: m.log}
+	c.ReadSurvey = func(ctx context.Context, id string) ([]byte, error) {
+		found, err := in.surveys.surveys.Get(ctx, id)
+		return found.Raw, err
+	}
+	if m.cfg.Server.CORSOrigin != "*" {
+		cors, err := web.NewCORS(m.cfg.Server.CORSOrigin)
+		if err != nil {
+			return err
+		}
+		c.Origin = cors.Allowed
+	}
+	m.assists = mcpserver.New(c)
 	return nil
 }
 

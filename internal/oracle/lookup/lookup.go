@@ -101,7 +101,7 @@ type Source struct {
 // arguments are and what it does.
 type lookupTool struct {
 	name, scope, about string
-	schema             string
+	schema, output     string // of the arguments, and of what it gives
 	do                 func(ctx context.Context, s Source, args jsontext.Value) (any, error)
 }
 
@@ -115,6 +115,10 @@ const (
 		`"in":` + text + `,"description":"Name of a project, or else of a district."},` +
 		`"name":` + text + `,"description":"The name of the twin, or part of it."}`
 	object = `{"type":"object","additionalProperties":false,`
+	// given begins what a tool gives; more may be added to it.
+	given   = `{"type":"object",`
+	used    = `"stoves":{"type":"integer"},"used":{"type":"integer"},"events":{"type":"integer"},"cookingHours":{"type":"number"}`
+	reached = `"target":{"type":"integer"},"completed":{"type":"integer"},"verified":{"type":"integer"},"rejected":{"type":"integer"}`
 )
 
 // twinTools are those about twins.
@@ -123,16 +127,20 @@ var twinTools = []lookupTool{
 		name: "search_twins", scope: "entities:read", do: searchTwins,
 		about:  "Find digital twins: households, stoves, devices, projects, organisations. Give a type, a status, a project, a place, a name or a filter. To go on, call it again with next.",
 		schema: object + `"properties":{` + which + `,"next":` + text + `,"description":"next of the answer before, to go on."},"limit":{"type":"integer","minimum":1,"maximum":20}}}`,
+		output: given + `"required":["twins","more","how"],"properties":{"twins":{"type":"array","items":{"type":"object"}},"more":{"type":"boolean"},"next":{"type":"string"},"how":{"type":"string"}}}`,
 	},
 	{
 		name: "count_twins", scope: "entities:read", do: countTwins,
 		about:  "Count digital twins, all or in groups.",
 		schema: object + `"properties":{` + which + `,"by":` + text + `,"description":"type, status, project, or a property such as properties.district."}}}`,
+		output: given + `"required":["count","how"],"properties":{"count":{"type":"integer"},"moreThan":{"type":"boolean"},"how":{"type":"string"},` +
+			`"groups":{"type":"array","items":{"type":"object","required":["value","count"],"properties":{"value":{"type":"string"},"count":{"type":"integer"}}}}}}`,
 	},
 	{
 		name: "read_twin", scope: "entities:read", do: readTwin,
 		about:  "Read one digital twin by its DID.",
 		schema: object + `"required":["did"],"properties":{"did":` + text + `,"description":"DID of the twin."}}}`,
+		output: given + `"required":["did","type","status"],"properties":{"did":{"type":"string"},"type":{"type":"string"},"status":{"type":"string"},"properties":{"type":"object"}}}`,
 	},
 	{
 		name: "fleet_usage", scope: "devices:read", do: fleetUsage,
@@ -140,6 +148,8 @@ var twinTools = []lookupTool{
 		schema: object + `"properties":{"project":` + text + `,"description":"DID of the project."},"in":` + text + `,"description":"Name of the project."},` +
 			`"from":` + text + `,"description":"First day, such as 2024-02-01; 30 days before the last one when absent."},` +
 			`"to":` + text + `,"description":"Last day; today when absent."}}}`,
+		output: given + `"required":["stoves","used","events","cookingHours","days","how"],"properties":{` + used + `,"moreThan":{"type":"boolean"},"how":{"type":"string"},` +
+			`"days":{"type":"array","items":{"type":"object","required":["day"],"properties":{"day":{"type":"string"},` + used + `}}}}}`,
 	},
 }
 
@@ -149,12 +159,15 @@ var surveyTools = []lookupTool{
 		name: "list_surveys", scope: "surveys:read", do: listSurveys,
 		about:  "List the surveys, newest first.",
 		schema: object + `"properties":{"status":` + text + `,"description":"draft, ready, active, paused, closed or archived."},"next":` + text + `,"description":"next of the answer before, to go on."}}}`,
+		output: given + `"required":["surveys","more"],"properties":{"more":{"type":"boolean"},"next":{"type":"string"},"surveys":{"type":"array","items":{"type":"object","required":["survey","name","status"],` +
+			`"properties":{"survey":{"type":"string"},"name":{"type":"string"},"stage":{"type":"string"},"status":{"type":"string"},"round":{"type":"integer"},"project":{"type":"string"}}}}}}`,
 	},
 	{
 		name: "survey_progress", scope: "surveys:read", do: surveyProgress,
 		about: "Tell how far a survey has come: drawn, contacted, completed, verified.",
 		schema: object + `"properties":{"survey":` + text + `,"description":"Id of the survey, or its name or part of it; the newest active ones when absent."},` +
 			`"round":{"type":"integer","minimum":1}}}`,
+		output: given + `"properties":{` + reached + `,"how":{"type":"string"},"surveys":{"type":"array","items":{"type":"object","required":["survey"],"properties":{"survey":{"type":"string"},"name":{"type":"string"},` + reached + `}}}}}`,
 	},
 }
 
@@ -197,7 +210,7 @@ func (f family) Tools() []plugin.Tool {
 	out := make([]plugin.Tool, len(f.tools))
 	for i, l := range f.tools {
 		out[i] = plugin.Tool{
-			Name: l.name, Description: l.about, Schema: l.schema, ReadOnly: true,
+			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: true,
 			Run: func(ctx context.Context, c plugin.Call) (any, error) {
 				ctx, err := f.source.AsUser(ctx, l.scope)
 				if err != nil {

@@ -108,6 +108,12 @@ var (
 	_ tool.Permitted = (*remoteTool)(nil)
 )
 
+// IsRemote reports whether a tool belongs to an MCP server.
+func IsRemote(t tool.Tool) bool {
+	_, ok := t.(*remoteTool)
+	return ok
+}
+
 func (t *remoteTool) readOnly() bool { return slices.Contains(t.server.ReadOnly, t.offer.original) }
 
 // Spec describes the tool. What its server says about it is shown once somebody has

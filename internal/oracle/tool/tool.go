@@ -35,6 +35,7 @@ type Spec struct {
 	Name        string
 	Description string
 	Schema      jsontext.Value // JSON Schema of the arguments; Parameters adds the type where it has none
+	Output      jsontext.Value // JSON Schema of Output.Data, an object; nothing: it is not known
 	Kind        Kind
 	HasRender   bool          // an action whose page shows a component for it
 	Timeout     time.Duration // of one call; 0: what the agent has as default
