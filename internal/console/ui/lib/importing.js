@@ -4,7 +4,7 @@
 // nothing.
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { call, newId } from "./api.js";
-import { base, setQuery } from "./router.js";
+import { base, setQuery, twinHref } from "./router.js";
 import { List } from "./list.js";
 import { Badge, Bar, Failure, Loaded, Tile, useLoad } from "./ui.js";
 import { number, t } from "./words.js";
@@ -47,19 +47,20 @@ function Tiles({ of }) {
 }
 
 function CellOf({ cell }) {
-  if (!cell) return "–";
+  if (!cell) return "";
   if (!cell.wrong) return html`<span class="cell">${cell.value || html`<span class="mute">–</span>`}</span>`;
   return html`<span class="cell bad-cell"><strong>${cell.value || t("import.nothing")}</strong><small>${cell.wrong}</small></span>`;
 }
 
 /** What is wrong with a row and no cell says. */
-function Rest({ row }) {
+function Rest({ row, real }) {
   const said = new Set((row.cells || []).map((c) => c.wrong).filter(Boolean));
   const left = (row.error?.errors || []).filter((f) => !said.has(f.detail));
   const text = row.error && !left.length && !said.size ? row.error.message : "";
   const notes = [...left, ...(row.warnings || [])];
-  if (!text && !notes.length) return html`<${Badge} value=${row.ok ? "ok" : "refused"} />`;
-  return html`<ul class="reasons">${text && html`<li>${text}</li>`}${notes.map((f, i) => html`<li key=${i}><code>${f.pointer}</code> ${f.detail}</li>`)}</ul>`;
+  const taken = row.ok && row.did && real ? html`<a href=${twinHref(row.did)}>${t("import.taken." + (["updated", "unchanged"].includes(row.action) ? row.action : "created"))}</a>` : null;
+  if (!text && !notes.length) return taken || html`<${Badge} value=${row.ok ? "ok" : "refused"} />`;
+  return html`${taken}<ul class="reasons">${text && html`<li>${text}</li>`}${notes.map((f, i) => html`<li key=${i}><code>${f.pointer}</code> ${f.detail}</li>`)}</ul>`;
 }
 
 /** The rows of an import as a grid, with the bad cells marked. */
@@ -75,12 +76,16 @@ function Grid({ of }) {
     columns=${[
       { label: t("import.line"), cell: (r) => html`<span class="num">${r.line}</span>` },
       ...columns.map((name, i) => ({ label: name || String(i + 1), cell: (r) => html`<${CellOf} cell=${r.cells?.[i]} />` })),
-      { label: t("import.about"), cell: (r) => html`<${Rest} row=${r} />` },
+      { label: t("import.about"), cell: (r) => html`<${Rest} row=${r} real=${!of.dryRun} />` },
     ]} empty=${{ icon: "file", title: t("import.noRows") }} /></div>`;
 }
 
+/** What somebody has chosen in the first steps, so that a way leads back to them. */
+export const chosen = { current: /** @type {any} */ (null) };
+const forget = () => { chosen.current = null; };
+
 /** The dry run: what would become of every row, and the button that does it. */
-export function DryRun({ id }) {
+export function DryRun({ id, back }) {
   const one = useImport(id), [busy, wait] = useState(false), [error, fail] = useState(/** @type {any} */ (null));
   const start = async () => {
     wait(true);
@@ -98,7 +103,7 @@ export function DryRun({ id }) {
     const good = i.counts.done - i.counts.refused;
     return html`<${Broken} of=${i} /><${Tiles} of=${i} /><${Failure} error=${error} />
       <p class="go">${good > 0 ? html`<button type="button" class="primary" disabled=${busy} onClick=${start}>${t("import.go", { n: number(good) })}</button>` : null}
-        <a class="button" href=${base + "/import"}>${t("import.other")}</a>
+        ${back ? html`<button type="button" onClick=${back}>${t("import.toColumns")}</button>` : null}<a class="button" href=${base + "/import"} onClick=${forget}>${t("import.other")}</a>
         ${i.counts.refused && good > 0 ? html`<span class="mute">${t("import.goText", { n: number(i.counts.refused) })}</span>` : null}</p>
       ${i.counts.done > 0 && html`<${Grid} of=${i} />`}`;
   }}</${Loaded}>`;
@@ -111,7 +116,7 @@ export function Result({ id }) {
     if (!over.includes(i.status)) return html`<${Progress} of=${i} />`;
     return html`<${Broken} of=${i} /><${Tiles} of=${i} />
       <p class="go"><a class="button" href=${base + "/twins" + (i.type ? "?type=" + encodeURIComponent(i.type) : "")}>${t("import.toTwins")}</a>
-        <a class="button" href=${base + "/import"}>${t("import.other")}</a></p>
+        <a class="button" href=${base + "/import"} onClick=${forget}>${t("import.other")}</a></p>
       ${i.counts.done > 0 && html`<${Grid} of=${i} />`}`;
   }}</${Loaded}>`;
 }

@@ -36,7 +36,7 @@ function Add({ group, members, done }) {
   const found = q.startsWith("did:") && !hits.some((h) => h.id === q) ? [{ id: q, kind: "did" }, ...hits] : hits;
   return html`<div class="form add-member"><label class="field"><span>${t("people.find")}</span><input type="search" autocomplete="off" maxlength="200" value=${text} onInput=${(e) => { set(e.target.value); act.clear(); }} /></label>
     <${Failure} error=${act.error} />
-    ${found.length ? html`<ul class="choices">${found.map((h) => { const in_ = members.includes(h.id); return html`<li key=${h.id}><span><strong>${h.name || h.id}</strong> <span class="mute">${[h.type, h.place, h.externalId].filter(Boolean).join(" · ")}</span></span>
+    ${found.length ? html`<ul class="people-found">${found.map((h) => { const in_ = members.includes(h.id); return html`<li key=${h.id}><span><strong>${h.name || h.id}</strong> <span class="mute">${[h.type, h.place, h.externalId].filter(Boolean).join(" · ")}</span></span>
       <button type="button" class="small" disabled=${in_ || act.busy} onClick=${() => add(h.id)}>${t(in_ ? "people.isMember" : "people.add")}</button></li>`; })}</ul>`
       : looked && looked === q ? html`<p class="mute" role="status">${t("people.nobody")}</p>` : null}</div>`;
 }

@@ -27,10 +27,12 @@ function Language({ one, of, change }) {
 
 function Review({ view, sections, content, change, send, busy, jump, around, earlier }) {
   const [partial, allow] = useState(false), problems = [...view.errors, ...view.missing];
-  const name = (pointer) => { const [, , s] = pointer.split("/"); return sections.find((x) => x.id === s)?.title || s; };
+  const shown = problems.slice(0, 12), of = (s) => shown.filter((p) => p.pointer.split("/")[2] === s), rest = shown.filter((p) => !sections.some((s) => of(s.id).includes(p)));
+  const question = (s, pointer) => s?.questions?.find((q) => q.id === pointer.split("/")[3])?.label;
+  const List = ({ s, list }) => html`<ul class="problems">${list.map((p) => html`<li key=${p.pointer + p.code}><button type="button" class="link" onClick=${() => jump(p.pointer)}>${[question(s, p.pointer), p.detail].filter(Boolean).join(" – ")}</button></li>`)}</ul>`;
   return html`<section class="card form"><h2>${t("fill.review")}</h2>
     <p>${t("fill.answered", { n: view.answered, of: view.relevant })}</p>
-    ${problems.length ? html`<ul class="problems">${problems.slice(0, 12).map((p) => html`<li key=${p.pointer + p.code}><button type="button" class="link" onClick=${() => jump(p.pointer)}>${name(p.pointer)}: ${p.detail}</button></li>`)}</ul>` : html`<p class="note good">${t("fill.complete")}</p>`}
+    ${problems.length ? html`${sections.filter((s) => of(s.id).length).map((s) => html`<h3 key=${s.id}>${s.title || s.id}</h3>${List({ s, list: of(s.id) })}`)}${rest.length ? List({ s: null, list: rest }) : null}${problems.length > shown.length ? html`<p class="mute">${t("fill.moreOpen", { n: problems.length - shown.length })}</p>` : null}` : html`<p class="note good">${t("fill.complete")}</p>`}
     <h3>${t("fill.where")}</h3><${Geo} id="where" value=${content.location} set=${(v) => change({ location: v })} around=${around} />
     ${view.missing.length && !view.errors.length ? html`<label class="choice"><input type="checkbox" checked=${partial} onChange=${(e) => allow(e.target.checked)} /><span>${t("fill.partial")}</span></label>` : null}
     <button type="button" class="primary" disabled=${busy || view.errors.length || (view.missing.length && !partial)} onClick=${() => send(partial)}>${busy ? t("fill.sending") : t("fill.send")}</button>

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { call, didPath, query } from "../lib/api.js";
 import { base, route, setQuery } from "../lib/router.js";
-import { DryRun, Result, dryRun } from "../lib/importing.js";
+import { DryRun, Result, chosen, dryRun } from "../lib/importing.js";
 import { List } from "../lib/list.js";
 import { formatOf, mappingOf, sample, slug, targets } from "../lib/table.js";
 import { Badge, Failure, Icon, Page, Time, useLoad } from "../lib/ui.js";
@@ -89,29 +89,34 @@ function Earlier() {
 function Begin() {
   const list = useLoad(() => call("/v1/protocols?status=published&limit=200"), []);
   const protocols = (list.data?.items || []).filter((p) => !["claim", "credential", "system", "oracle"].includes(p.domainType));
-  const [what, set] = useState({ protocol: "did:ixo:protocol/household", type: "Household", mode: "upsert" });
-  const [file, choose] = useState(/** @type {any} */ (null)), [preview, show] = useState(/** @type {any} */ (null));
+  const before = chosen.current;
+  const [what, set] = useState(before?.what || { protocol: "did:ixo:protocol/household", type: "Household", mode: "upsert" });
+  const [file, choose] = useState(before?.file || null), [preview, show] = useState(before?.preview || null);
   const [busy, wait] = useState(false), [error, fail] = useState(/** @type {any} */ (null));
   useEffect(() => {
     if (protocols.length && !protocols.some((p) => p.did === what.protocol)) set({ ...what, protocol: protocols[0].did, type: protocols[0].appliesTo?.[0] || capital(protocols[0].domainType) });
   }, [list.data]);
   const work = async (f) => { wait(true); fail(null); try { await f(); } catch (e) { fail(e); } wait(false); };
   const asked = (mapping, dry) => query(dry ? "/v1/imports" : "/v1/imports:preview", { format: formatOf(file || {}), protocol: what.protocol, type: what.type, mapping, ...(dry ? { mode: what.mode, dryRun: true } : {}) });
-  const take = (chosen) => work(async () => {
-    const format = formatOf(chosen);
+  const take = (picked) => work(async () => {
+    const format = formatOf(picked);
     if (!format) throw { status: 400, message: t("import.noFormat") };
     const path = query("/v1/imports:preview", { format, protocol: what.protocol, type: what.type });
-    show(await call(path, { method: "POST", raw: await sample(chosen), headers: { "Content-Type": "application/octet-stream" }, name: "preview" }));
-    choose(chosen);
+    show(await call(path, { method: "POST", raw: await sample(picked), headers: { "Content-Type": "application/octet-stream" }, name: "preview" }));
+    choose(picked);
   });
-  const check = () => work(async () => setQuery({ run: await dryRun(file, asked(JSON.stringify(mappingOf(preview.columns)), true)) }));
+  const check = () => work(async () => {
+    const run = await dryRun(file, asked(JSON.stringify(mappingOf(preview.columns)), true));
+    chosen.current = { run, what, file, preview };
+    setQuery({ run });
+  });
   return html`<${Steps} at=${preview ? "columns" : "file"} /><${Failure} error=${error || list.error} />
-    ${preview ? html`<${ColumnsStep} file=${file} what=${what} preview=${preview} setPreview=${show} onCheck=${check} onBack=${() => { show(null); choose(null); }} busy=${busy} />`
+    ${preview ? html`<${ColumnsStep} file=${file} what=${what} preview=${preview} setPreview=${show} onCheck=${check} onBack=${() => { show(null); choose(null); chosen.current = null; }} busy=${busy} />`
       : html`<${FileStep} onFile=${take} what=${what} set=${set} protocols=${protocols} busy=${busy} /><${Earlier} />`}`;
 }
 
 export default function Import() {
   const { run, go } = route.value.query;
   return html`<${Page} title=${t("page.import")} about=${t("import.about1")}>
-    ${go ? html`<${Steps} at="done" /><${Result} key=${go} id=${go} />` : run ? html`<${Steps} at="check" /><${DryRun} key=${run} id=${run} />` : html`<${Begin} />`}</${Page}>`;
+    ${go ? html`<${Steps} at="done" /><${Result} key=${go} id=${go} />` : run ? html`<${Steps} at="check" /><${DryRun} key=${run} id=${run} back=${chosen.current?.run === run ? () => setQuery({ run: "", ok: "", cursor: "" }) : null} />` : html`<${Begin} />`}</${Page}>`;
 }

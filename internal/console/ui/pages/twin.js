@@ -8,6 +8,7 @@ import { Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { Timeline } from "../lib/timeline.js";
 import { Badge, Copy, Id, Loaded, Page, Time, nameOf, useLoad } from "../lib/ui.js";
+import { Usage } from "../lib/usage.js";
 import { has, t } from "../lib/words.js";
 
 const shown = (v) => (v !== null && typeof v === "object" ? html`<code>${JSON.stringify(v)}</code>` : String(v));
@@ -82,6 +83,6 @@ export default function Twin({ did }) {
   return html`<${Loaded} of=${one} rows=${8}>${(e) => html`<${Page} title=${nameOf(e)} actions=${may("entities:write") && e.status !== "deactivated" && e.protocol ? html`<${EditTwin} e=${e} done=${one.reload} />` : null} crumb=${html`<a href=${base + "/twins"}>${t("page.twins")}</a> / <a href=${base + "/twins?type=" + encodeURIComponent(e.type)}>${e.type}</a>`}
       about=${html`<${Badge} value=${e.status} /> <span class="copyable"><${Id} value=${e.did} /> <${Copy} text=${e.did} label=${t("twin.copy")} /></span> · ${t("twin.revision", { n: e.revision })} · <${Time} at=${e.updated} />`} curl=${"/v1/entities/" + didPath(did)}>
     <nav class="tabs" aria-label=${nameOf(e)}>${Object.keys(tabs).map((x) => html`<a key=${x} href=${twinHref(did) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("twin.tab." + x)}</a>`)}</nav>
-    ${Tab ? html`<${Tab} did=${did} />` : html`<div class="split"><div><${Around} did=${did} /></div><aside><${Properties} e=${e} /><${Relationships} did=${did} /></aside></div>`}
+    ${Tab ? html`<${Tab} did=${did} />` : html`<div class="split"><div><${Around} did=${did} />${e.class === "physical" && may("devices:read") ? html`<${Usage} key=${did} did=${did} />` : null}</div><aside><${Properties} e=${e} /><${Relationships} did=${did} /></aside></div>`}
   </${Page}>`}</${Loaded}>`;
 }

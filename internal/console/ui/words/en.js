@@ -170,4 +170,6 @@ export default {
   "people.find": "Add somebody: name or DID", "people.add": "Add", "people.isMember": "is a member", "people.nobody": "Nobody is known under this. Invite them first, or give their DID.", "people.remove": "Remove", "people.sureRemove": "Remove this member? What the group may do ends for them with their next request.", "people.gives": "Members may:",
   "verb.simulate": "simulate calls", "verb.tools": "use tools",
   "settle.settle": "Settle", "settle.change": "Change", "settle.outcome": "What came of it", "settle.explained": "explained", "settle.confirmed": "confirmed", "settle.explainedText": "Explained: nothing is wrong", "settle.confirmedText": "Confirmed: something is wrong", "settle.note": "What was found", "settle.open": "Open it again", "settle.save": "Save",
+  "usage.title": "Use, day by day", "usage.events": "Cooking events", "usage.minutes": "Minutes of cooking", "usage.more": "{n} more devices are on the time line.",
+  "import.taken.created": "taken", "import.taken.updated": "taken, changed", "import.taken.unchanged": "known, unchanged", "import.toColumns": "Back to the columns", "fill.moreOpen": "and {n} more",
 };

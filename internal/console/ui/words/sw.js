@@ -171,4 +171,6 @@ export default {
   "people.find": "Ongeza mtu: jina au DID", "people.add": "Ongeza", "people.isMember": "ni mwanachama", "people.nobody": "Hakuna anayejulikana kwa hili. Mwalike kwanza, au andika DID yake.", "people.remove": "Ondoa", "people.sureRemove": "Umwondoe mwanachama huyu? Ruhusa za kikundi zitaisha kwake kuanzia ombi lake lijalo.", "people.gives": "Wanachama wanaweza:",
   "verb.simulate": "kuiga simu", "verb.tools": "kutumia zana",
   "settle.settle": "Shughulikia", "settle.change": "Badilisha", "settle.outcome": "Matokeo", "settle.explained": "imeelezwa", "settle.confirmed": "imethibitishwa", "settle.explainedText": "Imeelezwa: hakuna kosa", "settle.confirmedText": "Imethibitishwa: kuna kosa", "settle.note": "Kilichogunduliwa", "settle.open": "Ifungue tena", "settle.save": "Hifadhi",
+  "usage.title": "Matumizi, siku kwa siku", "usage.events": "Mara za kupika", "usage.minutes": "Dakika za kupika", "usage.more": "Vifaa vingine {n} viko kwenye mfululizo wa matukio.",
+  "import.taken.created": "imechukuliwa", "import.taken.updated": "imechukuliwa, imebadilishwa", "import.taken.unchanged": "inajulikana, haijabadilika", "import.toColumns": "Rudi kwenye safu", "fill.moreOpen": "na {n} zaidi",
 };
