@@ -76,7 +76,7 @@ function Grid({ of }) {
     columns=${[
       { label: t("import.line"), cell: (r) => html`<span class="num">${r.line}</span>` },
       ...columns.map((name, i) => ({ label: name || String(i + 1), cell: (r) => html`<${CellOf} cell=${r.cells?.[i]} />` })),
-      { label: t("import.about"), cell: (r) => html`<${Rest} row=${r} real=${!of.dryRun} />` },
+      { label: t(of.dryRun ? "import.about" : "settle.outcome"), cell: (r) => html`<${Rest} row=${r} real=${!of.dryRun} />` },
     ]} empty=${{ icon: "file", title: t("import.noRows") }} /></div>`;
 }
 

@@ -21,7 +21,7 @@ export function Usage({ did }) {
   const series = (days, of) => days.map((d) => ({ day: d.id, n: d[of] || 0 }));
   return html`<section class="card usage"><div class="card-head"><h2>${t("usage.title")}</h2><a href=${twinHref(did) + "?tab=timeline"}>${t("twin.tab.timeline")}</a></div>
     ${[...by].slice(0, most).map(([device, days]) => html`<div key=${device}>${device === did ? null : html`<h3><${Name} did=${device} /></h3>`}
-      <div class="usage-pair"><div><p class="mute">${t("usage.events")}</p><${Days} days=${series(days, "events")} label=${t("usage.events")} /></div>
-        <div><p class="mute">${t("usage.minutes")}</p><${Days} days=${series(days, "cookingMinutes")} label=${t("usage.minutes")} /></div></div></div>`)}
+      <div class="usage-pair"><div><p class="mute">${t("usage.events")}</p><${Days} days=${series(days, "events")} label=${t("usage.events")} width=${330} /></div>
+        <div><p class="mute">${t("usage.minutes")}</p><${Days} days=${series(days, "cookingMinutes")} label=${t("usage.minutes")} width=${330} /></div></div></div>`)}
     ${by.size > most ? html`<p class="mute">${t("usage.more", { n: number(by.size - most) })}</p>` : null}</section>`;
 }
