@@ -18,6 +18,8 @@ type Error struct {
 	// Details are all that is wrong with a request, a sentence each. They take the
 	// place of Message in the answer of a route.
 	Details []string
+	// Members are further members of the answer, for programs: {"claims": […]}.
+	Members map[string]any
 }
 
 // Error is the message.

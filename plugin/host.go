@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 )
@@ -15,6 +16,10 @@ type Host struct {
 	HTTP *http.Client
 	// Store keeps what the plugin remembers of users.
 	Store Store
+	// Emit sends an event of the plugin to the pages that have the conversation of ctx
+	// open; where there are none, nobody hears it. payload is a JSON object, which gets
+	// sessionId and requestId. It never waits for a page.
+	Emit func(ctx context.Context, event string, payload any) error
 	// Oracle is the DID of the oracle.
 	Oracle string
 }

@@ -3,8 +3,8 @@
 // given to work with. It stands on the standard library alone.
 //
 // A plugin is a value with a Manifest. Everything else it can do is one more
-// small interface that it may implement: Tools, RequestTools, Prompts, Routes,
-// Settings, Starts and Closes. The server looks for them once, at its start; a
+// small interface that it may implement: Tools, RequestTools, Prompts, Gates,
+// Events, Routes, Settings, Starts and Closes. The server looks for them once, at its start; a
 // name or a path that is taken, a setting that is wrong and a plugin that is
 // missing stop the start with a message that names the plugin.
 //
@@ -95,6 +95,20 @@ type Prompts interface {
 
 // MaxPrompt is how many bytes a plugin may tell the model.
 const MaxPrompt = 8 << 10
+
+// Gates is a plugin that may refuse an answer before it begins, such as to a user
+// who has to pay first. An *Error is the refusal, with its status, its message and
+// its members; any other error refuses too, without its words. A message that is
+// sent again is asked about again.
+type Gates interface {
+	Before(ctx context.Context, turn Turn) error
+}
+
+// Events is a plugin that sends events of its own to the pages of a conversation,
+// with Host.Emit. The names are in the catalogue that sockets are given.
+type Events interface {
+	Events() []string // 1 to 64 letters, digits and _ . : -
+}
 
 // Routes is a plugin that answers HTTP requests.
 type Routes interface {

@@ -125,7 +125,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: permit.New(permit.Config{DB: a.DB, Chat: m.chats}),
 		Files:   attach.New(attach.Config{Client: m.files, Log: a.log}),
-		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	m.tools.AddRoutes(func(api *web.API) { m.plugins.Routes(api, oracle.NewDoor(m.oracle)) })

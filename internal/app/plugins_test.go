@@ -90,13 +90,13 @@ func TestPluginRoutes(t *testing.T) {
 		{"GET", "/notes/open", "", 'a', 200, `{"user":""}`},
 		{"POST", "/notes", `{"text":"x"}`, 0, 401, `"statusCode":401`},
 		{"POST", "/notes", `{"text":"x"}`, 'a', 200, `null`},
-		{"POST", "/notes", `{"text":"x","text":"y"}`, 'a', 400, `{"message":"The body cannot be read: a member appears twice","error":"Bad Request","statusCode":400}`},
+		{"POST", "/notes", `{"text":"x","text":"y"}`, 'a', 400, `{"error":"Bad Request","message":"The body cannot be read: a member appears twice","statusCode":400}`},
 		{"POST", "/notes", `{"Text":"x"}`, 'a', 400, `there is no member /Text`},
 		{"POST", "/notes", `{"text":7}`, 'a', 400, `/text must be of type string`},
 		{"POST", "/notes", `{"text":"panic"}`, 'a', 500, `{"message":"Internal server error","statusCode":500}`},
 		{"POST", "/notes", `{"text":"fail"}`, 'a', 500, `{"message":"Internal server error","statusCode":500}`},
 		{"POST", "/notes", `{"text":"pay"}`, 'a', 402, `{"message":"Pay first.","statusCode":402}`},
-		{"POST", "/notes", `{"text":"wrong"}`, 'a', 400, `{"message":["text is wrong"],"error":"Bad Request","statusCode":400}`},
+		{"POST", "/notes", `{"text":"wrong"}`, 'a', 400, `{"error":"Bad Request","message":["text is wrong"],"statusCode":400}`},
 		{"POST", "/notes", `{"text":"csv"}`, 'a', 201, `a,b`},
 		{"POST", "/notes", `{"text":"` + strings.Repeat("x", 200<<10) + `"}`, 'a', 413, `{"message":"request entity too large","statusCode":413}`},
 		{"PUT", "/notes", `{}`, 'a', 404, `"statusCode":404`},
@@ -218,7 +218,7 @@ func TestUserPreferences(t *testing.T) {
 		want("nobody puts", s.do(t, "PUT", path, `{"userName":"A"}`, 0), 401, `{"message":"Missing UCAN`)
 		want("nothing said", s.do(t, "GET", path, "", 'a'), 200, "null")
 		want("a puts", s.do(t, "PUT", path, `{"userName":"Amina","language":"sw"}`, 'a'), 200, `{"userName":"Amina","language":"sw","updatedAt":"20`)
-		want("a puts badly", s.do(t, "PUT", path, `{"userName":7,"x":1}`, 'a'), 400, `{"message":["property x should not exist","userName must be a string"],"error":"Bad Request","statusCode":400}`)
+		want("a puts badly", s.do(t, "PUT", path, `{"userName":7,"x":1}`, 'a'), 400, `{"error":"Bad Request","message":["property x should not exist","userName must be a string"],"statusCode":400}`)
 		want("a", s.do(t, "GET", path, "", 'a'), 200, `{"userName":"Amina","language":"sw"`)
 		want("b", s.do(t, "GET", path, "", 'b'), 200, "null")
 		want("a key", key("GET", ""), 200, "null")
@@ -239,4 +239,32 @@ func TestUserPreferences(t *testing.T) {
 		}
 		want("a in the end", s.do(t, "GET", path, "", 'a'), 200, `{"userName":"Amina"`)
 	})
+}
+
+// gate is a plugin that refuses every answer.
+type gate struct{ named }
+
+var _ plugin.Gates = gate{}
+
+func (gate) Before(_ context.Context, turn plugin.Turn) error {
+	return &plugin.Error{Status: http.StatusPaymentRequired, Message: "No subscription found, please subscribe to continue", Members: map[string]any{"claims": []string{turn.SessionID}}}
+}
+
+// A plugin refuses a message with a status of its own, also one that asks for a
+// stream, and nothing of it is stored.
+func TestPluginGate(t *testing.T) {
+	t.Parallel()
+	s := &notesServer{app.BuildTo(t, owner, io.Discard, nil, gate{"gate"})}
+	w := s.do(t, "POST", "/sessions", "", 'a')
+	_, rest, _ := strings.Cut(w.Body.String(), `"sessionId":"`)
+	session, _, _ := strings.Cut(rest, `"`)
+	for _, body := range []string{`{"message":"help"}`, `{"message":"help","stream":true}`} {
+		w := s.do(t, "POST", "/messages/"+session, body, 'a')
+		if w.Code != 402 || w.Body.String() != `{"claims":["`+session+`"],"message":"No subscription found, please subscribe to continue","statusCode":402}` {
+			t.Errorf("%s = %d %s", body, w.Code, w.Body)
+		}
+	}
+	if w := s.do(t, "GET", "/messages/"+session, "", 'a'); w.Body.String() != `{"messages":[]}` {
+		t.Errorf("the session holds %s", w.Body)
+	}
 }

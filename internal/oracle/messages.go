@@ -47,6 +47,11 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 		return err
 	}
 	t := &turn{who: q.who, user: q.user(), session: r.PathValue("sessionId"), message: m, about: s.about(r, q, m)}
+	if s.cfg.Before != nil {
+		if done, err := s.cfg.Before(tool.With(r.Context(), t.about), w); done || err != nil {
+			return err
+		}
+	}
 	begin, err := s.prepare(r.Context(), t, key, hash)
 	if err != nil {
 		return err

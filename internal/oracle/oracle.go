@@ -13,6 +13,7 @@ package oracle
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
@@ -79,6 +80,9 @@ type Config struct {
 	// Sections are what else the model is told; ctx carries the tool.Context of the
 	// run. Nil: nothing.
 	Sections func(ctx context.Context) []string
+	// Before is asked before an answer begins, with the tool.Context of the message. It
+	// may refuse it: then it has answered, and done is true. Nil: nobody refuses.
+	Before func(ctx context.Context, w http.ResponseWriter) (done bool, err error)
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any
 	ThrottleTTL time.Duration // a minute

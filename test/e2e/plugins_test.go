@@ -42,7 +42,7 @@ func TestPluginNew(t *testing.T) {
 	module(t, dir, "build", "-o", filepath.Join(dir, "hearth"), ".")
 	s := server.Run(t, server.Options{Binary: filepath.Join(dir, "hearth"), Dir: t.TempDir(), Env: []string{"HEARTH_PLUGIN_STOVE_TALK_GREETING=Habari"}})
 	wantBody(t, s, "/stove-talk?name=Amina", 200, `{"text":"Habari, Amina!"}`)
-	wantBody(t, s, "/stove-talk", 400, `{"message":"name should not be empty","error":"Bad Request","statusCode":400}`)
+	wantBody(t, s, "/stove-talk", 400, `"message":"name should not be empty"`)
 }
 
 // The example oracle passes its own tests, checks its settings and serves its

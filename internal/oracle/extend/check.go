@@ -109,6 +109,9 @@ func (s *Set) unique() []error {
 		for _, t := range m.tools {
 			claim(m, "tool "+t.Name)
 		}
+		for _, e := range m.events {
+			claim(m, "event "+e)
+		}
 		for _, r := range m.routes {
 			if !fits(mux, r) {
 				bad = append(bad, fmt.Errorf("plugin %s: the route %s %s clashes with another route of a plugin", m.about.Name, r.Method, r.Path))

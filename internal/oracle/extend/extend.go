@@ -53,6 +53,7 @@ type member struct {
 	urls    []string // settings that name other servers
 	tools   []plugin.Tool
 	routes  []plugin.Route
+	events  []string
 	log     *slog.Logger
 	started bool
 }
@@ -153,6 +154,9 @@ func (m *member) collect() error {
 	if p, ok := m.Plugin.(plugin.Routes); ok {
 		m.routes = slices.Clone(p.Routes())
 	}
+	if p, ok := m.Plugin.(plugin.Events); ok {
+		m.events = p.Events()
+	}
 	for _, t := range m.tools {
 		bad = append(bad, checkTool(t))
 	}
@@ -183,6 +187,9 @@ func (s *Set) Start(ctx context.Context, tools *tool.Registry) error {
 		if err := tools.Add(m.adapted(m.tools)...); err != nil {
 			return errors.Join(fmt.Errorf("plugin %s: %w", m.about.Name, err), s.Close(ctx))
 		}
+		if err := tools.AddEvents(m.events...); err != nil {
+			return errors.Join(fmt.Errorf("plugin %s: %w", m.about.Name, err), s.Close(ctx))
+		}
 		if p, ok := m.Plugin.(plugin.RequestTools); ok {
 			tools.AddPerRun(func(ctx context.Context) []tool.Tool { return m.perRun(ctx, p) })
 		}
@@ -195,7 +202,7 @@ func (s *Set) start(ctx context.Context, m *member) (err error) {
 	if !ok {
 		return nil
 	}
-	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}}
+	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}, Emit: m.emit}
 	if s.cfg.Client != nil {
 		client, end, err := s.cfg.Client(m.urls)
 		if err != nil {

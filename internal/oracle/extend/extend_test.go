@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +28,8 @@ type sample struct {
 	prompt   func(turn plugin.Turn) (string, error)
 	routes   []plugin.Route
 	settings []plugin.Setting
+	events   []string
+	before   func(turn plugin.Turn) error
 	start    func(h plugin.Host) error
 	end      func() error
 }
@@ -35,6 +39,8 @@ var (
 	_ plugin.RequestTools = (*sample)(nil)
 	_ plugin.Prompts      = (*sample)(nil)
 	_ plugin.Routes       = (*sample)(nil)
+	_ plugin.Events       = (*sample)(nil)
+	_ plugin.Gates        = (*sample)(nil)
 	_ plugin.Settings     = (*sample)(nil)
 	_ plugin.Starts       = (*sample)(nil)
 	_ plugin.Closes       = (*sample)(nil)
@@ -44,6 +50,15 @@ func (s *sample) Manifest() plugin.Manifest  { return s.about }
 func (s *sample) Tools() []plugin.Tool       { return s.tools }
 func (s *sample) Routes() []plugin.Route     { return s.routes }
 func (s *sample) Settings() []plugin.Setting { return s.settings }
+
+func (s *sample) Events() []string { return s.events }
+
+func (s *sample) Before(_ context.Context, turn plugin.Turn) error {
+	if s.before == nil {
+		return nil
+	}
+	return s.before(turn)
+}
 
 func (s *sample) RequestTools(_ context.Context, turn plugin.Turn) []plugin.Tool {
 	if s.perRun == nil {
@@ -123,6 +138,7 @@ func TestRefused(t *testing.T) {
 		}}, "plugin b: the route GET /notes/{name} clashes"},
 		{"bad path", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a"), routes: []plugin.Route{route("GET", "/{any}")}}}}, "plugin a: route GET /{any}: want a path"},
 		{"bad method", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a"), routes: []plugin.Route{route("CONNECT", "/x")}}}}, "want GET, POST"},
+		{"same event", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a"), events: []string{"x"}}, &sample{about: about("b"), events: []string{"x"}}}}, "plugin b: the event x is taken by plugin a"},
 		{"missing", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a", "b")}}}, "plugin a needs the plugin b, which is not there"},
 		{"switched off", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a", "b")}, bare("b")}, Settings: off("b")}, "plugin a needs the plugin b"},
 		{"circle", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a", "b")}, &sample{about: about("b", "c")}, &sample{about: about("c", "b")}}}, "in a circle: b, c, b"},
@@ -322,6 +338,80 @@ func TestClash(t *testing.T) {
 		}
 		if err := s.Clash(core); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("Clash of %s = %v, want %q", path, err, want)
+		}
+	}
+}
+
+// A plugin may refuse an answer, with what the client needs to go on.
+func TestBefore(t *testing.T) {
+	t.Parallel()
+	gate := &sample{about: about("gate")}
+	never := &sample{about: about("never"), before: func(turn plugin.Turn) error {
+		if turn.User != "ann" {
+			t.Errorf("asked about %+v", turn)
+		}
+		return nil
+	}}
+	s, err := extend.New(extend.Config{Plugins: []plugin.Plugin{never, gate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, body string
+		before     func(plugin.Turn) error
+		done       bool
+		failed     bool
+	}{
+		{"goes on", "", func(plugin.Turn) error { return nil }, false, false},
+		{"pays first", `{"claims":["c1"],"message":"Pay first.","statusCode":402}`, func(plugin.Turn) error {
+			return &plugin.Error{Status: 402, Message: "Pay first.", Members: map[string]any{"claims": []string{"c1"}, "statusCode": 200, "error": "no"}}
+		}, true, false},
+		{"forbidden", `{"error":"Forbidden","message":["a","b"],"statusCode":403}`, func(plugin.Turn) error {
+			return &plugin.Error{Status: 403, Message: "No", Details: []string{"a", "b"}}
+		}, true, false},
+		{"fails", "", func(plugin.Turn) error { return errors.New("disk") }, true, true},
+		{"panics", "", func(plugin.Turn) error { panic("x") }, true, true},
+	} {
+		gate.before = tt.before
+		w := httptest.NewRecorder()
+		done, err := s.Before(tool.With(t.Context(), tool.Context{User: "ann"}), w)
+		if done != tt.done || (err != nil) != tt.failed || w.Body.String() != tt.body {
+			t.Errorf("%s: %v, %v, %s; want %v and %s", tt.name, done, err, w.Body, tt.done, tt.body)
+		}
+	}
+}
+
+// Events a plugin has named reach the sockets of the conversation, with its ids.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	var host plugin.Host
+	p := &sample{about: about("a"), events: []string{"weather.changed"}, start: func(h plugin.Host) error { host = h; return nil }}
+	s, err := extend.New(extend.Config{Plugins: []plugin.Plugin{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r tool.Registry
+	if err := s.Start(t.Context(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Events(); !slices.Equal(got, []string{"weather.changed"}) {
+		t.Errorf("the catalogue has %v", got)
+	}
+	var sent []string
+	ctx := tool.With(t.Context(), tool.Context{SessionID: "$1", RequestID: "r1", Emit: func(event string, payload any) {
+		sent = append(sent, fmt.Sprint(event, payload))
+	}})
+	if err := host.Emit(ctx, "weather.changed", map[string]any{"temp": 3, "sessionId": "$other"}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(sent, []string{"weather.changedmap[requestId:r1 sessionId:$1 temp:3]"}) {
+		t.Errorf("sent %v", sent)
+	}
+	for name, err := range map[string]error{
+		"another event": host.Emit(ctx, "tool_call", map[string]any{}), "no object": host.Emit(ctx, "weather.changed", 3), "no conversation": host.Emit(t.Context(), "weather.changed", map[string]any{}),
+	} {
+		if err == nil {
+			t.Errorf("%s is sent", name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -112,32 +113,30 @@ func (m *member) serve(r plugin.Route, req *plugin.Request) (v any, err error) {
 	return r.Serve(req)
 }
 
-// refusal is an error in the words of the oracle's clients.
-type refusal struct {
-	Message    any    `json:"message"`
-	Error      string `json:"error,omitempty"`
-	StatusCode int    `json:"statusCode"`
-}
-
 // bare are the statuses whose refusals have no error member, as clients know them.
 var bare = []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusInternalServerError}
 
+// refuse writes an error in the words of the oracle's clients.
 func refuse(w http.ResponseWriter, e *plugin.Error) {
-	out := refusal{Message: e.Message, StatusCode: e.Status}
-	if e.Status < 400 || e.Status > 599 {
-		out.StatusCode = http.StatusInternalServerError
+	status := e.Status
+	if status < 400 || status > 599 {
+		status = http.StatusInternalServerError
 	}
+	out := map[string]any{}
+	maps.Copy(out, e.Members)
+	out["message"], out["statusCode"] = e.Message, status
 	if len(e.Details) > 0 {
-		out.Message = e.Details
+		out["message"] = e.Details
 	}
-	if !slices.Contains(bare, out.StatusCode) {
-		out.Error = http.StatusText(out.StatusCode)
+	delete(out, "error")
+	if !slices.Contains(bare, status) {
+		out["error"] = http.StatusText(status)
 	}
 	content, err := stdjson.Marshal(out)
-	if err != nil { // there is nothing in it that cannot be encoded
-		content = []byte(`{"statusCode":500,"message":"Internal server error"}`)
+	if err != nil { // a member cannot be encoded
+		status, content = http.StatusInternalServerError, []byte(`{"message":"Internal server error","statusCode":500}`)
 	}
-	send(w, plugin.Reply{Status: out.StatusCode, Content: content})
+	send(w, plugin.Reply{Status: status, Content: content})
 }
 
 func send(w http.ResponseWriter, r plugin.Reply) {
