@@ -44,6 +44,7 @@ func TestDemoWhole(t *testing.T) {
 		s.checkQuality(t)
 		s.checkLoaded(t)
 		s.checkRules(t)
+		s.checkDistricts(t)
 		s.remove(t)
 	})
 	s.checkGone(t, before)
@@ -100,6 +101,30 @@ func (s *show) checkQuality(t *testing.T) {
 		if len(report.Differences) > 0 {
 			t.Errorf("%s: collectors differ: %+v", id, report.Differences)
 		}
+	}
+}
+
+// checkDistricts wants stoves in every district of the households: questions such as
+// "how many stoves are active in Kitui?" have an answer.
+func (s *show) checkDistricts(t *testing.T) {
+	t.Helper()
+	stoves, homes := map[any]int{}, map[any]int{}
+	for typ, into := range map[string]map[any]int{"CleanCookingDevice": stoves, "Household": homes} {
+		for e, err := range s.api.Entities.List(t.Context(), client.EntityQuery{Type: typ, Limit: 500}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.ExternalIDs["demo"] != "" {
+				district, ok := e.Metadata["district"]
+				if !ok {
+					district = e.Properties["district"]
+				}
+				into[district]++
+			}
+		}
+	}
+	if len(stoves) != 3 || !maps.Equal(stoves, homes) {
+		t.Errorf("stoves by district = %v, households = %v", stoves, homes)
 	}
 }
 

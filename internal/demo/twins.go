@@ -223,7 +223,7 @@ func (l *loader) stoves(ctx context.Context) error {
 				"fuel_type": h.fuel, "efficiency": 34 + d.IntN(8), "serial": h.serial(), "model": pick(d, "Jiko Bora 2", "Jiko Bora 3"),
 				"manufacturer": "Jiko Bora Works", "installedAt": l.installed(i).Format(time.DateOnly), "lifetime": "P5Y",
 			},
-			Metadata: client.Object{"name": "Stove " + h.serial()},
+			Metadata: client.Object{"name": "Stove " + h.serial(), "district": h.district.name},
 			Relationships: []client.RelationshipDraft{
 				{Role: "household", Target: l.dids[h.external()], Since: l.installed(i)},
 				{Role: "project", Target: l.dids[project], Since: l.installed(i)},
