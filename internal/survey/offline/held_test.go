@@ -32,7 +32,7 @@ func TestHeld(t *testing.T) {
 		v.take(t, "ann", item("old", "1", `"size":4`))
 		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
 		late := []offline.Item{
-			item("a", "2", `"size":5,"phone":"0700"`), item("b", "3", `"fuel":["wood"]`), item("old", "1", `"size":4`), item("c", "1", `"size":7`), item("d", "4", `"size":99`),
+			item("a", "2", `"size":5,"phone":"tel.0700"`), item("b", "3", `"fuel":["wood"]`), item("old", "1", `"size":4`), item("c", "1", `"size":7`), item("d", "4", `"size":99`),
 		}
 		first := v.take(t, "ann", late...)
 		const want = "held SURVEY_PAUSED, held SURVEY_PAUSED, replayed, held SURVEY_PAUSED, invalid RESPONSE_INVALID"
@@ -49,7 +49,7 @@ func TestHeld(t *testing.T) {
 			t.Errorf("after it was taken = %s", words(got))
 		}
 		r := v.record(t, "a")
-		if r.SubmittedBy != "did:key:ann" || r.Collector != "did:key:ann" || r.ReceivedAt.After(r.Updated) || !strings.Contains(string(r.Responses.Value), "0700") {
+		if r.SubmittedBy != "did:key:ann" || r.Collector != "did:key:ann" || r.ReceivedAt.After(r.Updated) || !strings.Contains(string(r.Responses.Value), "tel.0700") {
 			t.Errorf("record = %+v, want that of ann, when it came", r)
 		}
 		if got := v.tally(t); got.Completed != 2 {
@@ -65,11 +65,11 @@ func TestHeld(t *testing.T) {
 func (v *env) decideHeld(t *testing.T, held *offline.Results) {
 	t.Helper()
 	path := func(i int) string { return "/v1/surveys/s/conflicts/" + held.Results[i].ConflictID }
-	if text := v.must(t, "mia", "GET "+path(0), ""); !strings.Contains(text, `"phone":"0700"`) || strings.Contains(text, `"responseId":"",`) {
+	if text := v.must(t, "mia", "GET "+path(0), ""); !strings.Contains(text, `"phone":"tel.0700"`) || strings.Contains(text, `"responseId":"",`) {
 		t.Errorf("held = %s, want what was sent", text)
 	}
 	text := v.must(t, "reader", "GET /v1/surveys/s/conflicts", "")
-	if strings.Contains(text, "0700") || strings.Contains(text, "did:ixo:household") || strings.Contains(text, "did:key:ann") || strings.Count(text, "SURVEY_PAUSED") != 3 {
+	if strings.Contains(text, "tel.0700") || strings.Contains(text, "did:ixo:household") || strings.Contains(text, "did:key:ann") || strings.Count(text, "SURVEY_PAUSED") != 3 {
 		t.Errorf("held for a reader = %s, want names", text)
 	}
 	for _, tt := range []struct {

@@ -67,8 +67,8 @@ func TestRecordStays(t *testing.T) {
 		v := newEnv(t, d)
 		v.start(t)
 		id := v.take(t, "ann",
-			item("r", "1", `"size":1,"phone":"0700","near":"did:ixo:household/77"`),
-			item("r", "1", `"size":2,"phone":"0711","near":"did:ixo:household/78","cost":3`)).Results[1].ConflictID
+			item("r", "1", `"size":1,"phone":"tel.0700","near":"did:ixo:household/77"`),
+			item("r", "1", `"size":2,"phone":"tel.0711","near":"did:ixo:household/78","cost":3`)).Results[1].ConflictID
 		all, some := v.conflict(t, "mia", id), v.conflict(t, "reader", id)
 		if got := all.pointers(); got != "/responses/home/cost /responses/home/near /responses/home/phone /responses/home/size /responses/home/yearly" || all.Revision != 1 {
 			t.Errorf("differences = %s to revision %d", got, all.Revision)
@@ -90,10 +90,10 @@ func TestRecordStays(t *testing.T) {
 			if now.compared != all.compared || part.compared != some.compared || now.Revision != 1 {
 				t.Errorf("%s: differences = %s, to a reader %s", when, now.compared, part.compared)
 			}
-			if text, _ := json.Marshal(now.Sent); !strings.Contains(string(text), "0711") {
+			if text, _ := json.Marshal(now.Sent); !strings.Contains(string(text), "tel.0711") {
 				t.Errorf("%s: sent = %s", when, text)
 			}
-			for _, secret := range []string{"0700", "0711", "did:ixo:household", "did:key:ann"} {
+			for _, secret := range []string{"tel.0700", "tel.0711", "did:ixo:household", "did:key:ann"} {
 				if strings.Contains(part.text, secret) {
 					t.Errorf("%s: a reader reads %s in %s", when, secret, part.text)
 				}
@@ -118,12 +118,12 @@ func TestErasedBesideAConflict(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
-		id := v.take(t, "ann", item("r", "1", `"size":1,"phone":"0700"`), item("r", "2", `"size":2,"phone":"0711"`)).Results[1].ConflictID
-		if got := v.conflict(t, "mia", id); !strings.Contains(got.text, "0711") || got.pointers() != "/householdId /responses/home/phone /responses/home/size" {
+		id := v.take(t, "ann", item("r", "1", `"size":1,"phone":"tel.0700"`), item("r", "2", `"size":2,"phone":"tel.0711"`)).Results[1].ConflictID
+		if got := v.conflict(t, "mia", id); !strings.Contains(got.text, "tel.0711") || got.pointers() != "/householdId /responses/home/phone /responses/home/size" {
 			t.Errorf("conflict = %s", got.text)
 		}
 		surveytest.Erase(t, d, "ws", "did:ixo:household/1", v.surveys.Erase, v.responses.Erase)
-		if got := v.conflict(t, "mia", id); !got.Erased || strings.Contains(got.text, "0711") || len(got.Differences) != 0 {
+		if got := v.conflict(t, "mia", id); !got.Erased || strings.Contains(got.text, "tel.0711") || len(got.Differences) != 0 {
 			t.Errorf("conflict = %s", got.text)
 		}
 	})
@@ -136,8 +136,8 @@ func TestMergeTellsNothing(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
-		v.take(t, "ann", item("r", "1", `"size":1,"phone":"0700"`), item("r", "1", `"size":1,"phone":"0722","cost":1`))
-		out := v.take(t, "lead", item("r", "1", `"size":1,"phone":"0700","cost":2`), item("r", "1", `"size":1,"phone":"0711","cost":2`), item("r", "1", `"size":1,"phone":"0722","cost":1`))
+		v.take(t, "ann", item("r", "1", `"size":1,"phone":"tel.0700"`), item("r", "1", `"size":1,"phone":"tel.0722","cost":1`))
+		out := v.take(t, "lead", item("r", "1", `"size":1,"phone":"tel.0700","cost":2`), item("r", "1", `"size":1,"phone":"tel.0711","cost":2`), item("r", "1", `"size":1,"phone":"tel.0722","cost":1`))
 		if v.count(t, "response_conflicts") != 4 {
 			t.Errorf("%d contents are kept, want one of ann and three of lead", v.count(t, "response_conflicts"))
 		}
@@ -161,7 +161,7 @@ func TestMergeTellsNothing(t *testing.T) {
 			t.Errorf("lead learns the number: %v", answers)
 		}
 		v.must(t, "lead", "POST /v1/surveys/s/conflicts/"+out.Results[0].ConflictID+"/resolve", `{"keep":"merged","take":{"/responses/home/phone":"stored"}}`)
-		if got := string(v.record(t, "r").Responses.Value); !strings.Contains(got, `"cost":2,"phone":"0700"`) {
+		if got := string(v.record(t, "r").Responses.Value); !strings.Contains(got, `"cost":2,"phone":"tel.0700"`) {
 			t.Errorf("merged = %s", got)
 		}
 	})
