@@ -79,32 +79,22 @@ func (o *operations) serveSummary(ctx context.Context, _ *nothing) (api.HealthSu
 
 func (o *operations) serveErrors(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Mishap]], error) {
 	var below int64
-	limit, err := in.Begin(ctx, o.core.cursors, &below)
-	if err != nil {
-		return web.Reply[web.Page[api.Mishap]]{}, err
-	}
-	items, next := o.trouble.List(below, limit)
-	var place any
-	if next > 0 {
-		place = next
-	}
-	return web.PageOf(ctx, o.core.cursors, limit, items, place)
+	return web.List(ctx, o.core.cursors, in.Paging, &below, func(limit int) ([]api.Mishap, int64, error) {
+		items, next := o.trouble.List(below, limit)
+		return items, next, nil
+	})
 }
 
 // pageOf is the part of a list that is all in memory which a page shows.
 func pageOf[T any](ctx context.Context, o *operations, in web.Paging, all []T) (web.Reply[web.Page[T]], error) {
 	var from int
-	limit, err := in.Begin(ctx, o.core.cursors, &from)
-	if err != nil {
-		return web.Reply[web.Page[T]]{}, err
-	}
-	from = min(max(from, 0), len(all))
-	to := min(from+limit, len(all))
-	var next any
-	if to < len(all) {
-		next = to
-	}
-	return web.PageOf(ctx, o.core.cursors, limit, all[from:to], next)
+	return web.List(ctx, o.core.cursors, in, &from, func(limit int) ([]T, int, error) {
+		left := all[min(max(from, 0), len(all)):]
+		if len(left) <= limit {
+			return left, 0, nil
+		}
+		return left[:limit], len(all) - len(left) + limit, nil
+	})
 }
 
 func (o *operations) serveSettings(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Setting]], error) {

@@ -127,15 +127,9 @@ func issuedReply(i Issued) web.Reply[Issued] {
 
 func (h handlers) serveList(ctx context.Context, in *keysIn) (web.Reply[web.Page[Key]], error) {
 	var last string
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
-	if err != nil {
-		return web.Reply[web.Page[Key]]{}, err
-	}
-	keys, next, err := h.service.ListBy(ctx, in.Status, last, limit)
-	if err != nil {
-		return web.Reply[web.Page[Key]]{}, err
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, keys, next)
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &last, func(limit int) ([]Key, any, error) {
+		return h.service.ListBy(ctx, in.Status, last, limit)
+	})
 }
 
 func (h handlers) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
@@ -172,15 +166,10 @@ func (h handlers) serveCreateWorkspace(ctx context.Context, in *createWorkspaceI
 
 func (h handlers) serveListWorkspaces(ctx context.Context, in *listIn) (web.Reply[web.Page[Workspace]], error) {
 	var last string
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
-	if err != nil {
-		return web.Reply[web.Page[Workspace]]{}, err
-	}
-	list, more, err := h.service.ListWorkspaces(ctx, last, limit)
-	if err != nil {
-		return web.Reply[web.Page[Workspace]]{}, err
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, list, after(list, more, func(w Workspace) string { return w.ID }))
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &last, func(limit int) ([]Workspace, any, error) {
+		list, more, err := h.service.ListWorkspaces(ctx, last, limit)
+		return list, after(list, more, func(w Workspace) string { return w.ID }), err
+	})
 }
 
 func (h handlers) serveGetWorkspace(ctx context.Context, in *workspacePath) (web.Reply[Workspace], error) {
@@ -193,15 +182,9 @@ func (h handlers) serveGetWorkspace(ctx context.Context, in *workspacePath) (web
 
 func (h handlers) serveSessions(ctx context.Context, in *listIn) (web.Reply[web.Page[Session]], error) {
 	var last string
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
-	if err != nil {
-		return web.Reply[web.Page[Session]]{}, err
-	}
-	list, next, err := h.service.Sessions().List(ctx, last, limit)
-	if err != nil {
-		return web.Reply[web.Page[Session]]{}, err
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, list, next)
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &last, func(limit int) ([]Session, any, error) {
+		return h.service.Sessions().List(ctx, last, limit)
+	})
 }
 
 func (h handlers) serveEndSession(ctx context.Context, in *sessionPath) (Session, error) {

@@ -50,15 +50,9 @@ func (h handlers) serveInvite(ctx context.Context, in *inviteIn) (web.Reply[NewI
 
 func (h handlers) serveInvites(ctx context.Context, in *listIn) (web.Reply[web.Page[Invite]], error) {
 	var last string
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
-	if err != nil {
-		return web.Reply[web.Page[Invite]]{}, err
-	}
-	list, next, err := h.service.Invites().List(ctx, last, limit)
-	if err != nil {
-		return web.Reply[web.Page[Invite]]{}, err
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, list, next)
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &last, func(limit int) ([]Invite, any, error) {
+		return h.service.Invites().List(ctx, last, limit)
+	})
 }
 
 func (h handlers) serveRevokeInvite(ctx context.Context, in *invitePath) (Invite, error) {

@@ -85,7 +85,6 @@ func (h handlers) serveRelationships(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[ListedRelationship]], error) {
-	var none web.Reply[web.Page[ListedRelationship]]
 	q := relationQuery{role: in.Role}
 	switch in.Direction {
 	case "", "both":
@@ -95,25 +94,17 @@ func (h handlers) serveRelationships(ctx context.Context, in *struct {
 	case "in":
 		q.sides = []relationship.Side{relationship.In}
 	default:
-		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+		return web.Reply[web.Page[ListedRelationship]]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "query/direction", Code: "invalid", Detail: "The value must be both, out or in."})
 	}
-	var err error
-	if q.limit, err = in.Begin(ctx, h.service.cfg.Cursors, &q.after); err != nil {
-		return none, err
-	}
-	r, err := h.service.Find(ctx, h.service.db, in.DID)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.page(ctx, r.NID, q)
-	if err != nil {
-		return none, err
-	}
-	if next == 0 {
-		return web.PageOf(ctx, h.service.cfg.Cursors, q.limit, items, nil)
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, q.limit, items, next)
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &q.after, func(limit int) ([]ListedRelationship, int64, error) {
+		r, err := h.service.Find(ctx, h.service.db, in.DID)
+		if err != nil {
+			return nil, 0, err
+		}
+		q.limit = limit
+		return h.page(ctx, r.NID, q)
+	})
 }
 
 // relationQuery says which relationships of a twin, and from where on.

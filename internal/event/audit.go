@@ -62,18 +62,14 @@ func (l *Log) serveAudit(ctx context.Context, in *auditInput) (web.Reply[web.Pag
 	if err != nil {
 		return none, err
 	}
-	if a.limit, err = in.Begin(ctx, l.cfg.Cursors, &a.before); err != nil {
-		return none, err
-	}
-	b, err := l.audit(ctx, a)
-	if err != nil {
-		return none, err
-	}
-	var next any
-	if b.HasMore {
-		next = b.Next
-	}
-	return web.PageOf(ctx, l.cfg.Cursors, a.limit, b.Items, next)
+	return web.List(ctx, l.cfg.Cursors, in.Paging, &a.before, func(limit int) ([]Item, any, error) {
+		a.limit = limit
+		b, err := l.audit(ctx, a)
+		if !b.HasMore {
+			return b.Items, nil, err
+		}
+		return b.Items, b.Next, err
+	})
 }
 
 func (in *auditInput) check(ws string, see sight) (audit, error) {

@@ -48,31 +48,23 @@ type Listed struct {
 // List serves a page of the orders that the caller may know of; item makes of
 // each what its readers see. Faults: INVALID_PARAMETER, INVALID_CURSOR.
 func List[T any](ctx context.Context, s *Service, of Listing, in *ListQuery, item func(Listed) (T, error)) (web.Reply[web.Page[T]], error) {
-	var none web.Reply[web.Page[T]]
 	var c fault.Checks
 	in.Size(&c)
 	if in.Status != "" && !slices.Contains(job.Statuses(), in.Status) {
 		c.Add("query/status", "unknown", "The status must be queued, running, succeeded, completedWithErrors, failed or cancelled.")
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
-		return none, err
+		return web.Reply[web.Page[T]]{}, err
 	}
 	below := "g" // after all ids, which are hexadecimal
-	limit, err := in.Begin(ctx, of.Cursors, &below)
-	if err != nil {
-		return none, err
-	}
-	found, next, err := s.page(ctx, of, in.Status, below, limit)
-	if err != nil {
-		return none, err
-	}
-	items := make([]T, len(found))
-	for i, o := range found {
-		if items[i], err = item(o); err != nil {
-			return none, err
+	return web.List(ctx, of.Cursors, in.Paging, &below, func(limit int) ([]T, any, error) {
+		found, next, err := s.page(ctx, of, in.Status, below, limit)
+		items := make([]T, len(found))
+		for i := 0; i < len(found) && err == nil; i++ {
+			items[i], err = item(found[i])
 		}
-	}
-	return web.PageOf(ctx, of.Cursors, limit, items, next)
+		return items, next, err
+	})
 }
 
 // page reads at most limit orders below one. next is where the next page begins,

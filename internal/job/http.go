@@ -50,19 +50,9 @@ func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page
 		return none, err
 	}
 	var below int64
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
-	if err != nil {
-		return none, err
-	}
-	jobs, last, err := s.List(ctx, Filter{Status: in.Status, Kind: in.Kind}, below, limit)
-	if err != nil {
-		return none, err
-	}
-	var next any
-	if last != 0 {
-		next = last
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, jobs, next)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &below, func(limit int) ([]Job, int64, error) {
+		return s.List(ctx, Filter{Status: in.Status, Kind: in.Kind}, below, limit)
+	})
 }
 
 type jobIn struct {

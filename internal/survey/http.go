@@ -106,19 +106,11 @@ func (h handlers) serveList(ctx context.Context, in *struct {
 		return none, err
 	}
 	var at place
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.List(ctx, Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template, Progress: true}, at.Before, limit)
-	if err != nil {
-		return none, err
-	}
-	keep := KeepPage[*Survey](set)
-	if next == 0 {
-		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
-	}
-	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place{next}))
+	f := Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template, Progress: true}
+	return KeepPage[*Survey](set)(web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Survey, place, error) {
+		items, next, err := h.service.List(ctx, f, at.Before, limit)
+		return items, place{next}, err
+	}))
 }
 
 // known are the fields of a survey.

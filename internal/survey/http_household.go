@@ -85,21 +85,11 @@ func (h handlers) serveHouseholds(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[*Household]], error) {
-	var none web.Reply[web.Page[*Household]]
 	var at spot
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
 	f := HouseholdFilter{Stratum: in.Stratum, Group: in.Group, Area: in.Area, Outcome: in.Outcome, Collector: in.Collector, Contact: in.Contact}
-	items, next, err := h.service.Households(ctx, in.ID, f, at, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, *next)
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Household, *spot, error) {
+		return h.service.Households(ctx, in.ID, f, at, limit)
+	})
 }
 
 // home names a household of a survey.

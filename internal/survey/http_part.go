@@ -157,20 +157,11 @@ func (h handlers) serveHistory(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[Revision]], error) {
-	var none web.Reply[web.Page[Revision]]
 	var at place
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.History(ctx, in.ID, at.Before, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == 0 {
-		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place{next})
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]Revision, place, error) {
+		items, next, err := h.service.History(ctx, in.ID, at.Before, limit)
+		return items, place{next}, err
+	})
 }
 
 func (h handlers) serveAt(ctx context.Context, in *struct {

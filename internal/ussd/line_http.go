@@ -170,18 +170,9 @@ func (d *Desk) serveCalls(ctx context.Context, in *callsIn) (web.Reply[web.Page[
 		return none, err
 	}
 	after := walkPlace{Ended: math.MaxInt64}
-	limit, err := in.Begin(ctx, d.cfg.Cursors, &after)
-	if err != nil {
-		return none, err
-	}
-	list, next, err := d.calls(ctx, f, in.Simulated, after, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, d.cfg.Cursors, limit, list, nil)
-	}
-	return web.PageOf(ctx, d.cfg.Cursors, limit, list, next)
+	return web.List(ctx, d.cfg.Cursors, in.Paging, &after, func(limit int) ([]api.Call, *walkPlace, error) {
+		return d.calls(ctx, f, in.Simulated, after, limit)
+	})
 }
 
 func (d *Desk) serveCall(ctx context.Context, in *struct {

@@ -94,6 +94,26 @@ func PageOf[T any](ctx context.Context, cs Cursors, limit int, items []T, next a
 	return Reply[Page[T]]{Value: p, Link: PageLinks(u, p.Page.NextCursor)}, nil
 }
 
+// List answers a list route with a page. It reads where the page starts into at,
+// which says where the first one does, has find find at most limit items from
+// there on, and encodes next, from which the list goes on: find gives the zero
+// value when it has ended. Faults: those of Begin and of find.
+func List[T any, N comparable](ctx context.Context, cs Cursors, in Paging, at any, find func(limit int) (items []T, next N, err error)) (Reply[Page[T]], error) {
+	limit, err := in.Begin(ctx, cs, at)
+	if err != nil {
+		return Reply[Page[T]]{}, err
+	}
+	items, next, err := find(limit)
+	if err != nil {
+		return Reply[Page[T]]{}, err
+	}
+	var ended N
+	if next == ended {
+		return PageOf(ctx, cs, limit, items, nil)
+	}
+	return PageOf(ctx, cs, limit, items, next)
+}
+
 // listOf is the list the request of ctx asks for. Everything in the query but
 // the page itself shapes it.
 func listOf(ctx context.Context) (CursorScope, *url.URL) {

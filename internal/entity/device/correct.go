@@ -383,16 +383,7 @@ func (s corrections) serveCorrections(ctx context.Context, in *struct {
 },
 ) (web.Reply[web.Page[Correction]], error) {
 	var from changeMark
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &from)
-	if err != nil {
-		return web.Reply[web.Page[Correction]]{}, err
-	}
-	items, next, err := s.Corrections(ctx, in.DID, from, limit)
-	if err != nil {
-		return web.Reply[web.Page[Correction]]{}, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &from, func(limit int) ([]Correction, *changeMark, error) {
+		return s.Corrections(ctx, in.DID, from, limit)
+	})
 }

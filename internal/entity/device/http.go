@@ -146,15 +146,9 @@ func (s *Service) serveHousehold(ctx context.Context, in *home) (*Household, err
 
 func (s *Service) serveHouseholds(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Household]], error) {
 	below := int64(newest)
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
-	if err != nil {
-		return web.Reply[web.Page[Household]]{}, err
-	}
-	items, next, err := s.Households(ctx, below, limit)
-	if err != nil {
-		return web.Reply[web.Page[Household]]{}, err
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, orNil(next))
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &below, func(limit int) ([]Household, int64, error) {
+		return s.Households(ctx, below, limit)
+	})
 }
 
 func (s *Service) serveStacking(ctx context.Context, in *struct {
@@ -196,15 +190,9 @@ func (s *Service) serveDevices(ctx context.Context, in *struct {
 },
 ) (web.Reply[web.Page[Device]], error) {
 	below := int64(newest)
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
-	if err != nil {
-		return web.Reply[web.Page[Device]]{}, err
-	}
-	items, next, err := s.Devices(ctx, in.HouseholdID, in.Type, below, limit)
-	if err != nil {
-		return web.Reply[web.Page[Device]]{}, err
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, orNil(next))
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &below, func(limit int) ([]Device, int64, error) {
+		return s.Devices(ctx, in.HouseholdID, in.Type, below, limit)
+	})
 }
 
 func (s *Service) serveAdd(ctx context.Context, in *struct {
@@ -238,15 +226,10 @@ func (s *Service) serveReadings(ctx context.Context, in *struct {
 		return none, err
 	}
 	m := mark{from, to}
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.Readings(ctx, in.DID, m, limit)
-	if err != nil {
-		return none, err
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &m, func(limit int) ([]Reading, any, error) {
+		items, next, err := s.Readings(ctx, in.DID, m, limit)
+		return items, m.next(next), err
+	})
 }
 
 func (s *Service) serveGaps(ctx context.Context, in *struct {
@@ -263,15 +246,10 @@ func (s *Service) serveGaps(ctx context.Context, in *struct {
 		return none, err
 	}
 	m := mark{To: to}
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.Gaps(ctx, in.DID, m, from, limit)
-	if err != nil {
-		return none, err
-	}
-	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	page, err := web.List(ctx, s.cfg.Cursors, in.Paging, &m, func(limit int) ([]Gap, any, error) {
+		items, next, err := s.Gaps(ctx, in.DID, m, from, limit)
+		return items, m.next(next), err
+	})
 	return within(in.week, m.To, page), err
 }
 
@@ -292,15 +270,10 @@ func (s *Service) serveEvents(ctx context.Context, in *struct {
 		return none, err
 	}
 	m := mark{from, to}
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.Events(ctx, in.DID, m, limit, a)
-	if err != nil {
-		return none, err
-	}
-	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	page, err := web.List(ctx, s.cfg.Cursors, in.Paging, &m, func(limit int) ([]CookingEvent, any, error) {
+		items, next, err := s.Events(ctx, in.DID, m, limit, a)
+		return items, m.next(next), err
+	})
 	return within(in.week, m.To, page), err
 }
 
@@ -330,11 +303,4 @@ func (m mark) next(at int64) any {
 		return nil
 	}
 	return mark{at, m.To}
-}
-
-func orNil(next int64) any {
-	if next == 0 {
-		return nil
-	}
-	return next
 }

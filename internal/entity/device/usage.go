@@ -127,16 +127,7 @@ func (s *days) serveUsage(ctx context.Context, in *struct {
 		return none, err
 	}
 	m := usageMark{Day: day(from), Device: -1, To: day(to - 1)}
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.Usage(ctx, in.DID, m, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &m, func(limit int) ([]Usage, *usageMark, error) {
+		return s.Usage(ctx, in.DID, m, limit)
+	})
 }

@@ -49,19 +49,8 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 }
 
 func (s *Service) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Certificate]], error) {
-	var none web.Reply[web.Page[Certificate]]
 	var after int64
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.List(ctx, after, limit)
-	if err != nil {
-		return none, err
-	}
-	var place any
-	if next != 0 {
-		place = next
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &after, func(limit int) ([]Certificate, int64, error) {
+		return s.List(ctx, after, limit)
+	})
 }

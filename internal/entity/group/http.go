@@ -97,21 +97,14 @@ type lister[T any] func(ctx context.Context, in, after string, limit int) ([]T, 
 
 // page answers a request for a part of a list.
 func page[T any](ctx context.Context, s *Service, in *listIn, list lister[T], name func(T) string) (web.Reply[web.Page[T]], error) {
-	var none web.Reply[web.Page[T]]
 	var after string
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
-	if err != nil {
-		return none, err
-	}
-	items, more, err := list(ctx, in.DID, after, limit)
-	if err != nil {
-		return none, err
-	}
-	var next any
-	if more {
-		next = name(items[len(items)-1])
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &after, func(limit int) ([]T, string, error) {
+		items, more, err := list(ctx, in.DID, after, limit)
+		if !more {
+			return items, "", err
+		}
+		return items, name(items[len(items)-1]), err
+	})
 }
 
 func (s *Service) serveOf(ctx context.Context, in *struct {

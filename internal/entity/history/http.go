@@ -42,21 +42,10 @@ type listInput struct {
 }
 
 func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.Page[Entry]], error) {
-	var none web.Reply[web.Page[Entry]]
 	var below int64
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.List(ctx, in.DID, below, limit)
-	if err != nil {
-		return none, err
-	}
-	var place any
-	if next > 0 {
-		place = next
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &below, func(limit int) ([]Entry, int64, error) {
+		return s.List(ctx, in.DID, below, limit)
+	})
 }
 
 func (s *Service) serveRevision(ctx context.Context, in *struct {

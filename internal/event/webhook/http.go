@@ -156,17 +156,10 @@ func (h handlers) serveRotate(ctx context.Context, in *one) (web.Reply[WithSecre
 }
 
 func (h handlers) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Webhook]], error) {
-	var none web.Reply[web.Page[Webhook]]
 	var below int64
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &below)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.List(ctx, below, limit)
-	if err != nil {
-		return none, err
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place(next))
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &below, func(limit int) ([]Webhook, int64, error) {
+		return h.service.List(ctx, below, limit)
+	})
 }
 
 func (h handlers) serveDeliveries(ctx context.Context, in *struct {
@@ -175,23 +168,8 @@ func (h handlers) serveDeliveries(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[Delivery]], error) {
-	var none web.Reply[web.Page[Delivery]]
 	var below int64
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &below)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.Deliveries(ctx, in.ID, in.Status, below, limit)
-	if err != nil {
-		return none, err
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place(next))
-}
-
-// place is where a list goes on, nil when it has ended.
-func place(next int64) any {
-	if next == 0 {
-		return nil
-	}
-	return next
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &below, func(limit int) ([]Delivery, int64, error) {
+		return h.service.Deliveries(ctx, in.ID, in.Status, below, limit)
+	})
 }

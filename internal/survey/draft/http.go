@@ -61,16 +61,8 @@ type place struct {
 
 func (s *Service) serveOwn(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Summary]], error) {
 	at := place{math.MaxInt64}
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
-	if err != nil {
-		return web.Reply[web.Page[Summary]]{}, err
-	}
-	items, next, err := s.Own(ctx, at.Before, limit)
-	if err != nil {
-		return web.Reply[web.Page[Summary]]{}, err
-	}
-	if next == 0 {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]Summary, place, error) {
+		items, next, err := s.Own(ctx, at.Before, limit)
+		return items, place{next}, err
+	})
 }

@@ -59,18 +59,9 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 },
 ) (web.Reply[web.Page[*Record]], error) {
 	var at Place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
-	if err != nil {
-		return web.Reply[web.Page[*Record]]{}, err
-	}
-	items, next, err := s.List(ctx, in.Survey, in.Resolved, at, limit)
-	if err != nil {
-		return web.Reply[web.Page[*Record]]{}, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Record, *Place, error) {
+		return s.List(ctx, in.Survey, in.Resolved, at, limit)
+	})
 }
 
 func (s *Service) serveResolve(ctx context.Context, in *struct {

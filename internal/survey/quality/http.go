@@ -132,20 +132,10 @@ func (s *Service) serveFlags(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[FlagRecord]], error) {
-	var none web.Reply[web.Page[FlagRecord]]
 	var at flagSpot
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.Flags(ctx, in.Survey, FlagQuery{in.Rule, in.Collector, in.Round}, at, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]FlagRecord, *flagSpot, error) {
+		return s.Flags(ctx, in.Survey, FlagQuery{in.Rule, in.Collector, in.Round}, at, limit)
+	})
 }
 
 func (s *Service) serveDraw(ctx context.Context, in *struct {
@@ -167,28 +157,21 @@ func (s *Service) serveBackChecks(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[*BackCheck]], error) {
-	var none web.Reply[web.Page[*BackCheck]]
 	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
 	if err != nil {
-		return none, err
+		return web.Reply[web.Page[*BackCheck]]{}, err
 	}
 	var at place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, err := listBackChecks(ctx, s.db, o, backCheckPlace{in.State, at.After, limit + 1})
-	if err != nil {
-		return none, err
-	}
-	for _, b := range items {
-		b.veil(sightOf(ctx, s, o))
-	}
-	if len(items) <= limit {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	items = items[:limit]
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{items[limit-1].nid})
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*BackCheck, place, error) {
+		items, err := listBackChecks(ctx, s.db, o, backCheckPlace{in.State, at.After, limit + 1})
+		for _, b := range items {
+			b.veil(sightOf(ctx, s, o))
+		}
+		if len(items) <= limit {
+			return items, place{}, err
+		}
+		return items[:limit], place{items[limit-1].nid}, err
+	})
 }
 
 type ofBackCheck struct {

@@ -132,18 +132,10 @@ func (h handlers) serveHistory(ctx context.Context, in *struct {
 },
 ) (web.Reply[web.Page[Revision]], error) {
 	var at place
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return web.Reply[web.Page[Revision]]{}, err
-	}
-	items, next, err := h.service.History(ctx, in.ID, at.Before, limit)
-	if err != nil {
-		return web.Reply[web.Page[Revision]]{}, err
-	}
-	if next == 0 {
-		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place{Before: next})
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]Revision, place, error) {
+		items, next, err := h.service.History(ctx, in.ID, at.Before, limit)
+		return items, place{Before: next}, err
+	})
 }
 
 func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
@@ -178,19 +170,9 @@ func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
 		return none, err
 	}
 	var at Place
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.OfHousehold(ctx, in.Household, at, limit)
-	if err != nil {
-		return none, err
-	}
-	keep := survey.KeepPage[Item](set)
-	if next == nil {
-		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
-	}
-	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, next))
+	return survey.KeepPage[Item](set)(web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]Item, *Place, error) {
+		return h.service.OfHousehold(ctx, in.Household, at, limit)
+	}))
 }
 
 // serveStanding lists the responses of all surveys in one state of verification.
@@ -201,19 +183,9 @@ func (h handlers) serveStanding(ctx context.Context, state string, fields survey
 		return none, err
 	}
 	var before int64
-	limit, err := paging.Begin(ctx, h.service.cfg.Cursors, &before)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.Standing(ctx, state, before, limit)
-	if err != nil {
-		return none, err
-	}
-	keep := survey.KeepPage[Item](set)
-	if next == 0 {
-		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
-	}
-	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, next))
+	return survey.KeepPage[Item](set)(web.List(ctx, h.service.cfg.Cursors, paging, &before, func(limit int) ([]Item, int64, error) {
+		return h.service.Standing(ctx, state, before, limit)
+	}))
 }
 
 // corrected is a content without what makes the response this one: that stays.

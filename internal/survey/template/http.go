@@ -163,20 +163,10 @@ func (h handlers) serveList(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[Summary]], error) {
-	var none web.Reply[web.Page[Summary]]
 	var at spot
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.List(ctx, Filter{Stage: in.Stage, Status: Status(in.Status), Q: in.Q}, at, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == nil {
-		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, *next)
+	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]Summary, *spot, error) {
+		return h.service.List(ctx, Filter{Stage: in.Stage, Status: Status(in.Status), Q: in.Q}, at, limit)
+	})
 }
 
 // oneIn names a template, and perhaps a version of it.
@@ -321,23 +311,13 @@ func (h handlers) serveReviews(ctx context.Context, in *struct {
 ) (web.Reply[ReviewPage], error) {
 	var none web.Reply[ReviewPage]
 	at := firstReview()
-	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := h.service.Reviews(ctx, in.TemplateID, at, limit)
+	page, err := web.List(ctx, h.service.cfg.Cursors, in.Paging, &at, func(limit int) ([]Review, *reviewSpot, error) {
+		return h.service.Reviews(ctx, in.TemplateID, at, limit)
+	})
 	if err != nil {
 		return none, err
 	}
 	state, err := h.service.Review(ctx, h.service.db, web.CallerFrom(ctx).Workspace, in.TemplateID, h.service.now())
-	if err != nil {
-		return none, err
-	}
-	var goesOn any
-	if next != nil {
-		goesOn = *next
-	}
-	page, err := web.PageOf(ctx, h.service.cfg.Cursors, limit, items, goesOn)
 	if err != nil {
 		return none, err
 	}

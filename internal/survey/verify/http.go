@@ -110,20 +110,11 @@ func (s *Service) serveHistory(ctx context.Context, in *struct {
 	web.Paging
 },
 ) (web.Reply[web.Page[Decision]], error) {
-	var none web.Reply[web.Page[Decision]]
 	var at place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
-	if err != nil {
-		return none, err
-	}
-	items, next, err := s.History(ctx, in.ID, at.Before, limit)
-	if err != nil {
-		return none, err
-	}
-	if next == 0 {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]Decision, place, error) {
+		items, next, err := s.History(ctx, in.ID, at.Before, limit)
+		return items, place{next}, err
+	})
 }
 
 func (s *Service) serveBulk(ctx context.Context, in *struct {

@@ -43,26 +43,19 @@ func (d Desk) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[api
 		return none, err
 	}
 	before := lastID
-	limit, err := in.Begin(ctx, d.Cursors, &before)
-	if err != nil {
-		return none, err
-	}
-	list, err := newest(ctx, d.Outbox.cfg.DB, before, limit+1)
-	if err != nil {
-		return none, err
-	}
-	var next any
-	if len(list) > limit {
-		list = list[:limit]
-		next = list[limit-1].ID
-	}
-	out := []api.ShortMessage{}
-	for _, m := range list {
-		if in.Status == "" || m.Status == in.Status {
-			out = append(out, api.ShortMessage{
-				ID: m.ID, Status: string(m.Status), Attempts: m.Attempts, ProviderID: m.ProviderID, Error: m.Error, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
-			})
+	return web.List(ctx, d.Cursors, in.Paging, &before, func(limit int) (out []api.ShortMessage, next any, err error) {
+		list, err := newest(ctx, d.Outbox.cfg.DB, before, limit+1)
+		if len(list) > limit {
+			list = list[:limit]
+			next = list[limit-1].ID
 		}
-	}
-	return web.PageOf(ctx, d.Cursors, limit, out, next)
+		for _, m := range list {
+			if in.Status == "" || m.Status == in.Status {
+				out = append(out, api.ShortMessage{
+					ID: m.ID, Status: string(m.Status), Attempts: m.Attempts, ProviderID: m.ProviderID, Error: m.Error, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+				})
+			}
+		}
+		return out, next, err
+	})
 }
