@@ -27,7 +27,9 @@ func (n notes) Manifest() plugin.Manifest {
 }
 
 func (n notes) Tools() []plugin.Tool {
-	return []plugin.Tool{{Name: "read_notes", Description: "Reads the notes.", ReadOnly: true, Run: func(_ context.Context, c plugin.Call) (any, error) {
+	return []plugin.Tool{{Name: "drop_notes", Description: "Throws all notes away.", Run: func(context.Context, plugin.Call) (any, error) {
+		return "All notes are gone.", nil
+	}}, {Name: "read_notes", Description: "Reads the notes.", ReadOnly: true, Run: func(_ context.Context, c plugin.Call) (any, error) {
 		return "There are no notes of " + c.User + ".", nil
 	}}}
 }
@@ -185,11 +187,18 @@ func TestPluginTool(t *testing.T) {
 		{`/tool list_capabilities {}`, "When asked for notes."},
 		{`/tool load_capability {\"names\":[\"notes\"]}`, "read_notes"},
 		{`/tool read_notes {}`, "There are no notes of did:key:z6Mk"},
+		{`/tool drop_notes {}`, "The user can allow it beforehand with PUT /grants/drop_notes."},
 	} {
 		w := s.do(t, "POST", "/messages/"+session, `{"message":"`+tt[0]+`"}`, 'a')
 		if w.Code != 200 || !strings.Contains(w.Body.String(), tt[1]) {
 			t.Errorf("%s = %d %s, want %q", tt[0], w.Code, w.Body, tt[1])
 		}
+	}
+	if w := s.do(t, "PUT", "/grants/drop_notes", "{}", 'a'); w.Code != 200 {
+		t.Errorf("PUT /grants/drop_notes = %d %s", w.Code, w.Body)
+	}
+	if w := s.do(t, "POST", "/messages/"+session, `{"message":"/tool drop_notes {}"}`, 'a'); !strings.Contains(w.Body.String(), "All notes are gone.") {
+		t.Errorf("with a grant = %d %s", w.Code, w.Body)
 	}
 }
 
