@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
 // The invariants every answer keeps.
 const (
 	maxAnswer = 8 * time.Second // on a machine that does much else; what grows with its input takes minutes
-	maxRSS    = 300 << 20 // of the process, bytes
+	maxRSS    = 300 << 20       // of the process, bytes
 )
 
 // target is a server under fire.
