@@ -22,9 +22,9 @@ const origin = "https://app.example"
 func TestClients(t *testing.T) {
 	t.Parallel()
 	clienttest.Need(t)
-	s := server.Run(t, server.Options{Env: []string{"CORS_ORIGIN=" + origin + ",https://other.example"}})
-	env := append(tokens(t, s), "URL="+s.URL, "ORIGIN="+origin, "KEY="+s.Key)
-	for _, script := range []string{"sdk", "socket", "ucan", "document"} {
+	s := server.Run(t, server.Options{Env: []string{"CORS_ORIGIN=" + origin + ",https://other.example", "HEARTH_OUTBOUND_ALLOW=127.0.0.0/8"}})
+	env := append(tokens(t, s), "URL="+s.URL, "ORIGIN="+origin, "KEY="+s.Key, "BINARY="+server.Binary(t), "DIR="+s.Dir)
+	for _, script := range []string{"sdk", "socket", "ucan", "document", "mcp"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			clienttest.Run(t, script+".mjs", env...)
