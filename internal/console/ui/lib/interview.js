@@ -49,7 +49,7 @@ const pathOf = (pointer) => pointer.split("/").slice(2);
 export function Answers({ response }) {
   const say = useLabels(response.templateId, response.templateVersion), sections = say.sorted(response.responses || {}, []), withheld = response.masked || [];
   const names = (list) => list.map((p) => say.question(pathOf(p))).join(", ");
-  return html`${sections.map(([section, answers]) => html`<h4 key=${section}>${say.section(section)}</h4>
+  return html`${sections.map(([section, answers]) => html`<h3 key=${section}>${say.section(section)}</h3>
       <dl class="answers">${say.sorted(answers || {}, [section]).map(([q, v]) => html`<dt key=${q} title=${q}>${say.question([section, q])}</dt><dd><${Answer} v=${v} path=${[section, q]} say=${say} /></dd>`)}</dl>`)}
     ${withheld.length ? html`<p class="mute">${t("ui.withheld")}: ${names(withheld)}</p>` : null}
     ${response.missing?.length ? html`<p class="note">${t("desk.missing")}: ${names(response.missing)}</p>` : null}`;

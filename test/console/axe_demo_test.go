@@ -1,0 +1,53 @@
+package console
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
+)
+
+// filled are the pages of the demo that show most: lists with rows, and one of
+// each thing that has a page of its own.
+func (d *desk) filled() []string {
+	d.t.Helper()
+	r := read[client.Page[client.Response]](d, d.server.Key, "/v1/surveys/"+monitoring+"/responses?limit=1")
+	h := read[client.Page[client.Entity]](d, d.server.Key, "/v1/entities?type=Household&limit=1")
+	g := read[client.Page[client.Entity]](d, d.server.Key, "/v1/entities?type=MembershipGroup&limit=1")
+	c := read[client.Page[client.Call]](d, d.server.Key, "/v1/ussd/calls?limit=1")
+	if len(r.Items)*len(h.Items)*len(g.Items)*len(c.Items) == 0 {
+		d.t.Fatal("the demo lacks an interview, a household, a group or a call")
+	}
+	twin, survey := "/twins/"+url.PathEscape(h.Items[0].DID), "/surveys/"+monitoring
+	return []string{
+		"/", "/twins", twin, twin + "?tab=timeline", twin + "?tab=history", "/places", "/surveys", survey, survey + "?tab=interviews", survey + "?tab=households",
+		survey + "?tab=backchecks", survey + "?tab=flags", "/desk", "/responses/" + url.PathEscape(r.Items[0].ResponseID), "/templates/monitoring-v1", "/protocols",
+		"/people?tab=groups&group=" + url.QueryEscape(g.Items[0].DID), "/keys", "/calls", "/calls/" + url.PathEscape(c.Items[0].ID), "/accounts", "/jobs", "/webhooks", "/audit", "/menu", "/runs",
+	}
+}
+
+// TestForEveryoneWithData has axe-core look at pages that are full, in light and
+// dark, wide and as a phone shows them, and wants none wider than its window.
+func TestForEveryoneWithData(t *testing.T) {
+	clienttest.Need(t)
+	d := openDemo(t)
+	list := d.filled()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 390} {
+			d.size(width, 900)
+			d.run("choose "+scheme, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+			for _, path := range list {
+				d.turn("/console" + path)
+				name := fmt.Sprintf("%s, %s, %d", path, scheme, width)
+				d.Accessible(t, name)
+				if wide := script[int64](d, `document.documentElement.scrollWidth`); wide > width {
+					t.Errorf("%s is %d wide", name, wide)
+				}
+			}
+		}
+	}
+}
