@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/template"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
@@ -108,15 +106,14 @@ func pluginSync(_ context.Context, c *call) error {
 type scaffolded struct{ Name, Title, Snake string }
 
 func (s scaffolded) write(file, from string) error {
-	t, err := template.New(from).Delims("[[", "]]").ParseFS(scaffold, "scaffold/"+from)
+	text, err := scaffold.ReadFile("scaffold/" + from)
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, s); err != nil {
-		return err
-	}
-	return os.WriteFile(file, out.Bytes(), 0o644)
+	// text/template would keep every method of the program from being left out of the
+	// binary, five megabytes of them.
+	filled := strings.NewReplacer("[[.Name]]", s.Name, "[[.Title]]", s.Title, "[[.Snake]]", s.Snake).Replace(string(text))
+	return os.WriteFile(file, []byte(filled), 0o644)
 }
 
 func title(name string) string {
