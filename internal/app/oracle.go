@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/agui"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -121,14 +122,18 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return err
 	}
 	m.sockets = m.newSockets(ctx, m.tools)
+	permits := permit.New(permit.Config{DB: a.DB, Chat: m.chats})
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
-		Permits: permit.New(permit.Config{DB: a.DB, Chat: m.chats}),
+		Permits: permits,
 		Files:   attach.New(attach.Config{Client: m.files, Log: a.log}),
 		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	m.tools.AddRoutes(func(api *web.API) { m.plugins.Routes(api, oracle.NewDoor(m.oracle)) })
+	m.tools.AddRoutes(agui.New(agui.Config{
+		Door: oracle.NewDoor(m.oracle), Chat: m.chats, Runs: m.runs, Permits: permits, MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
+	}).Routes)
 	a.mind = m
 	a.ucan = m.callerByToken
 	return m.measure(a.metrics)

@@ -174,6 +174,9 @@ func TestConversationsOfKeys(t *testing.T) {
 		if w := c.send("GET", "/sessions", ""); strings.Contains(w.Body.String(), session) {
 			t.Errorf("%s lists it: %s", name, w.Body)
 		}
+		if w := c.send("POST", "/ag-ui", `{"threadId":"`+session+`","runId":"r","messages":[]}`); w.Code != 200 || strings.Contains(w.Body.String(), "help") || !strings.Contains(w.Body.String(), `"messages":[]`) {
+			t.Errorf("%s reads it as a thread: %d %s", name, w.Code, w.Body)
+		}
 		for _, line := range routes {
 			got, missing := try(c, line, session), try(c, line, "$nobody")
 			if got != strings.ReplaceAll(missing, "$nobody", session) {
@@ -186,6 +189,9 @@ func TestConversationsOfKeys(t *testing.T) {
 	}
 	second := h.keyOf(t, full)
 	for name, c := range map[string]chatter{"a second key": byKey(h.Built, second), "a browser": byCookie(t, h.Built, second)} {
+		if w := c.send("POST", "/ag-ui", `{"threadId":"`+session+`","runId":"r","messages":[]}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"content":"help"`) {
+			t.Errorf("%s that may do the same reads the thread: %d %s, want what was said", name, w.Code, w.Body)
+		}
 		if w := c.send("GET", "/sessions", ""); !strings.Contains(w.Body.String(), session) || !strings.Contains(w.Body.String(), `"total":1`) {
 			t.Errorf("%s that may do the same: %s, want the session", name, w.Body)
 		}

@@ -61,6 +61,7 @@ type call struct {
 	Output     *string        `json:"output,omitzero"`
 	Error      string         `json:"error,omitzero"`
 	Failed     bool           `json:"failed,omitzero" doc:"The tool failed; output says why."`
+	Handed     bool           `json:"handed,omitzero" doc:"The client of AG-UI runs the tool: the run ends, and the next one brings the result."`
 }
 
 // failure is an error frame. Nothing in it is internal.
@@ -141,7 +142,7 @@ func (i ids) call(c tool.Call, kind tool.Kind, name string, out *tool.Output) (e
 		case out.Err != "":
 			e.Status, e.Error = stateError, out.Err
 		default:
-			e.Output = new(out.String())
+			e.Output, e.Handed = new(out.String()), out.Handed
 		}
 		return eventAction, e
 	}

@@ -27,6 +27,8 @@ const (
 type declaration struct {
 	Tools   []declared `json:"tools,omitempty"`
 	Actions []declared `json:"agActions,omitempty"`
+
+	handed []declared // of a guest, for one message: nothing of them is kept
 }
 
 // merge gives what holds after a message: a list the message does not have
@@ -57,6 +59,7 @@ type pageTool struct {
 	spec tool.Spec // Name is one that model servers take
 	name string    // what the page calls it
 	user bool      // the page wants to be told who the user is
+	hand bool      // the call is handed over: its result comes with the next message
 	live Live
 }
 
@@ -67,6 +70,9 @@ func (p *pageTool) Spec() tool.Spec { return p.spec }
 
 // Run has the page run the tool.
 func (p *pageTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	if p.hand {
+		return tool.Output{Text: tool.HandedText, Handed: true}, nil
+	}
 	if p.live == nil {
 		return tool.Output{Err: noPage}, nil
 	}
@@ -80,9 +86,9 @@ func (p *pageTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 
 // pageTools makes the tools of a page. Each name is the page's own business;
 // what no model server would take is given another one.
-func (s *Service) pageTools(d declaration, taken []tool.Tool) []tool.Tool {
+func (s *Service) pageTools(d declaration, taken []tool.Tool) []*pageTool {
 	names := namesOf(taken)
-	var out []tool.Tool
+	var out []*pageTool
 	add := func(kind tool.Kind, list []declared) {
 		for _, one := range list {
 			name := safeName(one.Name)
@@ -98,6 +104,11 @@ func (s *Service) pageTools(d declaration, taken []tool.Tool) []tool.Tool {
 	}
 	add(tool.Browser, d.Tools)
 	add(tool.Action, d.Actions)
+	page := len(out)
+	add(tool.Action, d.handed)
+	for _, one := range out[page:] {
+		one.hand = true
+	}
 	return out
 }
 

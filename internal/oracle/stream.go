@@ -37,7 +37,9 @@ func openStream(w http.ResponseWriter, r *http.Request, runID, requestID string)
 // setRun names the run of an answer. An id of the request that the client chose
 // itself is echoed; otherwise the answer has the id that stands in the frames.
 func setRun(w http.ResponseWriter, r *http.Request, runID, requestID string) {
-	w.Header().Set("X-Run-Id", runID)
+	if runID != "" {
+		w.Header().Set("X-Run-Id", runID)
+	}
 	if sentID(r) == "" && requestID != "" {
 		w.Header().Set("X-Request-Id", requestID)
 	}

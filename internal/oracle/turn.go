@@ -36,6 +36,7 @@ type turn struct {
 	tickets  map[string]*ticket // invocations by tool
 	about    tool.Context       // what tools may know
 	account  run.Account        // what is kept of it
+	results  []HandedResult     // of calls that the last turn handed over
 }
 
 // said is the message in the words of the model.
@@ -107,12 +108,15 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	if err != nil {
 		return agent.Result{}, err
 	}
+	history = t.fill(history)
 	said, err := s.readFiles(ctx, t, r)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	tools := s.withTickets(s.confirms.Guard(s.cfg.Tools.ForRun(ctx), s.confirms.asker(t, r, mark)), t.tickets)
-	tools = append(tools, s.pageTools(t.declared, tools)...)
+	for _, one := range s.pageTools(t.declared, tools) {
+		tools = append(tools, one)
+	}
 	k := &sink{s: s, run: r, ids: mark, account: &t.account, names: map[string]string{}, begun: map[string]time.Time{}, words: emoji.New(r.Text)}
 	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, also by a run that is stopped
 	for _, one := range tools {
@@ -217,7 +221,7 @@ func (k *sink) Router(name string) error {
 
 // title gives a new session its title, beside the run: nobody waits for it.
 func (s *Service) title(ctx context.Context, t *turn, r *run.Run, answer string) {
-	if r.Turn() > titleTurns {
+	if r.Turn() > titleTurns || t.message.Text == "" {
 		return
 	}
 	requestID := r.RequestID()

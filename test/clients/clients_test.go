@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,12 +20,20 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
 // origin is the page that the clients run in.
 const origin = "https://app.example"
 
+// invocation is the setting that has the token of a user.
+const invocation = "OUR_INVOCATION="
+
 func TestClients(t *testing.T) {
 	t.Parallel()
 	clienttest.Need(t)
 	s := server.Run(t, server.Options{Env: []string{"CORS_ORIGIN=" + origin + ",https://other.example", "HEARTH_OUTBOUND_ALLOW=127.0.0.0/8"}})
 	env := append(tokens(t, s), "URL="+s.URL, "ORIGIN="+origin, "KEY="+s.Key, "BINARY="+server.Binary(t), "DIR="+s.Dir)
-	for _, script := range []string{"sdk", "socket", "ucan", "document", "mcp"} {
+	signed := strings.TrimPrefix(env[slices.IndexFunc(env, func(line string) bool { return strings.HasPrefix(line, invocation) })], invocation)
+	env = append(
+		env, `TOOL={"say":"/tool count_twins","name":"count_twins"}`,
+		`CREDENTIALS=[{"X-API-Key":"`+s.Key+`"},{"Authorization":"Bearer `+signed+`","X-Auth-Type":"ucan"}]`,
+	)
+	for _, script := range []string{"sdk", "socket", "ucan", "document", "mcp", "agui"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			clienttest.Run(t, script+".mjs", env...)
@@ -49,13 +58,13 @@ func tokens(t *testing.T, s *server.Server) []string {
 		return strings.TrimSpace(out.String())
 	}
 	owner := field(run("ucan", "key"), "did")
-	invocation := run("ucan", "invoke")
+	token := run("ucan", "invoke")
 	delegation := run("ucan", "delegate", "--can", "memory/*", "--with", "ixo:memory")
-	oracle := field(run("ucan", "inspect", invocation), "audience")
+	oracle := field(run("ucan", "inspect", token), "audience")
 	if owner == "" || oracle == "" {
 		t.Fatalf("owner %q, oracle %q, want two DIDs", owner, oracle)
 	}
-	return []string{"ORACLE=" + oracle, "OUR_DID=" + owner, "OUR_INVOCATION=" + invocation, "OUR_DELEGATION=" + delegation}
+	return []string{"ORACLE=" + oracle, "OUR_DID=" + owner, invocation + token, "OUR_DELEGATION=" + delegation}
 }
 
 // TestGoClient has oapi-codegen make a client of the API document, and compiles

@@ -6,7 +6,8 @@
 // every tool call has exactly one result, in the order of the calls, even
 // after an abort, a timeout or a broken stream; that every started tool is
 // reported as ended; that we never repeat a call which may have had an effect;
-// and that no text of an internal error reaches a model or a caller.
+// and that no text of an internal error reaches a model or a caller. A call that
+// is handed to the caller ends the turn; its result opens another.
 package agent
 
 import (
@@ -44,8 +45,8 @@ type Turn struct {
 	History []llm.Message // earlier messages, oldest first
 	Session int64         // whose conversation it is, for Forget; 0: nobody's
 	System  string
-	User    llm.Message
-	Model   string // empty: the default one
+	User    llm.Message // without content: the turn goes on from the results in History
+	Model   string      // empty: the default one
 	Tools   []tool.Tool
 	Limits  Limits
 }

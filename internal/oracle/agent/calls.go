@@ -68,6 +68,7 @@ func (u *turn) run(ctx context.Context, calls []tool.Call) error {
 		}
 		u.result(j.call, j.out)
 		u.load(j.out.Load)
+		u.handed = u.handed || j.out.Handed
 		if j.tool != nil && j.spec.Kind.Client() && j.out.Err != "" {
 			u.failed[j.key] = true
 		}

@@ -58,6 +58,7 @@ type turn struct {
 	failed  map[string]bool // calls of clients that failed, by name and arguments
 	garbled map[string]bool // ids of calls whose arguments were no JSON
 	spent   bool            // no more tools in this turn
+	handed  bool            // a call was handed to the caller: the turn ends
 	stuck   int             // rounds in a row in which no tool was run
 }
 
@@ -137,7 +138,10 @@ func (u *turn) begin(history []llm.Message) {
 	if u.system != "" {
 		u.head = append(u.head, llm.Message{Role: llm.System, Content: u.system})
 	}
-	u.head = append(append(u.head, history...), u.user)
+	u.head = append(u.head, history...)
+	if u.user.Content != "" || len(u.user.Attachments) > 0 || len(history) == 0 { // results that were waited for need no words
+		u.head = append(u.head, u.user)
+	}
 }
 
 func (u *turn) loop(ctx context.Context) error {
@@ -158,7 +162,7 @@ func (u *turn) loop(ctx context.Context) error {
 			u.abandon(calls)
 			return u.conclude(outOfLimits)
 		}
-		if err := u.run(ctx, calls); err != nil {
+		if err := u.run(ctx, calls); err != nil || u.handed {
 			return err
 		}
 	}

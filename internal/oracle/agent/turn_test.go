@@ -103,6 +103,32 @@ func TestWrongArguments(t *testing.T) {
 	})
 }
 
+// TestHandedCall: a call that is handed to the caller ends the turn, beside the
+// other calls of its round; the turn that follows goes on from the result without
+// another word of the user.
+func TestHandedCall(t *testing.T) {
+	t.Parallel()
+	f := modeltest.NewFake(modeltest.Called(call("pick", `{}`), call("look", `{"n":1}`)), modeltest.Spoken("Navy."))
+	hand := does("pick", `{"type":"object"}`, func(context.Context, tool.Call) (tool.Output, error) {
+		return tool.Output{Text: tool.HandedText, Handed: true}, nil
+	})
+	a, e := agent.New(agent.Config{Model: f}), &ear{}
+	r, err := a.Turn(t.Context(), agent.Turn{User: said("x"), Tools: []tool.Tool{hand, echo("look")}}, e)
+	check(t, r, e)
+	if err != nil || r.Text != "" || len(f.Requests()) != 1 || len(r.Messages) != 3 || r.Messages[1].Content != tool.HandedText || r.Messages[2].Content != `{"n":1}` {
+		t.Fatalf("result = %+v, %v after %d requests", r, err, len(f.Requests()))
+	}
+	history := append([]llm.Message{said("x")}, r.Messages...)
+	history[2].Content = "navy"
+	e = &ear{}
+	r, err = a.Turn(t.Context(), agent.Turn{History: history, Tools: []tool.Tool{hand, echo("look")}}, e)
+	check(t, r, e)
+	given := f.Requests()[1].Messages
+	if last := given[len(given)-1]; err != nil || r.Text != "Navy." || last.Role != llm.Tool || given[len(given)-2].Content != "navy" {
+		t.Errorf("result = %+v, %v; the model was given %+v", r, err, given)
+	}
+}
+
 func TestUnknownTool(t *testing.T) {
 	t.Parallel()
 	r, e, err := turn(t, modeltest.NewFake(modeltest.Called(call("nope", `{"a":1}`)), modeltest.Spoken("ok")), agent.Turn{})

@@ -181,12 +181,15 @@ func stamp(ms int64) string { return Stamp(time.UnixMilli(ms)) }
 
 func (s *Store) now() int64 { return s.cfg.Now().UnixMilli() }
 
+// idMark is what every id of a session begins with.
+const idMark = "$"
+
 // newSessionID makes an id of the form clients know from before: $ and 43
 // characters nobody can guess, all safe in a path.
 func newSessionID() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return "$" + base64.RawURLEncoding.EncodeToString(b[:])
+	return idMark + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
 // NotFound is the fault for a session that is missing or somebody else's.

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,12 +19,57 @@ func (s *Store) CreateSession(ctx context.Context, user string) (Session, error)
 		if err := countSession(ctx, tx, user, 1); err != nil {
 			return err
 		}
-		return insertSession(ctx, tx, r)
+		_, err := insertSession(ctx, tx, r)
+		return err
 	})
 	if err != nil {
 		return Session{}, err
 	}
 	return s.show(r), nil
+}
+
+// OpenThread gives the session that a conversation of another protocol is kept
+// in, and makes it when it is new. The name of such a conversation is chosen by
+// its client: it may name a session of the user, and otherwise stands for one
+// whose id follows from the user and the name. So the name of somebody else's
+// conversation is a new one.
+func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, error) {
+	id := threadID(user, name)
+	known := []string{id}
+	if strings.HasPrefix(name, idMark) {
+		known = append(known, name)
+	}
+	for _, one := range known {
+		if got, err := s.Session(ctx, user, one); !isMissing(err) {
+			return got, err
+		}
+	}
+	now := s.now()
+	r := &sessionRow{nid: s.cfg.DB.NewNID(), user: user, id: id, title: Untitled, created: now, updated: now}
+	var fresh bool
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		if err := countSession(ctx, tx, user, 1); err != nil {
+			return err
+		}
+		if fresh, err = insertSession(ctx, tx, r); err != nil || fresh {
+			return err
+		}
+		return countSession(ctx, tx, user, -1) // of two requests at once the other was faster
+	})
+	switch {
+	case err != nil:
+		return Session{}, err
+	case fresh:
+		return s.show(r), nil
+	}
+	return s.Session(ctx, user, id)
+}
+
+// threadID is the id of the session of a conversation of another protocol, in the
+// form of all ids.
+func threadID(user, name string) string {
+	sum := sha256.Sum256([]byte("thread\n" + user + "\n" + name))
+	return idMark + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // ListSessions gives sessions of a user, the one used last first, at most

@@ -44,7 +44,7 @@ const (
 	uncountSessionText = `UPDATE chat_users SET sessions = sessions - 1 WHERE user_did = $1`
 	countOfText        = `SELECT sessions FROM chat_users WHERE user_did = $1`
 	insertSessionText  = `INSERT INTO chat_sessions(nid, user_did, id, title, turns, run, before, created_at, updated_at, noted)
-		VALUES ($1, $2, $3, $4, 0, '', '', $5, $5, 1)`
+		VALUES ($1, $2, $3, $4, 0, '', '', $5, $5, 1) ON CONFLICT (user_did, id) DO NOTHING`
 	sessionColumns   = `nid, user_did, id, title, turns, run, created_at, updated_at`
 	findSessionText  = `SELECT ` + sessionColumns + ` FROM chat_sessions WHERE user_did = $1 AND id = $2`
 	listSessionsText = `SELECT ` + sessionColumns + ` FROM chat_sessions WHERE user_did = $1
@@ -117,9 +117,10 @@ func Voice(ctx context.Context, q db.Querier, ws, id string) (scopes []string, t
 	return []string{"*"}, n > 0, err
 }
 
-func insertSession(ctx context.Context, tx *db.Tx, r *sessionRow) error {
-	_, err := tx.Exec(ctx, insertSessionText, r.nid, r.user, r.id, r.title, r.created)
-	return db.Wrap("insert session", err)
+// insertSession reports false when the user has a session of that id.
+func insertSession(ctx context.Context, tx *db.Tx, r *sessionRow) (bool, error) {
+	n, err := tx.Exec(ctx, insertSessionText, r.nid, r.user, r.id, r.title, r.created)
+	return n > 0, db.Wrap("insert session", err)
 }
 
 func (r *sessionRow) fields() []any {

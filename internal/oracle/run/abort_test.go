@@ -98,6 +98,9 @@ func TestAbortAnywhere(t *testing.T) {
 			if got := g.history(ann, session); len(got) != 2 || !got[1].Aborted {
 				t.Errorf("cut %d: history = %+v, want the answer, aborted", cut, got)
 			}
+			if ok, err := g.m.AbortRun(t.Context(), ann, st.RunID); ok || err != nil {
+				t.Errorf("cut %d: AbortRun() after the end = %v, %v; want false", cut, ok, err)
+			}
 			if ok, err := g.m.Abort(t.Context(), ann, session); ok || err != nil {
 				t.Errorf("cut %d: Abort() after the end = %v, %v; want false", cut, ok, err)
 			}

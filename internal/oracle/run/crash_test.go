@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -298,7 +299,16 @@ func aborts(t *testing.T, g *rig, one, two *run.Manager, how string) {
 	if ok, err := other.Abort(t.Context(), bob, session); ok || err != nil {
 		t.Errorf("%s: foreign Abort() = %v, %v; want false", how, ok, err)
 	}
-	if ok, err := other.Abort(t.Context(), ann, session); !ok || err != nil {
+	for _, m := range []*run.Manager{runs, other} {
+		if ok, err := m.AbortRun(t.Context(), bob, st.RunID); ok || err != nil && fault.CodeOf(err) != "RUN_NOT_FOUND" {
+			t.Errorf("%s: foreign AbortRun() = %v, %v; want false", how, ok, err)
+		}
+	}
+	abort := func() (bool, error) { return other.Abort(t.Context(), ann, session) }
+	if how == "missed" {
+		abort = func() (bool, error) { return other.AbortRun(t.Context(), ann, st.RunID) }
+	}
+	if ok, err := abort(); !ok || err != nil {
 		t.Errorf("%s: Abort() from the other instance = %v, %v; want true", how, ok, err)
 	}
 	switch how {

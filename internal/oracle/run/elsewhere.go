@@ -143,6 +143,21 @@ func (m *Manager) Abort(ctx context.Context, user, session string) (bool, error)
 	return m.order(ctx, now.RunID, whyAborted)
 }
 
+// AbortRun stops one run of the user, wherever it is, and no newer one of its
+// session. It reports as Abort does.
+func (m *Manager) AbortRun(ctx context.Context, user, id string) (bool, error) {
+	if r := m.known(id); r != nil {
+		return r.user == user && r.stop(ErrAborted), nil
+	}
+	if m.cfg.Alone {
+		return false, nil
+	}
+	if _, err := findRun(ctx, m.cfg.DB, user, id); err != nil {
+		return false, err
+	}
+	return m.order(ctx, id, whyAborted)
+}
+
 // order asks whoever has a run to stop it: in its row, for certain, and over
 // the bus, for speed. It reports whether the run is still at work.
 func (m *Manager) order(ctx context.Context, id, why string) (live bool, err error) {

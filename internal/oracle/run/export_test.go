@@ -66,9 +66,6 @@ func Rows(ctx context.Context, m *Manager) (n int) {
 	return n
 }
 
-// Whole puts the parts of frames together.
-func Whole(out func(Frame) error) func(Frame) error { return whole(out) }
-
 // Last is the id of the newest frame.
 func (r *Run) Last() int64 {
 	r.mu.Lock()

@@ -122,8 +122,8 @@ func parse(seq int64, data []byte) (*segment, error) {
 	return s, nil
 }
 
-// split gives the name and the payload of a frame.
-func (f Frame) split() (event string, payload jsontext.Value) {
+// Split gives the name and the payload of a whole frame.
+func (f Frame) Split() (event string, payload jsontext.Value) {
 	_, rest, _ := bytes.Cut(f.Data, []byte("\nevent: "))
 	name, rest, _ := bytes.Cut(rest, []byte("\ndata: "))
 	return string(name), jsontext.Value(bytes.TrimSuffix(rest, []byte(frameEnding)))

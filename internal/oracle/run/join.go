@@ -230,8 +230,8 @@ type Outcome struct {
 // missing or somebody else's is RUN_NOT_FOUND.
 func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
 	var o Outcome
-	err := m.Join(ctx, user, id, 0, whole(func(f Frame) error {
-		switch event, payload := f.split(); event {
+	err := m.Join(ctx, user, id, 0, Whole(func(f Frame) error {
+		switch event, payload := f.Split(); event {
 		case frameError:
 			o.Error = payload
 		case frameDone:

@@ -89,7 +89,7 @@ type part struct {
 
 // add looks at a frame.
 func (d *draft) add(f Frame) {
-	event, payload := f.split()
+	event, payload := f.Split()
 	switch event {
 	case frameMessage:
 		var p struct {
@@ -191,7 +191,7 @@ func (r *Run) partial(ctx context.Context) []llm.Message {
 		}
 	}
 	r.mu.Unlock()
-	err := r.cfg.stored().each(ctx, r.nid, 0, whole(func(f Frame) error {
+	err := r.cfg.stored().each(ctx, r.nid, 0, Whole(func(f Frame) error {
 		d.add(f)
 		return nil
 	}))

@@ -150,7 +150,7 @@ func (rc *recovery) recoverRun(ctx context.Context, r *runRow, owner string) (bo
 		return false, err
 	}
 	d, last := &draft{}, int64(0)
-	err = rc.cfg.stored().each(ctx, r.nid, 0, whole(func(f Frame) error {
+	err = rc.cfg.stored().each(ctx, r.nid, 0, Whole(func(f Frame) error {
 		d.add(f)
 		last = f.ID
 		return nil

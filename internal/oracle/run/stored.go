@@ -56,8 +56,8 @@ func (a archive) each(ctx context.Context, nid, after int64, out func(Frame) err
 	}
 }
 
-// whole puts the parts of frames together.
-func whole(out func(Frame) error) func(Frame) error {
+// Whole puts the parts of frames together.
+func Whole(out func(Frame) error) func(Frame) error {
 	var parts []byte
 	return func(f Frame) error {
 		if f.Part {

@@ -58,7 +58,14 @@ type Output struct {
 	Data jsontext.Value // instead of Text, where the answer is JSON
 	Err  string
 	Load []string // capabilities whose tools can be called from now on
+
+	// Handed says that the caller was given the call and brings its result with
+	// the next message: the turn ends with it.
+	Handed bool
 }
+
+// HandedText stands in the place of a result that is still to come.
+const HandedText = "The call was handed to the user's page. Its result comes with the next message."
 
 // LoadName is the tool that loads capabilities. Its output names them, so that
 // the turns that follow find in the history what is loaded.

@@ -1,0 +1,215 @@
+package oracle
+
+import (
+	"context"
+	"crypto/sha256"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Guest is a caller of a route that speaks another protocol. What guests say is
+// answered by the same runs as every message, with the same limits.
+type Guest struct {
+	s *Service
+	w http.ResponseWriter
+	r *http.Request
+	q *request
+}
+
+// Welcome lets in callers who say who they are, with a body of at most limit
+// bytes. Such a body may be larger than ours, so it is read only once they are
+// known.
+func (d Door) Welcome(limit int64, h func(g *Guest, body []byte) error) web.HandlerFunc {
+	return d.s.known(func(w http.ResponseWriter, r *http.Request, q *request) error {
+		// Pages of others can send texts with the session of a browser, but no JSON.
+		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			return fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json.")
+		}
+		raw, err := readRaw(w, r, limit)
+		if err != nil {
+			return err
+		}
+		if _, err := readJSON(raw); err != nil {
+			return err
+		}
+		return h(&Guest{d.s, w, r, q}, raw)
+	}, nil)
+}
+
+// Context ends when the guest leaves.
+func (g *Guest) Context() context.Context { return g.r.Context() }
+
+// User is the name under which the guest has conversations.
+func (g *Guest) User() string { return g.q.user() }
+
+// Ask is what a guest says.
+type Ask struct {
+	Session     string
+	Text        string
+	Attachments []llm.Attachment
+	Results     []HandedResult // of calls that an earlier run handed over
+	Tools       []HandedTool   // the guest's own, for this message
+	Model       string
+	Timezone    string
+	Metadata    jsontext.Value // an object, or nothing
+	Key         string         // two messages of a session with the same one are the same
+}
+
+// HandedTool is a tool that the guest runs: a call of it ends the run, and the
+// next message brings its result.
+type HandedTool struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Schema      jsontext.Value `json:"schema"`
+}
+
+// HandedResult is the result of a call that was handed over.
+type HandedResult struct {
+	CallID string
+	Tool   string
+	Output string
+	Failed bool
+}
+
+// said is the message as it is kept: what came back is written out, so that
+// everybody who reads the conversation sees it.
+func (a *Ask) said() string {
+	var lines []string
+	for _, r := range a.Results {
+		lines = append(lines, r.Line())
+	}
+	if a.Text != "" {
+		lines = append(lines, a.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// How the line of a result begins and goes on.
+const (
+	lineStart  = "Result of "
+	lineFailed = "Failure of "
+)
+
+// Line is the result as one line of a message.
+func (r HandedResult) Line() string {
+	start := lineStart
+	if r.Failed {
+		start = lineFailed
+	}
+	output := jsontext.Value(r.Output)
+	if !output.IsValid() || output.Compact() != nil {
+		output = encoded(strings.ToValidUTF8(r.Output, "\uFFFD"))
+	}
+	return start + r.Tool + " (" + r.CallID + "): " + string(output)
+}
+
+// ReadResult reads what Line has written; ok is false for any other line.
+func ReadResult(line string) (r HandedResult, ok bool) {
+	rest, ok := strings.CutPrefix(line, lineStart)
+	if !ok {
+		if rest, ok = strings.CutPrefix(line, lineFailed); !ok {
+			return r, false
+		}
+		r.Failed = true
+	}
+	head, output, ok := strings.Cut(rest, "): ")
+	if !ok {
+		return r, false
+	}
+	if r.Tool, r.CallID, ok = strings.Cut(head, " ("); !ok {
+		return r, false
+	}
+	r.Output = output
+	if jsontext.Value(output).Kind() == '"' {
+		var text string
+		if json.Unmarshal([]byte(output), &text) == nil {
+			r.Output = text
+		}
+	}
+	return r, true
+}
+
+// fill puts the results of calls that were handed over into a history, which has
+// only the word that they come later.
+func (t *turn) fill(history []llm.Message) []llm.Message {
+	if len(t.results) == 0 {
+		return history
+	}
+	out := append([]llm.Message{}, history...) // the history is shared
+	for i := range out {
+		for _, r := range t.results {
+			if m := &out[i]; m.Role == llm.Tool && m.ToolCallID == r.CallID {
+				m.Content, m.Failed = r.Output, r.Failed
+			}
+		}
+	}
+	return out
+}
+
+// Say has a message answered: it is stored and the work on it has begun when Say
+// returns, or had before when a message with its key was there. A tool with a
+// name that is taken, and all that is refused of any message, is refused.
+func (g *Guest) Say(ctx context.Context, a Ask) (run.Started, error) {
+	s := g.s
+	known := tool.With(ctx, tool.Context{User: g.q.who.DID, Signer: g.q.who.Signer, Caller: g.q.who.Key})
+	tools, err := handed(a.Tools, s.cfg.Tools.ForRun(known))
+	if err != nil {
+		return run.Started{}, err
+	}
+	m := &message{Text: a.Text, Stream: true, Model: a.Model, Attachments: a.Attachments, Timezone: a.Timezone, Metadata: a.Metadata}
+	t := &turn{
+		who: g.q.who, user: g.User(), session: a.Session, message: m, declared: declaration{handed: tools}, about: s.about(g.r, g.q, m), results: a.Results,
+	}
+	t.about.SessionID = a.Session
+	begin := run.Start{User: t.user, Session: t.session, Message: t.said(), RequestID: web.RequestID(ctx), Key: a.Key}
+	begin.Message.Content = a.said()
+	hash := sha256.Sum256([]byte(begin.Message.Content))
+	begin.Hash = hash[:]
+	started, err := s.start(ctx, begin, t)
+	if err == nil && !started.Joined {
+		s.announce(ctx, t, started, false)
+	}
+	return started, err
+}
+
+// handed checks the tools of a guest by the rules for those of pages.
+func handed(list []HandedTool, taken []tool.Tool) ([]declared, error) {
+	var bad fault.Checks
+	if list == nil {
+		list = []HandedTool{}
+	}
+	o := newObject("", members{"tools": encoded(list)}, &bad, "tools")
+	return readDeclared(o, "tools", namesOf(taken)), o.err()
+}
+
+// Place takes a place for a stream; leave gives it back.
+func (g *Guest) Place() (leave func(), err error) { return g.s.places.take(g.User()) }
+
+// Open begins the stream of a run, "" of none. What it returns writes to it, and
+// holds back what is followed by more.
+func (g *Guest) Open(runID, requestID string) func(data []byte, more bool) error {
+	out := openStream(g.w, g.r, runID, requestID)
+	return func(data []byte, more bool) error { return out.frame(run.Frame{Data: data, More: more}) }
+}
+
+// Follow gives out the whole frames of a run from the first on, as Join of package
+// run does, for as long as what the guest came with counts.
+func (g *Guest) Follow(ctx context.Context, runID string, out func(run.Frame) error) error {
+	if !g.q.who.Signed() {
+		inner, cut := context.WithCancel(ctx)
+		defer cut()
+		defer g.s.cfg.Callers.Watch(inner, g.q.who, g.s.cfg.Recheck, func() bool { cut(); return true })()
+		ctx = inner
+	}
+	return g.s.cfg.Runs.Join(ctx, g.User(), runID, 0, run.Whole(out))
+}
