@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -140,20 +141,52 @@ func ReadResult(line string) (r HandedResult, ok bool) {
 }
 
 // fill puts the results of calls that were handed over into a history, which has
-// only the word that they come later.
+// only the word that they come later: those that came with this message, and
+// those that came with earlier ones. A model must not take what a tool gave for
+// the words of its user.
 func (t *turn) fill(history []llm.Message) []llm.Message {
-	if len(t.results) == 0 {
-		return history
-	}
-	out := append([]llm.Message{}, history...) // the history is shared
-	for i := range out {
-		for _, r := range t.results {
-			if m := &out[i]; m.Role == llm.Tool && m.ToolCallID == r.CallID {
-				m.Content, m.Failed = r.Output, r.Failed
-			}
+	handed := map[string]int{}
+	for i := range history {
+		if m := &history[i]; m.Role == llm.Tool && m.Content == tool.HandedText {
+			handed[m.ToolCallID] = i
 		}
 	}
-	return out
+	if len(handed) == 0 {
+		return history
+	}
+	out := slices.Clone(history) // the history is shared
+	put := func(r HandedResult) (ok bool) {
+		i, ok := handed[r.CallID]
+		if ok {
+			out[i].Content, out[i].Failed = r.Output, r.Failed
+		}
+		return ok
+	}
+	for i := range out {
+		if out[i].Role == llm.User {
+			out[i].Content = takeResults(out[i].Content, put)
+		}
+	}
+	for _, r := range t.results {
+		put(r)
+	}
+	return slices.DeleteFunc(out, func(m llm.Message) bool { // it brought results and nothing else
+		return m.Role == llm.User && m.Content == "" && len(m.Attachments) == 0
+	})
+}
+
+// takeResults takes the results that a message begins with out of it, as long as
+// put takes them.
+func takeResults(text string, put func(HandedResult) bool) string {
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		r, ok := ReadResult(line)
+		if !ok || !put(r) {
+			break
+		}
+		text = rest
+	}
+	return text
 }
 
 // Say has a message answered: it is stored and the work on it has begun when Say

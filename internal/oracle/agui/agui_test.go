@@ -164,6 +164,11 @@ func TestFrontEndTool(t *testing.T) {
 		if last := got[len(got)-2]; last.Role != llm.Tool || last.ToolCallID != id || last.Content != `{"color":"navy"}` {
 			t.Errorf("the model was given %+v", got)
 		}
+		h.run(u, ask("talk", "r3", "", says("/echo later"))).all()
+		got = h.model.last()
+		if len(got) != 6 || got[2].Content != `{"color":"navy"}` || got[3].Content != "noon" || got[4].Role != llm.Assistant || got[5].Content != "/echo later" {
+			t.Errorf("later the model was given %+v", got)
+		}
 		snap := h.run(u, ask("talk", "s2", "")).all()
 		var roles []string
 		for _, m := range snap[1].Messages {
@@ -172,7 +177,7 @@ func TestFrontEndTool(t *testing.T) {
 				t.Errorf("the snapshot has the result %q", m.Content)
 			}
 		}
-		if strings.Join(roles, " ") != "user assistant tool tool assistant" {
+		if strings.Join(roles, " ") != "user assistant tool tool assistant user assistant" {
 			t.Errorf("the snapshot has %v", roles)
 		}
 	})
