@@ -69,7 +69,7 @@ func refused(path string, a *answer) bool {
 		return a.status == http.StatusOK && strings.HasPrefix(string(a.body), "END ")
 	case strings.HasPrefix(path, "/api/ussd/"):
 		return a.status == http.StatusNotFound && strings.HasPrefix(string(a.body), "END ")
-	case !strings.HasPrefix(path, "/v1/"):
+	case !strings.HasPrefix(path, "/v1/") && path != "/mcp": // MCP stands beside /v1
 		// A small limit comes first, and nothing at all is no mistake yet: then it
 		// is asked who calls.
 		known := a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge || a.status == http.StatusUnauthorized

@@ -78,7 +78,7 @@ func (s *Service) Routes(a *web.API) {
 			"It keeps no session: each request carries an API key, or a UCAN with `X-Auth-Type: ucan`, and is answered with its rights. docs/mcp.md has the settings of usual clients.",
 		Example: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 		Body:    message{},
-		Codes:   []string{"ORIGIN_FORBIDDEN"},
+		Codes:   []string{"ORIGIN_FORBIDDEN", "MCP_REQUEST_INVALID"},
 	})
 }
 
@@ -113,8 +113,9 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Accept") == "" {
 		r.Header.Set("Accept", "application/json, text/event-stream")
 	}
-	s.handler.ServeHTTP(w, r)
-	return nil
+	out := &refusals{ResponseWriter: w}
+	s.handler.ServeHTTP(out, r)
+	return out.err()
 }
 
 // checkOrigin refuses pages of other sites, as the protocol asks for. "*" in the

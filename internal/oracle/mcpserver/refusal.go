@@ -1,0 +1,67 @@
+package mcpserver
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// maxRefusal is how much of a refusal is told.
+const maxRefusal = 300
+
+// refusals passes an answer on but for refusals in plain text: clients of this
+// server get those as they get every other, and they are kept back for that.
+type refusals struct {
+	http.ResponseWriter
+	status int // of a refusal; 0 without one
+	text   bytes.Buffer
+}
+
+// WriteHeader begins the answer, or keeps a refusal back.
+func (w *refusals) WriteHeader(status int) {
+	if status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		w.status = status
+		for _, name := range []string{"Content-Type", "X-Content-Type-Options", "Content-Length"} {
+			w.Header().Del(name)
+		}
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write passes a piece of the answer on.
+func (w *refusals) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		return w.ResponseWriter.Write(p)
+	}
+	w.text.Write(p[:min(len(p), maxRefusal-min(maxRefusal, w.text.Len()))])
+	return len(p), nil
+}
+
+// Unwrap lets what is written reach the client at once.
+func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush does so for those who ask in the old way.
+func (w *refusals) Flush() {
+	if w.status == 0 {
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // the client is gone when this fails
+	}
+}
+
+// err is the refusal that was kept back, if there was one.
+func (w *refusals) err() error {
+	text := strings.ToValidUTF8(strings.TrimSpace(w.text.String()), "\uFFFD")
+	switch {
+	case w.status == 0:
+		return nil
+	case w.status == http.StatusRequestEntityTooLarge:
+		return fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is larger than this route takes.")
+	case w.status == http.StatusUnsupportedMediaType:
+		return fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "Send application/json.")
+	case w.status >= 500:
+		return fault.New(fault.Internal, "INTERNAL", "Internal error.")
+	}
+	return fault.New(fault.Invalid, "MCP_REQUEST_INVALID", "The request is not one of MCP: "+text)
+}
