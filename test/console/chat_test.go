@@ -64,7 +64,7 @@ func (d *desk) runs() []client.OracleRun {
 // stays open, a page that is loaded anew in the middle of an answer, the stop, and
 // the end of a conversation, each found in the API.
 func TestChat(t *testing.T) {
-	eachHost(t, func(t *testing.T, d *desk) {
+	fieldHost(t, func(t *testing.T, d *desk) {
 		d.signIn(d.server.Key)
 		d.visit("/console/chat")
 		d.say("help")

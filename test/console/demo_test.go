@@ -33,7 +33,7 @@ func openDemo(t *testing.T) *desk {
 	if err := os.CopyFS(dir, os.DirFS(loaded(t))); err != nil {
 		t.Fatal(err)
 	}
-	d := look(t, "127.0.0.1", server.Options{Dir: dir})
+	d := serve(t, "127.0.0.1", server.Options{Dir: dir})
 	d.signIn(d.server.Key)
 	return d
 }

@@ -139,7 +139,7 @@ func (d *desk) choose(selector, text string) {
 // a repeat, a photo; it goes on after a reload, is sent twice and stored once, and
 // nobody else reads it before.
 func TestInterview(t *testing.T) {
-	eachHost(t, func(t *testing.T, d *desk) {
+	fieldHost(t, func(t *testing.T, d *desk) {
 		d.Expect(func(s string) bool { return strings.Contains(s, "404") }) // whether there is a draft is asked for
 		ann, bob := d.visits()
 		d.size(390, 800)

@@ -29,7 +29,7 @@ func (d *desk) screen() string {
 // TestHandset walks the shipped menu to an account on the page, by keyboard and
 // keypad. The PIN is dots wherever it was typed, and the message is shown.
 func TestHandset(t *testing.T) {
-	eachHost(t, func(t *testing.T, d *desk) {
+	fieldHost(t, func(t *testing.T, d *desk) {
 		d.signIn(d.server.Key)
 		d.visit("/console/handset?phone=%2B254700000001")
 		d.Expect(func(s string) bool { return strings.Contains(s, "422") || strings.Contains(s, "400") })

@@ -83,7 +83,7 @@ const feedLines = `document.querySelectorAll(".feed li").length`
 // TestTabs opens nine tabs: the one that is looked at has the only stream, and one
 // that comes to the front shows what happened meanwhile.
 func TestTabs(t *testing.T) {
-	eachHost(t, func(t *testing.T, d *desk) {
+	fieldHost(t, func(t *testing.T, d *desk) {
 		d.busy()
 		d.signIn(d.server.Key)
 		d.keyNamed("something to begin with")

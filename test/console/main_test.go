@@ -37,11 +37,11 @@ type desk struct {
 func open(t *testing.T, host string) *desk {
 	t.Helper()
 	t.Parallel()
-	return look(t, host, server.Options{})
+	return serve(t, host, server.Options{})
 }
 
-// look starts a server with options of its own.
-func look(t *testing.T, host string, o server.Options) *desk {
+// serve starts a server with options of its own.
+func serve(t *testing.T, host string, o server.Options) *desk {
 	t.Helper()
 	s := server.Run(t, o)
 	d := &desk{Browser: browser.Open(t), t: t, server: s, base: fmt.Sprintf("http://%s:%d", host, s.Port)}
@@ -57,7 +57,23 @@ func look(t *testing.T, host string, o server.Options) *desk {
 // network has: there browsers tell less of where a request comes from.
 func eachHost(t *testing.T, f func(t *testing.T, d *desk)) {
 	t.Helper()
-	for _, host := range []string{"127.0.0.1", browser.Host} {
+	atHosts(t, []string{"127.0.0.1", browser.Host}, f)
+}
+
+// fieldHost is eachHost for what has nothing to do with signing in: the name that
+// is harder is enough but for make test-all.
+func fieldHost(t *testing.T, f func(t *testing.T, d *desk)) {
+	t.Helper()
+	hosts := []string{browser.Host}
+	if everything() {
+		hosts = append(hosts, "127.0.0.1")
+	}
+	atHosts(t, hosts, f)
+}
+
+func atHosts(t *testing.T, hosts []string, f func(t *testing.T, d *desk)) {
+	t.Helper()
+	for _, host := range hosts {
 		t.Run(host, func(t *testing.T) { f(t, open(t, host)) })
 	}
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -62,30 +63,54 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// TestForEveryone has axe-core look at each page in light and dark, wide and as a
-// phone shows it, and wants no page wider than its window.
+// looks are how pages are looked at: light and dark, on a desk and on a phone. The
+// two that differ in both are enough for every run; make test-all takes all four.
+func looks() []look {
+	list := []look{{"light", 1280}, {"dark", 390}}
+	if everything() {
+		list = append(list, look{"dark", 1280}, look{"light", 390})
+	}
+	return list
+}
+
+type look struct {
+	scheme string
+	width  int64
+}
+
+// everything reports whether make test-all runs.
+func everything() bool { return os.Getenv("HEARTH_TEST_DATABASES") == "all" }
+
+// everyone has axe-core look at pages, and wants none wider than its window.
+func (d *desk) everyone(paths []string) {
+	d.t.Helper()
+	for _, l := range looks() {
+		d.size(l.width, 900)
+		d.run("choose "+l.scheme, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}))
+		for _, path := range paths {
+			d.turn("/console" + path)
+			name := fmt.Sprintf("%s, %s, %d", path, l.scheme, l.width)
+			d.Accessible(d.t, name)
+			if wide := script[int64](d, `document.documentElement.scrollWidth`); wide > l.width {
+				d.t.Errorf("%s is %d wide", name, wide)
+			}
+			d.Shot(d.t, fmt.Sprintf("%s-%s-%d", strings.NewReplacer("/", "-", "?", "-").Replace(path), l.scheme, l.width))
+		}
+	}
+}
+
+// TestForEveryone holds the empty pages to axe-core.
 func TestForEveryone(t *testing.T) {
 	clienttest.Need(t)
 	d := open(t, "127.0.0.1")
 	d.visit("/console/")
 	d.Accessible(t, "sign-in")
 	d.signIn(d.server.Key)
-	list := listed(d.pages())
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{1280, 390} {
-			d.size(width, 900)
-			d.run("choose "+scheme, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-			for _, p := range list {
-				d.turn("/console" + p.Path)
-				name := fmt.Sprintf("%s, %s, %d", p.Path, scheme, width)
-				d.Accessible(t, name)
-				if wide := script[int64](d, `document.documentElement.scrollWidth`); wide > width {
-					t.Errorf("%s is %d wide", name, wide)
-				}
-				d.Shot(t, fmt.Sprintf("%s-%s-%d", p.Name, scheme, width))
-			}
-		}
+	var paths []string
+	for _, p := range listed(d.pages()) {
+		paths = append(paths, p.Path)
 	}
+	d.everyone(paths)
 }
 
 // TestPolicy holds the pages to the policy that makes scripts in data harmless.

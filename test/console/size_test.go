@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +53,7 @@ func (d *desk) heap() float64 {
 // a page, the page stays small, and nothing piles up.
 func TestManyTwins(t *testing.T) {
 	many := 2_000
-	if os.Getenv("HEARTH_TEST_DATABASES") == "all" {
+	if everything() {
 		many = 100_000
 	}
 	d := open(t, "127.0.0.1")

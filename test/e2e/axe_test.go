@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestDocsForEveryone(t *testing.T) {
 		"/docs": `.opblock [data-path="/health"]`, "/docs/errors": "table", "/docs/configuration": "table", "/docs/events": "h1",
 	} {
 		widths := []int64{1280, 390}
-		if page == "/docs" { // the same at any width, and half a minute of work on a busy machine
+		if page == "/docs" { // the same at any width
 			widths = widths[:1]
 		}
 		for _, width := range widths {
@@ -35,6 +36,14 @@ func TestDocsForEveryone(t *testing.T) {
 			)
 			if err != nil {
 				t.Fatalf("open %s: %v", page, err)
+			}
+			if page == "/docs" && os.Getenv("HEARTH_TEST_DATABASES") != "all" {
+				// The hundreds of operations are made alike: three groups of them are
+				// enough but for make test-all.
+				err := chromedp.Run(ctx, chromedp.Evaluate(`document.querySelectorAll('.opblock-tag-section').forEach((e, i) => { if (i > 2) e.remove() })`, nil))
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
 			w.Accessible(t, fmt.Sprintf("%s at %d", page, width))
 			w.Shot(t, fmt.Sprintf("axe%s-%d", strings.ReplaceAll(page, "/", "-"), width))
