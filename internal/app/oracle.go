@@ -139,6 +139,11 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	return m.measure(a.metrics)
 }
 
+// claims reports whether a token of a user is for a call of a tool of ours.
+func (m *mind) claims(ctx context.Context, user, token, name string) error {
+	return m.callers.Claims(ctx, user, token, "tool/call", "ixo:oracle:"+m.identity.DID.String()+":tool/"+name)
+}
+
 // newSockets makes the gateway of sockets and ties it to sessions and to other
 // instances.
 func (m *mind) newSockets(ctx context.Context, tools *tool.Registry) *socket.Hub {

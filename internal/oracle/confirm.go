@@ -9,17 +9,31 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // confirms is where users say what tools may change.
 type confirms struct {
 	Permits
-	runs *run.Manager
-	live Live
-	now  func() time.Time
+	callers *caller.Service
+	runs    *run.Manager
+	live    Live
+	now     func() time.Time
+}
+
+// whole runs h for callers who came as themselves. A delegation alone is handed
+// around to let others do one thing: it permits no tool unless it gives everything.
+func (s *confirms) whole(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, q *request) error {
+		if q.who.Signed() && !q.who.Invoked && !q.who.Delegation.Covers("*", ucan.DefaultResource) {
+			return s.callers.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
+		}
+		return h(w, r, q)
+	}
 }
 
 // routes adds what a user says about tools that change something.
@@ -28,7 +42,7 @@ func (s *confirms) routes(add adder) {
 		Summary: "List the questions of a run that wait", Answer: questionList{}, Codes: []string{"RUN_NOT_FOUND"},
 		Description: "A tool that changes something waits until you have confirmed the call, for at most five minutes. The stream of the run shows each question as an action_call named `" + tool.ConfirmName + "`.",
 	})
-	add("POST", "/runs/{runId}/confirmations/{callId}", s.serveDecide, web.Doc{
+	add("POST", "/runs/{runId}/confirmations/{callId}", s.whole(s.serveDecide), web.Doc{
 		Summary: "Confirm or refuse a call of a tool", Consumes: forms, Body: decisionBody{}, Example: decisionBody{Confirmed: true}, Answer: tool.Question{},
 		Codes:       []string{"CONFIRMATION_NOT_FOUND", "CONFIRMATION_DECIDED", "CONFIRMATION_EXPIRED"},
 		Description: "Member: confirmed. It counts once, for the tool and the arguments of the question and nothing else. Sending the same answer again is fine.",
@@ -36,12 +50,12 @@ func (s *confirms) routes(add adder) {
 	add("GET", "/grants", s.serveGrants, web.Doc{
 		Summary: "List the tools you let run without a question", Answer: grantList{},
 	})
-	add("PUT", "/grants/{tool}", s.serveGrant, web.Doc{
+	add("PUT", "/grants/{tool}", s.whole(s.serveGrant), web.Doc{
 		Summary: "Let a tool run without a question", Consumes: forms, Body: grantBody{}, Example: grantBody{}, Answer: tool.Grant{},
 		Codes:       []string{"SESSION_NOT_FOUND", "TOO_MANY_GRANTS"},
 		Description: "Members: sessionId (the only conversation it holds in; all of yours without), expiresAt. The tool acts with your rights, as they are when it runs. Where nobody can be asked, as with an answer that is no stream, only a grant counts.",
 	})
-	add("DELETE", "/grants/{tool}", s.serveWithdraw, web.Doc{
+	add("DELETE", "/grants/{tool}", s.whole(s.serveWithdraw), web.Doc{
 		Summary: "Take a grant back", Answer: note{}, Codes: []string{"GRANT_NOT_FOUND", "SESSION_NOT_FOUND"},
 		Query: []web.Param{{Name: "sessionId", Doc: "The conversation the grant holds in; without, the one for all conversations."}},
 	})

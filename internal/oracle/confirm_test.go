@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
 // burner gives a house a tool that changes something, and counts its effects.
@@ -150,6 +152,39 @@ func TestNobodyToAsk(t *testing.T) {
 	do("PUT", "/grants/burn%20it", `{}`, http.StatusBadRequest)
 	do("PUT", "/grants/burn", `{"expiresAt":"2001-01-01T00:00:00Z"}`, http.StatusBadRequest)
 	do("PUT", "/grants/burn", `{"sessionId":"$unknown"}`, http.StatusNotFound)
+}
+
+// TestDelegationPermitsNothing: a delegation for something else lets nobody grant,
+// confirm or take back; one that gives everything does.
+func TestDelegationPermitsNothing(t *testing.T) {
+	t.Parallel()
+	var effects atomic.Int32
+	h, u := small(t, arsonist{}, burner(t, &effects)), newUser(t, 1)
+	end := time.Now().Add(time.Hour)
+	narrow := u.delegation(t, oracleDID, end)
+	wide := u.mint(t, ucan.Draft{Audience: oracleDID, Expires: end, Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}}})
+	for _, one := range [][2]string{{"PUT", "/grants/burn"}, {"DELETE", "/grants/burn"}, {"POST", "/runs/x/confirmations/y"}} {
+		if g := h.do(nil, one[0], one[1], `{"confirmed":true}`, "X-Ucan-Delegation", narrow); g.status != http.StatusUnauthorized {
+			t.Errorf("%s %s with a narrow delegation = %d %s, want 401", one[0], one[1], g.status, g.body)
+		}
+	}
+	if g := h.do(nil, "PUT", "/grants/burn", `{}`, "X-Ucan-Delegation", wide); g.status != http.StatusOK {
+		t.Errorf("PUT with a delegation of everything = %d %s", g.status, g.body)
+	}
+}
+
+// TestInvocationNamesTheTool: a token that is for something else permits no tool.
+func TestInvocationNamesTheTool(t *testing.T) {
+	t.Parallel()
+	for with, want := range map[string]int32{"ixo:memory": 0, "ixo:oracle:" + string(oracleDID) + ":tool/other": 0, "ixo:oracle:" + string(oracleDID) + ":tool/burn": 1} {
+		var effects atomic.Int32
+		h, u := small(t, arsonist{}, burner(t, &effects)), newUser(t, 1)
+		token := u.mint(t, ucan.Draft{Audience: oracleDID, Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{{Can: "tool/call", With: with}}})
+		g := h.do(u, "POST", "/messages/"+h.session(u), `{"message":"burn it","mcpInvocations":{"burn":"`+token+`"}}`)
+		if g.status != 200 || effects.Load() != want {
+			t.Errorf("a token for %s: %d effects, want %d; %d %s", with, effects.Load(), want, g.status, g.body)
+		}
+	}
 }
 
 // TestPageConfirms: a page that has declared the action asks its user itself, and

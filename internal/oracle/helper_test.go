@@ -79,7 +79,9 @@ func newHouse(t testing.TB, d *db.DB, m llm.Model, opts ...option) *house {
 		t.Fatal(err)
 	}
 	c.Runs = h.runs
-	c.Permits = permit.New(permit.Config{DB: d, Chat: h.chat, Look: 10 * time.Millisecond})
+	c.Permits = permit.New(permit.Config{DB: d, Chat: h.chat, Look: 10 * time.Millisecond, Claims: func(ctx context.Context, user, token, name string) error {
+		return c.Callers.Claims(ctx, user, token, "tool/call", "ixo:oracle:"+string(oracleDID)+":tool/"+name)
+	}})
 	h.svc = oracle.New(c)
 	srv := httptest.NewServer(h.handler())
 	h.url = srv.URL

@@ -41,6 +41,7 @@ func (r *messageRow) size() int {
 const (
 	countSessionText = `INSERT INTO chat_users(user_did, sessions, workspace, did) VALUES ($1, 1, $2, $3)
 		ON CONFLICT (user_did) DO UPDATE SET sessions = chat_users.sessions + 1`
+	meetText           = `INSERT INTO chat_users(user_did, sessions, workspace, did) VALUES ($1, 0, $2, $3) ON CONFLICT (user_did) DO NOTHING`
 	uncountSessionText = `UPDATE chat_users SET sessions = sessions - 1 WHERE user_did = $1`
 	countOfText        = `SELECT sessions FROM chat_users WHERE user_did = $1`
 	insertSessionText  = `INSERT INTO chat_sessions(nid, user_did, id, title, turns, run, before, created_at, updated_at, noted)
@@ -95,6 +96,14 @@ func countSession(ctx context.Context, tx *db.Tx, user string, by int) (err erro
 		_, err = tx.Exec(ctx, uncountSessionText, user)
 	}
 	return db.Wrap("count sessions", err)
+}
+
+// Meet notes a user who has no session, so that an erasure finds what other
+// packages keep of them.
+func Meet(ctx context.Context, tx *db.Tx, user string) error {
+	t := TalkerOf(user)
+	_, err := tx.Exec(ctx, meetText, user, t.In(), t.DID)
+	return db.Wrap("note user", err)
 }
 
 func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {

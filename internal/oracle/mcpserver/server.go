@@ -9,13 +9,18 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -28,7 +33,7 @@ import (
 const (
 	maxBody  = 1 << 20
 	maxTime  = 5 * time.Minute
-	maxCalls = 20 // of tools, when a client sends several at once
+	maxBatch = 20 // messages, when a client sends several at once
 	callTime = 30 * time.Second
 )
 
@@ -113,9 +118,27 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Accept") == "" {
 		r.Header.Set("Accept", "application/json, text/event-stream")
 	}
+	if err := onlyFew(w, r); err != nil {
+		return err
+	}
 	out := &refusals{ResponseWriter: w}
 	s.handler.ServeHTTP(out, r)
 	return out.err()
+}
+
+// onlyFew refuses a body with more messages than a client has use for: each may
+// list a thousand things, and all are answered at once.
+func onlyFew(w http.ResponseWriter, r *http.Request) error {
+	body, err := web.ReadBody(w, r, maxBody)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var batch []jsontext.Value
+	if jsontext.Value(body).Kind() == '[' && json.Unmarshal(body, &batch) == nil && len(batch) > maxBatch {
+		return fault.New(fault.Invalid, "MCP_REQUEST_INVALID", fmt.Sprintf("A request may hold %d messages at most. Send them one by one.", maxBatch))
+	}
+	return nil
 }
 
 // checkOrigin refuses pages of other sites, as the protocol asks for. "*" in the

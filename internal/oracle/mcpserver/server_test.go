@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -271,18 +272,25 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestFlood has one request call a tool very often.
+// TestFlood has one request hold many messages: a few are answered, more are
+// refused, whatever they ask for.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	one := `{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"count","arguments":{}}}`
-	var all []string
-	for i := range 500 {
-		all = append(all, strings.Replace(one, "ID", string(rune('0'+i%10))+strings.Repeat("1", i/10), 1))
+	batch := func(n int, rest string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, i+1, rest))
+		}
+		return "[" + strings.Join(all, ",") + "]"
 	}
-	code, text, _ := w.post(t, "["+strings.Join(all, ",")+"]", "MCP-Protocol-Version", "2025-03-26")
-	if n := w.called.Load(); n > 20 {
-		t.Errorf("one request has called a tool %d times: %d %.300s", n, code, text)
+	for _, rest := range []string{`"method":"tools/call","params":{"name":"count","arguments":{}}`, `"method":"resources/list"`, `"method":"completion/complete"`} {
+		if code, text, _ := w.post(t, " "+batch(21, rest), "MCP-Protocol-Version", "2025-03-26"); code != 400 || !strings.Contains(text, "MCP_REQUEST_INVALID") || w.called.Load() != 0 {
+			t.Errorf("21 times %s = %d %.300s", rest, code, text)
+		}
+	}
+	if code, text, _ := w.post(t, batch(20, `"method":"tools/call","params":{"name":"count","arguments":{}}`), "MCP-Protocol-Version", "2025-03-26"); code != 200 || w.called.Load() != 20 {
+		t.Errorf("20 calls = %d %.300s, %d were made", code, text, w.called.Load())
 	}
 }
 

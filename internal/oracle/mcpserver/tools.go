@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,8 +23,7 @@ const tick = time.Second
 // request is one request of a client.
 type request struct {
 	*Service
-	base  func() context.Context // with the caller; ends when the client leaves
-	calls atomic.Int64
+	base func() context.Context // with the caller; ends when the client leaves
 }
 
 // within is a context for the work on a message: it has the caller, and ends when the
@@ -75,9 +73,6 @@ func titleOf(name string) string {
 
 // call runs a tool, and tells a client that asks for it that it is at work.
 func (q *request) call(ctx context.Context, t tool.Tool, r *sdk.CallToolRequest) *sdk.CallToolResult {
-	if q.calls.Add(1) > maxCalls {
-		return failed(fmt.Sprintf("One request may call %d tools at most.", maxCalls))
-	}
 	spec := t.Spec()
 	args := jsontext.Value(r.Params.Arguments)
 	if len(args) == 0 {

@@ -61,7 +61,7 @@ func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 
 // allow finds out whether a call may run; it gives the refusal when not.
 func (g *guarded) allow(ctx context.Context, c tool.Call) (refusal string, err error) {
-	if tool.From(ctx).Invocation != (tool.Token{}) { // the user signed for this call
+	if g.signed(ctx, c.Name) {
 		return "", nil
 	}
 	if p, ok := g.Tool.(tool.Permitted); ok && p.Permitted(ctx) {
@@ -81,6 +81,13 @@ func (g *guarded) allow(ctx context.Context, c tool.Call) (refusal string, err e
 		return textNobody(c.Name), nil
 	}
 	return g.ask(ctx, c)
+}
+
+// signed reports whether the user has sent an invocation for this tool.
+func (g *guarded) signed(ctx context.Context, name string) bool {
+	about := tool.From(ctx)
+	token := about.Invocation.Reveal()
+	return token != "" && g.s.cfg.Claims != nil && g.s.cfg.Claims(ctx, about.User, token, name) == nil
 }
 
 // ask stores the question, shows it and waits for its answer.

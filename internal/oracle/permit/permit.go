@@ -42,9 +42,12 @@ const (
 type Config struct {
 	DB   *db.DB
 	Chat *chat.Store
-	Wait time.Duration    // for an answer; 5 minutes
-	Look time.Duration    // between looks for one given elsewhere; 1 s
-	Now  func() time.Time // the clock
+	// Claims reports, by no error, whether a token that a user sent is for a call of a
+	// tool. Nil: no token permits anything.
+	Claims func(ctx context.Context, did, token, name string) error
+	Wait   time.Duration    // for an answer; 5 minutes
+	Look   time.Duration    // between looks for one given elsewhere; 1 s
+	Now    func() time.Time // the clock
 }
 
 // Service keeps questions and grants. It is safe for concurrent use.

@@ -204,5 +204,15 @@ func TestRowsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows(0)
+		// Somebody who never had a conversation is found by an erasure too.
+		eve := chat.Talker{Workspace: "ws", DID: "did:key:eve", Rights: "r"}.User()
+		if _, err := g.here.Grant(ctx, eve, tool.Grant{Tool: "burn"}); err != nil {
+			t.Fatal(err)
+		}
+		rows(1)
+		if err := d.InTx(ctx, func(tx *db.Tx) error { _, err := g.chat.Erase(ctx, tx, "ws", "did:key:eve"); return err }); err != nil {
+			t.Fatal(err)
+		}
+		rows(0)
 	})
 }

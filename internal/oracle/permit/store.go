@@ -161,6 +161,9 @@ func putGrant(ctx context.Context, d *db.DB, user string, session int64, g tool.
 		if full = n >= maxGrants; full {
 			return nil
 		}
+		if err := chat.Meet(ctx, tx, user); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, putGrantText, user, g.Tool, session, g.CreatedAt.UnixMilli(), expires)
 		return db.Wrap("store grant", err)
 	})
