@@ -139,9 +139,11 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	return m.measure(a.metrics)
 }
 
-// claims reports whether a token of a user is for a call of a tool of ours.
-func (m *mind) claims(ctx context.Context, user, token, name string) error {
-	return m.callers.Claims(ctx, user, token, "tool/call", "ixo:oracle:"+m.identity.DID.String()+":tool/"+name)
+// claims reports whether a token of a user is for a call of a tool of the oracle.
+func (m *mind) claims(oracle string) func(ctx context.Context, user, token, name string) error {
+	return func(ctx context.Context, user, token, name string) error {
+		return m.callers.Claims(ctx, user, token, "tool/call", "ixo:oracle:"+oracle+":tool/"+name)
+	}
 }
 
 // newSockets makes the gateway of sockets and ties it to sessions and to other
