@@ -122,7 +122,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return err
 	}
 	m.sockets = m.newSockets(ctx, m.tools)
-	permits := permit.New(permit.Config{DB: a.DB, Chat: m.chats})
+	permits := permit.New(permit.Config{DB: a.DB, Chat: m.chats, Claims: m.claims(self)})
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: permits,
