@@ -4,7 +4,7 @@
 //
 // A plugin is a value with a Manifest. Everything else it can do is one more
 // small interface that it may implement: Tools, RequestTools, Prompts, Gates,
-// Events, Routes, Settings, Starts and Closes. The server looks for them once, at its start; a
+// Events, Routes, Settings, Schedules, Starts and Closes. The server looks for them once, at its start; a
 // name or a path that is taken, a setting that is wrong and a plugin that is
 // missing stop the start with a message that names the plugin.
 //

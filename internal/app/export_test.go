@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +89,13 @@ func (b *Built) Greeting() string {
 
 // RunJobs runs the background jobs until ctx ends.
 func (b *Built) RunJobs(ctx context.Context) { b.runner.Run(ctx) }
+
+// Metrics are what the server counts, as they are scraped.
+func (b *Built) Metrics() string {
+	w := httptest.NewRecorder()
+	b.metrics.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w.Body.String()
+}
 
 // Dir is the data folder.
 func (b *Built) Dir() string { return b.cfg.Data.Dir }

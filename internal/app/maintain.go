@@ -38,6 +38,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	a.twins.jobs(&c)
 	a.surveys.jobs(&c)
 	a.line.jobs(&c)
+	a.mind.jobs(&c)
 	a.asked(c.Handlers, a.twins.bulk.Handlers())
 	a.asked(c.Handlers, a.surveys.exports.Handlers())
 	a.asked(c.Handlers, a.surveys.imports.Handlers())

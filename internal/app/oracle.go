@@ -50,8 +50,9 @@ type mind struct {
 	oracle  *oracle.Service
 	tools   *tool.Registry
 	plugins *extend.Set
-	llm     *outbound.Client // nil with the built-in model
-	files   *outbound.Client // for attachments
+	worked  func(values ...string) // counts what plugins did by time
+	llm     *outbound.Client       // nil with the built-in model
+	files   *outbound.Client       // for attachments
 	mcp     *mcp.Service
 	assists *mcpserver.Service
 	foreign []*outbound.Client // for MCP servers
@@ -302,8 +303,9 @@ func withReason(err error) error {
 
 // measure shows what the oracle does.
 func (m *mind) measure(to *ops.Metrics) error {
-	if to == nil {
-		return nil
+	var err error
+	if m.worked, err = to.Counters("oracle_plugin_work_total", "What plugins did by time, by how it ended.", "plugin", "work", "result"); err != nil || to == nil {
+		return err
 	}
 	stat := func(read func(socket.Stats) float64) func() float64 {
 		return func() float64 { return read(m.sockets.Stats()) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
@@ -53,6 +54,29 @@ func pluginClient(cfg *config.Config, named []string) (*http.Client, func(), err
 		return nil, nil, err
 	}
 	return c.HTTP(), c.Close, nil
+}
+
+// jobs has plugins do what they do from time to time: once for all instances. What
+// fails is not tried again before its next time.
+func (m *mind) jobs(c *job.RunnerConfig) {
+	if m == nil {
+		return
+	}
+	for _, w := range m.plugins.Works() {
+		kind := "plugin." + w.Plugin + "." + w.Name
+		c.Every = append(c.Every, job.Every{Kind: kind, Interval: w.Every})
+		c.Handlers[kind] = func(ctx context.Context, _ *job.Run) error {
+			err := w.Run(ctx)
+			switch {
+			case ctx.Err() != nil: // another instance, or the next start, does it again
+			case err != nil:
+				m.worked(w.Plugin, w.Name, "failed")
+			default:
+				m.worked(w.Plugin, w.Name, "done")
+			}
+			return job.Permanent(err)
+		}
+	}
 }
 
 // clash finds routes of plugins that would take requests from the server's own,

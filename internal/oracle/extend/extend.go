@@ -54,6 +54,7 @@ type member struct {
 	tools   []plugin.Tool
 	routes  []plugin.Route
 	events  []string
+	works   []plugin.Work
 	log     *slog.Logger
 	started bool
 }
@@ -117,7 +118,7 @@ func (m *member) introduce() (err error) {
 
 // admit checks what a plugin has, by itself.
 func (m *member) admit(given map[string]string) (err error) {
-	defer m.recovered("Settings, Tools or Routes", &err)
+	defer m.recovered("Settings, Tools, Routes or Schedules", &err)
 	return errors.Join(m.configure(given), m.collect())
 }
 
@@ -157,12 +158,16 @@ func (m *member) collect() error {
 	if p, ok := m.Plugin.(plugin.Events); ok {
 		m.events = p.Events()
 	}
+	if p, ok := m.Plugin.(plugin.Schedules); ok {
+		m.works = p.Schedules()
+	}
 	for _, t := range m.tools {
 		bad = append(bad, checkTool(t))
 	}
 	for _, r := range m.routes {
 		bad = append(bad, checkRoute(r))
 	}
+	bad = append(bad, checkWorks(m.works)...)
 	_, perRequest := m.Plugin.(plugin.RequestTools)
 	has := perRequest || len(m.tools) > 0
 	switch {
