@@ -22,11 +22,11 @@ func (v *env) count(t testing.TB, sql string) int {
 	return n
 }
 
-// indexed counts the entries of a twin in the property index.
+// indexed counts the properties of a twin in the property index.
 func (v *env) indexed(t testing.TB, id string) int {
 	t.Helper()
 	var n int
-	err := v.d.QueryRow(t.Context(), `SELECT count(*) FROM entity_props p JOIN entities e ON e.nid = p.nid WHERE e.did = $1`, id).Scan(&n)
+	err := v.d.QueryRow(t.Context(), `SELECT count(*) FROM entity_props p JOIN entities e ON e.nid = p.nid WHERE e.did = $1 AND p.pid >= 0`, id).Scan(&n)
 	if err != nil {
 		t.Fatal(err)
 	}

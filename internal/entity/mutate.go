@@ -157,8 +157,8 @@ func (rv *reviser) follow(ctx context.Context, r *Row, e, before *Entity) {
 // reindex checks properties that have changed and finds out what the index has
 // to learn and to forget.
 func (rv *reviser) reindex(ctx context.Context, q db.Querier, rev *revision, before, e *Entity) error {
-	same := bytes.Equal(e.Properties.Value, before.Properties.Value)
-	if same && e.ProtocolVersion == before.ProtocolVersion && e.Type == before.Type {
+	same := bytes.Equal(e.Properties.Value, before.Properties.Value) && e.ProtocolVersion == before.ProtocolVersion && e.Type == before.Type
+	if same && bytes.Equal(e.Metadata.Value, before.Metadata.Value) { // which may have its name
 		return nil
 	}
 	ws := rev.old.Workspace
@@ -177,11 +177,13 @@ func (rv *reviser) reindex(ctx context.Context, q db.Querier, rev *revision, bef
 	if err != nil {
 		return err
 	}
-	now, err := rv.recheck(ctx, rev, p, before, e)
-	if err != nil {
-		return err
+	now := was
+	if !same {
+		if now, err = rv.recheck(ctx, rev, p, before, e); err != nil {
+			return err
+		}
 	}
-	rev.added, rev.dropped = difference(propsOf(ws, p, now), propsOf(ws, old, was))
+	rev.added, rev.dropped = difference(entriesOf(ws, p, e, now), entriesOf(ws, old, before, was))
 	return nil
 }
 

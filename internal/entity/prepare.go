@@ -82,7 +82,7 @@ func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	}
 	cr.begin(ctx, e, p)
 	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: namesOf(e.ExternalIDs)}
-	out.props = propsOf(caller.Workspace, p, values)
+	out.props = entriesOf(caller.Workspace, p, e, values)
 	if err := checkGrant(ctx, e, nil); err != nil {
 		return nil, err
 	}
@@ -245,7 +245,12 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 // maxName is how many bytes of a name the row keeps.
 const maxName = 200
 
-// propsOf lists what the property index holds of a twin.
+// entriesOf lists what the property index holds of a twin.
+func entriesOf(ws string, p *protocol.Protocol, e *Entity, values map[string]any) []prop {
+	return append(propsOf(ws, p, values), wordsOf(ws, cut(e.Name(), maxName), values)...)
+}
+
+// propsOf lists the values of a twin that its protocol has indexed.
 func propsOf(ws string, p *protocol.Protocol, values map[string]any) []prop {
 	var out []prop
 	for _, x := range p.Indexed() {

@@ -78,7 +78,7 @@ func (s *Service) Remove(ctx context.Context, tx *db.Tx, r *Row) error {
 	if err != nil {
 		return err
 	}
-	if err := dropProps(ctx, tx, r.NID, propsOf(r.Workspace, p, values)); err != nil {
+	if err := dropProps(ctx, tx, r.NID, entriesOf(r.Workspace, p, e, values)); err != nil {
 		return err
 	}
 	if err := dropNames(ctx, tx, r.Workspace, r.NID, namesOf(e.ExternalIDs)); err != nil {

@@ -202,7 +202,6 @@ func TestNoRowIsLeft(t *testing.T) {
 			"entity_history":   `SELECT count(*) FROM entity_history WHERE nid = $1 AND (body <> '' OR reason <> '' OR length(hash) <> 32)`,
 			"entity_props":     `SELECT count(*) FROM entity_props WHERE nid = $1`,
 			"entity_externals": `SELECT count(*) FROM entity_externals WHERE nid = $1`,
-			"entity_words":     `SELECT count(*) FROM entity_words WHERE nid = $1`,
 			"relationships":    `SELECT count(*) FROM relationships WHERE src = $1 AND (dst_did LIKE '%cAnArY%' OR reason <> '')`,
 		} {
 			gone, _ := r.record(ctx, t, id)

@@ -26,9 +26,8 @@ func Personal() []privacy.Table {
 			privacy.Erased("revisions", "reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"),
 			privacy.Kept(privacy.Twin, revisions, "action actor hash"), privacy.None(privacy.Request, "request"),
 		}},
-		{Name: "entity_props", Rules: []privacy.Rule{privacy.Erased("revisions", "val")}},
+		{Name: "entity_props", Rules: []privacy.Rule{privacy.Erased("revisions", "val"), privacy.Kept(shared, household, "val")}},
 		{Name: "entity_externals", Rules: []privacy.Rule{privacy.Erased("revisions", "value value_key"), privacy.None(privacy.Program, "ws scheme")}},
-		{Name: "entity_words", Rules: []privacy.Rule{privacy.Erased("revisions", "word"), privacy.Kept(shared, household, "word"), privacy.None(privacy.Program, "ws kind")}},
 		{Name: "relationships", Rules: []privacy.Rule{
 			privacy.Erased("relationships", "reason"), privacy.Kept("", privacy.Elsewhere, "reason"),
 			privacy.Kept(privacy.Person, peoples, "src_did dst_did role"), privacy.Kept(privacy.Thing, things, "src_did dst_did role"),

@@ -292,21 +292,6 @@ func breakages() []breakage {
 	}
 }
 
-// asleep takes the triggers away that would read what is broken: damage comes from
-// below them.
-func asleep(t *testing.T, d *db.DB) {
-	t.Helper()
-	for _, name := range []string{"entities_words_old", "entities_words_new"} {
-		text := "DROP TRIGGER " + name
-		if d.Dialect() == db.Postgres {
-			text += " ON entities"
-		}
-		if _, err := d.Exec(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -317,7 +302,6 @@ func TestInvariants(t *testing.T) {
 				t.Errorf("limit %d: broken %v, %d checked in %d pages; want a healthy store of %d", limit, broken, checked, pages, programme)
 			}
 		}
-		asleep(t, d)
 		for i, b := range breakages() {
 			ws := fmt.Sprintf("w%d", i)
 			w.fill(t, ws)

@@ -26,8 +26,8 @@ const (
 	selectExternal = `SELECT ` + fewColumns + `, x.value FROM entity_externals x JOIN entities e ON e.nid = x.nid
 		WHERE x.ws = $1 AND x.value_key >= $2 AND x.value_key < $3 ORDER BY x.value_key, x.scheme LIMIT $4`
 	selectTold   = `SELECT did, protocol, body FROM entities WHERE did IN ` + db.In64 + ` AND ws = $65`
-	selectWorded = `SELECT ` + fewColumns + `, '' FROM entity_words w JOIN entities e ON e.nid = w.nid
-		WHERE w.ws = $1 AND w.kind = $2 AND w.word >= $3 AND w.word < $4 ORDER BY w.word, w.nid LIMIT $5`
+	selectWorded = `SELECT ` + fewColumns + `, '' FROM entity_props w JOIN entities e ON e.nid = w.nid
+		WHERE w.pid = $1 AND w.val >= $2 AND w.val < $3 ORDER BY w.val, w.nid LIMIT $4`
 )
 
 // minDigits is what a text needs at least to be part of a telephone number.
@@ -155,8 +155,8 @@ func (f *finding) worded(ctx context.Context, property, text string, look int, v
 	if text == "" {
 		return nil
 	}
-	from, to := db.Prefix(text)
-	rows, err := f.s.cfg.DB.Query(ctx, selectWorded, web.CallerFrom(ctx).Workspace, property, from, to, look)
+	pid, from, to := entity.WordRange(web.CallerFrom(ctx).Workspace, property, text)
+	rows, err := f.s.cfg.DB.Query(ctx, selectWorded, pid, from, to, look)
 	var failed error
 	err = f.s.hits(ctx, f.sight, rows, err, func(r *entity.Row, _ string, _ bool) {
 		names, err := f.sight.Personal(ctx, f.s.cfg.DB, r.Protocol)
@@ -230,9 +230,9 @@ func marksOf(body []byte) (place, external string) {
 	return strings.Join(parts, ", "), external
 }
 
-// wordsOf takes a text apart where the store does.
+// wordsOf takes a text apart where the index does.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" -(,/", r) })
+	return slices.DeleteFunc(entity.SplitWords(text), func(w string) bool { return w == "" })
 }
 
 // has reports whether each of some words begins a word of a name.
