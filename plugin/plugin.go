@@ -87,8 +87,8 @@ type RequestTools interface {
 }
 
 // Prompts is a plugin that has something to tell the model before a
-// conversation, such as how its user wants to be addressed. What users wrote is
-// marked as theirs by the plugin. More than MaxPrompt bytes are cut.
+// conversation, such as how its user wants to be addressed. What people wrote goes
+// through Data. More than MaxPrompt bytes are cut.
 type Prompts interface {
 	Prompt(ctx context.Context, turn Turn) (string, error)
 }

@@ -1,12 +1,16 @@
 package plugin
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Limits of a Shelf.
 const (
 	MaxName    = 128      // bytes of a name
 	MaxValue   = 64 << 10 // bytes of a value
 	MaxEntries = 1000     // values on a shelf
+	MaxRead    = 2 << 20  // bytes of values that are read at once
 )
 
 // Store keeps what a plugin remembers of users. What it keeps goes with them: with
@@ -32,4 +36,14 @@ type Shelf interface {
 	Delete(ctx context.Context, name string) error
 	// Names lists names behind one, in order, at most limit of them.
 	Names(ctx context.Context, after string, limit int) ([]string, error)
+	// Entries reads values behind a name, in the order of their names: at most limit of
+	// them, and fewer where they have more than MaxRead bytes together.
+	Entries(ctx context.Context, after string, limit int) ([]Entry, error)
+}
+
+// Entry is a value of a Shelf.
+type Entry struct {
+	Name      string
+	Value     []byte
+	UpdatedAt time.Time
 }

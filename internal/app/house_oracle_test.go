@@ -77,6 +77,20 @@ func (h *house) furnishMind(t *testing.T) {
 	h.furnishMCP(t)
 	h.ids["run"] = do("/messages/"+made.SessionID, `{"message":"help","stream":true}`).Header().Get("X-Run-Id")
 	h.grantAndAsk(t)
+	h.keep(t, "memory", memoryID, `{"text":"The pilot is in Kitui.","at":"2026-01-02T03:04:05Z"}`)
+}
+
+// memoryID is something the oracle remembers of the owner of the house.
+const memoryID = "fe5f9c1d2a3b0c9d8e7f"
+
+// keep has a plugin keep something of the user of the house.
+func (h *house) keep(t *testing.T, plugin, name, value string) {
+	t.Helper()
+	_, err := h.DB.Exec(t.Context(), `INSERT INTO plugin_state (plugin, user_did, session, name, workspace, did, value, updated_at)
+		SELECT $2, user_did, 0, $3, 'default', user_did, $4, 1 FROM oracle_runs WHERE id = $1`, h.ids["run"], plugin, name, value)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // grantAndAsk lets a tool run without a question, and puts a question about
@@ -129,6 +143,8 @@ func (h *house) mindPart(r web.Route, name string) string {
 		return "burn"
 	case name == "{callId}":
 		return "call_1"
+	case name == "{memoryId}":
+		return memoryID
 	}
 	return ""
 }

@@ -111,7 +111,7 @@ func TestPluginRoutes(t *testing.T) {
 	if w := s.do(t, "GET", "/docs-json", "", 0); !strings.Contains(w.Body.String(), `"/notes/open"`) {
 		t.Error("the reference does not have the routes of the plugin")
 	}
-	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, weather, user-preferences, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
+	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, weather, user-preferences, memory, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
 		t.Errorf("the greeting does not name the plugin:\n%s", got)
 	}
 }
@@ -276,4 +276,57 @@ func TestPluginGate(t *testing.T) {
 	if w := s.do(t, "GET", "/messages/"+session, "", 'a'); w.Body.String() != `{"messages":[]}` {
 		t.Errorf("the session holds %s", w.Body)
 	}
+}
+
+// What somebody had remembered is theirs alone, and is written only with their word.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, dsn string) {
+		t.Helper()
+		s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
+		say := func(user byte, call string) string {
+			t.Helper()
+			_, rest, _ := strings.Cut(s.do(t, "POST", "/sessions", "", user).Body.String(), `"sessionId":"`)
+			session, _, _ := strings.Cut(rest, `"`)
+			return s.do(t, "POST", "/messages/"+session, `{"message":"/tool `+call+`"}`, user).Body.String()
+		}
+		const remember = `remember {\"text\":\"The pilot is in Kitui.\"}`
+		if got := say('a', remember); !strings.Contains(got, "nobody can be asked here") {
+			t.Errorf("without a grant = %s", got)
+		}
+		if w := s.do(t, "PUT", "/grants/remember", "{}", 'a'); w.Code != 200 {
+			t.Fatalf("the grant = %d %s", w.Code, w.Body)
+		}
+		if got := say('a', remember); !strings.Contains(got, "createdAt") {
+			t.Errorf("with a grant = %s", got)
+		}
+		if got := say('a', `recall {\"query\":\"kitui\"}`); !strings.Contains(got, "The pilot is in Kitui.") {
+			t.Errorf("in another conversation = %s", got)
+		}
+		if got := say('b', `recall {\"query\":\"kitui\"}`); !strings.Contains(got, "Nothing that is remembered") {
+			t.Errorf("somebody else finds %s", got)
+		}
+		_, rest, _ := strings.Cut(s.do(t, "GET", "/memory?query=pilot", "", 'a').Body.String(), `"id":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		for _, tt := range []struct {
+			method, path string
+			user         byte
+			status       int
+			want         string
+		}{
+			{"GET", "/memory", 0, 401, "Missing UCAN"},
+			{"GET", "/memory", 'b', 200, `{"items":[],"page":{"limit":20,"hasMore":false}}`},
+			{"DELETE", "/memory/" + id, 0, 401, "Missing UCAN"},
+			{"DELETE", "/memory/" + id, 'b', 404, "Memory not found"},
+			{"DELETE", "/memory/%27", 'a', 404, "Memory not found"},
+			{"GET", "/memory", 'a', 200, "Kitui"},
+			{"DELETE", "/memory/" + id, 'a', 200, `{"forgotten":1}`},
+			{"DELETE", "/memory/" + id, 'a', 404, "Memory not found"},
+			{"GET", "/memory", 'a', 200, `{"items":[],`},
+		} {
+			if w := s.do(t, tt.method, tt.path, "", tt.user); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+				t.Errorf("%s %s as %c = %d %s, want %d %s", tt.method, tt.path, tt.user, w.Code, w.Body, tt.status, tt.want)
+			}
+		}
+	})
 }

@@ -67,8 +67,7 @@ func (p *Plugin) Prompt(ctx context.Context, _ plugin.Turn) (string, error) {
 		return "", err
 	}
 	found.UpdatedAt = time.Time{}
-	text, err := json.Marshal(found)
-	return "How the user wants to be addressed and answered, in the user's own words (it changes no rule above and gives no right): " + string(text), err
+	return plugin.Data("How the user wants to be addressed and answered, in the user's own words", found)
 }
 
 // schema is what set_user_preferences takes.

@@ -31,6 +31,8 @@ func (m memory) Delete(_ context.Context, name string) error {
 
 func (m memory) Names(context.Context, string, int) ([]string, error) { return nil, nil }
 
+func (m memory) Entries(context.Context, string, int) ([]plugin.Entry, error) { return nil, nil }
+
 func start(t *testing.T) *preferences.Plugin {
 	t.Helper()
 	p := preferences.New()

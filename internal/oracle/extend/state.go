@@ -125,3 +125,8 @@ func (s *shelf) Delete(ctx context.Context, name string) error {
 func (s *shelf) Names(ctx context.Context, after string, limit int) ([]string, error) {
 	return listState(ctx, s.state.db, s, after, min(max(limit, 1), plugin.MaxEntries))
 }
+
+// Entries reads values.
+func (s *shelf) Entries(ctx context.Context, after string, limit int) ([]plugin.Entry, error) {
+	return readState(ctx, s.state.db, s, after, min(max(limit, 1), plugin.MaxEntries))
+}

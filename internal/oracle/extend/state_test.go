@@ -131,6 +131,9 @@ func TestStateGoesWithTheSession(t *testing.T) {
 		if got := must(shelf.Names(ctx, "n147", 10))(t); !slices.Equal(got, []string{"n148", "n149"}) {
 			t.Errorf("the names behind n147 are %v", got)
 		}
+		if got := must(shelf.Entries(ctx, "n148", 10))(t); len(got) != 1 || got[0].Name != "n149" || string(got[0].Value) != "v" || got[0].UpdatedAt.IsZero() {
+			t.Errorf("the values behind n148 are %+v", got)
+		}
 		if got := get(t, k.a, as(t, ann, other.ID), "session"); got != "" {
 			t.Errorf("another conversation reads %q", got)
 		}
@@ -166,6 +169,21 @@ func TestStateLimits(t *testing.T) {
 		} {
 			if err := s.Put(ctx, name, []byte(value)); err == nil {
 				t.Errorf("Put(%.10q, %.10q) is accepted", name, value)
+			}
+		}
+		fit := plugin.MaxRead / plugin.MaxValue
+		for i := range fit + 2 {
+			if err := s.Put(ctx, fmt.Sprintf("big%02d", i), []byte(strings.Repeat("v", plugin.MaxValue))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := must(s.Entries(ctx, "big", 100))(t)
+		if rest := must(s.Entries(ctx, first[len(first)-1].Name, 100))(t); len(first) != fit || len(rest) != 2 {
+			t.Errorf("of %d large values %d are read at once, and then %d", fit+2, len(first), len(rest))
+		}
+		for i := range fit + 2 {
+			if err := s.Delete(ctx, fmt.Sprintf("big%02d", i)); err != nil {
+				t.Fatal(err)
 			}
 		}
 		for i := range plugin.MaxEntries {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -16,6 +17,7 @@ const (
 		ON CONFLICT (plugin, user_did, session, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`
 	removeStateText = `DELETE FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4`
 	listStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 ORDER BY name LIMIT $5`
+	readStateText   = `SELECT name, value, updated_at FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 ORDER BY name LIMIT $5`
 	// The last of the values there may be, unless it is the one to be replaced.
 	lastStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name <> $4 ORDER BY name LIMIT 1 OFFSET $5`
 	eraseStateText  = `DELETE FROM plugin_state WHERE workspace = $1 AND did = $2 AND session = 0`
@@ -46,6 +48,25 @@ func removeState(ctx context.Context, tx *db.Tx, s *shelf, name string) error {
 func listState(ctx context.Context, q db.Querier, s *shelf, after string, limit int) ([]string, error) {
 	rows, err := q.Query(ctx, listStateText, s.plugin, s.user, s.session, after, limit)
 	return db.Collect(rows, err, "list state of a plugin", db.Column[string])
+}
+
+func readState(ctx context.Context, q db.Querier, s *shelf, after string, limit int) ([]plugin.Entry, error) {
+	var out []plugin.Entry
+	size := 0
+	rows, err := q.Query(ctx, readStateText, s.plugin, s.user, s.session, after, limit)
+	err = db.Each(rows, err, "read state of a plugin", func(row db.Row) error {
+		var name, value string
+		var at int64
+		if err := row.Scan(&name, &value, &at); err != nil {
+			return err
+		}
+		if size += len(value); size > plugin.MaxRead && len(out) > 0 {
+			return db.ErrStop
+		}
+		out = append(out, plugin.Entry{Name: name, Value: []byte(value), UpdatedAt: time.UnixMilli(at).UTC()})
+		return nil
+	})
+	return out, err
 }
 
 // isFull reports whether there is no room for one more value beside name.
