@@ -3,10 +3,11 @@
 // given to work with. It stands on the standard library alone.
 //
 // A plugin is a value with a Manifest. Everything else it can do is one more
-// small interface that it may implement: Tools, RequestTools, Prompts, Gates,
-// Events, Routes, Settings, Schedules, Starts and Closes. The server looks for them once, at its start; a
-// name or a path that is taken, a setting that is wrong and a plugin that is
-// missing stop the start with a message that names the plugin.
+// small interface that it may implement: Tools, RequestTools, Agents, Prompts,
+// Gates, Events, Routes, Settings, Schedules, Starts, Closes and others. The server
+// looks for them once, at its start; a name or a path that is taken, a setting that
+// is wrong and a plugin that is missing stop the start with a message that names
+// the plugin.
 //
 // The server promises that a plugin's tools act for one user at a time and are
 // told which, that its protected routes know their caller, and that a plugin

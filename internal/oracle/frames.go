@@ -61,6 +61,7 @@ type call struct {
 	Output     *string        `json:"output,omitzero"`
 	Error      string         `json:"error,omitzero"`
 	Failed     bool           `json:"failed,omitzero" doc:"The tool failed; output says why."`
+	Agent      string         `json:"agent,omitzero" doc:"Step of the sub-agent that calls the tool; without, the oracle itself does."`
 	Handed     bool           `json:"handed,omitzero" doc:"The client of AG-UI runs the tool: the run ends, and the next one brings the result."`
 }
 
@@ -96,7 +97,7 @@ func Frames() []web.Message {
 	return append(run.Frames(),
 		web.Message{Name: eventTool, About: "A tool begins (isRunning), then ends (done); eventId pairs the two.", Payload: call{}},
 		web.Message{Name: eventAction, About: "An action of the page begins, then ends (done or error); toolCallId pairs the two. One named " + tool.ConfirmName + " asks the user whether a tool may run: answer it with POST /runs/{runId}/confirmations/{callId}; its end says how it was decided.", Payload: call{}},
-		web.Message{Name: frameRouter, About: "Which step the run is at.", Payload: step{}},
+		web.Message{Name: frameRouter, About: "Which step the run is at: a sub-agent begins, such as stove-care_agent, or main_agent goes on. Tools that the sub-agent calls name it in agent.", Payload: step{}},
 	)
 }
 
@@ -130,12 +131,12 @@ func (i ids) failure(f llm.Failure, at time.Time) failure {
 
 // call is the frame of a call that has begun, or of its end when out is given.
 // name is what the page calls the tool.
-func (i ids) call(c tool.Call, kind tool.Kind, name string, out *tool.Output) (event string, e call) {
-	e = call{SessionID: i.session, RequestID: i.request, ToolName: name, Args: c.Args, Status: stateRunning}
+func (i ids) call(c tool.Call, s tool.Spec, name string, out *tool.Output) (event string, e call) {
+	e = call{SessionID: i.session, RequestID: i.request, ToolName: name, Args: c.Args, Status: stateRunning, Agent: s.Agent}
 	if out != nil {
 		e.Status = stateDone
 	}
-	if kind == tool.Action {
+	if s.Kind == tool.Action {
 		e.ToolCallID = c.ID
 		switch {
 		case out == nil:

@@ -113,7 +113,9 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	if err != nil {
 		return agent.Result{}, err
 	}
-	tools := s.withTickets(s.confirms.Guard(s.cfg.Tools.ForRun(ctx), s.confirms.asker(t, r, mark)), t.tickets)
+	by := s.confirms.asker(t, r, mark)
+	ready := func(tools []tool.Tool) []tool.Tool { return s.withTickets(s.confirms.Guard(tools, by), t.tickets) }
+	tools := ready(s.cfg.Tools.ForRun(ctx))
 	for _, one := range s.pageTools(t.declared, tools) {
 		tools = append(tools, one)
 	}
@@ -127,7 +129,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	t.account.Model = s.cfg.Models.Resolve(t.message.Model)
 	res, err := s.cfg.Agent.Turn(ctx, agent.Turn{
 		History: history, Session: r.SessionNumber(), System: s.prompt(ctx, t.about.Timezone, t.message.Metadata), User: said,
-		Model: t.account.Model, Tools: tools,
+		Model: t.account.Model, Tools: tools, Ready: ready,
 	}, k)
 	if flushed := k.words.Flush(); err == nil {
 		err = flushed
@@ -202,7 +204,7 @@ func (k *sink) tell(c tool.Call, s tool.Spec, o *tool.Output) error {
 	if !ok {
 		name = s.Name
 	}
-	event, e := k.ids.call(c, s.Kind, name, o)
+	event, e := k.ids.call(c, s, name, o)
 	if err := k.run.Emit(event, e); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Limits struct {
 	OutputBytes   int           // of one tool's output; 64 KiB
 	ContextTokens int           // estimated tokens of what the model is given; 100,000
 	AnswerTokens  int           // of one answer; what the server has as default
+	Tokens        int           // of all answers and what they are made of; any
 	Temperature   *float64
 }
 
@@ -48,7 +49,10 @@ type Turn struct {
 	User    llm.Message // without content: the turn goes on from the results in History
 	Model   string      // empty: the default one
 	Tools   []tool.Tool
-	Limits  Limits
+	// Ready does to the tools of sub-agents what was done to Tools: it has their users
+	// asked. Nil: nothing is done.
+	Ready  func([]tool.Tool) []tool.Tool
+	Limits Limits
 }
 
 // Result is what a turn gave, also when it failed half-way.
@@ -58,9 +62,9 @@ type Result struct {
 	Messages  []llm.Message
 	Text      string // all text as it was streamed
 	Reasoning string
-	Usage     llm.Usage
-	Rounds    int // answers asked of the model
-	Calls     int // tools run
+	Usage     llm.Usage // with that of sub-agents
+	Rounds    int       // answers asked of the model
+	Calls     int       // tools run
 }
 
 // Sink hears what happens in a turn, as it happens. It is called by one
@@ -138,7 +142,7 @@ func (l Limits) or(d Limits) Limits {
 	l.Rounds, l.Calls, l.Repeats = pick(l.Rounds, d.Rounds), pick(l.Calls, d.Calls), pick(l.Repeats, d.Repeats)
 	l.Parallel = pick(l.Parallel, d.Parallel)
 	l.OutputBytes, l.ContextTokens = pick(l.OutputBytes, d.OutputBytes), pick(l.ContextTokens, d.ContextTokens)
-	l.AnswerTokens = pick(l.AnswerTokens, d.AnswerTokens)
+	l.AnswerTokens, l.Tokens = pick(l.AnswerTokens, d.AnswerTokens), pick(l.Tokens, d.Tokens)
 	if l.ToolTimeout <= 0 {
 		l.ToolTimeout = d.ToolTimeout
 	}

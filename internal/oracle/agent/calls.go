@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,10 @@ func (u *turn) run(ctx context.Context, calls []tool.Call) error {
 		u.stuck = 0
 	}
 	u.spent = u.spent || u.stuck >= maxStuck
+	if asks(jobs) {
+		u.clock.stand()
+		defer u.clock.goOn()
+	}
 	err := u.start(ctx, jobs)
 	for i := range jobs {
 		j := &jobs[i]
@@ -84,6 +89,7 @@ func (u *turn) decide(c *tool.Call) job {
 		return job{call: c, spec: tool.Spec{Name: c.Name}, out: tool.Output{Err: "There is no tool of this name."}}
 	}
 	j := job{call: c, spec: t.Spec()}
+	j.spec.Agent = cmp.Or(j.spec.Agent, u.agent())
 	if slices.ContainsFunc(u.hidden, func(s tool.Spec) bool { return s.Name == c.Name }) {
 		j.out.Err = "The tool is not loaded. Call " + tool.LoadName + " with the name " + strconv.Quote(j.spec.Capability) + " first."
 		return j
@@ -166,7 +172,7 @@ func (u *turn) start(ctx context.Context, jobs []job) error {
 		u.settle(jobs, ends)
 	}
 	if entered {
-		if failed := u.sink.Router(mainAgent); err == nil {
+		if failed := u.sink.Router(u.home); err == nil {
 			err = failed
 		}
 	}
@@ -195,11 +201,11 @@ func (u *turn) setOff(ctx context.Context, i int, j *job, ends chan<- outcome) (
 func (u *turn) enter(jobs []job) (bool, error) {
 	var names []string
 	for i := range jobs {
-		name := jobs[i].spec.Agent
+		name := cmp.Or(jobs[i].spec.Sub, jobs[i].spec.Agent)
 		if name == "" && jobs[i].spec.Kind == tool.Action {
 			name = actionAgent
 		}
-		if name == "" || jobs[i].tool == nil || slices.Contains(names, name) {
+		if name == "" || name == u.home || jobs[i].tool == nil || slices.Contains(names, name) {
 			continue
 		}
 		names = append(names, name)
@@ -220,7 +226,11 @@ func (u *turn) launch(ctx context.Context, i int, j *job, ends chan<- outcome) {
 	if j.spec.Kind.Client() {
 		limit += clientGrace
 	}
-	inner, cancel := context.WithTimeout(ctx, limit)
+	within := ctx
+	if j.spec.Sub != "" { // it has a clock of its own
+		limit, within = subLife, tool.WithNest(ctx, u.nest)
+	}
+	inner, cancel := context.WithTimeout(within, limit)
 	overdue := tool.Output{Err: "The tool did not answer within " + limit.String() + "."}
 	stop := context.AfterFunc(inner, func() {
 		if ctx.Err() == nil {
@@ -258,7 +268,7 @@ func (a *Agent) call(ctx context.Context, t tool.Tool, c tool.Call) (out tool.Ou
 		return out
 	case f != nil && f.Kind != fault.Internal:
 		return tool.Output{Err: sentence(f)}
-	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
+	case ctx.Err() == nil || !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)):
 		a.log.Error("tool failed", "tool", logged(t), "err", err)
 	}
 	return tool.Output{Err: toolFailed}
@@ -287,6 +297,7 @@ func sentence(f *fault.Error) string {
 // failure of the sink: with its result where that is already there, otherwise
 // as not completed.
 func (u *turn) settle(jobs []job, ends <-chan outcome) {
+	u.await(jobs, ends)
 	for len(ends) > 0 {
 		o := <-ends
 		if j := &jobs[o.index]; !j.ended {

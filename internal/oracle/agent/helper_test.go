@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
-	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -133,7 +132,7 @@ func echo(name string) tool.Func {
 func said(text string) llm.Message { return llm.Message{Role: llm.User, Content: text} }
 
 // turn runs one turn of a fake model and checks what holds for all turns.
-func turn(t *testing.T, f *modeltest.Fake, in agent.Turn) (agent.Result, *ear, error) {
+func turn(t *testing.T, f llm.Model, in agent.Turn) (agent.Result, *ear, error) {
 	t.Helper()
 	if in.User.Content == "" {
 		in.User = said("hello")

@@ -33,6 +33,10 @@ const (
 // turn is one turn as it goes on.
 type turn struct {
 	a       *Agent
+	root    *root
+	depth   int    // how many agents it is below the first
+	home    string // the step it is at between calls
+	clock   *clock // of a sub-agent; nil has no end
 	limits  Limits
 	sink    Sink
 	model   string
@@ -66,8 +70,18 @@ type turn struct {
 // said and done until then. The error is a *llm.Error, the cause of the end
 // of ctx, or an error of the sink; llm.Explain puts it into words.
 func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
+	r := &root{sink: sink, ready: t.Ready}
+	u := newTurn(a, r, t)
+	u.sink, u.home, r.tools = r, mainAgent, u.tools
+	err := u.answerAll(ctx)
+	u.res.Usage = r.end()
+	return u.res, err
+}
+
+// newTurn makes a turn that has still to be given a sink and a home.
+func newTurn(a *Agent, r *root, t Turn) *turn {
 	u := &turn{
-		a: a, limits: t.Limits.or(a.limits), sink: sink, model: t.Model, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
+		a: a, root: r, limits: t.Limits.or(a.limits), model: t.Model, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
 		tools: make(map[string]tool.Tool, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
 		failed: map[string]bool{}, garbled: map[string]bool{},
 	}
@@ -79,6 +93,11 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 			u.offer(s)
 		}
 	}
+	return u
+}
+
+// answerAll answers what the turn was made for.
+func (u *turn) answerAll(ctx context.Context) error {
 	if len(u.hidden) > 0 {
 		u.load(loadedIn(u.history))
 	}
@@ -88,7 +107,7 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 	u.begin(u.history)
 	err := u.loop(ctx)
 	u.res.Text, u.res.Reasoning = u.text.String(), u.think.String()
-	return u.res, err
+	return err
 }
 
 // offer has the model know of a tool, unless it must be loaded first.
@@ -147,7 +166,10 @@ func (u *turn) begin(history []llm.Message) {
 func (u *turn) loop(ctx context.Context) error {
 	for {
 		u.res.Rounds++
-		final := u.spent || u.res.Rounds >= u.limits.Rounds
+		if u.broke(1) {
+			return u.conclude(outOfLimits)
+		}
+		final := u.spent || u.res.Rounds >= u.limits.Rounds || u.broke(finalShare)
 		calls, err := u.ask(ctx, final)
 		if err != nil {
 			u.abandon(calls)
@@ -201,7 +223,7 @@ func (u *turn) answer(ctx context.Context, final bool) ([]tool.Call, error) {
 	var text, think strings.Builder
 	err := u.a.model.Stream(ctx, u.request(final), func(d llm.Delta) error {
 		if d.Usage != nil {
-			u.res.Usage.Add(*d.Usage)
+			u.pay(*d.Usage)
 		}
 		m.ToolCalls = append(m.ToolCalls, d.ToolCalls[:min(len(d.ToolCalls), maxListed-len(m.ToolCalls))]...)
 		u.started = u.started || len(d.ToolCalls) > 0

@@ -298,8 +298,14 @@ func (t *translator) step(payload jsontext.Value) ([]event, error) {
 	if p.Step == mainStep {
 		return t.closeSteps(), nil
 	}
-	if p.Step == "" || slices.Contains(t.steps, p.Step) {
+	last := len(t.steps) - 1
+	switch {
+	case p.Step == "" || last >= 0 && t.steps[last] == p.Step:
 		return nil, nil
+	case slices.Contains(t.steps, p.Step): // back from a sub-agent that it had called
+		left := t.steps[last]
+		t.steps = t.steps[:last]
+		return []event{{Type: stepFinished, StepName: left}}, nil
 	}
 	t.steps = append(t.steps, p.Step)
 	return append(append(t.closeThought(), t.closeText()...), event{Type: stepStarted, StepName: p.Step}), nil

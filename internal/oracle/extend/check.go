@@ -109,6 +109,12 @@ func (s *Set) unique() []error {
 		for _, t := range m.tools {
 			claim(m, "tool "+t.Name)
 		}
+		for _, a := range m.agents {
+			claim(m, "tool "+callOf(a))
+		}
+		for _, name := range m.inner() {
+			claim(m, "tool "+name)
+		}
 		for _, e := range m.events {
 			claim(m, "event "+e)
 		}
@@ -118,7 +124,7 @@ func (s *Set) unique() []error {
 			}
 		}
 	}
-	return bad
+	return append(bad, s.strangers(owners)...)
 }
 
 // fits enters a route into mux and reports whether there is room for it.

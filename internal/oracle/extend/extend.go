@@ -55,6 +55,7 @@ type member struct {
 	routes  []plugin.Route
 	events  []string
 	works   []plugin.Work
+	agents  []plugin.Agent
 	log     *slog.Logger
 	started bool
 }
@@ -161,15 +162,21 @@ func (m *member) collect() error {
 	if p, ok := m.Plugin.(plugin.Schedules); ok {
 		m.works = p.Schedules()
 	}
+	if p, ok := m.Plugin.(plugin.Agents); ok {
+		m.agents = p.Agents()
+	}
 	for _, t := range m.tools {
 		bad = append(bad, checkTool(t))
+	}
+	for _, a := range m.agents {
+		bad = append(bad, checkAgent(a))
 	}
 	for _, r := range m.routes {
 		bad = append(bad, checkRoute(r))
 	}
 	bad = append(bad, checkWorks(m.works)...)
 	_, perRequest := m.Plugin.(plugin.RequestTools)
-	has := perRequest || len(m.tools) > 0
+	has := perRequest || len(m.tools)+len(m.agents) > 0
 	switch {
 	case has && m.about.Visibility == plugin.Silent:
 		bad = append(bad, errors.New("it is silent, and has tools"))
@@ -189,17 +196,22 @@ func (s *Set) Start(ctx context.Context, tools *tool.Registry) error {
 		m.started = true
 	}
 	for _, m := range s.all {
-		if err := tools.Add(m.adapted(m.tools)...); err != nil {
+		if err := m.enter(tools); err != nil {
 			return errors.Join(fmt.Errorf("plugin %s: %w", m.about.Name, err), s.Close(ctx))
-		}
-		if err := tools.AddEvents(m.events...); err != nil {
-			return errors.Join(fmt.Errorf("plugin %s: %w", m.about.Name, err), s.Close(ctx))
-		}
-		if p, ok := m.Plugin.(plugin.RequestTools); ok {
-			tools.AddPerRun(func(ctx context.Context) []tool.Tool { return m.perRun(ctx, p) })
 		}
 	}
-	return tools.Add(s.capabilities()...)
+	if err := tools.Add(s.capabilities()...); err != nil {
+		return errors.Join(err, s.Close(ctx))
+	}
+	return nil
+}
+
+// enter gives a registry what a plugin adds.
+func (m *member) enter(tools *tool.Registry) error {
+	if p, ok := m.Plugin.(plugin.RequestTools); ok {
+		tools.AddPerRun(func(ctx context.Context) []tool.Tool { return m.perRun(ctx, p) })
+	}
+	return errors.Join(tools.Add(m.adapted(m.tools)...), tools.Add(m.agentTools()...), tools.Reserve(m.inner()...), tools.AddEvents(m.events...))
 }
 
 func (s *Set) start(ctx context.Context, m *member) (err error) {

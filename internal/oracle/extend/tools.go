@@ -30,10 +30,7 @@ func schemaOf(t plugin.Tool) jsontext.Value {
 
 // adapted are tools of a plugin as the agent runs them.
 func (m *member) adapted(tools []plugin.Tool) []tool.Tool {
-	capability := ""
-	if m.about.Visibility == plugin.OnDemand {
-		capability = m.about.Name
-	}
+	capability := m.demanded()
 	out := make([]tool.Tool, len(tools))
 	for i, t := range tools {
 		out[i] = &adapted{t.Run, tool.Spec{
@@ -41,6 +38,15 @@ func (m *member) adapted(tools []plugin.Tool) []tool.Tool {
 		}}
 	}
 	return out
+}
+
+// demanded is what must be loaded before the tools of a plugin can be called, ""
+// when they are always there.
+func (m *member) demanded() string {
+	if m.about.Visibility == plugin.OnDemand {
+		return m.about.Name
+	}
+	return ""
 }
 
 // perRun are the tools of a plugin for one run. What does not fit is left out.
@@ -129,7 +135,7 @@ func (s *Set) capabilities() []tool.Tool {
 	demanded := map[string]capability{}
 	for _, m := range s.all {
 		_, more := m.Plugin.(plugin.RequestTools)
-		if m.about.Visibility == plugin.Silent || !more && len(m.tools) == 0 {
+		if m.about.Visibility == plugin.Silent || !more && len(m.tools)+len(m.agents) == 0 {
 			continue
 		}
 		c := m.capability()
@@ -167,6 +173,9 @@ func (m *member) capability() capability {
 	}
 	for _, t := range m.tools {
 		c.Tools = append(c.Tools, t.Name)
+	}
+	for _, a := range m.agents {
+		c.Tools = append(c.Tools, callOf(a))
 	}
 	return c
 }

@@ -22,6 +22,7 @@ type call struct {
 	Status     string         `json:"status"`
 	Output     string         `json:"output"`
 	Error      string         `json:"error"`
+	Agent      string         `json:"agent"` // the sub-agent that calls
 }
 
 func (c call) id() string {
@@ -125,10 +126,11 @@ func (d *draft) answer(text bool) *part {
 	return &d.said[len(d.said)-1]
 }
 
-// call takes the start or the end of a tool.
+// call takes the start or the end of a tool. What a sub-agent called is no part of
+// what was said.
 func (d *draft) call(payload jsontext.Value) {
 	var c call
-	if err := json.Unmarshal(payload, &c); err != nil || c.id() == "" {
+	if err := json.Unmarshal(payload, &c); err != nil || c.id() == "" || c.Agent != "" {
 		return
 	}
 	if c.Status == "isRunning" {

@@ -71,6 +71,23 @@ func (r *Registry) Add(tools ...Tool) error {
 	return nil
 }
 
+// Reserve takes names for tools that are not those of every run, so that a grant
+// for one of them is for no other.
+func (r *Registry) Reserve(names ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.names == nil {
+		r.names = map[string]bool{}
+	}
+	for _, name := range names {
+		if r.names[name] {
+			return fmt.Errorf("tool %q is registered twice", name)
+		}
+		r.names[name] = true
+	}
+	return nil
+}
+
 // AddPerRun registers a source of tools that depend on the caller or the
 // request; ctx carries a Context. Its tools give way to those of Add.
 func (r *Registry) AddPerRun(source func(ctx context.Context) []Tool) {

@@ -41,6 +41,7 @@ type Spec struct {
 	Timeout     time.Duration // of one call; 0: what the agent has as default
 	ReadOnly    bool          // a call changes nothing
 	Agent       string        // name of the sub-agent the tool belongs to; empty: the main one
+	Sub         string        // step of the sub-agent that a call of the tool runs; empty: it runs none
 	Capability  string        // what must be loaded before the tool can be called; empty: nothing
 }
 
