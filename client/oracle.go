@@ -14,6 +14,11 @@ type (
 	OracleTokens = api.OracleTokens
 	OracleStep   = api.OracleStep
 
+	OraclePlugin  = api.OraclePlugin
+	PluginTool    = api.PluginTool
+	PluginRoute   = api.PluginRoute
+	PluginSetting = api.PluginSetting
+
 	MCPServer      = api.MCPServer
 	MCPServerDraft = api.MCPServerDraft
 	MCPTool        = api.MCPTool
@@ -47,6 +52,12 @@ func (o Oracle) Runs(ctx context.Context, q RunQuery, opts ...Option) iter.Seq2[
 // Run reads a run. Code: RUN_NOT_FOUND.
 func (o Oracle) Run(ctx context.Context, id string, opts ...Option) (*OracleRun, error) {
 	return do[OracleRun](ctx, o.c, get(runsPath+"/"+url.PathEscape(id), nil), opts)
+}
+
+// Plugins walks over the plugins of the oracle, by name. An error ends it. Code:
+// SCOPE_MISSING.
+func (o Oracle) Plugins(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[OraclePlugin, error] {
+	return pages[OraclePlugin](ctx, o.c, "/v1/oracle/plugins", q.values(), opts)
 }
 
 const mcpPath = "/v1/oracle/mcp-servers"

@@ -332,6 +332,7 @@ func (m *mind) routes(api *web.API) {
 func (m *mind) ledger(api *web.API) {
 	if m != nil {
 		ledger.New(ledger.Config{DB: m.DB, Cursors: m.cursors}).Routes(api)
+		m.plugins.Shown(api, m.cursors)
 		m.mcp.Routes(api)
 		m.assists.Routes(api)
 	}

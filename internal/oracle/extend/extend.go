@@ -49,6 +49,7 @@ type Set struct {
 type member struct {
 	plugin.Plugin
 	about   plugin.Manifest
+	known   []plugin.Setting
 	values  plugin.Values
 	urls    []string // settings that name other servers
 	tools   []plugin.Tool
@@ -125,9 +126,8 @@ func (m *member) admit(given map[string]string) (err error) {
 
 // configure reads the settings of a plugin.
 func (m *member) configure(given map[string]string) (err error) {
-	var known []plugin.Setting
 	if p, ok := m.Plugin.(plugin.Settings); ok {
-		known = p.Settings()
+		m.known = slices.Clone(p.Settings())
 	}
 	var bad []error
 	if text, ok := given["enabled"]; ok && text != "true" {
@@ -137,8 +137,8 @@ func (m *member) configure(given map[string]string) (err error) {
 		m.about.Visibility = plugin.Visibility(text)
 		bad = append(bad, checkVisibility(m.about.Visibility))
 	}
-	m.values, err = plugin.Read(known, given)
-	for _, k := range known {
+	m.values, err = plugin.Read(m.known, given)
+	for _, k := range m.known {
 		// Only what the operator has said: a default may be reached if everybody may.
 		if text := given[k.Name]; k.Kind == plugin.URL && text != "" {
 			m.urls = append(m.urls, text)

@@ -23,6 +23,7 @@ export const pages = [
   { path: "/chat", name: "chat", icon: "chat", key: "o", menu: "line", area: "d", load: () => import("../pages/chat.js") },
   { path: "/runs", name: "runs", icon: "activity", key: "r", menu: "line", area: "d", load: () => import("../pages/runs.js") },
   { path: "/runs/:id", name: "run", area: "d", load: () => import("../pages/run.js") },
+  { path: "/plugins", name: "plugins", icon: "plug", key: "x", menu: "line", scope: "oracle:read", area: "d", load: () => import("../pages/plugins.js") },
   { path: "/templates", name: "templates", icon: "file", menu: "work", scope: "templates:read", area: "b", load: () => import("../pages/templates.js") },
   { path: "/templates/:id", name: "template", scope: "templates:read", area: "b", load: () => import("../pages/template.js") },
   { path: "/protocols", name: "protocols", icon: "graph", menu: "work", scope: "protocols:read", load: () => import("../pages/protocols.js") },

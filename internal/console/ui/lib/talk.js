@@ -53,6 +53,15 @@ export function turnsOf(messages) {
   return out;
 }
 
+const mainStep = "main_agent";
+
+/** An answer that goes on in a sub-agent, or in the oracle itself again. */
+function enter(turn, step) {
+  const calls = turn.calls.map((c) => (c.router ? { ...c, status: "done" } : c));
+  if (step === mainStep || !step) return { ...turn, calls };
+  return { ...turn, calls: [...calls, { id: `step ${calls.length} ${step}`, name: step, router: true, status: "isRunning" }] };
+}
+
 /** What an answer looks like after a frame. */
 function after(turn, f) {
   const d = f.data;
@@ -62,11 +71,12 @@ function after(turn, f) {
     case "reasoning": return d.reasoning && !d.reasoningDetails ? { ...turn, thought: (turn.thought || "") + d.reasoning } : turn; // the first says only that work has begun
     case "error": return { ...turn, error: d.error };
     case "done": return { ...turn, live: false, status: d.status };
+    case "router.update": return enter(turn, d.step);
     case "tool_call":
     case "action_call": {
       if (d.toolName === confirmName) return { ...turn, questions: { ...turn.questions, [d.toolCallId]: { ...d.args, open: d.status === "isRunning" } } };
       const id = d.eventId || d.toolCallId, old = turn.calls.some((c) => c.id === id);
-      const one = { id, name: d.toolName, args: d.args, status: d.status, output: d.output ?? d.error, failed: d.failed || d.status === "error" };
+      const one = { id, name: d.toolName, args: d.args, status: d.status, output: d.output ?? d.error, agent: d.agent, failed: d.failed || d.status === "error" };
       return { ...turn, calls: old ? turn.calls.map((c) => (c.id === id ? one : c)) : [...turn.calls, one] };
     }
   }

@@ -23,6 +23,7 @@ const paths = {
   jobs: "M4 6h16M4 12h10M4 18h13",
   upload: "M12 16V4M7 9l5-5 5 5M4 20h16",
   hook: "M12 3v10a4 4 0 1 1-4-4",
+  plug: "M9 3v5M15 3v5M6 8h12v4a6 6 0 0 1-12 0zM12 18v4",
   more: "M5 12h.1M12 12h.1M19 12h.1",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",
   people: "M9 11a3.5 3.5 0 1 0-.1 0M3 20c0-4 3-6 6-6s6 2 6 6M16 11a3 3 0 1 0 0-6M17 14c3 0 4 2 4 5",

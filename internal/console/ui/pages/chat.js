@@ -19,17 +19,23 @@ const plain = (text) => {
   }
 };
 
+const agentName = (step) => step.replace(/_agent$/, "");
+
+/** One step: a call of a tool, or a sub-agent that takes over. */
+function Step({ c }) {
+  const { toolName, ...args } = c.args || {}, state = html`<${Badge} value=${c.failed ? "failed" : c.status === "isRunning" ? "running" : "done"} />`;
+  if (c.router) return html`<div class="step agent"><p>${t("chat.agent")} <code>${agentName(c.name)}</code> ${state}</p></div>`;
+  return html`<div class=${"step" + (c.agent ? " nested" : "")}><p><code>${c.name}</code> ${state}${c.agent ? html` <span class="mute small">${t("chat.byAgent", { agent: agentName(c.agent) })}</span>` : null}${Object.keys(args).length ? html` <code class="mute">${JSON.stringify(args)}</code>` : null}</p>
+    ${c.output !== undefined && html`<pre tabindex="0">${plain(c.output).slice(0, 4000)}</pre>`}</div>`;
+}
+
 /** What the oracle did for an answer: one line, open while it works and where something failed. */
 function Steps({ calls, live }) {
   if (!calls.length) return null;
-  const failed = calls.filter((c) => c.failed).length, names = [...new Set(calls.map((c) => c.name))].join(", ");
+  const failed = calls.filter((c) => c.failed).length, names = [...new Set(calls.map((c) => (c.router ? agentName(c.name) : c.name)))].join(", ");
   return html`<details class=${"steps" + (failed ? " failed" : "")} open=${failed > 0}>
     <summary>${live ? t("chat.using", { names }) : t("chat.used", { names })} <span class="mute">${t("chat.steps", { n: calls.length })}${failed ? " · " + t("chat.failed", { n: failed }) : ""}</span></summary>
-    ${calls.map((c) => {
-      const { toolName, ...args } = c.args || {};
-      return html`<div class="step" key=${c.id}><p><code>${c.name}</code> <${Badge} value=${c.failed ? "failed" : c.status === "isRunning" ? "running" : "done"} />${Object.keys(args).length ? html` <code class="mute">${JSON.stringify(args)}</code>` : null}</p>
-        ${c.output !== undefined && html`<pre tabindex="0">${plain(c.output).slice(0, 4000)}</pre>`}</div>`;
-    })}</details>`;
+    ${calls.map((c) => html`<${Step} key=${c.id} c=${c} />`)}</details>`;
 }
 
 /** The question whether a tool that changes something may run, with exactly what it would be given. */
@@ -45,7 +51,7 @@ function Question({ q }) {
       fail(e);
     }
   };
-  return html`<div class="card question" role="group" aria-label=${t("chat.asks", { tool: q.tool })}><p><strong>${t("chat.asks", { tool: q.tool })}</strong></p>
+  return html`<div class="card ask" role="group" aria-label=${t("chat.asks", { tool: q.tool })}><p><strong>${t("chat.asks", { tool: q.tool })}</strong></p>
     ${q.description && html`<p class="mute">${q.description}</p>`}<pre tabindex="0">${JSON.stringify(q.arguments, null, 1)}</pre>
     <div class="actions"><button type="button" class="primary" disabled=${sent} onClick=${() => say(true)}>${t("chat.permit")}</button><button type="button" disabled=${sent} onClick=${() => say(false)}>${t("chat.refuse")}</button>
       <span class="mute">${t("chat.until")} <${Time} at=${q.expiresAt} /></span></div><${Failure} error=${failed} /></div>`;
@@ -61,6 +67,7 @@ function Usage({ run }) {
 }
 
 function Turn({ turn, run }) {
+  const at = turn.calls.find((c) => c.router && c.status === "isRunning");
   return html`<article class="turn" aria-busy=${!!turn.live}>
     <div class="said"><p>${turn.you}</p>${turn.files.map((f) => html`<p class="file"><${Icon} name="file" />${f.filename}</p>`)}</div>
     <div class="answer">
@@ -68,7 +75,7 @@ function Turn({ turn, run }) {
       ${turn.thought && html`<details class="steps"><summary>${t("chat.thought")}</summary><p>${turn.thought}</p></details>`}
       ${turn.text ? html`<${Markdown} text=${turn.text} />` : null}
       ${Object.values(turn.questions || {}).filter((q) => turn.live && q.open).map((q) => html`<${Question} key=${q.callId} q=${q} />`)}
-      ${turn.live && html`<p class="dots mute" role="status">${t("chat.thinking")}</p>`}
+      ${turn.live && html`<p class="dots mute" role="status">${at ? t("chat.inAgent", { agent: agentName(at.name) }) : t("chat.thinking")}</p>`}
       ${turn.error && html`<${Failure} error=${{ message: turn.error, status: 500 }} />`}
       ${!turn.live && turn.status && turn.status !== "finished" && html`<p class="note">${t("chat.ended." + turn.status)}</p>`}
       ${!turn.live && html`<${Usage} run=${run} />`}
