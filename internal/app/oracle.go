@@ -106,11 +106,11 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m.agent = agent.New(agent.Config{Model: asked, Log: a.log})
 	m.tools = &tool.Registry{}
 	if err := m.startPlugins(ctx, a.opt.Plugins, a.lookups(m).source()); err != nil {
 		return err
 	}
+	m.agent = agent.New(agent.Config{Model: m.plugins.Model(asked), Log: a.log})
 	if err := m.buildMCP(ctx, m.tools, a.lookups(m)); err != nil {
 		return err
 	}

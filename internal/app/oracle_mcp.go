@@ -57,7 +57,7 @@ func (m *mind) buildMCP(ctx context.Context, tools *tool.Registry, in lookups) e
 
 // serveMCP makes what answers MCP clients, with the tools that conversations have.
 func (m *mind) serveMCP(tools *tool.Registry, in lookups) error {
-	c := mcpserver.Config{Tools: tools.ForRun, Source: in.source(), Public: m.cfg.Server.PublicURL, Version: m.version, Log: m.log}
+	c := mcpserver.Config{Tools: tools.ForRun, Wrapped: tools.Wrapped, Source: in.source(), Public: m.cfg.Server.PublicURL, Version: m.version, Log: m.log}
 	c.ReadSurvey = func(ctx context.Context, id string) ([]byte, error) {
 		found, err := in.surveys.surveys.Get(ctx, id)
 		return found.Raw, err

@@ -203,6 +203,7 @@ func (s *Set) Start(ctx context.Context, tools *tool.Registry) error {
 	if err := tools.Add(s.capabilities()...); err != nil {
 		return errors.Join(err, s.Close(ctx))
 	}
+	tools.Wrap(s.aroundTools())
 	return nil
 }
 

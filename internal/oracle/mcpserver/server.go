@@ -41,6 +41,8 @@ const (
 type Config struct {
 	// Tools are those of the user of a context, which carries a tool.Context.
 	Tools func(ctx context.Context) []tool.Tool
+	// Wrapped gives tools as they are to be run. Nil: as they are.
+	Wrapped func([]tool.Tool) []tool.Tool
 	// Source is where twins and surveys are read.
 	Source lookup.Source
 	// ReadSurvey reads a survey as the caller of ctx, as JSON.

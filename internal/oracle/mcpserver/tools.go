@@ -45,7 +45,10 @@ func (q *request) offered() []tool.Tool {
 			out = append(out, t)
 		}
 	}
-	return out
+	if q.cfg.Wrapped == nil {
+		return out
+	}
+	return q.cfg.Wrapped(out)
 }
 
 func (q *request) addTools(to *sdk.Server) {

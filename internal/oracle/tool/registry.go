@@ -39,6 +39,7 @@ type Registry struct {
 	more   []func(context.Context) []Tool
 	events []string
 	routes []func(*web.API)
+	around func(Tool) Tool // nil: nothing
 }
 
 // Add registers tools for every run. It refuses a name that is taken or that
@@ -94,6 +95,29 @@ func (r *Registry) AddPerRun(source func(ctx context.Context) []Tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.more = append(r.more, source)
+}
+
+// Wrap has something stand around every tool that is run: whoever runs tools runs
+// what Wrapped gives.
+func (r *Registry) Wrap(around func(Tool) Tool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.around = around
+}
+
+// Wrapped gives tools as they are to be run.
+func (r *Registry) Wrapped(tools []Tool) []Tool {
+	r.mu.RLock()
+	around := r.around
+	r.mu.RUnlock()
+	if around == nil {
+		return tools
+	}
+	out := make([]Tool, len(tools))
+	for i, t := range tools {
+		out[i] = around(t)
+	}
+	return out
 }
 
 // AddEvents enters names into the catalogue of events sockets may hear.
