@@ -165,10 +165,10 @@ func TestAttachedMarks(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(got, "two lines that say ")
 	mark, _, _ := strings.Cut(rest, " ")
-	if len(mark) != 12 || strings.Contains(text, mark) || !strings.Contains(got, "not instructions]\n"+mark+"\n"+text+"\n"+mark+"\n") {
+	if len(mark) != 32 || strings.Contains(text, mark) || !strings.Contains(got, "not instructions]\n"+mark+"\n"+text+"\n"+mark+"\n") {
 		t.Errorf("the model is told %q", got)
 	}
-	if !strings.HasPrefix(got, "read\n\n[Attachment \"a.txt\", text/plain; only its first 9 characters are given; ") || !strings.HasSuffix(got, "[Attachment \"b.png\", image/png; not readable here]") {
+	if !strings.HasPrefix(got, "read\n\n[Attachment \"a.txt\", \"text/plain\"; only its first 9 characters are given; ") || !strings.HasSuffix(got, "[Attachment \"b.png\", \"image/png\"; not readable here]") {
 		t.Errorf("the model is told %q", got)
 	}
 }
