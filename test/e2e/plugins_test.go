@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,13 +11,27 @@ import (
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-// module runs the go command in a module that is built with this checkout.
-func module(t *testing.T, dir string, args ...string) {
+// module checks that what a module requires is enough to build it with this
+// checkout, then tests it and builds its program. The compiler sees both in one
+// workspace: what is compiled of the checkout already serves here as well.
+func module(t *testing.T, root, dir, binary string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go %s in %s: %v\n%s", strings.Join(args, " "), dir, err, out)
+	work := filepath.Join(t.TempDir(), "go.work")
+	for _, step := range []struct {
+		work string
+		args []string
+	}{
+		{"off", []string{"list", "-mod=readonly", "-deps", "-test", "."}},
+		{work, []string{"work", "init", root, dir}},
+		{work, []string{"vet", "."}},
+		{work, []string{"test", "."}},
+		{work, []string{"build", "-o", binary, "."}},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", step.args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+step.work)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s in %s: %v\n%s", strings.Join(step.args, " "), dir, err, out)
+		}
 	}
 }
 
@@ -37,9 +52,7 @@ func TestPluginNew(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "gofmt", "-l", dir).Output(); err != nil || len(out) > 0 {
 		t.Errorf("not formatted: %s %v", out, err)
 	}
-	module(t, dir, "vet", ".")
-	module(t, dir, "test", ".")
-	module(t, dir, "build", "-o", filepath.Join(dir, "hearth"), ".")
+	module(t, root, dir, filepath.Join(dir, "hearth"))
 	s := server.Run(t, server.Options{Binary: filepath.Join(dir, "hearth"), Dir: t.TempDir(), Env: []string{"HEARTH_PLUGIN_STOVE_TALK_GREETING=Habari"}})
 	wantBody(t, s, "/stove-talk?name=Amina", 200, `{"text":"Habari, Amina!"}`)
 	wantBody(t, s, "/stove-talk", 400, `"message":"name should not be empty"`)
@@ -57,9 +70,7 @@ func TestExampleOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, binary := filepath.Join(root, "examples", "oracle"), filepath.Join(t.TempDir(), "oracle")
-	module(t, dir, "vet", ".")
-	module(t, dir, "test", ".")
-	module(t, dir, "build", "-o", binary, ".")
+	module(t, root, dir, binary)
 	check := exec.CommandContext(t.Context(), binary, "config", "check")
 	check.Dir, check.Env = t.TempDir(), []string{"HEARTH_PLUGIN_HELP_DESK_OPENS=late", "HEARTH_PLUGIN_HELP_DESK_FAX=1", "HEARTH_PLUGIN_NOBODY_X=1"}
 	out, err := check.CombinedOutput()
