@@ -15,6 +15,7 @@ import (
 
 const (
 	copyEvery = 50 * time.Millisecond // how often the log is looked at
+	restEvery = time.Second           // and while all of it is copied
 	idleAfter = 2 * time.Second       // no commit for this long is idle
 	// Pages in the log before it is copied. A page that changed often is copied
 	// once, so a long log is less work; but a log that begins anew is written over,
@@ -51,7 +52,8 @@ type copier struct {
 // run looks at the log until quit is closed.
 func (k *copier) run(quit <-chan struct{}) {
 	defer k.drop()
-	tick := time.NewTicker(copyEvery)
+	every := copyEvery
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	k.since = time.Now()
 	for {
@@ -62,6 +64,14 @@ func (k *copier) run(quit <-chan struct{}) {
 			if err := k.look(now); err != nil {
 				k.cfg.Log.Debug("copy write-ahead log", "err", err)
 				k.drop()
+			}
+			next := copyEvery
+			if k.done {
+				next = restEvery // a server at rest lets its machine sleep
+			}
+			if next != every {
+				every = next
+				tick.Reset(every)
 			}
 		}
 	}
