@@ -201,7 +201,7 @@ func TestExportKilled(t *testing.T) {
 		var file strings.Builder
 		const rows = 300 // three pages, and some pieces of the file
 		for i := range rows {
-			fmt.Fprintf(&file, `{"type":"Household","protocol":%q,"properties":{"name":"N%d"},"metadata":{"text":%q}}`+"\n", household, i, strings.Repeat("long ", 1000))
+			fmt.Fprintf(&file, `{"type":"Household","protocol":%q,"properties":{"name":"N%d"},"metadata":{"text":%q}}`+"\n", household, i, strings.Repeat("long ", 400))
 		}
 		r.imported(t, r.upload(t, nil, ndjson, file.String()))
 		for _, format := range []sheet.Format{sheet.NDJSON, sheet.CSV, sheet.XLSX, "geojson"} {
