@@ -114,6 +114,7 @@ func (a *App) pages(fresh dialects) *web.API {
 	api := fresh.area("console")
 	console.New(console.Config{
 		Sessions: a.Auth.Sessions(), Invites: a.Auth.Invites(), Dir: a.cfg.Server.ConsoleDir, Areas: a.cfg.Server.Areas, Version: a.opt.Version,
+		Tiles: console.Tiles{URL: a.cfg.Server.Tiles, Credit: a.cfg.Server.TilesCredit},
 	}).Routes(api)
 	return api
 }

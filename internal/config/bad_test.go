@@ -27,6 +27,8 @@ var wrong = map[string][]string{
 	"HEARTH_STRICT_REFS":                 {"maybe", "2"},
 	"HEARTH_CONSOLE":                     {"maybe"},
 	"HEARTH_CONSOLE_DIR":                 {"a\nb"},
+	"HEARTH_CONSOLE_TILES":               {"tiles", "https://x.example/{z}/{x}", "https://{z}.example/{x}/{y}", "https://u:p@x.example/{z}/{x}/{y}", "https://x.example; script-src */{z}/{x}/{y}"},
+	"HEARTH_CONSOLE_TILES_CREDIT":        {"a\nb"},
 	"TRUST_PROXY_ENABLED":                {"loopback"},
 	"HEARTH_TRUSTED_PROXIES":             {"10.0.0.0/33", "proxy.local", "10.0.0.0/8,x", "10.1.2.3/8", "::ffff:10.0.0.0/104"},
 	"CORS_ORIGIN":                        {"app.example.org", "https://a.example/path", "https://*.example.org", "null", "*,https://a.example", "https://a.example?x", "https://u:p@a.example"},

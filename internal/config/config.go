@@ -59,6 +59,8 @@ type Server struct {
 	CORSOrigin      string        `env:"CORS_ORIGIN" file:"corsOrigin" default:"*" is:"origins" doc:"Origins whose pages may call areas A, B and D. Named origins may send credentials, '*' may not; empty: no other origin may call."`
 	Console         bool          `env:"HEARTH_CONSOLE" file:"console" default:"true" is:"boolean" doc:"Serve the web console at /console/, on listeners with area A or B."`
 	ConsoleDir      string        `env:"HEARTH_CONSOLE_DIR" file:"consoleDir" is:"text 4096" doc:"For developers: serve the files of the console from this folder, as they are at each request; empty: those in the program."`
+	Tiles           string        `env:"HEARTH_CONSOLE_TILES" file:"consoleTiles" is:"tiles" doc:"Where the maps of the console get pictures to lie under their points, such as https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask that server, which so learns what people look at; empty: no other server is asked."`
+	TilesCredit     string        `env:"HEARTH_CONSOLE_TILES_CREDIT" file:"consoleTilesCredit" default:"© OpenStreetMap contributors" is:"text 256" doc:"Whom the pictures of HEARTH_CONSOLE_TILES are from; it stands under each map."`
 	ShutdownTimeout time.Duration `env:"HEARTH_SHUTDOWN_TIMEOUT" file:"shutdownTimeout" default:"15s" is:"duration 1s 10m" doc:"How long a shutdown waits for requests and streams to end."`
 }
 

@@ -191,6 +191,33 @@ func httpURL() kind[string] {
 	}
 }
 
+// tiles is empty or the address of a picture of a map, with places for its zoom,
+// column and row after the host: the host is what a page may ask, so it is fixed.
+func tiles() kind[string] {
+	return kind[string]{
+		name: kindURL, want: "an http:// or https:// address with {z}, {x} and {y} in its path, such as https://tiles.example.org/{z}/{x}/{y}.png",
+		parse: func(s string) (string, error) {
+			if s == "" {
+				return "", nil
+			}
+			u, err := parseURL(s, "http", "https")
+			if err != nil {
+				return "", err
+			}
+			if u.User != nil || u.Fragment != "" {
+				return "", errForm
+			}
+			for _, part := range []string{"{z}", "{x}", "{y}"} {
+				if !strings.Contains(u.Path, part) {
+					return "", errors.New("has no " + part + " in its path")
+				}
+			}
+			return s, nil
+		},
+		format: same,
+	}
+}
+
 // hookURL is an httpURL whose path may let in whoever knows it.
 func hookURL() kind[Secret] {
 	address := httpURL()

@@ -70,6 +70,7 @@ var plainRules = map[string]func() rule{
 	"outbound":     func() rule { return is(list(outboundEntry())) },
 	"domains":      func() rule { return is(list(domain())) },
 	"origins":      func() rule { return is(origins()) },
+	"tiles":        func() rule { return is(tiles()) },
 	"httpURL":      func() rule { return is(httpURL()) },
 	"hookURL":      func() rule { return is(hookURL()) },
 	"postgresURL":  func() rule { return is(postgresURL()) },

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"mime"
+	"net/url"
 	"os"
 	"path"
 	"regexp"
@@ -35,17 +36,34 @@ type Config struct {
 	Dir      string   // serve the pages from this folder, as they are at each request; "" serves the embedded ones
 	Areas    []string // what this server serves
 	Version  string
+	Tiles    Tiles
+}
+
+// Tiles are the pictures that lie under maps.
+type Tiles struct {
+	URL    string `json:"url" doc:"Address of one, with {z}, {x} and {y} for its zoom, column and row."`
+	Credit string `json:"credit" doc:"Whom they are from."`
+}
+
+// origin is the server that has them, "" without.
+func (t Tiles) origin() string {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // Service serves the console.
 type Service struct {
-	cfg   Config
-	files func() (*files, error)
+	cfg    Config
+	policy string // of the pages
+	files  func() (*files, error)
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	s := &Service{cfg: cfg}
+	s := &Service{cfg: cfg, policy: fmt.Sprintf(policy, strings.TrimSuffix(" "+cfg.Tiles.origin(), " "))}
 	if cfg.Dir != "" {
 		s.files = func() (*files, error) { return load(os.DirFS(cfg.Dir)) }
 		return s

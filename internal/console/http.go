@@ -12,8 +12,9 @@ import (
 )
 
 // policy lets a page run the scripts of this server and nothing else. No script
-// can turn text into markup: a page that tries fails.
-const policy = "script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; " +
+// can turn text into markup: a page that tries fails. %s is the server of the
+// pictures under maps, if there is one.
+const policy = "script-src 'self'; style-src 'self'; img-src 'self' blob: data:%s; connect-src 'self'; manifest-src 'self'; worker-src 'self'; " +
 	"form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (
@@ -41,7 +42,7 @@ func (s *Service) servePage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	web.ForPage(w.Header(), r, policy)
+	web.ForPage(w.Header(), r, s.policy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	write(w, web.Packed(w.Header(), r, f.index))
 	return nil
@@ -105,6 +106,7 @@ type stay struct {
 	EndsAt    time.Time `json:"endsAt,omitzero"`
 	Areas     []string  `json:"areas" doc:"What this server serves: a twins, b surveys, c USSD, d oracle."`
 	Version   string    `json:"version"`
+	Tiles     *Tiles    `json:"tiles,omitempty" doc:"Pictures that lie under maps; without, there are none."`
 	NewKey    string    `json:"newKey,omitempty" doc:"The key that an invitation has made; shown once."`
 }
 
@@ -113,6 +115,9 @@ func (s *Service) stay(v *auth.Session, c web.Caller) stay {
 	if v != nil {
 		out.SignedIn, out.ID, out.Name, out.Key, out.EndsAt = true, v.ID, v.Name, v.Key, v.EndsAt
 		out.Principal, out.Workspace, out.Scopes, out.Projects = c.DID, c.Workspace, c.Scopes, c.Projects
+		if s.cfg.Tiles.URL != "" {
+			out.Tiles = &s.cfg.Tiles
+		}
 	}
 	return out
 }

@@ -25,15 +25,15 @@ func (d *desk) press(key string) {
 }
 
 // openDemo opens the console as the owner at a server that has the demo
-// programme.
-func openDemo(t *testing.T) *desk {
+// programme, with settings of its own.
+func openDemo(t *testing.T, env ...string) *desk {
 	t.Helper()
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(loaded(t))); err != nil {
 		t.Fatal(err)
 	}
-	d := serve(t, "127.0.0.1", server.Options{Dir: dir})
+	d := serve(t, "127.0.0.1", server.Options{Dir: dir, Env: env})
 	d.signIn(d.server.Key)
 	return d
 }

@@ -127,7 +127,7 @@ func TestPolicy(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	policy := answer.Header.Get("Content-Security-Policy")
-	for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "require-trusted-types-for 'script'", "trusted-types 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
+	for _, want := range []string{"default-src 'none'", "img-src 'self' blob: data:;", "script-src 'self';", "style-src 'self';", "require-trusted-types-for 'script'", "trusted-types 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("policy = %q, want %q in it", policy, want)
 		}

@@ -1,8 +1,9 @@
 // @ts-check
-// A map without tiles: places, a grid of degrees and a scale bar, drawn here, so
-// that nothing is asked of another server. It is dragged, pinched, wheeled, or
+// A map: places, a grid of degrees and a scale bar, drawn here, so that nothing is
+// asked of another server unless the operator has named one for tiles. It is dragged, pinched, wheeled, or
 // moved with the keys.
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { Tiles, TilesCredit } from "./tiles.js";
 import { number, t } from "./words.js";
 
 const metres = 111195; // of a degree of latitude
@@ -150,11 +151,12 @@ export function PlaceMap({ points, clusters, box, picked, label, tone, onPick, o
   const shift = [width / 2 + (turn(view.from.lon - view.lon) * view.cos) / view.k, height / 2 + (view.lat - view.from.lat) / view.k];
   return html`<div class="places">
     <svg ref=${hold} viewBox=${`0 0 ${width} ${height}`} height=${height} tabindex="0" role="application" aria-label=${label} onKeyDown=${onKeyDown} ...${events} onClick=${(e) => { if (!moved.current) pick(e.offsetX, e.offsetY, 14); }}>
+      <${Tiles} view=${view} width=${width} height=${height} />
       <${Grid} view=${view} width=${width} height=${height} />
       <g class="marks" transform=${`translate(${shift[0]},${shift[1]})`}><${Marks} points=${points} clusters=${clusters} view=${view} tone=${tone} /></g>
       ${ring && html`<circle class="ring" cx=${ring[0]} cy=${ring[1]} r="10" />`}
       <${Scale} view=${view} height=${height} />
     </svg>
     <div class="graph-tools"><button type="button" aria-label=${t("twin.closer")} onClick=${() => zoom(0.6)}>+</button><button type="button" aria-label=${t("twin.further")} onClick=${() => zoom(1.6)}>−</button><button type="button" aria-label=${t("twin.fit")} onClick=${reset}>⤢</button></div>
-    <button type="button" class="small part" onClick=${() => onBox(shown(view, width, height))}>${t("places.part")}</button></div>`;
+    <button type="button" class="small part" onClick=${() => onBox(shown(view, width, height))}>${t("places.part")}</button></div><${TilesCredit} />`;
 }
