@@ -6,6 +6,9 @@ import (
 	"net/http"
 )
 
+// Server is the address of this server for Host.API. Nothing else knows it.
+const Server = "http://hearth.internal"
+
 // Host is what the server gives a plugin to work with. Tests of a plugin make one
 // with what they need.
 type Host struct {
@@ -20,6 +23,15 @@ type Host struct {
 	// open; where there are none, nobody hears it. payload is a JSON object, which gets
 	// sessionId and requestId. It never waits for a page.
 	Emit func(ctx context.Context, event string, payload any) error
+	// API calls this server itself, in process, as the caller of ctx, which is that of a
+	// call, a request or a prompt: with exactly the rights that the caller has when a
+	// request is made. Requests go to Server; with package client:
+	//
+	//	c, err := client.New(client.Config{BaseURL: plugin.Server, HTTP: host.API(ctx)})
+	//
+	// A public route has no caller and so no rights: routes that need a caller are 401. The client
+	// lasts as long as ctx. Answers have at most 16 MiB and come whole.
+	API func(ctx context.Context) *http.Client
 	// Oracle is the DID of the oracle.
 	Oracle string
 }

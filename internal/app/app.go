@@ -63,6 +63,7 @@ type App struct {
 	demo     *demo.Service
 	small    int          // divides the sizes of the demo, in tests; 0 does not
 	within   http.Handler // serves all areas in process, for the demo
+	inner    http.Handler // serves areas to plugins, for their users
 	owner    string       // the owner key, on the first start only
 	stopping atomic.Bool
 }
@@ -197,7 +198,7 @@ func (a *App) route(challenge http.Handler) (err error) {
 			l.server.Handler = a.edge.handler(tables[l.name], all[i].shape)
 		}
 	}
-	a.within = a.edge.within(tables[withinName])
+	a.within, a.inner = a.edge.within(tables[withinName]), a.edge.within(tables[innerName])
 	return a.front.measure(a.metrics)
 }
 

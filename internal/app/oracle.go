@@ -55,7 +55,8 @@ type mind struct {
 	files   *outbound.Client       // for attachments
 	mcp     *mcp.Service
 	assists *mcpserver.Service
-	foreign []*outbound.Client // for MCP servers
+	foreign []*outbound.Client  // for MCP servers
+	inner   func() http.Handler // answers what plugins ask this server; nil until it serves
 }
 
 // Topics of the oracle: of its runs, and of its sockets.
@@ -85,7 +86,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if !a.cfg.HasArea("d") {
 		return nil
 	}
-	m, o := &mind{Core: a.Core, cfg: a.cfg, version: a.opt.Version}, a.cfg.Oracle
+	m, o := &mind{Core: a.Core, cfg: a.cfg, version: a.opt.Version, inner: func() http.Handler { return a.inner }}, a.cfg.Oracle
 	m.callers = caller.New(caller.Config{
 		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
 		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log,

@@ -27,6 +27,7 @@ const (
 	oracleName = "oracle"
 	adminName  = "admin"
 	acmeName   = "acme"
+	innerName  = "inner"  // no listener: calls of plugins for their users
 	withinName = "within" // no listener: calls of the process to itself
 )
 
@@ -79,7 +80,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		sys.public(api, sh, pages)
 		return api
 	}
-	out := map[string][]*web.API{withinName: {platform, area, phones, desk, talk}}
+	out := map[string][]*web.API{withinName: {platform, area, phones, desk, talk}, innerName: {platform, area, talk}}
 	for _, p := range places {
 		apis := []*web.API{public(p.shape, a.hasPages(p.name))}
 		if a.hasPages(p.name) {

@@ -34,6 +34,7 @@ func newPlugins(cfg *config.Config, added []plugin.Plugin, from lookup.Source, c
 func (m *mind) startPlugins(ctx context.Context, added []plugin.Plugin, from lookup.Source) (err error) {
 	m.plugins, err = newPlugins(m.cfg, added, from, extend.Config{
 		Oracle: m.callers.DID(), Log: m.log, State: extend.NewState(m.DB, m.chats),
+		Server: m.inner,
 		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
 	})
 	if err != nil {

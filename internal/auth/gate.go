@@ -69,7 +69,9 @@ func (gt *gate) admitOperator(r *http.Request) (web.Caller, error) {
 // left of the key's rate limit into answer, if there is one, once half is
 // spent.
 func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error) {
-	if strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") {
+	if in, ok := web.InsideFrom(r.Context()); ok && in.Caller.Key != "" {
+		return gt.byInside(answer, r, in.Caller)
+	} else if ok || strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") {
 		return gt.identifyUCAN(r)
 	}
 	g, session, err := gt.present(r)
@@ -84,6 +86,12 @@ func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error
 // ok is false when r carries neither. The faults, limits and answer are those of
 // other routes.
 func (gt *gate) ByKey(answer http.Header, r *http.Request) (c web.Caller, ok bool, err error) {
+	if in, inside := web.InsideFrom(r.Context()); inside {
+		if in.Caller.Key != "" {
+			c, err = gt.byInside(answer, r, in.Caller)
+		}
+		return c, in.Caller.Key != "", err
+	}
 	var g *grant
 	var session string
 	text, err := credential(http.Header{"X-Api-Key": r.Header["X-Api-Key"]})
@@ -101,6 +109,20 @@ func (gt *gate) ByKey(answer http.Header, r *http.Request) (c web.Caller, ok boo
 	}
 	c, err = gt.let(r, answer, g, session)
 	return c, true, err
+}
+
+// byInside finds the caller of a request that this process makes for somebody who
+// came with a key: with what that key may do now.
+func (gt *gate) byInside(answer http.Header, r *http.Request, c web.Caller) (web.Caller, error) {
+	ctx := web.WithCaller(r.Context(), c)
+	if err := gt.StillValid(ctx, false); err != nil && fault.CodeOf(err) != "SCOPE_MISSING" {
+		return web.Caller{}, err
+	}
+	g, err := gt.byID(ctx, c.Workspace, c.Key, false)
+	if err != nil {
+		return web.Caller{}, err
+	}
+	return gt.let(r, answer, g, c.Session)
 }
 
 // let lets a request in that came with a grant: from where the key works, and

@@ -25,11 +25,11 @@ type confirms struct {
 	now     func() time.Time
 }
 
-// whole runs h for callers who came as themselves. A delegation alone is handed
-// around to let others do one thing: it permits no tool unless it gives everything.
+// whole runs h for callers who came as themselves: a delegation for something else
+// permits no tool.
 func (s *confirms) whole(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, q *request) error {
-		if q.who.Signed() && !q.who.Invoked && !q.who.Delegation.Covers("*", ucan.DefaultResource) {
+		if !q.whole() {
 			return s.callers.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
 		}
 		return h(w, r, q)

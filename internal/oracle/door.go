@@ -25,7 +25,7 @@ func (d Door) Guarded(h visit) web.HandlerFunc {
 	}
 	return d.s.known(func(w http.ResponseWriter, r *http.Request, q *request) error {
 		return h(w, r, tool.Context{
-			User: q.who.DID, Signer: q.who.Signer, Caller: q.who.Key, Talker: q.user(),
+			User: q.who.DID, Signer: q.who.Signer, Whole: q.whole(), Caller: q.who.Key, Talker: q.user(),
 			RequestID: web.RequestID(r.Context()), Timezone: zone("", r.Header.Get("X-Timezone")),
 		}, q.raw)
 	}, read)

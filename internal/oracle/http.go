@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -113,6 +114,12 @@ type request struct {
 // user is the name under which the caller has conversations.
 func (q *request) user() string {
 	return chat.Talker{Workspace: q.who.Key.Workspace, DID: q.who.DID, Rights: q.who.Key.Rights}.User()
+}
+
+// whole reports whether the caller came as themselves. A delegation alone is handed
+// around to let others do one thing, unless it gives everything.
+func (q *request) whole() bool {
+	return !q.who.Signed() || q.who.Invoked || q.who.Delegation.Covers("*", ucan.DefaultResource)
 }
 
 type handler func(w http.ResponseWriter, r *http.Request, q *request) error

@@ -117,7 +117,8 @@ func (i *Identity) Signed() bool { return i.Key.Key == "" }
 // alone, and else by a key. It writes what is left of the key's limit into answer.
 // The faults are those of Identify, and those of the gate about keys.
 func (s *Service) Caller(answer http.Header, r *http.Request) (*Identity, error) {
-	if s.cfg.Keys != nil && !hasTokens(r.Header) {
+	_, inside := web.InsideFrom(r.Context())
+	if s.cfg.Keys != nil && (inside || !hasTokens(r.Header)) {
 		c, ok, err := s.cfg.Keys(answer, r)
 		if err != nil {
 			return nil, err
@@ -155,7 +156,31 @@ func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity,
 
 // Request is Identify with the headers of r.
 func (s *Service) Request(r *http.Request) (*Identity, error) {
+	if in, ok := web.InsideFrom(r.Context()); ok {
+		return s.inside(r.Context(), in)
+	}
 	return s.Identify(r.Context(), credentials(r.Header))
+}
+
+// insideTime is how long work that a request inside has begun may ask who it was
+// for; keys that were taken away end it before.
+const insideTime = 15 * time.Minute
+
+// inside is somebody whom this process has let in before. What they came with must
+// still be theirs.
+func (s *Service) inside(ctx context.Context, in web.Inside) (*Identity, error) {
+	who := in.Caller
+	if who.DID == "" || who.Signer == "" {
+		return nil, s.Refuse(ctx, &ucan.Error{Kind: ucan.Missing, Detail: "a request inside for nobody"})
+	}
+	if err := s.Holds(ctx, who.DID, who.Signer); err != nil {
+		return nil, err
+	}
+	out := &Identity{DID: who.DID, Signer: who.Signer, Expires: s.cfg.Now().Add(insideTime), Invoked: in.Whole}
+	if !in.Whole {
+		out.Delegation = &ucan.Grant{} // it gives less than everything
+	}
+	return out, nil
 }
 
 // Handshake is Identify with what a socket sends in its handshake. An
@@ -171,7 +196,7 @@ func (s *Service) Handshake(ctx context.Context, invocation, delegation string) 
 // Principal is who is behind the tokens of r, for routes that take other
 // credentials too. ok is false when r does not claim to carry UCAN tokens.
 func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error) {
-	if !hasTokens(r.Header) {
+	if _, inside := web.InsideFrom(r.Context()); !inside && !hasTokens(r.Header) {
 		return nil, false, nil
 	}
 	who, err = s.Request(r)

@@ -33,6 +33,8 @@ type Config struct {
 	// Client makes what a plugin reaches other servers with; allowed are addresses that
 	// the operator has named. Nil: they reach nobody.
 	Client func(allowed []string) (*http.Client, func(), error)
+	// Server answers the requests that plugins make as their callers. Nil: there is none.
+	Server func() http.Handler
 	State  *State // nil: nothing is kept
 	Log    *slog.Logger
 }
@@ -220,7 +222,7 @@ func (s *Set) start(ctx context.Context, m *member) (err error) {
 	if !ok {
 		return nil
 	}
-	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}, Emit: m.emit}
+	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}, Emit: m.emit, API: s.api}
 	if s.cfg.Client != nil {
 		client, end, err := s.cfg.Client(m.urls)
 		if err != nil {

@@ -110,7 +110,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := web.CallerFrom(r.Context())
-	about := tool.Context{User: c.DID, Signer: c.Signer, RequestID: web.RequestID(r.Context())}
+	about := tool.Context{User: c.DID, Signer: c.Signer, Whole: true, RequestID: web.RequestID(r.Context())}
 	if c.Key != "" {
 		about.Caller = c
 	}

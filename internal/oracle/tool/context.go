@@ -60,6 +60,7 @@ type Context struct {
 	User        string     // DID of the caller, who alone gives a tool its rights
 	Signer      string     // did:key of theirs that signed the request; "" with a key
 	Talker      string     // the name the user has conversations and state under: two keys of theirs may have two
+	Whole       bool       // one who signed did so for everything: by an invocation, or a delegation of all
 	Caller      web.Caller // with the rights of the API key they came with; zero of one who signed
 	SessionID   string
 	RequestID   string

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+)
+
+// Inside is somebody this process has let in and makes a request for itself. No
+// credential goes with such a request: whoever asks for one looks here first, and
+// asks again whether what they came with still holds.
+type Inside struct {
+	// Caller is who came, with a key or as Signer of DID; zero: nobody, who has no
+	// rights.
+	Caller Caller
+	// Whole says that one without a key came as themselves: with an invocation, or with
+	// a delegation of everything.
+	Whole bool
+	// Depth is how many requests of this kind stand around this one.
+	Depth int
+}
+
+type insideKey struct{}
+
+// InsideFrom tells for whom this process itself makes the request of ctx; ok is
+// false for a request that came from outside.
+func InsideFrom(ctx context.Context) (in Inside, ok bool) {
+	in, ok = ctx.Value(insideKey{}).(Inside)
+	return in, ok
+}
+
+// ByInside gives r to a handler of this process as a request for somebody. Only
+// code of this process can make one: nothing that is sent becomes such a context.
+func ByInside(r *http.Request, in Inside) *http.Request {
+	ctx := context.WithValue(r.Context(), insideKey{}, in)
+	ctx = context.WithValue(ctx, requestKey{}, &request{}) // nothing of the request around it
+	return r.Clone(ctx)
+}
+
+// ErrAnswerTooLarge says that a handler has answered more than Answer may take.
+var ErrAnswerTooLarge = errors.New("the answer is too large")
+
+// Answer has a handler of this process answer r, as if it had come from addr. The
+// answer has at most limit bytes; 0: any.
+func Answer(h http.Handler, r *http.Request, addr netip.Addr, limit int) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	defer func() { _ = r.Body.Close() }() // as a transport does; nothing is left in it
+	r.RequestURI, r.RemoteAddr, r.Host = r.URL.RequestURI(), netip.AddrPortFrom(addr, 1).String(), r.URL.Host
+	w := &answer{head: http.Header{}, limit: limit}
+	h.ServeHTTP(w, r)
+	switch err := r.Context().Err(); {
+	case err != nil:
+		return nil, err // what was answered may be cut
+	case w.full:
+		return nil, ErrAnswerTooLarge
+	}
+	w.WriteHeader(http.StatusOK)
+	return &http.Response{
+		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.head, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+	}, nil
+}
+
+// answer keeps what a handler writes.
+type answer struct {
+	head   http.Header
+	status int // 0 until it is written
+	body   bytes.Buffer
+	limit  int
+	full   bool
+}
+
+// Header is the head of the answer.
+func (a *answer) Header() http.Header { return a.head }
+
+// WriteHeader sets the status; the first one counts.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 && status >= 200 {
+		a.status = status
+	}
+}
+
+// Write adds to the body.
+func (a *answer) Write(b []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	if a.limit > 0 && a.body.Len()+len(b) > a.limit {
+		a.full = true
+		return 0, ErrAnswerTooLarge
+	}
+	return a.body.Write(b)
+}
+
+// Flush does nothing: whoever asked gets the answer whole.
+func (a *answer) Flush() {}
