@@ -95,7 +95,7 @@ func attachmentPath(hash string) string { return "/v1/attachments/" + url.PathEs
 
 // Put sends a file of at most 20 MiB, which is held in memory meanwhile. hash
 // is its SHA-256 in lower-case hexadecimal; mediaType such as image/jpeg. Codes:
-// ATTACHMENT_MISMATCH, BODY_TOO_LARGE, TOO_MANY_FILES.
+// ATTACHMENT_MISMATCH, ATTACHMENT_TYPE, IMAGE_TOO_LARGE, BODY_TOO_LARGE, TOO_MANY_FILES.
 func (a Attachments) Put(ctx context.Context, hash, mediaType string, file io.Reader, opts ...Option) (*Attachment, error) {
 	raw, err := readFile(file)
 	if err != nil {

@@ -232,7 +232,7 @@ func (p *programme) plantAnswers(t *testing.T, c customer) {
 	picture := "a picture of " + herName
 	put := httptest.NewRequest("PUT", "/v1/attachments/"+hashOf(picture), strings.NewReader(picture))
 	put.Header.Set("Authorization", "Bearer "+owner)
-	put.Header.Set("Content-Type", "image/png")
+	put.Header.Set("Content-Type", "text/plain")
 	w := httptest.NewRecorder()
 	if p.Handler.ServeHTTP(w, put); w.Code >= 300 {
 		t.Fatalf("PUT a picture = %d %s", w.Code, w.Body)

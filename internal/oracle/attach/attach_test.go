@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -78,6 +79,22 @@ func says(kind, text string) http.HandlerFunc {
 	}
 }
 
+// packed answers with so many zeros, compressed, as long as anybody reads.
+func packed(size int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		defer z.Close()
+		part := bytes.Repeat([]byte("0"), 1<<20)
+		for ; size > 0; size -= int64(len(part)) {
+			if _, err := z.Write(part); err != nil {
+				return
+			}
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", attach.MaxText+1)
@@ -105,6 +122,9 @@ func TestRead(t *testing.T) {
 		{"document", "application/pdf", "a.pdf", says("application/pdf", "%PDF"), "", "not readable here"},
 		{"a picture that says it is text", "text/plain", "a.txt", says("image/png", "\x89PNG"), "", "could not be read: it is not text"},
 		{"bytes that say they are text", "text/plain", "a.txt", says("text/plain", "a\x00b"), "", "could not be read: it is not text"},
+		{"a document that says it is text", "text/plain", "a.txt", says("text/plain", "%PDF-1.7 only text"), "", "could not be read: it is not text"},
+		{"an archive that says it is text", "text/csv", "a.csv", says("text/csv", "PK\x03\x04abc"), "", "could not be read: it is not text"},
+		{"small on the way, huge behind it", "text/plain", "a.txt", packed(4 << 30), strings.Repeat("0", attach.MaxText), "only its first 50000 characters"},
 		{"missing", "text/plain", "a.txt", http.NotFound, "", "its server answers 404"},
 		{"broken off", "text/plain", "a.txt", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")

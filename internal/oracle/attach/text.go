@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/file"
 )
 
 // readBytes is how much of a file is read, in bytes: MaxText characters in any
@@ -25,11 +27,10 @@ func readable(mimetype, filename string) bool {
 	switch kind {
 	case "", "application/octet-stream", "binary/octet-stream", "application/download", "application/force-download":
 		return byName(filename)
-	case "application/json", "application/xml", "application/csv", "application/x-ndjson", "application/jsonl", "application/json-lines",
-		"application/yaml", "application/x-yaml", "application/toml", "application/markdown", "application/sql", "application/javascript", "application/graphql":
-		return true
+	case "image/svg+xml":
+		return false
 	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml" || strings.HasSuffix(kind, "+yaml")
+	return file.IsText(kind)
 }
 
 func byName(filename string) bool {
@@ -41,8 +42,11 @@ func byName(filename string) bool {
 }
 
 // decode is a file as text. It is UTF-8 unless it says something else that we
-// know; ok is false when it is no text at all.
+// know; ok is false when it is no text at all, whatever its server says.
 func decode(raw []byte, contentType string) (text string, ok bool) {
+	if file.Sniff(raw) != "" {
+		return "", false
+	}
 	_, params, _ := mime.ParseMediaType(contentType)
 	switch {
 	case bytes.HasPrefix(raw, []byte("\xFF\xFE")):

@@ -2,6 +2,8 @@ package intake
 
 import (
 	"archive/zip"
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 )
@@ -106,18 +109,15 @@ func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) 
 			}
 			continue
 		}
-		kind := types[strings.ToLower(path.Ext(f.Name))]
-		if kind == "" {
-			kind = "application/octet-stream"
-		}
 		body, err := f.Open()
 		if err != nil {
 			return stored, notReadable(f)
 		}
+		whole, kind := typed(body, types[strings.ToLower(path.Ext(f.Name))])
 		caller := w.in.caller
 		_, fresh, err := w.s.cfg.Media.Receive(ctx, &media.File{
 			Workspace: caller.Workspace, SHA256: strings.TrimPrefix(name, "sha256:"), MediaType: kind, Sender: caller.DID,
-		}, body)
+		}, whole)
 		_ = body.Close() // it was only read
 		if bad := exchange.Refusal(err); bad != nil && bad.Kind != fault.TooMany {
 			note := fault.Field{Pointer: fault.Echo(f.Name), Code: strings.ToLower(bad.Code), Detail: bad.Message}
@@ -133,4 +133,15 @@ func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) 
 		}
 	}
 	return stored, nil
+}
+
+// typed is a file with its type: what its name says if it begins so, and what it is
+// otherwise.
+func typed(body io.Reader, named string) (whole io.Reader, kind string) {
+	in := bufio.NewReader(body)
+	head, _ := in.Peek(512) // what cannot be read fails where it is stored
+	if named != "" && file.Fits(named, head) {
+		return in, named
+	}
+	return in, cmp.Or(file.Sniff(head), "application/octet-stream")
 }

@@ -24,9 +24,9 @@ func (s *Store) Routes(a *web.API, sees Sees) {
 	a.Handle(http.MethodPut, route, s.servePut, web.Doc{
 		Summary: "Send an attachment", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: "responses:write", Tag: group, Answer: Info{},
 		Consumes: "application/octet-stream, image/jpeg, image/png, audio/mpeg, audio/ogg, application/pdf",
-		Description: "The body is the file as it is, at most 20 MiB, of any type, which is kept as Content-Type says; its name is its SHA-256. Answers name it as sha256:…, before or after it was sent. " +
+		Description: "The body is the file as it is, at most 20 MiB, of any type. Content-Type must be the type that its bytes have, or application/octet-stream; its name is its SHA-256. Answers name it as sha256:…, before or after it was sent. " +
 			"A file that was sent before is answered with 200 and stored once. One that no response uses is removed after 14 days.",
-		Codes: []string{"ATTACHMENT_MISMATCH", "BODY_REQUIRED", "BODY_TOO_LARGE", "TOO_MANY_FILES", "INVALID_PARAMETER"},
+		Codes: []string{"ATTACHMENT_MISMATCH", "ATTACHMENT_TYPE", "IMAGE_TOO_LARGE", "BODY_REQUIRED", "BODY_TOO_LARGE", "TOO_MANY_FILES", "INVALID_PARAMETER"},
 	})
 	a.Handle(http.MethodGet, route, func(w http.ResponseWriter, r *http.Request) error { return s.serveGet(w, r, sees) }, web.Doc{
 		Summary: "Read an attachment", Scope: "responses:read", Tag: group, Produces: "application/octet-stream",

@@ -94,8 +94,8 @@ func ParseType(text string) (string, error) {
 }
 
 // Receive stores what comes from body as the file f, whose name says what it
-// must be. It is false when the file was there before. Faults:
-// ATTACHMENT_MISMATCH, BODY_REQUIRED, BODY_TOO_LARGE, BODY_TOO_SLOW,
+// must be, and its type how it begins. It is false when the file was there before.
+// Faults: ATTACHMENT_MISMATCH, ATTACHMENT_TYPE, IMAGE_TOO_LARGE, BODY_REQUIRED, BODY_TOO_LARGE, BODY_TOO_SLOW,
 // BODY_UNREADABLE, TOO_MANY_FILES. When it fails nothing is left; after a crash
 // Expire removes what is.
 func (s *Store) Receive(ctx context.Context, f *File, body io.Reader) (*File, bool, error) {
@@ -115,6 +115,11 @@ func (s *Store) Receive(ctx context.Context, f *File, body io.Reader) (*File, bo
 	}
 	f.Bytes = 0
 	err = s.read(body, f.SHA256, func(n int64, raw []byte) error {
+		if n == 0 {
+			if err := checkType(f.MediaType, raw); err != nil {
+				return err
+			}
+		}
 		f.Bytes += int64(len(raw))
 		sealed := s.box.Seal(f.bind(n), raw)
 		return s.db.InTx(ctx, func(tx *db.Tx) error { return addPiece(ctx, tx, f.id, n, sealed) })
@@ -133,6 +138,23 @@ func (s *Store) Receive(ctx context.Context, f *File, body io.Reader) (*File, bo
 		}
 	}
 	return f, fresh, err
+}
+
+// checkType wants a file to begin as its type says, and not to unpack to a picture
+// that no screen holds. Nothing of it is unpacked here.
+func checkType(kind string, head []byte) error {
+	if !file.Fits(kind, head) {
+		found := file.Sniff(head)
+		if found == "" {
+			found = "something else"
+		}
+		return fault.New(fault.Unsupported, "ATTACHMENT_TYPE", "The file is not what its Content-Type says. Send it with its own type, or as application/octet-stream.").
+			With(fault.Field{Pointer: "header/Content-Type", Code: "mismatch", Detail: "The bytes are " + found + "."})
+	}
+	if file.IsHuge(head) {
+		return fault.New(fault.TooLarge, "IMAGE_TOO_LARGE", fmt.Sprintf("The picture has more than %d points.", file.MaxPixels))
+	}
+	return nil
 }
 
 // read gives the pieces of a body to take, and wants them to have a hash.

@@ -29,7 +29,7 @@ func hashOf(text string) string {
 }
 
 func file(text string) *media.File {
-	return &media.File{Workspace: "ws", SHA256: hashOf(text), MediaType: "image/png", Sender: "did:key:ann"}
+	return &media.File{Workspace: "ws", SHA256: hashOf(text), MediaType: "application/octet-stream", Sender: "did:key:ann"}
 }
 
 // Files of all sizes come back as they went, however they arrive, and lie
@@ -203,6 +203,33 @@ func TestUses(t *testing.T) {
 		}
 		if n, err := s.Expire(t.Context(), time.Now(), 10); n != 0 || err != nil {
 			t.Errorf("expire = %d, %v", n, err)
+		}
+	})
+}
+
+// What is not of the type it is said to be is refused, and nothing of it is left.
+func TestReceiveOtherType(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newStore(t, d)
+		for _, tt := range []struct{ kind, text, code string }{
+			{"image/png", "<!doctype html><script>alert(1)</script>", "ATTACHMENT_TYPE"},
+			{"text/csv", "PK\x03\x04 an archive", "ATTACHMENT_TYPE"},
+			{"application/pdf", "\x7FELF a program", "ATTACHMENT_TYPE"},
+			{"image/gif", "GIF89a\xFF\xFF\xFF\xFF\x00\x00\x00", "IMAGE_TOO_LARGE"},
+			{"image/gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00", ""},
+			{"application/octet-stream", "\x7FELF a program", ""},
+		} {
+			f := file(tt.text)
+			f.MediaType = tt.kind
+			_, _, err := s.Receive(t.Context(), f, strings.NewReader(tt.text))
+			if got := fault.CodeOf(err); got != tt.code {
+				t.Errorf("%s as %s = %q %v", tt.text[:4], tt.kind, got, err)
+			}
+			there, err := media.Find(t.Context(), d, "ws", f.SHA256)
+			if err != nil || (there == nil) != (tt.code != "") {
+				t.Errorf("of %s as %s there is %v, %v", tt.text[:4], tt.kind, there, err)
+			}
 		}
 	})
 }

@@ -29,7 +29,7 @@ func hashOf(text string) string {
 // put sends a file.
 func (v *env) put(t testing.TB, role, hash, text string) *httptest.ResponseRecorder {
 	t.Helper()
-	return v.send(t, role, "PUT /v1/attachments/"+hash, text, "Content-Type", "image/jpeg")
+	return v.send(t, role, "PUT /v1/attachments/"+hash, text, "Content-Type", "text/plain")
 }
 
 func TestAttachments(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAttachments(t *testing.T) {
 			{photo, "other bytes", 400, "ATTACHMENT_MISMATCH"},
 			{photo, "", 400, "BODY_REQUIRED"},
 			{photo, large, 201, `"bytes":700000`},
-			{photo, large, 200, `"mediaType":"image/jpeg"`},
+			{photo, large, 200, `"mediaType":"text/plain"`},
 			{photo, "other bytes", 400, "ATTACHMENT_MISMATCH"},
 			{photo, strings.Repeat("x", media.MaxBytes+1), 413, "BODY_TOO_LARGE"},
 			{sign, "signature", 201, sign},
@@ -89,7 +89,7 @@ func TestAttachments(t *testing.T) {
 				if w.Code != tt.code {
 					t.Errorf("%s as %s: %d %s, want %d", method, tt.role, w.Code, w.Body, tt.code)
 				}
-				if h := w.Header(); tt.code == 200 && (h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") || h.Get("Content-Type") != "image/jpeg") {
+				if h := w.Header(); tt.code == 200 && (h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") || h.Get("Content-Type") != "text/plain") {
 					t.Errorf("headers = %v", h)
 				}
 				if body := w.Body.String(); method == "GET" && tt.hash == photo && tt.code == 200 && body != large {

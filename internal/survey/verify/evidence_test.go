@@ -45,7 +45,7 @@ func (v *env) prove(t testing.TB) {
 	v.Must(t, "ws ann", "POST /v1/surveys/p/responses", `{"responseId":"r1","householdId":"did:ixo:household/1","timestamp":"2026-03-02T09:00:00Z",
 		"location":{"lat":-1.2987654,"lon":36.8287654},"attachments":[{"sha256":"`+hashOf("form")+`"},{"sha256":"`+hashOf("face")+`"}],"responses":{"consent":{"agree":true},"home":{`+home+`,"pots":[{"photo":"sha256:`+hashOf("pot")+`"}]}}}`, nil)
 	for _, name := range []string{"stove", "open", "face", "sign", "pot"} {
-		if w := v.Send(t, "ws ann", "PUT /v1/attachments/"+hashOf(name), name, "Content-Type", "image/jpeg"); w.Code != 201 {
+		if w := v.Send(t, "ws ann", "PUT /v1/attachments/"+hashOf(name), name, "Content-Type", "text/plain"); w.Code != 201 {
 			t.Fatalf("put %s = %d %s", name, w.Code, w.Body)
 		}
 	}
@@ -113,7 +113,7 @@ func TestEvidence(t *testing.T) {
 				t.Errorf("%s reads %.10s: %d %s, want %d", tt.who, tt.path, w.Code, w.Body, tt.code)
 			}
 		}
-		if w := v.Send(t, "ws vera", "GET "+e.Files[0].Link, ""); w.Body.String() != "stove" || w.Header().Get("Content-Type") != "image/jpeg" {
+		if w := v.Send(t, "ws vera", "GET "+e.Files[0].Link, ""); w.Body.String() != "stove" || w.Header().Get("Content-Type") != "text/plain" {
 			t.Errorf("the stove is %q %v", w.Body, w.Header())
 		}
 		v.evidenceGoes(t)
