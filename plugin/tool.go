@@ -29,7 +29,11 @@ type Tool struct {
 	Output string
 	// ReadOnly says that a call changes nothing anywhere.
 	ReadOnly bool
-	Timeout  time.Duration // of one call; 30 seconds
+	// Public lets everybody call the tool, also somebody who is not known, as over a
+	// handset before the login: then the call has no user. Only a tool that changes
+	// nothing may be public.
+	Public  bool
+	Timeout time.Duration // of one call; 30 seconds
 	// Run does it, with arguments that fit the schema. It returns what the model is
 	// told: a string is told as it is, nil as "done", anything else as JSON. An *Error
 	// is told in its words, any other error as a failure without them. ctx ends when

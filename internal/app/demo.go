@@ -329,7 +329,7 @@ func (a removal) removeCustomers(ctx context.Context, h *demo.Holding) error {
 	}
 	for _, phone := range h.Phones { // also of those who only looked
 		err := a.DB.InTx(ctx, func(tx *db.Tx) error {
-			_, err := ussd.Forget(ctx, tx, phone)
+			_, err := forgetNumber(ctx, tx, phone)
 			return err
 		})
 		if err != nil {

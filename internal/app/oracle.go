@@ -48,7 +48,9 @@ type mind struct {
 	agent   *agent.Agent
 	sockets *socket.Hub
 	oracle  *oracle.Service
+	errands oracle.Errands
 	tools   *tool.Registry
+	permits *permit.Service
 	plugins *extend.Set
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
@@ -124,17 +126,18 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return err
 	}
 	m.sockets = m.newSockets(ctx, m.tools)
-	permits := permit.New(permit.Config{DB: a.DB, Chat: m.chats, Claims: m.claims(self)})
+	m.permits = permit.New(permit.Config{DB: a.DB, Chat: m.chats, Claims: m.claims(self)})
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
-		Permits: permits,
+		Permits: m.permits,
 		Files:   attach.New(attach.Config{Client: m.files, Log: a.log}),
 		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
+	m.errands = oracle.NewErrands(m.oracle)
 	m.tools.AddRoutes(func(api *web.API) { m.plugins.Routes(api, oracle.NewDoor(m.oracle)) })
 	m.tools.AddRoutes(agui.New(agui.Config{
-		Door: oracle.NewDoor(m.oracle), Chat: m.chats, Runs: m.runs, Permits: permits, MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
+		Door: oracle.NewDoor(m.oracle), Chat: m.chats, Runs: m.runs, Permits: m.permits, MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	}).Routes)
 	a.mind = m
 	a.ucan = m.callerByToken

@@ -67,10 +67,7 @@ func (l lookups) asUser(ctx context.Context, scope string) (context.Context, err
 	if run.Caller.Key != "" {
 		return l.asKey(ctx, run.Caller, scope)
 	}
-	if err := l.callers.Holds(ctx, run.User, run.Signer); err != nil {
-		return nil, err
-	}
-	c, err := l.core.callerOf(ctx, run.User, run.Signer)
+	c, err := l.userOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +75,17 @@ func (l lookups) asUser(ctx context.Context, scope string) (context.Context, err
 		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "You have no right to see this: none of your groups gives "+scope+".")
 	}
 	return web.WithCaller(ctx, c), nil
+}
+
+// userOf is the user of a run as they are now.
+func (l lookups) userOf(ctx context.Context, run tool.Context) (web.Caller, error) {
+	if run.Again != nil {
+		return run.Again(ctx)
+	}
+	if err := l.callers.Holds(ctx, run.User, run.Signer); err != nil {
+		return web.Caller{}, err
+	}
+	return l.core.callerOf(ctx, run.User, run.Signer)
 }
 
 // asKey is asUser for somebody who came with an API key: its rights are those of

@@ -37,7 +37,8 @@ type SandboxConfig struct {
 	Packs    ussd.Packs
 	Gateways *wire.Set
 	Sender   sms.Sender
-	Dir      string // folder to make its own in; that of the system for temporary files by default
+	Oracle   fetch.Oracle // nil: nobody answers questions
+	Dir      string       // folder to make its own in; that of the system for temporary files by default
 }
 
 // sandboxName begins the names of the folders of sandboxes.
@@ -73,12 +74,14 @@ func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *S
 		return nil, fmt.Errorf("build the line: %w", err)
 	}
 	u := cfg.USSD
+	asking := fetch.Config{DB: core.DB, Jobs: core.Jobs, SMS: out, PerHour: u.AsksPerHour, Customer: accounts.DIDOf, Oracle: c.Oracle}
 	b.Sessions = ussd.New(ussd.Config{
-		DB: core.DB, Key: core.Key, Packs: c.Packs, Actions: MenuActions(accounts, fetch.Config{}), Gateways: c.Gateways,
+		DB: core.DB, Key: core.Key, Packs: c.Packs, Actions: MenuActions(accounts, asking), Gateways: c.Gateways,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), ServiceCodes: u.ServiceCodes,
 	})
 	handlers := accounts.Handlers()
 	maps.Copy(handlers, out.Handlers())
+	maps.Copy(handlers, fetch.Answers(asking))
 	runner, err := core.Jobs.NewRunner(job.RunnerConfig{Handlers: handlers, Alone: true, Grace: time.Second})
 	if err != nil {
 		return nil, err
@@ -93,6 +96,10 @@ func (b *Sandbox) Busy(ctx context.Context) (bool, error) {
 	twins, err := b.jobs.Pending(ctx, auth.OperatorWorkspace, account.KindTwins)
 	if err != nil || twins {
 		return twins, err
+	}
+	asked, err := b.jobs.Pending(ctx, "", fetch.KindAnswer)
+	if err != nil || asked {
+		return asked, err
 	}
 	return b.jobs.Pending(ctx, "", sms.Kind)
 }
@@ -113,7 +120,7 @@ func (b *Sandbox) Close() {
 }
 
 // buildSimulator makes the handset simulator over the menu of the line.
-func (l *line) buildSimulator(cfg *config.Config) error {
+func (l *line) buildSimulator(cfg *config.Config, asked fetch.Oracle) error {
 	if !cfg.Postgres() { // with it other instances may have the folder too
 		left, err := filepath.Glob(filepath.Join(cfg.Data.Dir, sandboxName+"*"))
 		if err != nil {
@@ -129,7 +136,7 @@ func (l *line) buildSimulator(cfg *config.Config) error {
 		Codes: cfg.USSD.ServiceCodes, Packs: l.packs, Log: l.log,
 		Open: func(ctx context.Context) (*ussd.SimulatedLine, error) {
 			inbox := &ussd.Inbox{}
-			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox, Dir: cfg.Data.Dir})
+			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox, Oracle: asked, Dir: cfg.Data.Dir})
 			if err != nil {
 				return nil, err
 			}

@@ -181,3 +181,29 @@ func TestSimulatorRefuses(t *testing.T) {
 		t.Errorf("after the reset = %d %s", w.Code, w.Body)
 	}
 }
+
+// TestSimulatorAsksTheOracle: a simulated customer asks with the rights of whoever
+// presses the keys, and an answer that takes its time can be looked at again or sent.
+func TestSimulatorAsksTheOracle(t *testing.T) {
+	t.Parallel()
+	p := newProgramme(t, func(c *config.Config) { c.USSD.Menu = "../../examples/ussd/oracle.yaml" })
+	s := &simulated{p: p, key: owner}
+	s.walk(t, "Customer ID is", "", "5", "Asha", "48213", "48213")
+	id := customerForm.FindString(s.last.Screen)
+	s.walk(t, "Please log in first.", "0", "2", "/echo hello")
+	s.walk(t, "Welcome.", id, "48213")
+	s.walk(t, "hello", "2", "/echo hello")
+	if s.last.Node != "question.show" {
+		t.Errorf("node = %s, want question.show", s.last.Node)
+	}
+	s.walk(t, "We do not know it for Kisumu.", "0", "1", "Kisumu") // no source of weather is configured
+	s.walk(t, "1. Look again", "2", "/slow 1s 50")
+	s.walk(t, "2. Send it by SMS", "1")
+	if s.last.End || s.last.Node != "question.later" {
+		t.Errorf("waiting: %+v", s.last)
+	}
+	var n int
+	if err := p.DB.QueryRow(t.Context(), `SELECT count(*) FROM chat_sessions WHERE title = 'USSD'`).Scan(&n); err != nil || n != 3 {
+		t.Errorf("there are %d conversations, %v, want two questions and a tool", n, err)
+	}
+}

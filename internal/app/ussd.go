@@ -41,6 +41,7 @@ type line struct {
 	packs    *menu.Registry
 	gateways *wire.Set
 	sessions *ussd.Service
+	fetch    fetch.Config
 
 	simulator *ussd.Simulator
 }
@@ -63,8 +64,12 @@ func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.A
 }
 
 // fetching is what menus may ask of others on this server.
-func (a *App) fetching(out *outbound.Client, accounts *account.Service) fetch.Config {
-	return fetch.Config{Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins}
+func (a *App) fetching(out *outbound.Client, accounts *account.Service, outbox *sms.Outbox) fetch.Config {
+	return fetch.Config{
+		Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins,
+		DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
+		Oracle: &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
+	}
 }
 
 // pagesForMenus is how many pages of twins a menu waits for: with a filter that
@@ -166,24 +171,25 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{registrar{a.twins.entities, l.server}.makeTwins, ussd.Forget}); err != nil {
+	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{registrar{a.twins.entities, l.server}.makeTwins, forgetNumber}); err != nil {
 		return err
 	}
 	out, err := outbound.New(outbound.Config{Allow: a.cfg.Events.OutboundAllow, Timeout: ussd.MaxOutside, MaxRedirects: -1, MaxBytes: fetch.MaxBytes})
 	if err != nil {
 		return err
 	}
+	l.fetch = a.fetching(out, l.accounts, l.sms)
 	seen, dropped, err := measureSteps(a.metrics)
 	if err != nil {
 		return err
 	}
 	l.sessions = ussd.New(ussd.Config{
-		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, a.fetching(out, l.accounts)), Gateways: l.gateways, Log: a.log,
+		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, l.fetch), Gateways: l.gateways, Log: a.log,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate, Sample: demo.Rings,
 	})
-	if err := l.buildSimulator(a.cfg); err != nil {
+	if err := l.buildSimulator(a.cfg, &menuOracle{mind: func() *mind { return a.mind }, who: asOperator, readOnly: true}); err != nil {
 		return err
 	}
 	a.line = l
@@ -343,6 +349,7 @@ func (l *line) jobs(c *job.RunnerConfig) {
 	if l != nil {
 		maps.Copy(c.Handlers, l.accounts.Handlers())
 		maps.Copy(c.Handlers, l.sms.Handlers())
+		maps.Copy(c.Handlers, fetch.Answers(l.fetch))
 	}
 }
 
@@ -354,6 +361,9 @@ func (l *line) retentions(e config.Events) []retention {
 	return []retention{
 		{"locks of numbers", time.Nanosecond, l.accounts.Expire},
 		{"notes of short messages", e.JobRetention, l.sms.Expire},
+		{"questions of handsets", 24 * time.Hour, func(ctx context.Context, before time.Time, limit int) (int, error) {
+			return fetch.Expire(ctx, l.db, before, limit)
+		}},
 	}
 }
 
@@ -364,7 +374,7 @@ func (a *App) customers() (*account.Service, error) {
 		return a.line.accounts, nil
 	}
 	out := sms.New(sms.Config{DB: a.DB, Jobs: a.Jobs, Key: a.Key, Log: a.log})
-	return account.New(account.Config{DB: a.DB, Events: a.Events, Jobs: a.Jobs, SMS: out, Key: a.Key, Log: a.log, Forget: ussd.Forget})
+	return account.New(account.Config{DB: a.DB, Events: a.Events, Jobs: a.Jobs, SMS: out, Key: a.Key, Log: a.log, Forget: forgetNumber})
 }
 
 // lineErasers are what area C does to forget a person.
@@ -374,7 +384,12 @@ func lineErasers(customers func() (*account.Service, error)) []erase.Eraser {
 		if err != nil {
 			return 0, err
 		}
-		return accounts.Erase(ctx, tx, ws, did)
+		n, err := accounts.Erase(ctx, tx, ws, did)
+		if err != nil || ws != auth.OperatorWorkspace {
+			return n, err
+		}
+		asked, err := fetch.Erase(ctx, tx, did)
+		return n + asked, err
 	}}}
 }
 

@@ -109,7 +109,7 @@ func TestMenuTwins(t *testing.T) {
 		t.Fatalf("stoves = %d, %v, want 3", len(page.Rows), err)
 	}
 	status := string(page.Rows[0].Status)
-	cfg := b.fetching(nil, b.line.accounts)
+	cfg := b.fetching(nil, b.line.accounts, nil)
 	cfg.Customer = func(_ context.Context, id string) (string, error) { return map[string]string{"amina": me.DID}[id], nil }
 	run := func(action, account string, with map[string]string) machine.Result {
 		t.Helper()

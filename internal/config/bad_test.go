@@ -77,6 +77,7 @@ var wrong = map[string][]string{
 	"USSD_GATEWAY_ONLY":               {"sometimes", "true"},
 	"USSD_SESSION_TTL":                {"0", "1s", "48h"},
 	"USSD_RATE_LIMIT":                 {"-1"},
+	"USSD_ASKS_PER_HOUR":              {"0", "x"},
 	"USSD_TEXT_MODE":                  {"both", "auto"},
 	"USSD_SERVICE_CODES":              {"2233", "*2233"},
 	"PIN_ENCRYPTION_KEY_OLD":          {"short", goodKey[:63]},

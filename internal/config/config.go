@@ -143,6 +143,7 @@ type USSD struct {
 	ServiceCodes    []string       `env:"USSD_SERVICE_CODES" alias:"ZM_SERVICE_CODES" file:"serviceCodes" is:"serviceCodes" doc:"Codes people dial; requests for other codes are refused. Empty: every code is accepted."`
 	Menu            string         `env:"USSD_MENU" file:"menu" default:"hearth" is:"text 4096" doc:"The menus: hearth, classic, or the path of a YAML file, which is read again when it changes."`
 	MenuTwins       []string       `env:"USSD_MENU_TWINS" file:"menuTwins" is:"names 64" doc:"Types of twins that menus may list, such as Stove; never their personal properties. Empty: none but those of whoever is logged in."`
+	AsksPerHour     int            `env:"USSD_ASKS_PER_HOUR" file:"asksPerHour" default:"20" is:"integer 1 100000" doc:"Questions and tools that menus may ask the oracle for a phone number in an hour."`
 	GatewaysFile    string         `env:"USSD_GATEWAYS_FILE" file:"gatewaysFile" is:"text 4096" doc:"YAML file with further gateways, in addition to those that are shipped."`
 
 	SMS SMS `file:"sms" title:"Short messages"`

@@ -112,8 +112,10 @@ type request struct {
 }
 
 // user is the name under which the caller has conversations.
-func (q *request) user() string {
-	return chat.Talker{Workspace: q.who.Key.Workspace, DID: q.who.DID, Rights: q.who.Key.Rights}.User()
+func (q *request) user() string { return userOf(q.who) }
+
+func userOf(who *caller.Identity) string {
+	return chat.Talker{Workspace: who.Key.Workspace, DID: who.DID, Rights: who.Key.Rights}.User()
 }
 
 // whole reports whether the caller came as themselves. A delegation alone is handed

@@ -37,6 +37,8 @@ type turn struct {
 	about    tool.Context       // what tools may know
 	account  run.Account        // what is kept of it
 	results  []HandedResult     // of calls that the last turn handed over
+	errand   *Errand            // nil: the user is there
+	errands  Errands            // who does it
 }
 
 // said is the message in the words of the model.
@@ -114,7 +116,9 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 		return agent.Result{}, err
 	}
 	by := s.confirms.asker(t, r, mark)
-	ready := func(tools []tool.Tool) []tool.Tool { return s.withTickets(s.confirms.Guard(tools, by), t.tickets) }
+	ready := func(tools []tool.Tool) []tool.Tool {
+		return s.withTickets(s.confirms.Guard(t.within(tools), by), t.tickets)
+	}
 	tools := ready(s.cfg.Tools.ForRun(ctx))
 	for _, one := range s.pageTools(t.declared, tools) {
 		tools = append(tools, one)
@@ -126,9 +130,12 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 			k.names[p.spec.Name] = p.name
 		}
 	}
+	if t.errand != nil && t.errand.Call != nil {
+		return t.errands.call(ctx, t, tools, k)
+	}
 	t.account.Model = s.cfg.Models.Resolve(t.message.Model)
 	res, err := s.cfg.Agent.Turn(ctx, agent.Turn{
-		History: history, Session: r.SessionNumber(), System: s.prompt(ctx, t.about.Timezone, t.message.Metadata), User: said,
+		History: history, Session: r.SessionNumber(), System: s.prompt(ctx, t.about.Timezone, t.message.Metadata) + t.brief(), User: said,
 		Model: t.account.Model, Tools: s.cfg.Tools.Wrapped(tools), Ready: func(tools []tool.Tool) []tool.Tool { return s.cfg.Tools.Wrapped(ready(tools)) },
 	}, k)
 	if flushed := k.words.Flush(); err == nil {
@@ -223,7 +230,7 @@ func (k *sink) Router(name string) error {
 
 // title gives a new session its title, beside the run: nobody waits for it.
 func (s *Service) title(ctx context.Context, t *turn, r *run.Run, answer string) {
-	if r.Turn() > titleTurns || t.message.Text == "" {
+	if r.Turn() > titleTurns || t.message.Text == "" || t.errand != nil {
 		return
 	}
 	requestID := r.RequestID()

@@ -114,7 +114,7 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 // Tools are what the model can call.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{{
-		Name: "get_weather", Description: "Tell the weather of a city now.", ReadOnly: true,
+		Name: "get_weather", Description: "Tell the weather of a city now.", ReadOnly: true, Public: true,
 		Schema: `{"type":"object","additionalProperties":false,"required":["city"],"properties":{"city":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the city."}}}`,
 		Run: func(ctx context.Context, call plugin.Call) (any, error) {
 			var in struct {

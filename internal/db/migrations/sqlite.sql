@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c1f305cbbe0cab0371b64135d221187da7f26b39a68c27150b13c748ed777b1b
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 50471273ea2903d99df2a646df25afa11b3b8ce11f85410bdd16193473744c71
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1214,3 +1214,15 @@ CREATE TABLE plugin_state (
 );
 CREATE INDEX plugin_state_session ON plugin_state (session) WHERE session <> 0;
 CREATE INDEX plugin_state_person ON plugin_state (workspace, did) WHERE session = 0;
+CREATE TABLE ussd_asks (
+  id TEXT PRIMARY KEY,
+  phone TEXT NOT NULL,
+  account TEXT NOT NULL,
+  user_did TEXT NOT NULL,
+  run TEXT NOT NULL,
+  lang TEXT NOT NULL,
+  asked_at BIGINT NOT NULL
+);
+CREATE INDEX ussd_asks_phone ON ussd_asks (phone, asked_at);
+CREATE INDEX ussd_asks_user ON ussd_asks (user_did);
+CREATE INDEX ussd_asks_at ON ussd_asks (asked_at);

@@ -108,6 +108,10 @@ type Identity struct {
 	// Key is the caller as its API key has it: workspace, scopes, projects and the id
 	// of the key. It is zero for one who has signed.
 	Key web.Caller
+	// Again finds somebody whom another part of the server knows, such as by the PIN
+	// of a handset: with the rights they have now, or a fault of kind Unauthenticated
+	// once they do not count any more. It is nil for tokens and keys.
+	Again func(ctx context.Context) (web.Caller, error)
 }
 
 // Signed reports whether the caller came with tokens, not with a key.

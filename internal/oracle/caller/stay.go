@@ -62,6 +62,10 @@ func (s *Service) Still(ctx context.Context, who *Identity) error {
 // matter. The faults are those of Still and of the gate; only one of kind
 // Unauthenticated says no.
 func (s *Service) Stands(ctx context.Context, who *Identity) error {
+	if who.Again != nil {
+		_, err := who.Again(ctx)
+		return err
+	}
 	if who.Signed() {
 		return s.Holds(ctx, who.DID, who.Signer)
 	}
@@ -75,7 +79,7 @@ func (s *Service) Stands(ctx context.Context, who *Identity) error {
 // that reports true, once they do not. When one cannot say, nothing ends. What it
 // returns ends the watch.
 func (s *Service) Watch(ctx context.Context, who *Identity, every time.Duration, gone func() bool) func() {
-	if who.Signed() && did.DID(who.DID).Method() == "key" {
+	if who.Again == nil && who.Signed() && did.DID(who.DID).Method() == "key" {
 		return func() {} // it is its key
 	}
 	ctx, end := context.WithCancel(ctx)

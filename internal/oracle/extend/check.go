@@ -71,6 +71,8 @@ func checkTool(t plugin.Tool) error {
 		return fmt.Errorf("tool %s: there is no description", t.Name)
 	case t.Run == nil:
 		return fmt.Errorf("tool %s: there is no Run", t.Name)
+	case t.Public && !t.ReadOnly:
+		return fmt.Errorf("tool %s: it changes something, so it cannot be public", t.Name)
 	}
 	if err := tool.CheckSchema(schemaOf(t)); err != nil {
 		return fmt.Errorf("tool %s: %w", t.Name, err)

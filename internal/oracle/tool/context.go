@@ -57,11 +57,14 @@ type Delegation struct {
 
 // Context is what a tool may know about the turn that calls it.
 type Context struct {
-	User        string     // DID of the caller, who alone gives a tool its rights
-	Signer      string     // did:key of theirs that signed the request; "" with a key
-	Talker      string     // the name the user has conversations and state under: two keys of theirs may have two
-	Whole       bool       // one who signed did so for everything: by an invocation, or a delegation of all
-	Caller      web.Caller // with the rights of the API key they came with; zero of one who signed
+	User   string     // DID of the caller, who alone gives a tool its rights
+	Signer string     // did:key of theirs that signed the request; "" with a key
+	Talker string     // the name the user has conversations and state under: two keys of theirs may have two
+	Whole  bool       // one who signed did so for everything: by an invocation, or a delegation of all
+	Caller web.Caller // with the rights of the API key they came with; zero of one who signed
+	// Again finds a user whom another part of the server knows by something else than
+	// tokens and keys, with the rights they have now. It is nil for all others.
+	Again       func(ctx context.Context) (web.Caller, error)
 	SessionID   string
 	RequestID   string
 	RunID       string

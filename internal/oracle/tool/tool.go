@@ -40,9 +40,16 @@ type Spec struct {
 	HasRender   bool          // an action whose page shows a component for it
 	Timeout     time.Duration // of one call; 0: what the agent has as default
 	ReadOnly    bool          // a call changes nothing
+	Public      bool          // anybody may call it, also somebody who is not known
 	Agent       string        // name of the sub-agent the tool belongs to; empty: the main one
 	Sub         string        // step of the sub-agent that a call of the tool runs; empty: it runs none
 	Capability  string        // what must be loaded before the tool can be called; empty: nothing
+}
+
+// Open reports whether the tool may be called for somebody who is not known: it is
+// public, changes nothing and runs here.
+func (s Spec) Open() bool {
+	return s.Public && s.ReadOnly && s.Kind == Server && s.Agent == "" && s.Sub == ""
 }
 
 // Call is one call of a tool. ID is unique in its session.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,7 @@ type world struct {
 	events   *event.Log
 	jobs     *job.Service
 	fake     *sms.Fake
+	seer     *seer
 	moved    atomic.Int64 // nanoseconds the clock is ahead
 	fail     atomic.Bool  // twins cannot be made
 
@@ -55,6 +57,7 @@ type world struct {
 	twinsOff bool
 	accounts *account.Service
 	outbox   *sms.Outbox
+	fetch    fetch.Config
 	handler  http.Handler
 }
 
@@ -73,7 +76,7 @@ func newWorld(t *testing.T, pack *menu.Pack) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, db: dbtest.SQLite(t, dbtest.With(func(c *db.Config) { c.Sync = "normal" })), pack: pack, gateways: gateways, fake: &sms.Fake{}}
+	w := &world{t: t, db: dbtest.SQLite(t, dbtest.With(func(c *db.Config) { c.Sync = "normal" })), pack: pack, gateways: gateways, fake: &sms.Fake{}, seer: newSeer()}
 	cursors := web.Cursors{Key: []byte("0123456789abcdef")}
 	w.events = event.New(event.Config{DB: w.db, Cursors: cursors})
 	w.jobs = job.New(job.Config{DB: w.db, Cursors: cursors, Record: func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
@@ -125,7 +128,10 @@ func (w *world) build() {
 		w.t.Fatal(err)
 	}
 	actions := w.accounts.Actions()
-	maps.Copy(actions, fetch.Actions(fetch.Config{Client: client, Types: []string{"Stove"}, Customer: w.accounts.DIDOf, Twins: w.stoves}))
+	w.fetch = fetch.Config{
+		Client: client, Types: []string{"Stove"}, Customer: w.accounts.DIDOf, Twins: w.stoves, DB: w.db, Jobs: w.jobs, SMS: w.outbox, Oracle: w.seer, PerHour: 3,
+	}
+	maps.Copy(actions, fetch.Actions(w.fetch))
 	sessions := ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: actions, Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now})
 	sessions.Routes(api)
 	sessions.OperatorRoutes(api)
@@ -166,6 +172,9 @@ func (w *world) do(ctx context.Context, what string) error {
 		w.twinsOff = true
 		w.build()
 		return nil
+	case "answers":
+		close(w.seer.slow)
+		return nil
 	case "hold numbers":
 		all, _, err := w.accounts.List(ctx, account.Filter{}, "", 100)
 		for _, a := range all {
@@ -179,17 +188,23 @@ func (w *world) do(ctx context.Context, what string) error {
 			return err == nil && len(pending) == 0
 		})
 	}
+	if name == "sms" {
+		return w.work(ctx, func() bool {
+			return slices.ContainsFunc(w.fake.Sent(), func(m sms.Message) bool { return m.Text == arg })
+		})
+	}
 	if d, err := time.ParseDuration(arg); name == "later" && err == nil {
 		w.moved.Add(int64(d))
 		return nil
 	}
-	return errors.New("want later TIME, hold numbers, sms off, twins off, twins made or twins failed")
+	return errors.New("want later TIME, hold numbers, sms off, twins off, twins made, twins failed, answers or sms TEXT")
 }
 
 // work runs jobs until something has come of them.
 func (w *world) work(ctx context.Context, done func() bool) error {
 	handlers := w.accounts.Handlers()
 	maps.Copy(handlers, w.outbox.Handlers())
+	maps.Copy(handlers, fetch.Answers(w.fetch))
 	runner, err := w.jobs.NewRunner(job.RunnerConfig{Handlers: handlers, Alone: true, Backoff: func(int) time.Duration { return time.Millisecond }})
 	if err != nil {
 		return err

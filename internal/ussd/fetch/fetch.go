@@ -1,5 +1,5 @@
 // Package fetch offers menu packs what others know: actions that ask another
-// server over HTTP, and that list twins. They run between two transactions,
+// server over HTTP, list twins, and ask the oracle. They run between two transactions,
 // within the time of the step. HTTP goes out through the guarded client only;
 // twins are those of types that the operator grants, or of whoever is logged in,
 // and never with what is personal. What an answer says is a text on a screen at
@@ -22,9 +22,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 )
 
 // MaxBytes is how large an answer may be. Config.Client reads no more.
@@ -59,6 +62,13 @@ type Config struct {
 	Types []string
 	// Customer is the DID of an account that is logged in, "" when it is closed.
 	Customer func(ctx context.Context, account string) (string, error)
+
+	// Oracle answers questions; without it, or without a store, nobody does.
+	Oracle  Oracle
+	DB      *db.DB
+	Jobs    *job.Service
+	SMS     *sms.Outbox
+	PerHour int // questions of a number in an hour; PerHour
 }
 
 // Actions are what packs can ask of others.
@@ -66,8 +76,9 @@ func Actions(c Config) map[string]machine.Action {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &fetcher{c, make(chan struct{}, cmp.Or(c.AtOnce, 64))}
+	f := &fetcher{Config: c, slots: make(chan struct{}, cmp.Or(c.AtOnce, 64)), asking: make(chan struct{}, cmp.Or(c.AtOnce, 64)), asks: newAsks(c)}
 	all := f.twinActions()
+	maps.Copy(all, f.oracleActions())
 	all[actHTTP] = machine.Action{
 		About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
 			"with an `Idempotency-Key`. `empty`: the list that was wanted has no rows; a menu may leave that out, then it goes where `ok` goes. `refused`: it answered with a status of 4xx; left out, it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",
@@ -83,7 +94,9 @@ func Actions(c Config) map[string]machine.Action {
 
 type fetcher struct {
 	Config
-	slots chan struct{}
+	slots  chan struct{} // of servers
+	asking chan struct{} // of the oracle
+	asks   *asks         // nil: nothing is asked
 }
 
 // valid looks at the constants of a node.

@@ -51,6 +51,14 @@ const (
 	Failed  = "failed"
 )
 
+// Later is the result of actions whose answer is not there yet, Limit that of a
+// number that asks too often. A pack that leaves Limit out shows what it has for
+// Failed.
+const (
+	Later = "later"
+	Limit = "limit"
+)
+
 // App is the variable that holds the title of the pack.
 const App = "app"
 

@@ -20,6 +20,7 @@ import (
 // The bounds of a pack.
 const (
 	maxNodes     = 2000
+	maxLongest   = 400 // characters of a value, some pages of a screen
 	maxLanguages = 16
 	maxOptions   = 60
 	maxText      = 1000 // characters of one text
@@ -234,7 +235,7 @@ func (r *reader) longest(v *value) {
 	}
 	for _, m := range r.members(v, "vars") {
 		path := "vars." + m.name
-		r.pack.Longest[m.name] = max(1, r.number(m.value, path, 1, screen.StandardGSM7))
+		r.pack.Longest[m.name] = max(1, r.number(m.value, path, 1, maxLongest))
 		r.later = append(r.later, func() {
 			for _, columns := range r.lists {
 				if slices.Contains(columns, m.name) {

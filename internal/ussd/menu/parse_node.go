@@ -312,14 +312,10 @@ func (r *reader) action(n *Node, o object, path string) {
 		}
 		n.Results[m.name] = r.result(m.value, at)
 	}
-	if slices.Contains(results, Held) {
-		n.standIn(Held, "blocked", "full")
-	}
-	if slices.Contains(results, Refused) {
-		n.standIn(Refused, Failed)
-	}
-	if slices.Contains(results, Empty) {
-		n.standIn(Empty, results[0])
+	for name, kin := range map[string][]string{Held: {"blocked", "full"}, Refused: {Failed}, Limit: {Failed}, Empty: results} {
+		if slices.Contains(results, name) {
+			n.standIn(name, kin...)
+		}
 	}
 	for _, name := range results {
 		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {

@@ -25,7 +25,7 @@ const (
 func parts() map[string]string {
 	return map[string]string{
 		"checks": table("A check takes", params(machine.Checks())), "actions": actions(offered()),
-		"variables": table("A variable of actions holds", params(account.Variables())), "dialogs": syntax(),
+		"variables": table("A variable of actions holds", params(append(account.Variables(), fetch.Variables()...))), "dialogs": syntax(),
 	}
 }
 

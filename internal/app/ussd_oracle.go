@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// briefHandset is how the model is to answer somebody who has a simple phone.
+const briefHandset = "The user reads your answer on a simple phone, alone and without a way to confirm anything. Answer in at most 300 characters of plain text in one paragraph, without lists, links or markup, in the language with the code "
+
+var errNoOracle = errors.New("the oracle is switched off")
+
+// menuOracle lets menus ask the oracle.
+type menuOracle struct {
+	mind     func() *mind // nil: this server has no oracle
+	who      func(ctx context.Context, q fetch.Question) *caller.Identity
+	readOnly bool
+}
+
+var _ fetch.Oracle = (*menuOracle)(nil)
+
+// Send begins to answer a question.
+func (o *menuOracle) Send(ctx context.Context, q fetch.Question) (user, run string, err error) {
+	m := o.mind()
+	if m == nil {
+		return "", "", errNoOracle
+	}
+	e := oracle.Errand{
+		Who: o.who(ctx, q), Thread: "ussd " + q.Key, Key: q.Key, Title: "USSD", Text: q.Text, Brief: briefHandset + q.Lang + ".", ReadOnly: o.readOnly,
+	}
+	if q.Tool != "" {
+		e.Call = &tool.Call{Name: q.Tool, Args: q.Args}
+	}
+	return m.errands.Send(ctx, e)
+}
+
+// Await gives the answer.
+func (o *menuOracle) Await(ctx context.Context, user, run string) (fetch.Reply, error) {
+	m := o.mind()
+	if m == nil {
+		return fetch.Reply{}, errNoOracle
+	}
+	r, err := m.errands.Await(ctx, user, run)
+	return fetch.Reply(r), err
+}
+
+// Public calls a tool for somebody who is not known.
+func (o *menuOracle) Public(ctx context.Context, name string, args []byte) (fetch.Reply, error) {
+	m := o.mind()
+	if m == nil {
+		return fetch.Reply{}, errNoOracle
+	}
+	r, err := m.errands.Public(ctx, tool.Call{ID: "ussd", Name: name, Args: args})
+	return fetch.Reply(r), err
+}
+
+// asCustomer knows a customer by the login at the handset, for as long as the
+// account is open.
+func (c *Core) asCustomer(accounts *account.Service) func(context.Context, fetch.Question) *caller.Identity {
+	return func(_ context.Context, q fetch.Question) *caller.Identity {
+		return &caller.Identity{DID: q.DID, Again: func(ctx context.Context) (web.Caller, error) {
+			did, err := accounts.DIDOf(ctx, q.Account)
+			if err != nil {
+				return web.Caller{}, err
+			}
+			if did != q.DID {
+				return web.Caller{}, fault.New(fault.Unauthenticated, "ACCOUNT_CLOSED", "The account is closed.")
+			}
+			return c.callerOf(ctx, q.DID, "")
+		}}
+	}
+}
+
+// asOperator has whoever presses the keys of a simulated handset ask: nobody else is
+// there, for its customers do not exist.
+func asOperator(ctx context.Context, _ fetch.Question) *caller.Identity {
+	c := web.CallerFrom(ctx)
+	if c.Key == "" {
+		return &caller.Identity{DID: c.DID, Signer: c.Signer}
+	}
+	return &caller.Identity{DID: c.DID, Key: c}
+}
+
+// forgetNumber removes what area C keeps about a number.
+func forgetNumber(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
+	n, err := ussd.Forget(ctx, tx, phone)
+	if err != nil {
+		return 0, err
+	}
+	asked, err := fetch.Forget(ctx, tx, phone)
+	return n + asked, err
+}

@@ -1,0 +1,288 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Errand is something that is asked for a user who is not there with a page: over
+// a handset, in the chat of another service, by a schedule. Nobody can confirm
+// anything, so a tool that changes something runs by a grant only.
+type Errand struct {
+	Who *caller.Identity
+	// Thread names the conversation of the user it belongs to, which is made when it
+	// is new. Key makes two errands of a thread the same: one is answered.
+	Thread, Key string
+	Title       string     // of a new conversation
+	Text        string     // what the user says
+	Call        *tool.Call // in place of Text: the one tool to call
+	Brief       string     // how the model is to answer, in our own words
+	ReadOnly    bool       // no tool that changes something
+	Timezone    string
+}
+
+// Reply is what came of an errand.
+type Reply struct {
+	Text string
+	// Refused says that the tool of the errand, or somebody before it, said no.
+	Refused bool
+}
+
+// Errands do what is asked for users who are not there.
+type Errands struct {
+	s       *Service
+	caller  *agent.Agent // calls the one tool of an errand
+	schemas *tool.Checker
+}
+
+// NewErrands makes the errands of a service.
+func NewErrands(s *Service) Errands {
+	return Errands{s, agent.New(agent.Config{Model: llm.Func(direct), Log: s.cfg.Log}), tool.NewChecker()}
+}
+
+// Send begins an errand, or finds it when one with its key was there. It gives the
+// name the user has conversations under and the id of the run, for Await. Faults
+// are those of a message, and those of a plugin that lets no answer begin.
+func (d Errands) Send(ctx context.Context, e Errand) (user, runID string, err error) {
+	s := d.s
+	user = userOf(e.Who)
+	session, err := s.cfg.Chat.OpenThread(ctx, user, e.Thread)
+	if err != nil {
+		return "", "", err
+	}
+	t := &turn{
+		who: e.Who, user: user, session: session.ID, message: &message{Text: e.Text, Timezone: e.Timezone}, errand: &e, errands: d,
+		about: tool.Context{
+			User: e.Who.DID, Talker: user, Signer: e.Who.Signer, Caller: e.Who.Key, Again: e.Who.Again, SessionID: session.ID, Timezone: zone(e.Timezone),
+		},
+	}
+	if e.Call != nil {
+		t.message.Text = e.Call.Name + " " + string(e.Call.Args)
+	}
+	hash := sha256.Sum256([]byte(t.message.Text))
+	start := run.Start{User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
+	if err := d.mayBegin(tool.With(ctx, t.about)); err != nil {
+		return "", "", err
+	}
+	if session.Title == chat.Untitled && e.Title != "" {
+		if _, err := s.cfg.Chat.SetTitle(ctx, user, session.ID, e.Title); err != nil {
+			return "", "", err
+		}
+	}
+	// The address that a gateway calls from stands for thousands of people, so runs
+	// are not counted by it.
+	started, err := s.cfg.Runs.Start(ctx, start, s.work(t))
+	if err == nil && !started.Joined {
+		s.announce(ctx, t, started, false)
+	}
+	return user, started.RunID, err
+}
+
+// Await waits for the end of an errand. The fault for one that is missing is
+// RUN_NOT_FOUND; when ctx ends first the error is its own.
+func (d Errands) Await(ctx context.Context, user, runID string) (Reply, error) {
+	end, err := d.s.cfg.Runs.Wait(ctx, user, runID)
+	if err != nil {
+		return Reply{}, err
+	}
+	if end.Status == run.Failed {
+		err := refusal(end.Error)
+		if fault.CodeOf(err) == "MODEL_REFUSED" {
+			return Reply{Refused: true}, nil
+		}
+		return Reply{}, err
+	}
+	var m chat.Message
+	if end.Answer != nil {
+		if err := json.Unmarshal(end.Answer, &m); err != nil {
+			return Reply{}, fmt.Errorf("read answer: %w", err)
+		}
+	}
+	if end.Status != run.Finished || m.Content == "" {
+		return Reply{}, fault.New(fault.Unavailable, "MODEL_UNAVAILABLE", "The answer was not finished.")
+	}
+	return Reply{Text: m.Content}, nil
+}
+
+// Public calls a tool that is open to everybody, for somebody who is not known.
+// The fault TOOL_NOT_PUBLIC is for all others, whether they are there or not.
+func (d Errands) Public(ctx context.Context, c tool.Call) (r Reply, err error) {
+	s := d.s
+	ctx = tool.With(ctx, tool.Context{RequestID: web.RequestID(ctx)})
+	all := s.cfg.Tools.ForRun(ctx)
+	i := slices.IndexFunc(all, func(t tool.Tool) bool { return t.Spec().Name == c.Name && t.Spec().Open() })
+	if i < 0 {
+		return Reply{}, fault.New(fault.Forbidden, "TOOL_NOT_PUBLIC", "No tool of this name is open to everybody.")
+	}
+	spec := all[i].Spec()
+	if c.Args = fitted(spec, c.Args); d.schemas.Check(spec, c.Args) != "" {
+		return Reply{Refused: true}, nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s.cfg.Log.ErrorContext(ctx, "tool panicked", "tool", c.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = fault.New(fault.Internal, "INTERNAL", "Internal error.")
+		}
+	}()
+	out, err := s.cfg.Tools.Wrapped(all[i : i+1])[0].Run(ctx, c)
+	if f := fault.As(err); f != nil && f.Kind != fault.Internal && f.Kind != fault.Unavailable || err == nil && out.Err != "" {
+		return Reply{Refused: true}, nil
+	}
+	return Reply{Text: out.String()}, err
+}
+
+// mayBegin asks whoever may refuse an answer before it begins.
+func (d Errands) mayBegin(ctx context.Context) error {
+	if d.s.cfg.Before == nil {
+		return nil
+	}
+	w := &heard{head: http.Header{}}
+	done, err := d.s.cfg.Before(ctx, w)
+	if err != nil || !done {
+		return err
+	}
+	var said struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(w.body.Bytes(), &said) // a refusal without words is one too
+	return fault.New(fault.Forbidden, "ANSWER_REFUSED", said.Message)
+}
+
+// heard is a refusal that was written for nobody to read.
+type heard struct {
+	head http.Header
+	body bytes.Buffer
+}
+
+// Header is where the refusal has its headers.
+func (h *heard) Header() http.Header { return h.head }
+
+// WriteHeader takes the status.
+func (h *heard) WriteHeader(int) {}
+
+// Write takes the body.
+func (h *heard) Write(p []byte) (int, error) { return h.body.Write(p) }
+
+// brief is how the model is to answer.
+func (t *turn) brief() string {
+	if t.errand == nil || t.errand.Brief == "" {
+		return ""
+	}
+	return "\n\n" + t.errand.Brief
+}
+
+// within are the tools that an errand may use. The one that it names needs not be
+// loaded.
+func (t *turn) within(tools []tool.Tool) []tool.Tool {
+	if t.errand == nil {
+		return tools
+	}
+	var out []tool.Tool
+	for _, one := range tools {
+		spec := one.Spec()
+		if t.errand.ReadOnly && !spec.ReadOnly {
+			continue
+		}
+		if call := t.errand.Call; call == nil {
+			out = append(out, one)
+		} else if call.Name == spec.Name && spec.Sub == "" { // a sub-agent needs a model
+			out = append(out, loaded{one})
+		}
+	}
+	return out
+}
+
+// loaded is a tool that is there without being loaded.
+type loaded struct{ tool.Tool }
+
+// Spec describes the tool.
+func (l loaded) Spec() tool.Spec {
+	s := l.Tool.Spec()
+	s.Capability = ""
+	return s
+}
+
+// Permitted asks the tool.
+func (l loaded) Permitted(ctx context.Context) bool {
+	p, ok := l.Tool.(tool.Permitted)
+	return ok && p.Permitted(ctx)
+}
+
+type callKey struct{}
+
+// direct answers by the one call that the context has, with what it gave.
+func direct(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
+	call, _ := ctx.Value(callKey{}).(tool.Call)
+	last := r.Messages[len(r.Messages)-1]
+	switch {
+	case last.Role != llm.Tool:
+		return each(llm.Delta{ToolCalls: []tool.Call{call}})
+	case last.Failed:
+		return &llm.Error{Kind: llm.Unknown, Status: http.StatusUnprocessableEntity, Detail: "The tool said no.", Err: errors.New(last.Content)}
+	case last.Content == "":
+		last.Content = "{}"
+	}
+	return each(llm.Delta{Text: last.Content})
+}
+
+// call runs the one tool of an errand by the rules that a model's calls have.
+func (d Errands) call(ctx context.Context, t *turn, tools []tool.Tool, k agent.Sink) (agent.Result, error) {
+	c := *t.errand.Call
+	for _, one := range tools {
+		c.Args = fitted(one.Spec(), c.Args)
+	}
+	t.account.Model = ""
+	return d.caller.Turn(context.WithValue(ctx, callKey{}, c), agent.Turn{User: t.said(), Tools: d.s.cfg.Tools.Wrapped(tools)}, k)
+}
+
+// fitted turns the texts among arguments into what the schema of a tool wants:
+// whoever has texts alone, as a menu, can say numbers too.
+func fitted(s tool.Spec, args jsontext.Value) jsontext.Value {
+	var schema struct {
+		Properties map[string]struct {
+			Type jsontext.Value `json:"type"`
+		} `json:"properties"`
+	}
+	var have map[string]jsontext.Value
+	if json.Unmarshal(s.Schema, &schema) != nil || json.Unmarshal(args, &have) != nil {
+		return args
+	}
+	for name, v := range have {
+		var text string
+		if v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
+			continue
+		}
+		switch want := string(schema.Properties[name].Type); {
+		case want == `"integer"` || want == `"number"`:
+			if _, err := strconv.ParseFloat(text, 64); err == nil && jsontext.Value(text).Kind() == '0' && jsontext.Value(text).IsValid() {
+				have[name] = jsontext.Value(text)
+			}
+		case want == `"boolean"` && (text == "true" || text == "false"):
+			have[name] = jsontext.Value(text)
+		}
+	}
+	out, err := json.Marshal(have, json.Deterministic(true))
+	if err != nil {
+		return args
+	}
+	return out
+}
