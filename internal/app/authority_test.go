@@ -25,7 +25,7 @@ import (
 //	go test ./internal/app -run TestAuthority$ -authority.walks 10000
 //	go test ./internal/app -run TestAuthority$ -authority.seed 4711 -authority.walks 1
 var (
-	walks     = flag.Int("authority.walks", 500, "sequences of calls that TestAuthority walks")
+	walks     = flag.Int("authority.walks", 150, "sequences of calls that TestAuthority walks; make test-all walks 1000")
 	firstSeed = flag.Uint64("authority.seed", 1, "seed of the first of them; each has the next")
 	goOn      = flag.Bool("authority.all", false, "go on after a sequence that broke a rule")
 	onServer  = flag.String("authority.db", "sqlite", "sqlite or postgres")
@@ -67,6 +67,9 @@ func authorityServer(t testing.TB, change func(*config.Config)) *app.Built {
 // printed with its seed.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
+	if dbtest.Everything() {
+		*walks = max(*walks, 1000)
+	}
 	change := func(*config.Config) {}
 	if *onServer == "postgres" {
 		change = func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dbtest.URL(t)) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
@@ -71,7 +72,7 @@ func tokens(t *testing.T, s *server.Server) []string {
 // it: a minute of work, for make test-all.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("HEARTH_TEST_DATABASES") != "all" {
+	if !dbtest.Everything() {
 		t.Skip("a client of 50,000 lines is compiled by make test-all only")
 	}
 	s := server.Run(t, server.Options{})

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 )
 
 // hostile are texts that run something where a page takes text for markup, a
@@ -118,7 +120,11 @@ func TestHostileTexts(t *testing.T) {
 	d.signIn(d.server.Key)
 	paths := []string{}
 	for n, text := range hostile {
-		paths = append(paths, p.plant(n, text)...)
+		own := p.plant(n, text)
+		if !dbtest.Everything() && len(own) > 0 { // each text, each kind of page: one of the pages takes turns
+			own = []string{own[n%len(own)]}
+		}
+		paths = append(paths, own...)
 	}
 	t.Logf("%d places took a text, %d refused it, %d pages of their own", p.taken, p.refused, len(paths))
 	for _, page := range listed(d.pages()) {

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/test/browser"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
@@ -65,7 +66,7 @@ func eachHost(t *testing.T, f func(t *testing.T, d *desk)) {
 func fieldHost(t *testing.T, f func(t *testing.T, d *desk)) {
 	t.Helper()
 	hosts := []string{browser.Host}
-	if everything() {
+	if dbtest.Everything() {
 		hosts = append(hosts, "127.0.0.1")
 	}
 	atHosts(t, hosts, f)

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 )
 
@@ -67,7 +67,7 @@ func TestEveryPage(t *testing.T) {
 // two that differ in both are enough for every run; make test-all takes all four.
 func looks() []look {
 	list := []look{{"light", 1280}, {"dark", 390}}
-	if everything() {
+	if dbtest.Everything() {
 		list = append(list, look{"dark", 1280}, look{"light", 390})
 	}
 	return list
@@ -77,9 +77,6 @@ type look struct {
 	scheme string
 	width  int64
 }
-
-// everything reports whether make test-all runs.
-func everything() bool { return os.Getenv("HEARTH_TEST_DATABASES") == "all" }
 
 // everyone has axe-core look at pages, and wants none wider than its window.
 func (d *desk) everyone(paths []string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 )
 
 // twins makes many twins of a project and returns its DID.
@@ -53,7 +54,7 @@ func (d *desk) heap() float64 {
 // a page, the page stays small, and nothing piles up.
 func TestManyTwins(t *testing.T) {
 	many := 2_000
-	if everything() {
+	if dbtest.Everything() {
 		many = 100_000
 	}
 	d := open(t, "127.0.0.1")

@@ -2,13 +2,13 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/test/browser"
 	"github.com/hearth-dmrv/hearth/test/server"
@@ -41,7 +41,7 @@ func TestDocsForEveryone(t *testing.T) {
 				// The hundreds of operations are made alike: three groups of them are
 				// enough but for make test-all.
 				groups := openGroups("system", "keys", "jobs")
-				if os.Getenv("HEARTH_TEST_DATABASES") == "all" {
+				if dbtest.Everything() {
 					groups = chromedp.Evaluate(`document.querySelectorAll('.opblock-tag').forEach(e => e.click())`, nil)
 				}
 				if err := chromedp.Run(ctx, groups); err != nil {

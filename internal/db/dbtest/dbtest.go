@@ -44,8 +44,8 @@ func Each(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 	})
 }
 
-// everywhere is the variable that makes Any run on both databases.
-const everywhere = "HEARTH_TEST_DATABASES"
+// Everything reports whether make test-all runs, which has time for more.
+func Everything() bool { return os.Getenv("HEARTH_TEST_DATABASES") == "all" }
 
 // Any runs f as a subtest on SQLite, and with HEARTH_TEST_DATABASES=all on
 // PostgreSQL too: for rules that are the same on any database. What takes
@@ -54,7 +54,7 @@ const everywhere = "HEARTH_TEST_DATABASES"
 // that PostgreSQL understands every statement is tested in internal/archtest.
 func Any(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 	t.Helper()
-	if os.Getenv(everywhere) == "all" {
+	if Everything() {
 		Each(t, f, opts...)
 		return
 	}
