@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/plugin"
@@ -105,6 +106,11 @@ func (b *Built) OracleDID() did.DID { return b.identity.DID }
 
 // Tools are what the oracle can look up here.
 func (b *Built) Tools(ctx context.Context) []tool.Tool { return b.mind.tools.ForRun(ctx) }
+
+// KeepFile has the first turn of a conversation hold a file that was read.
+func (b *Built) KeepFile(ctx context.Context, user, session, text string) error {
+	return b.mind.chats.KeepFiles(ctx, user, session, 1, []llm.Attachment{{Filename: "a.txt", MIMEType: "text/plain", Text: text}})
+}
 
 // Erasers names what forgets somebody.
 func (b *Built) Erasers() []string {

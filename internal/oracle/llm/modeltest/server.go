@@ -51,6 +51,7 @@ type Server struct {
 	http *httptest.Server
 	mu   sync.Mutex
 	todo []Script
+	play func(Request) Script // instead of todo
 	seen []Request
 	came chan struct{}
 	gone chan struct{}
@@ -62,6 +63,14 @@ func Start(scripts ...Script) *Server {
 	s := &Server{todo: scripts, came: make(chan struct{}, 1), gone: make(chan struct{}, 1)}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL + "/v1"
+	return s
+}
+
+// Play starts a server that plays what play gives for a request, one at a time. The
+// caller closes it.
+func Play(play func(Request) Script) *Server {
+	s := Start()
+	s.play = play
 	return s
 }
 
@@ -123,6 +132,9 @@ func (s *Server) next(r *http.Request) Script {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, req)
+	if s.play != nil {
+		return s.play(req)
+	}
 	if len(s.todo) == 0 {
 		return nil
 	}
