@@ -9,7 +9,8 @@ import (
 )
 
 // TestAnswersInWords: an interview shows the labels of its choices in the language
-// of the page, numbers with their unit, and questions as they were asked.
+// of the page, numbers with their unit, and questions as they were asked. What the
+// chat suggests in that language is answered.
 func TestAnswersInWords(t *testing.T) {
 	d := openDemo(t)
 	list := read[client.Page[client.Response]](d, d.server.Key, "/v1/surveys/demo-follow-up/responses?limit=1&filter=eq(status,complete)")
@@ -30,4 +31,11 @@ func TestAnswersInWords(t *testing.T) {
 		t.Errorf("an answer has %d pixels, too few to read", narrow)
 	}
 	d.Shot(t, "answers-sw")
+
+	// The oracle understands what the page suggests, and answers with a table.
+	d.visit("/console/chat")
+	d.click("Orodhesha tafiti")
+	d.answered(1)
+	d.until("a table", `[...document.querySelectorAll(".answer th")].some((x) => x.textContent === "Name") && document.querySelectorAll(".answer tbody tr").length === 3`)
+	d.see("Baseline, before the stoves")
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -58,7 +59,7 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 	case strings.HasPrefix(strings.TrimSpace(r.Messages[last].Content), "/"):
 		return o.command(ctx, w, r, strings.TrimSpace(r.Messages[last].Content))
 	}
-	said := strings.TrimSpace(r.Messages[last].Content)
+	said := english(strings.TrimSpace(r.Messages[last].Content))
 	if !r.NoTools {
 		call, ok := intent(said, r.Tools)
 		if !ok && moreWord.MatchString(said) {
@@ -69,6 +70,9 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 		if ok {
 			return w.call(ctx, call)
 		}
+	}
+	if helpWord.MatchString(said) {
+		return w.say(ctx, swahiliHelp+help(r.Tools))
 	}
 	return w.say(ctx, files(r.Messages[last].Attachments)+misunderstood(said)+help(r.Tools))
 }
@@ -218,22 +222,34 @@ func results(messages []Message, last int) string {
 	for first > 0 && messages[first-1].Role == Tool {
 		first--
 	}
-	show := table
-	if asked := messages[:first]; commanded(asked) {
-		show = func(text string) string { return text }
+	given := messages[first : last+1]
+	if commanded(messages[:first]) {
+		return verbatim(given)
 	}
+	var parts, names []string
+	for _, m := range given {
+		name := cmp.Or(m.ToolName, "a tool")
+		names = append(names, name)
+		text := shown(table(m.Content))
+		if m.Failed {
+			text = "That did not work: " + shown(m.Content)
+		}
+		parts = append(parts, text)
+	}
+	parts = append(parts, "Looked up with "+strings.Join(names, ", ")+" by the built-in offline model, which is no language model.")
+	return strings.Join(parts, "\n\n")
+}
+
+// verbatim passes on what tools gave, for whoever has called them by a command.
+func verbatim(given []Message) string {
 	var b strings.Builder
 	b.WriteString("I am the built-in offline model: I pass on what tools say.")
-	for _, m := range messages[first : last+1] {
-		name := m.ToolName
-		if name == "" {
-			name = "The tool"
-		}
+	for _, m := range given {
+		name, does := cmp.Or(m.ToolName, "The tool"), " answered:\n"
 		if m.Failed {
-			b.WriteString("\n\n" + name + " failed: " + shown(m.Content))
-			continue
+			does = " failed: "
 		}
-		b.WriteString("\n\n" + name + " answered:\n" + shown(show(m.Content)))
+		b.WriteString("\n\n" + name + does + shown(m.Content))
 	}
 	return b.String()
 }

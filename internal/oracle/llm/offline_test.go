@@ -94,7 +94,7 @@ func TestOfflineSaysWhatItIs(t *testing.T) {
 	if again.text != h.text {
 		t.Error("the same question got another answer")
 	}
-	h, err = offline(t, llm.Message{Role: llm.User, Content: "x"}, llm.Message{Role: llm.Assistant},
+	h, err = offline(t, llm.Message{Role: llm.User, Content: "/tools"}, llm.Message{Role: llm.Assistant},
 		llm.Message{Role: llm.Tool, ToolName: "a", Content: "found 3"}, llm.Message{Role: llm.Tool, ToolName: "b", Content: "no such twin", Failed: true})
 	if err != nil || !strings.Contains(h.text, "a answered:\nfound 3") || !strings.Contains(h.text, "b failed: no such twin") {
 		t.Errorf("heard %q, %v", h.text, err)
@@ -135,15 +135,16 @@ func TestOfflineShowsTables(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, content, want string }{
 		{"no object", "found 3", "found 3"},
-		{"count", `{"count":10000,"moreThan":true,"how":"all twins"}`, "count: more than 10000\nhow: all twins"},
-		{"groups", `{"count":3,"how":"x","groups":[{"value":"Stove","count":2},{"value":"Household","count":1}]}`, "count: 3\nhow: x\n\ngroups:\n\n" +
-			"| count | value     |\n| ----- | --------- |\n| 2     | Stove     |\n| 1     | Household |"},
-		{"twins", `{"more":true,"next":"7","twins":[{"did":"did:ixo:entity:0123456789abcdef0123456789abcdef","properties":{"name":"A|B"}}]}`, `There are more: say "more".` + "\n\ntwins:\n\n" +
-			"| did                                             | properties.name |\n| ----------------------------------------------- | --------------- |\n| did:ixo:entity:0123456789abcdef0123456789abcdef | A/B             |"},
+		{"count", `{"count":10000,"moreThan":true,"how":"all twins"}`, "More than 10000 (all twins)."},
+		{"groups", `{"count":3,"how":"x","groups":[{"value":"Stove","count":2},{"value":"Household","count":1}]}`, "3 (x).\n\nGroups:\n\n" +
+			"| Value     | Count |\n| --------- | ----- |\n| Stove     | 2     |\n| Household | 1     |"},
+		{"twins", `{"more":true,"next":"7","twins":[{"did":"did:ixo:entity:0123456789abcdef0123456789abcdef","properties":{"name":"A|B"}}]}`, "Twins:\n\n" +
+			"| Name | DID                                             |\n| ---- | ----------------------------------------------- |\n| A/B  | did:ixo:entity:0123456789abcdef0123456789abcdef |\n\n" + `There are more: say "more".`},
+		{"figures", `{"cookingHours":0.5,"links":{"self":"/x"},"services":[],"byStratum":{"Kitui":{"drawn":4}}}`, "- Cooking hours: 0.5\n\nBy stratum:\n\n| What  | Drawn |\n| ----- | ----- |\n| Kitui | 4     |"},
 	} {
 		h, err := offline(t, llm.Message{Role: llm.User, Content: "x"}, llm.Message{Role: llm.Assistant}, llm.Message{Role: llm.Tool, ToolName: "a", Content: tt.content})
-		if err != nil || !strings.HasSuffix(h.text, "a answered:\n"+tt.want) {
-			t.Errorf("%s: heard %q, %v, want at the end %q", tt.name, h.text, err, tt.want)
+		if err != nil || !strings.HasPrefix(h.text, tt.want+"\n\nLooked up with a ") {
+			t.Errorf("%s: heard %q, %v, want first %q", tt.name, h.text, err, tt.want)
 		}
 	}
 }
@@ -155,6 +156,31 @@ func TestOfflineSaysWhatItDidNotUnderstand(t *testing.T) {
 		if err != nil || strings.HasPrefix(h.text, "I did not understand "+strconv.Quote(said)) != want {
 			t.Errorf("%q: heard %q, %v, want that it was not understood: %v", said, h.text, err, want)
 		}
+	}
+}
+
+// The questions that the console suggests are understood in both its languages.
+func TestOfflineUnderstandsKiswahili(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"Utafiti umefika wapi?":           "survey_progress {}",
+		"Kuna kaya ngapi?":                `count_twins {"type":"households"}`,
+		"majiko ngapi yapo katika Kitui?": `count_twins {"in":"Kitui","type":"stoves"}`,
+		"Orodhesha tafiti":                "list_surveys {}",
+		"Onyesha kaya zote huko Kwale":    `search_twins {"in":"Kwale","type":"households"}`,
+		"Kuna mapenzi ngapi?":             "",
+	} {
+		h, err := offline(t, llm.Message{Role: llm.User, Content: said})
+		got := ""
+		if len(h.calls) == 1 {
+			got = h.calls[0].Name + " " + string(h.calls[0].Args)
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: called %q, said %q, %v; want %q", said, got, h.text, err, want)
+		}
+	}
+	if h, err := offline(t, llm.Message{Role: llm.User, Content: "Msaada"}); err != nil || !strings.HasPrefix(h.text, "Mimi ni modeli") {
+		t.Errorf("heard %q, %v", h.text, err)
 	}
 }
 

@@ -1,10 +1,12 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -16,8 +18,11 @@ const (
 	maxCell    = 40
 )
 
-// table shows what a tool answered for people to read: how it was found, then
-// its figures, then its lists as tables. What is no object stays as it is.
+// plumbing are members that say nothing to somebody who asks a question.
+var plumbing = []string{"links", "metadata", "relayerNode", "statusCode", "controllers", "missingRelationships", "more", "moreThan", "next", "how", "count"}
+
+// table shows what a tool answered for people to read: a sentence, then its
+// figures, then its lists as tables. What is no object stays as it is.
 func table(text string) string {
 	var all map[string]any
 	if json.Unmarshal([]byte(text), &all) != nil {
@@ -25,35 +30,71 @@ func table(text string) string {
 	}
 	var figures, lists []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(plumbing, name) {
+			continue
+		}
 		switch v := all[name].(type) {
 		case []any:
 			if rows := objects(v); len(rows) > 0 {
-				lists = append(lists, name+":\n\n"+columns(rows))
-			} else {
-				figures = append(figures, fmt.Sprintf("%s: %s", name, cell(v)))
+				lists = append(lists, heading(name)+":\n\n"+columns(rows))
+			} else if len(v) > 0 {
+				figures = append(figures, "- "+heading(name)+": "+cell(v))
 			}
 		case map[string]any:
-			lists = append(lists, name+":\n\n"+columns(sides(v)))
+			if len(v) > 0 {
+				lists = append(lists, heading(name)+":\n\n"+columns(sides(v)))
+			}
 		default:
-			figures = append(figures, figure(name, v, all))
+			figures = append(figures, "- "+heading(name)+": "+cell(v))
 		}
 	}
-	return strings.TrimSpace(strings.Join(slices.DeleteFunc(figures, func(s string) bool { return s == "" }), "\n") + "\n\n" + strings.Join(lists, "\n\n"))
+	parts := append([]string{lead(all), strings.Join(figures, "\n")}, lists...)
+	if next, ok := all["next"].(string); ok && next != "" {
+		parts = append(parts, `There are more: say "more".`)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// figure is a line of its own, or nothing where another line says it.
-func figure(name string, v any, all map[string]any) string {
+// lead is the sentence an answer begins with: how many there are, and of what.
+func lead(all map[string]any) string {
+	how, _ := all["how"].(string)
+	count, counted := all["count"]
 	switch {
-	case name == "moreThan", name == "more" && v == false:
-		return ""
-	case name == "next":
-		return `There are more: say "more".`
-	case name == "more" && all["next"] != nil:
-		return ""
-	case name == "count" && all["moreThan"] == true:
-		return fmt.Sprintf("count: more than %v", v)
+	case counted:
+		out := fmt.Sprint(count)
+		if all["moreThan"] == true {
+			out = "More than " + out
+		}
+		if how != "" {
+			out += " (" + how + ")"
+		}
+		return out + "."
+	case how != "":
+		return strings.ToUpper(how[:1]) + how[1:] + "."
 	}
-	return fmt.Sprintf("%s: %v", name, v)
+	return ""
+}
+
+// heading is a member's name as people write it: cookingHours is "Cooking hours",
+// and of properties.district the district.
+func heading(name string) string {
+	if name = name[strings.LastIndexByte(name, '.')+1:]; name == "did" {
+		return "DID"
+	}
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case i == 0:
+			r = unicode.ToUpper(r)
+		case r == '_':
+			r = ' '
+		case unicode.IsUpper(r):
+			b.WriteByte(' ')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // objects are the elements of a list of objects; none for another list.
@@ -64,17 +105,24 @@ func objects(list []any) []map[string]any {
 		if !ok {
 			return nil
 		}
-		flat := map[string]any{}
-		for name, v := range row {
-			if inner, ok := v.(map[string]any); ok {
-				for in, v := range inner {
-					flat[name+"."+in] = v
-				}
-				continue
-			}
-			flat[name] = v
+		out = append(out, flat(row))
+	}
+	return out
+}
+
+// flat is an object whose members are values: those of objects within stand
+// beside its own.
+func flat(row map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, v := range row {
+		inner, ok := v.(map[string]any)
+		if !ok {
+			out[name] = v
+			continue
 		}
-		out = append(out, flat)
+		for in, v := range inner {
+			out[name+"."+in] = v
+		}
 	}
 	return out
 }
@@ -83,33 +131,56 @@ func objects(list []any) []map[string]any {
 func sides(v map[string]any) []map[string]any {
 	var out []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		out = append(out, map[string]any{"member": name, "value": v[name]})
+		row := map[string]any{"what": name, "value": v[name]}
+		if inner, ok := v[name].(map[string]any); ok {
+			row = flat(inner)
+			row["what"] = name
+		}
+		out = append(out, row)
 	}
 	return out
 }
 
+// rank puts what people know a thing by first, and what machines do last.
+func rank(name string, v any) int {
+	switch last := name[strings.LastIndexByte(name, '.')+1:]; {
+	case last == "what":
+		return -1
+	case last == "value" && !strings.Contains(name, "."), last == "name", last == "title", last == "day":
+		return 0
+	case last == "did", strings.HasPrefix(cell(v), "did:"):
+		return 3
+	case strings.Contains(name, "."):
+		return 2
+	}
+	return 1
+}
+
 // columns writes rows under the names of their members, the most frequent ones.
 func columns(rows []map[string]any) string {
-	count := map[string]int{}
+	count, order := map[string]int{}, map[string]int{}
 	for _, r := range rows {
 		for name, v := range r {
 			if cell(v) != "" {
 				count[name]++
+				order[name] = rank(name, v)
 			}
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		if d := strings.Count(a, ".") - strings.Count(b, "."); d != 0 {
-			return d
-		}
-		if d := count[b] - count[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(order[a]-order[b], count[b]-count[a], strings.Compare(a, b))
 	})
-	names = names[:min(len(names), maxColumns)]
+	if len(names) > maxColumns {
+		names = names[:maxColumns]
+		if count["did"] > 0 { // it leads to the rest
+			names[maxColumns-1] = "did"
+		}
+	}
 	width := make([]int, len(names))
-	lines := [][]string{names}
+	lines := [][]string{make([]string, len(names))}
+	for i, name := range names {
+		lines[0][i] = heading(name)
+	}
 	for _, r := range rows {
 		line := make([]string, len(names))
 		for i, name := range names {
@@ -150,6 +221,12 @@ func cell(v any) string {
 		text = x
 	case float64, bool:
 		return fmt.Sprint(x)
+	case []any:
+		parts := make([]string, len(x))
+		for i := range x {
+			parts[i] = cell(x[i])
+		}
+		text = strings.Join(parts, ", ")
 	default:
 		raw, err := json.Marshal(x)
 		if err != nil {

@@ -1,0 +1,53 @@
+package llm
+
+import (
+	"regexp"
+	"strings"
+)
+
+// nouns are the things people ask about, as the tools know them.
+var nouns = map[string]string{
+	"kaya": "households", "majiko": "stoves", "jiko": "stoves", "vifaa": "devices", "watu": "persons", "miradi": "projects", "mashirika": "organisations",
+	"tafiti": "surveys",
+}
+
+// place is where, at the end of a question.
+const place = `(?:\s+(?:katika|kwenye|huko)\s+(.+?))?[.?!]*$`
+
+// swahili are the questions that are understood in Kiswahili, each with its words in
+// English: %noun and %place stand for what was said.
+var swahili = []struct {
+	form    *regexp.Regexp
+	english string
+}{
+	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
+	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
+	{regexp.MustCompile(`(?i)^(?:tafadhali\s+)?(?:orodhesha|onyesha)\s+(\p{L}+)(?:\s+(?:zote|yote|vyote|wote))?` + place), "list %noun%place"},
+	{regexp.MustCompile(`(?i)^(?:zaidi|endelea)()[.?!]*$`), "more"},
+}
+
+// english gives a question in Kiswahili in English, and anything else as it is.
+func english(said string) string {
+	for _, q := range swahili {
+		m := q.form.FindStringSubmatch(said)
+		if m == nil {
+			continue
+		}
+		noun := nouns[strings.ToLower(m[1])]
+		if m[1] != "" && noun == "" {
+			continue
+		}
+		where := ""
+		if len(m) > 2 && m[2] != "" {
+			where = " in " + m[2]
+		}
+		return strings.NewReplacer("%noun", noun, "%place", where).Replace(q.english)
+	}
+	return said
+}
+
+// helpWord asks for help in Kiswahili.
+var helpWord = regexp.MustCompile(`(?i)^(?:msaada|nisaidie)[.?!]*$`)
+
+const swahiliHelp = "Mimi ni modeli iliyojengwa ndani ya Hearth, si modeli ya lugha. Ninaelewa: \"Utafiti umefika wapi?\", \"Kuna kaya ngapi katika Kitui?\", " +
+	"\"Orodhesha tafiti\", \"Onyesha majiko\", \"zaidi\" na \"msaada\". Hujibu kwa maneno ya zana zake, ambayo ni ya Kiingereza.\n\n"
