@@ -32,6 +32,11 @@ type Host struct {
 	// A public route has no caller and so no rights: routes that need a caller are 401. The client
 	// lasts as long as ctx. Answers have at most 16 MiB and come whole.
 	API func(ctx context.Context) *http.Client
+	// Mint makes an invocation of another service out of what the user of ctx has
+	// delegated to the oracle: with the message, or stored by POST /delegation. What they
+	// have not given, have taken back or have given for a time that is over is an *Error,
+	// in words for them. Nobody gets the key of the oracle.
+	Mint func(ctx context.Context, want Want) (Invocation, error)
 	// Oracle is the DID of the oracle.
 	Oracle string
 }

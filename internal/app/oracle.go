@@ -91,7 +91,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m, o := &mind{Core: a.Core, cfg: a.cfg, version: a.opt.Version, inner: func() http.Handler { return a.inner }}, a.cfg.Oracle
 	m.callers = caller.New(caller.Config{
 		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
-		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log,
+		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log, Invoked: o.UCANRequireInvocation,
 		Keys: a.Auth.ByKey, StillKey: func(ctx context.Context, c web.Caller) error { return a.Auth.StillValid(web.WithCaller(ctx, c), false) },
 	})
 	self := a.identity.DID.String()
@@ -110,7 +110,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		return err
 	}
 	m.tools = &tool.Registry{}
-	if err := m.startPlugins(ctx, a.opt.Plugins, a.lookups(m).source()); err != nil {
+	if err := m.startPlugins(ctx, a.identity, a.opt.Plugins, a.lookups(m).source()); err != nil {
 		return err
 	}
 	m.agent = agent.New(agent.Config{Model: m.plugins.Model(asked), Log: a.log})

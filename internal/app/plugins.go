@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
@@ -31,10 +32,17 @@ func newPlugins(cfg *config.Config, added []plugin.Plugin, from lookup.Source, c
 }
 
 // startPlugins starts the plugins of the oracle and enters their tools.
-func (m *mind) startPlugins(ctx context.Context, added []plugin.Plugin, from lookup.Source) (err error) {
+func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plugin, from lookup.Source) error {
+	services, err := downstream.New(downstream.Config{DID: id.DID, Key: id.Key, Ask: m.cfg.Oracle.UCANReauth})
+	if err != nil {
+		return err
+	}
+	if err := m.tools.AddEvents(downstream.EventRequired); err != nil {
+		return err
+	}
 	m.plugins, err = newPlugins(m.cfg, added, from, extend.Config{
 		Oracle: m.callers.DID(), Log: m.log, State: extend.NewState(m.DB, m.chats),
-		Server: m.inner,
+		Server: m.inner, Mint: services.Mint,
 		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
 	})
 	if err != nil {

@@ -162,20 +162,22 @@ type SMS struct {
 
 // Oracle is area D without its model.
 type Oracle struct {
-	DID                  string        `env:"ORACLE_DID" file:"did" is:"oracleDID" doc:"DID of the oracle; empty: the oracle twin made on the first start."`
-	Name                 string        `env:"ORACLE_NAME" file:"name" default:"Hearth" is:"text 128" doc:"Name of the oracle."`
-	Mnemonic             Secret        `env:"ORACLE_MNEMONIC" alias:"SECP_MNEMONIC" file:"mnemonic" is:"mnemonic" doc:"Phrase of the key that belongs to ORACLE_DID; without it callers are still authenticated, but nothing can be signed."`
-	BlocksyncURL         string        `env:"BLOCKSYNC_GRAPHQL_URL" file:"blocksyncGraphqlUrl" is:"httpURL" doc:"Indexer that is asked for did:ixo documents that are not stored here; empty: none is asked."`
-	UCANAuthMaxTTL       time.Duration `env:"UCAN_AUTH_MAX_TTL_SECONDS" file:"ucanAuthMaxTtlSeconds" default:"900" is:"seconds 10 31536000" doc:"Longest life of a UCAN invocation, in seconds."`
-	UCANDelegationMaxTTL time.Duration `env:"UCAN_DELEGATION_MAX_TTL_SECONDS" file:"ucanDelegationMaxTtlSeconds" default:"31536000" is:"seconds 0 2000000000" doc:"How far away the expiry of a UCAN delegation may be, in seconds; 0: no limit."`
-	ThrottleLimit        int           `env:"THROTTLE_LIMIT" file:"throttleLimit" default:"300" is:"integer 0 10000000" doc:"Requests one caller DID may send within THROTTLE_TTL_MS, and twice that per address; 0: no limit."`
-	ThrottleTTL          time.Duration `env:"THROTTLE_TTL_MS" file:"throttleTtlMs" default:"60000" is:"milliseconds 1000 86400000" doc:"The window of THROTTLE_LIMIT, in milliseconds."`
-	RunsPerCaller        int           `env:"ORACLE_RUNS_PER_CALLER" file:"runsPerCaller" default:"3" is:"integer 1 1000" doc:"Answers the oracle works on at once for one caller."`
-	RunTimeout           time.Duration `env:"ORACLE_RUN_TIMEOUT" file:"runTimeout" default:"10m" is:"duration 10s 1d" doc:"How long the oracle may work on one answer."`
-	MCPServersFile       string        `env:"MCP_SERVERS_FILE" file:"mcpServersFile" is:"text 4096" doc:"YAML or JSON file with the MCP servers whose tools the oracle can use, in the form other MCP clients have: docs/mcp.md."`
-	MCPProtected         []string      `env:"UCAN_PROTECTED_MCP_SERVERS" file:"mcpProtectedServers" is:"names 32" doc:"Servers of MCP_SERVERS_FILE whose tools need an invocation by the caller, one for each call."`
-	Prompt               string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
-	PublicRoutes         []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; no other route can be."`
+	DID                   string        `env:"ORACLE_DID" file:"did" is:"oracleDID" doc:"DID of the oracle; empty: the oracle twin made on the first start."`
+	Name                  string        `env:"ORACLE_NAME" file:"name" default:"Hearth" is:"text 128" doc:"Name of the oracle."`
+	Mnemonic              Secret        `env:"ORACLE_MNEMONIC" alias:"SECP_MNEMONIC" file:"mnemonic" is:"mnemonic" doc:"Phrase of the key that belongs to ORACLE_DID; without it callers are still authenticated, but nothing can be signed."`
+	BlocksyncURL          string        `env:"BLOCKSYNC_GRAPHQL_URL" file:"blocksyncGraphqlUrl" is:"httpURL" doc:"Indexer that is asked for did:ixo documents that are not stored here; empty: none is asked."`
+	UCANAuthMaxTTL        time.Duration `env:"UCAN_AUTH_MAX_TTL_SECONDS" file:"ucanAuthMaxTtlSeconds" default:"900" is:"seconds 10 31536000" doc:"Longest life of a UCAN invocation, in seconds."`
+	UCANDelegationMaxTTL  time.Duration `env:"UCAN_DELEGATION_MAX_TTL_SECONDS" file:"ucanDelegationMaxTtlSeconds" default:"31536000" is:"seconds 0 2000000000" doc:"How far away the expiry of a UCAN delegation may be, in seconds; 0: no limit."`
+	UCANRequireInvocation bool          `env:"UCAN_REQUIRE_INVOCATION" file:"ucanRequireInvocation" default:"false" is:"boolean" doc:"Whether callers with UCANs need an invocation; without, a delegation alone is a login until it ends."`
+	UCANReauth            time.Duration `env:"UCAN_REAUTH_PROMPT_THROTTLE_SECONDS" file:"ucanReauthPromptThrottleSeconds" default:"21600" is:"seconds 60 31536000" doc:"How long a user who was asked to delegate something again is not asked once more, in seconds."`
+	ThrottleLimit         int           `env:"THROTTLE_LIMIT" file:"throttleLimit" default:"300" is:"integer 0 10000000" doc:"Requests one caller DID may send within THROTTLE_TTL_MS, and twice that per address; 0: no limit."`
+	ThrottleTTL           time.Duration `env:"THROTTLE_TTL_MS" file:"throttleTtlMs" default:"60000" is:"milliseconds 1000 86400000" doc:"The window of THROTTLE_LIMIT, in milliseconds."`
+	RunsPerCaller         int           `env:"ORACLE_RUNS_PER_CALLER" file:"runsPerCaller" default:"3" is:"integer 1 1000" doc:"Answers the oracle works on at once for one caller."`
+	RunTimeout            time.Duration `env:"ORACLE_RUN_TIMEOUT" file:"runTimeout" default:"10m" is:"duration 10s 1d" doc:"How long the oracle may work on one answer."`
+	MCPServersFile        string        `env:"MCP_SERVERS_FILE" file:"mcpServersFile" is:"text 4096" doc:"YAML or JSON file with the MCP servers whose tools the oracle can use, in the form other MCP clients have: docs/mcp.md."`
+	MCPProtected          []string      `env:"UCAN_PROTECTED_MCP_SERVERS" file:"mcpProtectedServers" is:"names 32" doc:"Servers of MCP_SERVERS_FILE whose tools need an invocation by the caller, one for each call."`
+	Prompt                string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
+	PublicRoutes          []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; no other route can be."`
 }
 
 // Model is the language model. BaseURL and APIKey are filled from the

@@ -24,10 +24,14 @@ func (d Door) Guarded(h visit) web.HandlerFunc {
 		return nil, raw, err
 	}
 	return d.s.known(func(w http.ResponseWriter, r *http.Request, q *request) error {
-		return h(w, r, tool.Context{
+		c := tool.Context{
 			User: q.who.DID, Signer: q.who.Signer, Whole: q.whole(), Caller: q.who.Key, Talker: q.user(),
 			RequestID: web.RequestID(r.Context()), Timezone: zone("", r.Header.Get("X-Timezone")),
-		}, q.raw)
+		}
+		if q.who.Signed() {
+			c.Delegation = d.s.delegated(q.who.DID, q.who.DelegationText)
+		}
+		return h(w, r, c, q.raw)
 	}, read)
 }
 

@@ -51,6 +51,7 @@ type Config struct {
 	Client        Doer              // the guarded client the indexer is asked with
 	AuthTTL       time.Duration     // how far away the end of an invocation may be; 15 minutes
 	DelegationTTL time.Duration     // and that of a delegation; a year; negative: any
+	Invoked       bool              // a delegation alone lets nobody in
 	Failures      int               // bad tokens an address may send in a minute; DefaultFailures
 	// Keys finds who sends r by an API key or by the session of a browser; ok is false
 	// when r carries neither. StillKey reports whether that still holds. Nil knows no keys.
@@ -147,6 +148,9 @@ func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity,
 	login, err := s.checker.Login(ctx, in)
 	if err != nil {
 		return nil, s.Refuse(ctx, err)
+	}
+	if s.cfg.Invoked && login.Caller == login.Delegation {
+		return nil, s.Refuse(ctx, &ucan.Error{Kind: ucan.Missing, Detail: "a delegation alone"})
 	}
 	// The checker remembers good tokens for a while, longer than a key may last.
 	if err := s.holds(ctx, login.Caller); err != nil {

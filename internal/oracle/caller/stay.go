@@ -26,6 +26,9 @@ type Stay struct {
 // Stay tells how long the sender of a handshake may remain.
 func (s *Service) Stay(who *Identity) Stay {
 	st := Stay{Until: who.Expires}
+	if s.cfg.Invoked { // the next invocation comes with a new connection
+		who = &Identity{DID: who.DID, Signer: who.Signer, Expires: who.Expires}
+	}
 	if who.Delegation != nil && who.Delegation.Expires.After(st.Until) {
 		st.Until = who.Delegation.Expires
 	}

@@ -35,8 +35,10 @@ type Config struct {
 	Client func(allowed []string) (*http.Client, func(), error)
 	// Server answers the requests that plugins make as their callers. Nil: there is none.
 	Server func() http.Handler
-	State  *State // nil: nothing is kept
-	Log    *slog.Logger
+	// Mint makes invocations of other services, which client reaches. Nil: it makes none.
+	Mint  func(ctx context.Context, client *http.Client, w plugin.Want) (plugin.Invocation, error)
+	State *State // nil: nothing is kept
+	Log   *slog.Logger
 }
 
 // Set is the plugins of a server, those that others need first. It does not
@@ -230,6 +232,12 @@ func (s *Set) start(ctx context.Context, m *member) (err error) {
 		}
 		host.HTTP = client
 		s.ends = append(s.ends, end)
+	}
+	host.Mint = func(ctx context.Context, w plugin.Want) (plugin.Invocation, error) {
+		if s.cfg.Mint == nil {
+			return plugin.Invocation{}, plugin.Unavailable("Nothing can be signed here.")
+		}
+		return s.cfg.Mint(ctx, host.HTTP, w)
 	}
 	defer m.recovered("start", &err)
 	return p.Start(ctx, host)
