@@ -98,6 +98,9 @@ func (b *Built) Metrics() string {
 	return w.Body.String()
 }
 
+// RunTasks asks what users have scheduled until ctx ends.
+func (b *Built) RunTasks(ctx context.Context) error { return b.mind.tasks.Serve(ctx) }
+
 // Dir is the data folder.
 func (b *Built) Dir() string { return b.cfg.Data.Dir }
 

@@ -77,6 +77,13 @@ func (h *house) furnishMind(t *testing.T) {
 	h.furnishMCP(t)
 	h.ids["run"] = do("/messages/"+made.SessionID, `{"message":"help","stream":true}`).Header().Get("X-Run-Id")
 	h.grantAndAsk(t)
+	var planned struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(do("/tasks", `{"title":"Look","prompt":"help","cron":"0 7 * * *"}`).Body.Bytes(), &planned); err != nil {
+		t.Fatal(err)
+	}
+	h.ids["task"] = planned.ID
 	h.keep(t, "memory", memoryID, `{"text":"The pilot is in Kitui.","at":"2026-01-02T03:04:05Z"}`)
 }
 
@@ -145,6 +152,8 @@ func (h *house) mindPart(r web.Route, name string) string {
 		return "call_1"
 	case name == "{memoryId}":
 		return memoryID
+	case name == "{taskId}":
+		return h.ids["task"]
 	}
 	return ""
 }

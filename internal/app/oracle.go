@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
@@ -31,6 +32,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
+	"github.com/hearth-dmrv/hearth/internal/oracle/task"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -52,6 +54,7 @@ type mind struct {
 	tools   *tool.Registry
 	permits *permit.Service
 	plugins *extend.Set
+	tasks   *task.Plugin
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
 	files   *outbound.Client       // for attachments
@@ -211,6 +214,9 @@ func mindErasers(chats func() *chat.Store) []erase.Eraser {
 		if err := extend.EraseState(ctx, tx, ws, did); err != nil {
 			return 0, err
 		}
+		if err := task.Erase(ctx, tx, ws, did); err != nil {
+			return 0, err
+		}
 		return chats().Erase(ctx, tx, ws, did)
 	}}}
 }
@@ -361,7 +367,11 @@ func (m *mind) work() []func(context.Context) error {
 	if m == nil {
 		return nil
 	}
-	return []func(context.Context) error{m.runs.Serve, m.mcp.Serve}
+	work := []func(context.Context) error{m.runs.Serve, m.mcp.Serve}
+	if slices.Contains(m.plugins.Names(), m.tasks.Manifest().Name) {
+		work = append(work, m.tasks.Serve)
+	}
+	return work
 }
 
 // drain has clients go elsewhere and runs end: they have until ctx ends, then

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
@@ -12,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
+	"github.com/hearth-dmrv/hearth/internal/oracle/task"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/plugin"
@@ -20,13 +22,18 @@ import (
 // CheckPlugins says what is wrong with the plugins of this program or with what
 // the configuration says of them. It starts none.
 func CheckPlugins(cfg *config.Config, plugins []plugin.Plugin) error {
-	_, err := newPlugins(cfg, plugins, lookup.Source{}, extend.Config{})
+	_, err := newPlugins(cfg, extend.Config{Plugins: slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{})), plugins)})
 	return err
 }
 
-// newPlugins checks the plugins of the server and those added to it.
-func newPlugins(cfg *config.Config, added []plugin.Plugin, from lookup.Source, c extend.Config) (*extend.Set, error) {
-	c.Plugins = append([]plugin.Plugin{lookup.NewTwins(from), lookup.NewSurveys(from)}, added...)
+// ownPlugins are those that are part of the server: they do not work through its
+// API.
+func ownPlugins(from lookup.Source, tasks *task.Plugin) []plugin.Plugin {
+	return []plugin.Plugin{lookup.NewTwins(from), lookup.NewSurveys(from), tasks}
+}
+
+// newPlugins checks plugins.
+func newPlugins(cfg *config.Config, c extend.Config) (*extend.Set, error) {
 	c.Settings, c.Public = cfg.PluginSettings, cfg.Oracle.PublicRoutes
 	return extend.New(c)
 }
@@ -40,8 +47,10 @@ func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plu
 	if err := m.tools.AddEvents(downstream.EventRequired); err != nil {
 		return err
 	}
-	m.plugins, err = newPlugins(m.cfg, added, from, extend.Config{
-		Oracle: m.callers.DID(), Log: m.log, State: extend.NewState(m.DB, m.chats),
+	m.tasks = task.New(m.taskSource())
+	m.plugins, err = newPlugins(m.cfg, extend.Config{
+		Plugins: slices.Concat(ownPlugins(from, m.tasks), added),
+		Oracle:  m.callers.DID(), Log: m.log, State: extend.NewState(m.DB, m.chats),
 		Server: m.inner, Mint: services.Mint,
 		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
 	})

@@ -111,7 +111,7 @@ func TestPluginRoutes(t *testing.T) {
 	if w := s.do(t, "GET", "/docs-json", "", 0); !strings.Contains(w.Body.String(), `"/notes/open"`) {
 		t.Error("the reference does not have the routes of the plugin")
 	}
-	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, weather, user-preferences, memory, skills, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
+	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, tasks, weather, user-preferences, memory, skills, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
 		t.Errorf("the greeting does not name the plugin:\n%s", got)
 	}
 }

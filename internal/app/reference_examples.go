@@ -129,6 +129,8 @@ func (e examples) sample(method, path, name string) string {
 		return "call_5fJ2kQx9T"
 	case "memoryId", "fileId":
 		return "fe5f9c1d2a3b0c9d8e7f"
+	case "taskId":
+		return "task_0198b3c63a5e7c1f9b642f3c5f0a7d11"
 	case "tool":
 		return "weather__warn"
 	case "runId":

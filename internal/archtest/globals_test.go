@@ -18,7 +18,7 @@ func checkInit(all []*file) []finding {
 			}
 		}
 		for _, spec := range f.ast.Imports {
-			if spec.Name != nil && spec.Name.Name == "_" && spec.Path.Value != `"embed"` {
+			if spec.Name != nil && spec.Name.Name == "_" && spec.Path.Value != `"embed"` && spec.Path.Value != `"time/tzdata"` { // both only add data
 				found = append(found, f.finding(spec, "no import for its side effects: %s", spec.Path.Value))
 			}
 		}

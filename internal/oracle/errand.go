@@ -72,7 +72,7 @@ func (d Errands) Send(ctx context.Context, e Errand) (user, runID string, err er
 	t := &turn{
 		who: e.Who, user: user, session: session.ID, message: &message{Text: e.Text, Timezone: e.Timezone}, errand: &e, errands: d,
 		about: tool.Context{
-			User: e.Who.DID, Talker: user, Signer: e.Who.Signer, Caller: e.Who.Key, Again: e.Who.Again, SessionID: session.ID, Timezone: zone(e.Timezone),
+			User: e.Who.DID, Talker: user, Signer: e.Who.Signer, Whole: e.Who.Invoked, Caller: e.Who.Key, Again: e.Who.Again, SessionID: session.ID, Timezone: zone(e.Timezone),
 		},
 	}
 	if e.Call != nil {

@@ -158,6 +158,7 @@ func (s *Service) about(r *http.Request, q *request, m *message) tool.Context {
 		User: q.who.DID, Talker: q.user(), Signer: q.who.Signer, Whole: q.whole(), Caller: q.who.Key, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
 		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.NewToken(r.Header.Get("X-Matrix-Access-Token")),
 	}
+	c.Ends = q.who.Ends()
 	if q.who.Signed() {
 		c.Delegation = s.delegated(q.who.DID, q.who.DelegationText)
 	}

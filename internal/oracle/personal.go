@@ -12,6 +12,7 @@ func Personal() []privacy.Table {
 		talk   = "Of conversations with the oracle that came to know of it stays who had them and when; what was said from there on is blanked, with what tools gave."
 		words  = "Conversations with the oracle in which no tool returned it and nobody wrote its DID stay, and those it had under another DID, such as a did:key."
 		others = "What plugins of the oracle keep for other users stays, also where they have written its name."
+		tasks  = "What other users have scheduled with the oracle stays, also where they have written its name."
 		known  = "That it was erased stays with its DID, so that an answer in the making does not bring it back."
 	)
 	erased := func(columns string) privacy.Rule { return privacy.Erased(PartConversations, columns) }
@@ -34,6 +35,9 @@ func Personal() []privacy.Table {
 		{Name: "mcp_grants", Rules: []privacy.Rule{privacy.None(privacy.Program, "server tool"), privacy.None(privacy.Ours, "ws hash"), privacy.Kept("", privacy.Acts, "granted_by")}},
 		{Name: "plugin_state", Rules: []privacy.Rule{
 			erased("user_did did name value"), privacy.Kept("", others, "name value"), privacy.None(privacy.Program, "plugin"), privacy.None(privacy.Ours, "workspace"),
+		}},
+		{Name: "oracle_tasks", Rules: []privacy.Rule{
+			erased("user_did did owner title prompt cron zone reason last_error session"), privacy.Kept("", tasks, "title prompt"), privacy.None(privacy.Ours, "id workspace status last_run"),
 		}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},
 	}

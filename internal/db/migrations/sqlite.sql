@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 50471273ea2903d99df2a646df25afa11b3b8ce11f85410bdd16193473744c71
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 264618dac000f95d0e39c6c70abfb57446b149c5d950772c38d67ea65bc3f971
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1226,3 +1226,31 @@ CREATE TABLE ussd_asks (
 CREATE INDEX ussd_asks_phone ON ussd_asks (phone, asked_at);
 CREATE INDEX ussd_asks_user ON ussd_asks (user_did);
 CREATE INDEX ussd_asks_at ON ussd_asks (asked_at);
+CREATE TABLE oracle_tasks (
+  nid BIGINT PRIMARY KEY,
+  id TEXT NOT NULL,
+  user_did TEXT NOT NULL,
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  title TEXT NOT NULL,
+  prompt TEXT NOT NULL,
+  cron TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  planned_at BIGINT,
+  due_at BIGINT,
+  once_at BIGINT,
+  waits_since BIGINT,
+  last_at BIGINT,
+  last_run TEXT NOT NULL,
+  last_error TEXT NOT NULL,
+  session TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX oracle_tasks_id ON oracle_tasks (user_did, id);
+CREATE INDEX oracle_tasks_newest ON oracle_tasks (user_did, nid);
+CREATE INDEX oracle_tasks_due ON oracle_tasks (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX oracle_tasks_person ON oracle_tasks (workspace, did);

@@ -118,6 +118,15 @@ type Identity struct {
 // Signed reports whether the caller came with tokens, not with a key.
 func (i *Identity) Signed() bool { return i.Key.Key == "" }
 
+// Ends is when the delegation ends that was all the caller came with; zero for
+// everybody else.
+func (i *Identity) Ends() time.Time {
+	if i.Invoked || i.Delegation == nil {
+		return time.Time{}
+	}
+	return i.Expires
+}
+
 // Caller finds out who sends r: by tokens when it has any, which then decide
 // alone, and else by a key. It writes what is left of the key's limit into answer.
 // The faults are those of Identify, and those of the gate about keys.

@@ -73,6 +73,9 @@ type Context struct {
 	Metadata    jsontext.Value // object of the message, or nothing
 	MatrixToken Token
 
+	// Ends is when a delegation ends that was all the caller came with; zero otherwise.
+	Ends time.Time
+
 	// Invocation is the UCAN the caller sent for this tool, checked and spent;
 	// none without one, in later calls, and once it has ended. It is for one call and
 	// no other tool sees it.

@@ -1,0 +1,186 @@
+// Package task is the plugin tasks: what the oracle is asked at a time, or again
+// and again, without its user being there.
+//
+// It promises that each time of a task is asked once, whatever the number of
+// instances and wherever one dies: the message of a time has a key, so that who
+// takes a task over finds the answer that was begun. All that passes while no
+// instance runs is made up for by one run. A run has the rights that its owner has
+// at that moment; when what they came with no longer counts, the task pauses and
+// says so, here and in its conversation. Nobody can confirm anything in such a run,
+// so tools that change something need a grant.
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// The states of a task.
+const (
+	active = "active"
+	paused = "paused"
+	done   = "done"
+)
+
+// Owner is who a task is of, as they came when they made it.
+type Owner struct {
+	User   string     `json:"-"` // the name they talk under
+	DID    string     `json:"-"`
+	Signer string     `json:"signer,omitzero"` // did:key that signed
+	Key    web.Caller `json:"key,omitzero"`    // as their API key has it; zero for one who signed
+	// Ends is when a delegation ends that was all they came with; zero otherwise.
+	Ends time.Time `json:"ends,omitzero"`
+}
+
+// Message is what is asked for an owner who is not there.
+type Message struct {
+	Owner
+	Thread string // names the conversation
+	Key    string // two with the same one are the same
+	Title  string
+	Text   string
+	Brief  string // how the model is to answer
+	Zone   string
+}
+
+// Sent is where the answer to a message is made.
+type Sent struct{ Run, Session string }
+
+// Source is what tasks need of the oracle.
+type Source struct {
+	DB *db.DB
+	// Stands reports whether what an owner came with counts. A fault of kind
+	// Unauthenticated or Forbidden says no.
+	Stands func(ctx context.Context, o Owner) error
+	// Send begins the answer to a message, or finds it.
+	Send func(ctx context.Context, m Message) (Sent, error)
+	// Await waits for the end of a run, and gives what the user is told when it failed.
+	Await func(ctx context.Context, user, run string) (failure string, err error)
+	// Busy reports whether a run is at work in a conversation.
+	Busy func(ctx context.Context, user, thread string) (bool, error)
+	// Tell puts an answer of the server itself into a conversation.
+	Tell func(ctx context.Context, m Message, answer string) error
+	Now  func() time.Time // time.Now
+}
+
+// Plugin is the plugin tasks. Serve runs what has come due.
+type Plugin struct {
+	from  Source
+	log   *slog.Logger
+	limit int           // of a user
+	least time.Duration // between two times of a schedule
+	lock  time.Duration // how long a time waits for the answer to the one before
+	wake  chan struct{}
+	slots chan struct{} // answers in the making here
+}
+
+var (
+	_ plugin.Starts   = (*Plugin)(nil)
+	_ plugin.Settings = (*Plugin)(nil)
+	_ plugin.Tools    = (*Plugin)(nil)
+	_ plugin.Routes   = (*Plugin)(nil)
+)
+
+// atOnce is how many answers of tasks are in the making in one process: those who
+// are there to read theirs come first.
+const atOnce = 16
+
+// New makes the plugin.
+func New(from Source) *Plugin {
+	if from.Now == nil {
+		from.Now = time.Now
+	}
+	return &Plugin{from: from, log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1), slots: make(chan struct{}, atOnce)}
+}
+
+// Manifest says what the plugin is.
+func (p *Plugin) Manifest() plugin.Manifest {
+	return plugin.Manifest{
+		Name: "tasks", Version: "1.0.0", Title: "Scheduled tasks", Summary: "Asks the oracle something at a time, or again and again, for a user who is not there.",
+		WhenToUse: []string{
+			"The user wants something to be done or looked up later, regularly or at a time.", "The user asks what is scheduled, or wants to change, pause or cancel it.",
+		},
+		WhenNotToUse: []string{"Something that can be done now."},
+		Examples: []plugin.Example{
+			{User: "Every Monday at 7, tell me which stoves fell silent", Tool: "create_task", Args: `{"title":"Silent stoves","prompt":"Which stoves have sent nothing for a week?","cron":"0 7 * * MON","timezone":"Africa/Nairobi"}`},
+			{User: "What have I scheduled?", Tool: "list_tasks"},
+		},
+		Tags: []string{"automation", "schedule"},
+	}
+}
+
+// Settings are the limits.
+func (p *Plugin) Settings() []plugin.Setting {
+	return []plugin.Setting{
+		{Name: "maxPerUser", Kind: plugin.Integer, Default: "50", Min: 1, Max: 1000, Doc: "Tasks of a user, those that are paused or done too."},
+		{Name: "minCronInterval", Kind: plugin.Duration, Default: "300s", Doc: "Between two times of a schedule, at least."},
+		{Name: "runLock", Kind: plugin.Duration, Default: "600s", Doc: "How long a time waits for the answer to the one before; then it is left out."},
+	}
+}
+
+// Start takes the settings.
+func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
+	p.log = host.Log
+	p.limit, p.least, p.lock = host.Settings.Int("maxPerUser"), host.Settings.Duration("minCronInterval"), host.Settings.Duration("runLock")
+	return nil
+}
+
+// task is a task as stored.
+type task struct {
+	nid                int64
+	id, title, prompt  string
+	cron, zone         string
+	status, reason     string
+	owner              Owner
+	planned, due, once *int64 // ms: when it runs, when an instance looks, when it was to run once
+	waits, last        *int64 // since when it waits for the answer before, and when it last ran
+	lastRun, lastError string
+	session            string // "" until it has run
+	created, updated   int64
+}
+
+// thread names the conversation of a task.
+func (t *task) thread() string { return "task " + t.id }
+
+// message is what is asked at the planned time.
+func (t *task) message() Message {
+	m := Message{Owner: t.owner, Thread: t.thread(), Title: t.title, Text: t.prompt, Zone: t.zone, Brief: brief}
+	if t.planned != nil {
+		m.Key = "task " + time.UnixMilli(*t.planned).UTC().Format(time.RFC3339)
+	}
+	return m
+}
+
+// brief is what the model is told of a run that nobody watches.
+const brief = "This message is a task that the user has scheduled. They are not there and will read your answer later: ask nothing back, do what is asked, and give the result."
+
+func (t *task) place() *time.Location {
+	if place, err := zoneOf(t.zone); err == nil {
+		return place
+	}
+	return time.UTC // the name was checked
+}
+
+// encodeOwner is the stored form of how an owner came.
+func encodeOwner(o Owner) (string, error) {
+	text, err := json.Marshal(o)
+	return string(text), err
+}
+
+// decodeOwner reads the stored form; user is the name they talk under.
+func decodeOwner(user, text string) (Owner, error) {
+	t := chat.TalkerOf(user)
+	o := Owner{User: user, DID: t.DID}
+	err := json.Unmarshal([]byte(text), &o)
+	if o.Key.Key != "" {
+		o.Key.Rights = t.Rights
+	}
+	return o, err
+}
