@@ -243,6 +243,7 @@ type ExportDraft struct {
 	Project      string    `json:"project,omitzero"`
 	UpdatedSince time.Time `json:"updatedSince,omitzero"`
 	Near         string    `json:"near,omitzero"` // latitude,longitude,metres
+	PII          string    `json:"pii,omitzero"`  // none or full; full has what the caller may see
 }
 
 const exportsPath = "/v1/exports"

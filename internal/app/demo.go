@@ -44,6 +44,10 @@ func (a *App) buildDemo() {
 		},
 	}
 	c.Key, c.Customer = a.Key, r.customer
+	c.Days = func(ctx context.Context) error {
+		_, err := a.twins.devices.Catch(ctx)
+		return err
+	}
 	if a.mind != nil && a.cfg.Model.BaseURL == "" {
 		c.Oracle = a.identity.DID.String()
 	}

@@ -65,6 +65,8 @@ type Config struct {
 	// of a number.
 	Line     bool
 	Customer func(ctx context.Context, phone string) (Customer, error)
+	// Days makes the figures of days from the readings that wait for it.
+	Days func(ctx context.Context) error
 	// Production makes a load ask for force.
 	Production bool
 	// Occupied says in a few words what the store holds that is no demo; "" for

@@ -9,8 +9,12 @@ import (
 )
 
 func readingStages() []stage {
-	return []stage{{"readings", false, (*loader).readings}}
+	return []stage{{"readings", false, (*loader).readings}, {"days of monitors", false, (*loader).days}}
 }
+
+// days has the figures of days made from the readings, so that charts are there at
+// once and not when the job that makes them comes around.
+func (l *loader) days(ctx context.Context) error { return l.s.cfg.Days(ctx) }
 
 // readings sends what the monitors have measured, all of one in a batch.
 func (l *loader) readings(ctx context.Context) error {

@@ -148,6 +148,9 @@ func TestInterview(t *testing.T) {
 		d.Shot(t, "interviews-390")
 		d.choose("button.visit", "did:ixo")
 		d.see("May we ask?")
+		d.nobodyHome()
+		d.choose("button.visit", "did:ixo")
+		d.see("May we ask?")
 		d.choose(".fill-nav button", "Next")
 		d.see("An answer is required.")
 		d.choose(".choice", "Agrees")
@@ -161,6 +164,19 @@ func TestInterview(t *testing.T) {
 		d.goesOn(ann.Text, bob.Text)
 		d.sendTwice(ann.Text)
 	})
+}
+
+// nobodyHome notes that nobody was there, and finds that in the API. The household
+// stays on the list.
+func (d *desk) nobodyHome() {
+	d.t.Helper()
+	d.run("open the rest", chromedp.Evaluate(`void (document.querySelector("details.more").open = true)`, nil))
+	d.choose(".no-interview button", "Note it")
+	d.see("Visits")
+	d.run("be back", chromedp.Poll(`location.pathname === "/console/interviews"`, nil, chromedp.WithPollingTimeout(patience)))
+	if h := read[client.ListedHousehold](d, d.server.Key, "/v1/surveys/visits/households/"+visited); h.Outcome != "unreachable" {
+		d.t.Errorf("the household is %q, want unreachable", h.Outcome)
+	}
 }
 
 // fits wants the page no wider than its window.

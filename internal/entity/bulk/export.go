@@ -8,12 +8,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // exportPage is how many twins an export reads at once.
@@ -31,7 +34,11 @@ type ExportDraft struct {
 	Project      string       `json:"project,omitzero" doc:"DID of the project."`
 	UpdatedSince time.Time    `json:"updatedSince,omitzero"`
 	Near         string       `json:"near,omitzero" doc:"Latitude, longitude, metres."`
+	PII          string       `json:"pii,omitzero" doc:"none leaves personal properties out, whatever the caller may see; full, the default, has those the caller may see." enum:"none,full" example:"none"`
 }
+
+// withoutPeople is the pii of a file that anybody may have.
+const withoutPeople = "none"
 
 func (d *ExportDraft) query() entity.Query {
 	return entity.Query{
@@ -56,6 +63,9 @@ func (d *ExportDraft) validate() error {
 			detail = e.Detail
 		}
 		c.Add("/columns", "invalid", detail)
+	}
+	if d.PII != "" {
+		check.OneOf(&c, "/pii", d.PII, withoutPeople, "full")
 	}
 	size := 0
 	for _, p := range d.Columns {
@@ -203,6 +213,9 @@ func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity
 			if r.CreatedAt > e.until {
 				return page(nil)
 			}
+			if err := e.strip(ctx, r); err != nil {
+				return err
+			}
 			if err := fn(r); err != nil {
 				return err
 			}
@@ -212,6 +225,18 @@ func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity
 		}
 		q.After = found.Next
 	}
+}
+
+// strip takes what is personal out of a twin, if the file is to have none of it.
+func (e *exporter) strip(ctx context.Context, r *entity.Row) error {
+	if e.d.PII != withoutPeople {
+		return nil
+	}
+	names, err := e.s.cfg.Protocols.Personal(ctx, e.s.db, web.CallerFrom(ctx).Workspace, r.Protocol)
+	if err == nil {
+		r.Body, err = privacy.Without(r.Body, names)
+	}
+	return err
 }
 
 // write writes the twins from where the state is.

@@ -89,6 +89,25 @@ func TestExportWithholdsPersonal(t *testing.T) {
 	})
 }
 
+// Whoever may see what is personal can leave it out, and then anybody may read the
+// file.
+func TestExportWithoutPeople(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		r.imported(t, r.upload(t, nil, ndjson, homes))
+		for _, format := range []sheet.Format{sheet.NDJSON, sheet.CSV, sheet.XLSX} {
+			e := r.exportAs(t, "owner", bulk.ExportDraft{Format: format, PII: "none"})
+			got := unpacked(t, r.do(t, call{path: e.Links.File, as: "clerk"}, 200, nil).Body.Bytes())
+			if strings.Contains(got, canary) || !strings.Contains(got, "did:ixo:h/1") || e.SHA256 == "" {
+				t.Errorf("%s = %s", format, got)
+			}
+		}
+		if w := r.send(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: sheet.CSV, PII: "some"}}); w.Code != 400 || !strings.Contains(w.Body.String(), `"/pii"`) {
+			t.Errorf("pii some = %d %s", w.Code, w.Body)
+		}
+	})
+}
+
 // Who controls a twin exports all of it, and may read that file again; others
 // may not.
 func TestExportOfControllers(t *testing.T) {

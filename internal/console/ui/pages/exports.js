@@ -18,7 +18,7 @@ const pathOf = (of) => (of ? `/v1/surveys/${encodeURIComponent(of)}/exports` : "
 
 /** What to put into a file, and how. */
 function Form({ of, surveys, onMade }) {
-  const [d, set] = useState({ format: "csv", shape: "wide", pii: "pseudonymised", type: "" }), [busy, wait] = useState(false), [error, fail] = useState(/** @type {any} */ (null));
+  const [d, set] = useState({ format: "csv", shape: "wide", pii: of ? "pseudonymised" : "none", type: "" }), [busy, wait] = useState(false), [error, fail] = useState(/** @type {any} */ (null));
   const counts = useLoad(() => call("/v1/counts"), []);
   const types = Object.keys(counts.data?.twins || {}).sort();
   const put = (k) => (v) => set({ ...d, [k]: v });
@@ -29,7 +29,7 @@ function Form({ of, surveys, onMade }) {
     wait(true);
     fail(null);
     try {
-      const body = of ? { format, shape, pii: d.pii } : { format, ...(d.type ? { type: d.type } : {}) };
+      const body = of ? { format, shape, pii: d.pii } : { format, pii: d.pii, ...(d.type ? { type: d.type } : {}) };
       await call(pathOf(of), { method: "POST", body, headers: { "Idempotency-Key": newId() } });
       onMade();
     } catch (problem) {
@@ -44,9 +44,9 @@ function Form({ of, surveys, onMade }) {
       ${!of && html`<${Select} id="type" label=${t("twins.type")} value=${d.type} onPick=${put("type")} options=${[{ value: "", label: t("list.any") }, ...types.map((x) => ({ value: x, label: x }))]} />`}
       <${Select} id="format" label=${t("exports.format")} value=${format} onPick=${put("format")} options=${named("exports.format.", list)} />
       ${of && (tables.includes(format) || format === "ndjson") && html`<${Select} id="shape" label=${t("exports.shape")} value=${d.shape} onPick=${put("shape")} options=${named("exports.shape.", ["wide", "long"])} />`}
-      ${of && html`<${Select} id="pii" label=${t("exports.pii")} value=${d.pii} onPick=${put("pii")} options=${named("exports.pii.", ["pseudonymised", "none", ...(may("responses:pii") ? ["full"] : [])])} />`}
+      <${Select} id="pii" label=${t("exports.pii")} value=${d.pii} onPick=${put("pii")} options=${named("exports.pii.", [...(of ? ["pseudonymised"] : []), "none", ...(may(of ? "responses:pii" : "entities:pii") ? ["full"] : [])])} />
     </div>
-    <p class="mute small">${t(of ? "exports.pii.text." + d.pii : may("entities:pii") ? "exports.twinsAll" : "exports.twinsMasked")}
+    <p class="mute small">${t(of ? "exports.pii.text." + d.pii : d.pii === "full" ? "exports.twinsAll" : "exports.twinsMasked")}
       ${of && html` <a class="in-text" href=${`/v1/surveys/${encodeURIComponent(of)}/codebook?format=csv`} download>${t("exports.codebook")}</a>`}</p>
     <p class="go"><button class="primary" disabled=${busy}>${t(busy ? "import.sending" : "exports.make")}</button></p></form>`;
 }

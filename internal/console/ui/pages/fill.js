@@ -1,6 +1,7 @@
 // @ts-check
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { call } from "../lib/api.js";
+import { call, didPath } from "../lib/api.js";
+import { useAct } from "../lib/act.js";
 import { Geo } from "../lib/capture.js";
 import { begin, useInterview } from "../lib/filling.js";
 import { Households } from "../lib/households.js";
@@ -39,13 +40,23 @@ function Review({ view, sections, content, change, send, busy, jump, around, ear
     ${earlier ? html`<p class="note">${t("fill.earlier")} <button type="button" disabled=${busy} onClick=${() => send(partial, earlier)}>${t("fill.replace")}</button></p>` : null}</section>`;
 }
 
+/** That nobody could be interviewed: the visit counts, and the household is off the list or to be visited again. */
+function NoInterview({ id, home, leave }) {
+  const [outcome, choose] = useState("unreachable"), act = useAct();
+  const note = async () => {
+    if (await act.run(() => call(`/v1/surveys/${encodeURIComponent(id)}/households/${didPath(home)}/outcome`, { method: "POST", body: { outcome } }))) leave();
+  };
+  return html`<div class="no-interview"><label><span>${t("fill.noInterview")}</span><select value=${outcome} onChange=${(e) => choose(e.target.value)}>${["unreachable", "refused", "ineligible"].map((o) => html`<option key=${o} value=${o}>${t("fill.was." + o)}</option>`)}</select></label>
+    <button type="button" class="small" disabled=${act.busy} onClick=${note}>${t("fill.note")}</button><${Failure} error=${act.error} /></div>`;
+}
+
 const Sent = ({ record, survey }) => html`<div class="empty sent"><h2>${t("fill.sent")}</h2><p>${t("fill.sentText")}</p>
   <p><a class="button primary" href=${base + "/interviews"}>${t("fill.next")}</a> <a class="button" href=${base + "/responses/" + encodeURIComponent(record.responseId)}>${t("fill.see")}</a></p><p class="mute">${surveyName(survey)} · <code>${record.responseId}</code></p></div>`;
 
 function Interview({ id, first, asked }) {
   const it = useInterview(id, first, asked.response), { content, view, change } = it;
   const [tried, note] = useState({}), [found, tell] = useState(false), [home, know] = useState(/** @type {any} */ (null));
-  useEffect(() => { call(`/v1/surveys/${encodeURIComponent(id)}/households/${encodeURIComponent(content.householdId).replaceAll("%3A", ":")}`).then(know, () => {}); }, []);
+  useEffect(() => { call(`/v1/surveys/${encodeURIComponent(id)}/households/${didPath(content.householdId)}`).then(know, () => {}); }, []);
   if (it.sent) return html`<${Sent} record=${it.sent} survey=${first.survey} />`;
   if (!view) return html`<${Failure} error=${it.error} />${it.error ? null : html`<${Loading} rows=${8} />`}`;
   const sections = view.sections.filter((s) => s.relevant), steps = [...sections.map((s) => s.id), ":review"];
@@ -71,7 +82,7 @@ function Interview({ id, first, asked }) {
       ${open.length && tried[section.id] ? html`<p class="note">${t("fill.open", { n: open.length })}</p>` : null}</section>`
       : html`<${Review} view=${view} sections=${sections} content=${content} change=${change} send=${it.send} busy=${it.busy} jump=${jump} around=${place} earlier=${it.error?.code === "DUPLICATE_HOUSEHOLD_RESPONSE" ? it.error.body?.existing?.responseId : ""} />`}
     <div class="fill-nav"><button type="button" disabled=${!at} onClick=${() => step(at - 1)}>${t("fill.back")}</button>${section ? html`<button type="button" class="primary" onClick=${next}>${open.length && tried[section.id] ? t("fill.anyway") : t("fill.on")}</button>` : null}</div>
-    <details class="more"><summary>${t("fill.about")}</summary><p>${t("fill.online")}</p>
+    <details class="more"><summary>${t("fill.about")}</summary><p>${t("fill.online")}</p><${NoInterview} id=${id} home=${content.householdId} leave=${leave} />
       <${Language} one=${view.language} of=${first.template.languages || []} change=${change} /> <button type="button" class="small" onClick=${leave}>${t("fill.discard")}</button></details>`;
 }
 
