@@ -3,6 +3,7 @@ module example.com/oracle
 go 1.26.4
 
 require (
+	github.com/adhocore/gronx v1.20.4 // indirect
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc // indirect
 	github.com/chromedp/chromedp v0.15.1 // indirect
 	github.com/danielgtaylor/huma/v2 v2.39.1 // indirect
@@ -27,7 +28,6 @@ require (
 
 require (
 	cel.dev/expr v0.25.1 // indirect
-	github.com/adhocore/gronx v1.20.4 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/richardlehane/mscfb v1.0.7 // indirect
