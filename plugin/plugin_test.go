@@ -56,6 +56,7 @@ func TestRead(t *testing.T) {
 		`{"town":"secret"}`:               "The arguments cannot be read: there is no member /town",
 		`{"city":"secret"`:                "The arguments cannot be read: it is not valid JSON at position 16",
 		`{"city":"a"} {"city":"b"}`:       "The arguments cannot be read: it is not valid JSON at position 13",
+		`null`:                            "The arguments cannot be read: it is null",
 		`["secret"]`:                      "The arguments cannot be read: it is not of the form that is wanted",
 		`{"city":"secret` + "\xff" + `"}`: "The arguments cannot be read: it is not valid JSON at position 15",
 	} {

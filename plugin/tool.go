@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Turn is what a plugin may know about the answer it works for.
@@ -55,6 +56,9 @@ func (c Call) Read(v any) error {
 
 // decode reads one JSON value strictly: no member twice, none that is not known.
 func decode(text []byte, v any, what string) error {
+	if jsontext.Value(text).Kind() == 'n' { // it would leave v as it is
+		return Invalid("%s cannot be read: it is null", what)
+	}
 	if err := json.Unmarshal(text, v, json.RejectUnknownMembers(true)); err != nil {
 		return Invalid("%s cannot be read: %s", what, explain(err))
 	}

@@ -64,8 +64,10 @@ type App struct {
 	small    int          // divides the sizes of the demo, in tests; 0 does not
 	within   http.Handler // serves all areas in process, for the demo
 	inner    http.Handler // serves areas to plugins, for their users
-	owner    string       // the owner key, on the first start only
-	stopping atomic.Bool
+
+	endPlugins func(context.Context) error // nil: none was started
+	owner      string                      // the owner key, on the first start only
+	stopping   atomic.Bool
 }
 
 // Serve runs the server until ctx is done, then drains it. It returns nil
@@ -98,6 +100,11 @@ func logAttrs(ctx context.Context) []slog.Attr {
 // or a certificate that cannot be read must not leave a store behind whose
 // owner key nobody has seen.
 func (a *App) start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil && a.endPlugins != nil {
+			err = errors.Join(err, a.endPlugins(ctx))
+		}
+	}()
 	a.front = &front{cfg: a.cfg, log: a.log}
 	for _, line := range a.cfg.Warnings() {
 		a.log.Warn("insecure setting", "setting", line)

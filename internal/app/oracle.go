@@ -116,6 +116,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err := m.startPlugins(ctx, a.identity, a.opt.Plugins, a.lookups(m).source()); err != nil {
 		return err
 	}
+	a.endPlugins = m.plugins.Close
 	m.agent = agent.New(agent.Config{Model: m.plugins.Model(asked), Log: a.log})
 	if err := m.buildMCP(ctx, m.tools, a.lookups(m)); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -228,6 +229,7 @@ func TestUserPreferences(t *testing.T) {
 		want("nothing said", s.do(t, "GET", path, "", 'a'), 200, "null")
 		want("a puts", s.do(t, "PUT", path, `{"userName":"Amina","language":"sw"}`, 'a'), 200, `{"userName":"Amina","language":"sw","updatedAt":"20`)
 		want("a puts badly", s.do(t, "PUT", path, `{"userName":7,"x":1}`, 'a'), 400, `{"error":"Bad Request","message":["property x should not exist","userName must be a string"],"statusCode":400}`)
+		want("a puts nothing", s.do(t, "PUT", path, `null`, 'a'), 400, `{"error":"Bad Request","message":"The body cannot be read: it is null","statusCode":400}`)
 		want("a", s.do(t, "GET", path, "", 'a'), 200, `{"userName":"Amina","language":"sw"`)
 		want("b", s.do(t, "GET", path, "", 'b'), 200, "null")
 		want("a key", key("GET", ""), 200, "null")
@@ -329,4 +331,50 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	})
+}
+
+// tenant is a plugin that notes how often it is asked and whether it was closed.
+type tenant struct {
+	asked, closed atomic.Int32
+	path          string
+}
+
+var (
+	_ plugin.RequestTools = (*tenant)(nil)
+	_ plugin.Starts       = (*tenant)(nil)
+	_ plugin.Closes       = (*tenant)(nil)
+	_ plugin.Routes       = (*tenant)(nil)
+)
+
+func (n *tenant) Manifest() plugin.Manifest {
+	return plugin.Manifest{Name: "tenant", Title: "Tenant", Summary: "Counts.", Visibility: plugin.Always}
+}
+
+func (n *tenant) Start(context.Context, plugin.Host) error { return nil }
+
+func (n *tenant) Close(context.Context) error { n.closed.Add(1); return nil }
+
+func (n *tenant) Routes() []plugin.Route {
+	return []plugin.Route{{Method: "GET", Path: n.path, Summary: "Nothing", Serve: func(*plugin.Request) (any, error) { return nil, nil }}}
+}
+
+func (n *tenant) RequestTools(_ context.Context, turn plugin.Turn) []plugin.Tool {
+	n.asked.Add(1)
+	return []plugin.Tool{{Name: "whose_run", Description: "Tells.", ReadOnly: true, Run: func(context.Context, plugin.Call) (any, error) { return "It is " + turn.RunID, nil }}}
+}
+
+// A plugin is asked for its tools once for each message, and what was started is
+// closed when the server does not come up.
+func TestPluginIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	n := &tenant{path: "/tenant"}
+	b := app.BuildTo(t, owner, io.Discard, nil, n)
+	c := byKey(b, owner)
+	if got := c.says(t, c.session(t), `/tool whose_run {}`); !strings.Contains(got, "It is run_") || n.asked.Load() != 1 {
+		t.Errorf("the tool = %s, the plugin was asked %d times", got, n.asked.Load())
+	}
+	late := &tenant{path: "/sessions/x"} // found when the routes are built, after the start of plugins
+	if err := app.StartError(t, nil, late); err == nil || late.closed.Load() != 1 {
+		t.Errorf("a failed start = %v, the plugin was closed %d times", err, late.closed.Load())
+	}
 }

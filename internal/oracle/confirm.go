@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -147,7 +148,9 @@ func (s *confirms) serveWithdraw(w http.ResponseWriter, r *http.Request, q *requ
 // asker says how the user of a turn can be asked: in the stream of the run, when
 // one was asked for, and by a page that has declared the action for it.
 func (s *confirms) asker(t *turn, r *run.Run, mark ids) tool.Asker {
-	a := tool.Asker{User: t.user, Session: r.SessionNumber(), Run: r.ID()}
+	a := tool.Asker{User: t.user, Session: r.SessionNumber(), Run: r.ID(), Rest: r.Rest, Ended: func(cause error) bool {
+		return !errors.Is(cause, run.ErrClosing) && !errors.Is(cause, run.ErrLost)
+	}}
 	if t.message.Stream {
 		a.Tell = func(q tool.Question) error { return r.Emit(eventAction, mark.question(q)) }
 	}

@@ -194,7 +194,7 @@ func takeResults(text string, put func(HandedResult) bool) string {
 // name that is taken, and all that is refused of any message, is refused.
 func (g *Guest) Say(ctx context.Context, a Ask) (run.Started, error) {
 	s := g.s
-	known := tool.With(ctx, tool.Context{User: g.q.who.DID, Signer: g.q.who.Signer, Caller: g.q.who.Key})
+	known := tool.With(ctx, tool.Context{User: g.q.who.DID, Signer: g.q.who.Signer, Caller: g.q.who.Key, Preview: true})
 	tools, err := handed(a.Tools, s.cfg.Tools.ForRun(known))
 	if err != nil {
 		return run.Started{}, err

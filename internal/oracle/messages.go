@@ -36,7 +36,7 @@ const (
 // serveMessage answers a message. Whatever can be refused is refused before
 // the message is stored; from then on there is a run.
 func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *request) error {
-	known := tool.With(r.Context(), tool.Context{User: q.who.DID, Signer: q.who.Signer, Caller: q.who.Key})
+	known := tool.With(r.Context(), tool.Context{User: q.who.DID, Signer: q.who.Signer, Caller: q.who.Key, Preview: true})
 	m, err := readMessage(q.body, s.cfg.Tools.ForRun(known))
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func TestNoEscalation(t *testing.T) {
 		}
 		member := path("/v1/entities/%s/members/%s", v.strong, amina)
 		try("join the strong", 403, "SCOPE_MISSING", "PUT", member, "")
-		try("have a friend join", 403, "SCOPE_MISSING", "PUT", path("/v1/entities/%s/members/%s", v.strong, "did:key:friend"), "")
+		try("have a friend join", 403, "SCOPE_MISSING", "PUT", path("/v1/entities/%s/members/%s", v.strong, "did:example:friend"), "")
 		groups := path("/v1/entities/%s/groups", v.org)
 		try("found a strong one", 403, "SCOPE_MISSING", "POST", groups, `{"name":"x","scopes":["claims:evaluate"],"members":["`+amina+`"]}`)
 		try("with all", 403, "SCOPE_MISSING", "POST", groups, `{"name":"x","scopes":["*"]}`)
@@ -82,8 +82,8 @@ func TestNoEscalation(t *testing.T) {
 			t.Errorf("she has %q", got)
 		}
 		// What she may do is done.
-		try("a group like hers", 201, "", "POST", groups, `{"name":"y","scopes":["entities:read"],"members":["did:key:friend"]}`)
-		try("a friend into hers", 200, "", "PUT", path("/v1/entities/%s/members/%s", v.weak, "did:key:friend"), "")
+		try("a group like hers", 201, "", "POST", groups, `{"name":"y","scopes":["entities:read"],"members":["did:example:friend"]}`)
+		try("a friend into hers", 200, "", "PUT", path("/v1/entities/%s/members/%s", v.weak, "did:example:friend"), "")
 	})
 }
 
@@ -167,7 +167,7 @@ func TestOtherWorkspace(t *testing.T) {
 			{"GET", "/v1/entities/%s/members", ""},
 			{"GET", "/v1/entities/%s/groups", ""},
 			{"POST", "/v1/entities/%s/groups", `{"name":"x"}`},
-			{"PUT", "/v1/entities/%s/members/did:key:me", ""},
+			{"PUT", "/v1/entities/%s/members/did:example:me", ""},
 			{"DELETE", "/v1/entities/%s/members/" + baraka, ""},
 		} {
 			for _, id := range []string{v.strong, v.org, missing} {
@@ -201,7 +201,7 @@ func TestNarrowKey(t *testing.T) {
 		}
 		c := web.CallerFrom(owner)
 		c.Projects = []string{project}
-		_, err := v.groups.Add(web.WithCaller(owner, c), v.weak, "did:key:me", nil)
+		_, err := v.groups.Add(web.WithCaller(owner, c), v.weak, "did:example:me", nil)
 		wantCode(t, "by a key of the project", err, "KEY_RESTRICTED")
 		_, err = v.groups.Create(web.WithCaller(owner, c), v.weak, group.Draft{Name: "x", Scopes: []string{"entities:read"}})
 		wantCode(t, "a group by a key of the project", err, "KEY_RESTRICTED")

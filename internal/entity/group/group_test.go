@@ -186,7 +186,7 @@ func TestRaces(t *testing.T) {
 			wg.Go(func() {
 				<-start
 				for n := range 8 {
-					member := fmt.Sprintf("did:key:m%d", n%3)
+					member := fmt.Sprintf("did:example:m%d", n%3)
 					_, err := r.groups.Add(ctx, g, member, nil)
 					if i%2 == 1 && err == nil {
 						_, err = r.groups.Remove(ctx, g, member)
@@ -236,7 +236,7 @@ func TestPages(t *testing.T) {
 		g := r.make(t, org, group.Draft{Name: "x"})
 		var want []string
 		for i := range 7 {
-			want = append(want, fmt.Sprintf("did:key:m%d", i))
+			want = append(want, fmt.Sprintf("did:example:m%d", i))
 			r.add(t, g, want[i])
 			r.make(t, org, group.Draft{Name: fmt.Sprint("g", i)})
 		}

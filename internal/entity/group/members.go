@@ -9,11 +9,25 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
+
+// checkNew refuses who can be no member: no DID, or a did:key that no key can have,
+// which nobody could ever sign with.
+func checkNew(member string) error {
+	if err := checkDID("path/member", member); err != nil {
+		return err
+	}
+	var c fault.Checks
+	if _, _, err := did.DID(member).KeyKind(); err != nil && did.DID(member).Method() == "key" {
+		c.Add("path/member", "not_a_key", "The value must be the did:key of a key.")
+	}
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
 
 // Add makes a DID a member of a group, with the keys that speak for it. keys
 // are those the caller knows to be the member's; nil admits all that somebody
@@ -23,7 +37,7 @@ import (
 // GROUP_CLOSED, GROUP_FULL, TOO_MANY_GROUPS, KEYS_UNCONFIRMED,
 // MEMBER_KEYS_INVALID.
 func (s *Service) Add(ctx context.Context, id, member string, keys []string) (*Member, error) {
-	if err := checkDID("path/member", member); err != nil {
+	if err := checkNew(member); err != nil {
 		return nil, err
 	}
 	published, err := s.publishedKeys(ctx, member)

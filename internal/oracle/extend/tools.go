@@ -57,6 +57,9 @@ func (m *member) perRun(ctx context.Context, p plugin.RequestTools) (out []tool.
 			out = nil
 		}
 	}()
+	if tool.From(ctx).Preview {
+		return nil
+	}
 	tools := slices.DeleteFunc(slices.Clone(p.RequestTools(ctx, turnOf(tool.From(ctx)))), func(t plugin.Tool) bool {
 		err := checkTool(t)
 		if err != nil {

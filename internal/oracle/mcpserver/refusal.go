@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -10,6 +11,18 @@ import (
 
 // maxRefusal is how much of a refusal is told.
 const maxRefusal = 300
+
+// inside are the words of our decoder about what it could not read: types of this
+// program, which tell a client nothing.
+var inside = regexp.MustCompile(`(?:unmarshaling|json: cannot unmarshal) .*?Go (?:value|struct field [\w.]+) of type [\w.*\[\]]+`)
+
+// wordless says in a refusal what is wrong, without those words.
+func wordless(p []byte) []byte {
+	if !bytes.Contains(p, []byte("Go value of type")) && !bytes.Contains(p, []byte("Go struct field")) {
+		return p
+	}
+	return inside.ReplaceAll(p, []byte("a member is not of the type that is wanted"))
+}
 
 // refusals passes an answer on but for refusals in plain text: clients of this
 // server get those as they get every other, and they are kept back for that.
@@ -33,7 +46,10 @@ func (w *refusals) WriteHeader(status int) {
 
 // Write passes a piece of the answer on.
 func (w *refusals) Write(p []byte) (int, error) {
-	if w.status == 0 {
+	if w.status == 0 && bytes.Contains(p, []byte(`"error":{"code":`)) {
+		_, err := w.ResponseWriter.Write(wordless(p))
+		return len(p), err
+	} else if w.status == 0 {
 		return w.ResponseWriter.Write(p)
 	}
 	w.text.Write(p[:min(len(p), maxRefusal-min(maxRefusal, w.text.Len()))])
@@ -52,7 +68,7 @@ func (w *refusals) Flush() {
 
 // err is the refusal that was kept back, if there was one.
 func (w *refusals) err() error {
-	text := strings.ToValidUTF8(strings.TrimSpace(w.text.String()), "\uFFFD")
+	text := strings.ToValidUTF8(strings.TrimSpace(string(wordless(w.text.Bytes()))), "\uFFFD")
 	switch {
 	case w.status == 0:
 		return nil

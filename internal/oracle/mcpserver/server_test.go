@@ -257,6 +257,13 @@ func TestDoor(t *testing.T) {
 	if code, _, _ := w.post(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 2<<20)+`"}}`); code != 413 {
 		t.Errorf("a large body = %d, want 413", code)
 	}
+	for _, bad := range []string{
+		`"method":"tools/list","params":[]`, `"method":"tools/call","params":{"name":7}`, `"method":"initialize","params":[]`, `"method":7`,
+	} {
+		if _, text, _ := w.post(t, `{"jsonrpc":"2.0","id":1,`+bad+`}`); strings.Contains(text, "Go ") || strings.Contains(text, "mcp.") || !strings.Contains(text, "not of the type that is wanted") {
+			t.Errorf("%s = %s, which names types of ours", bad, text)
+		}
+	}
 	for _, bad := range []string{`{`, ``, `[]`, `7`, `{"jsonrpc":"1.0","method":"ping"}`} {
 		if code, text, h := w.post(t, bad); code != 400 || !strings.Contains(text, "MCP_REQUEST_INVALID") || h.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%q = %d %s %v, want a problem", bad, code, text, h)

@@ -2,6 +2,7 @@ package permit
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -115,9 +116,12 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 	if g.by.Page != nil {
 		go g.askPage(page, r.show(now))
 	}
+	if g.by.Rest != nil {
+		defer g.by.Rest()()
+	}
 	q, err := g.wait(ctx, r, decided)
 	if err != nil {
-		return "", err
+		return "", g.leave(ctx, r, err)
 	}
 	if err := g.tell(q); err != nil {
 		return "", err
@@ -129,6 +133,16 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 		return textRefused, nil
 	}
 	return textExpired, nil
+}
+
+// leave closes a question that nobody waits for any more, so that no later answer
+// counts. One that a restart has cut off stays: its answer counts for the same call
+// of the next run.
+func (g *guarded) leave(ctx context.Context, r *row, err error) error {
+	if cause := context.Cause(ctx); cause == nil || g.by.Ended != nil && !g.by.Ended(cause) {
+		return err
+	}
+	return errors.Join(err, drop(context.WithoutCancel(ctx), g.s.cfg.DB, r.place))
 }
 
 // askPage has a page ask. Its answer goes the way every answer goes.

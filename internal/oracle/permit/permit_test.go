@@ -70,7 +70,7 @@ func (g *rig) try(run, args string) call {
 		g.effects.Add(1)
 		return tool.Output{Text: "burnt"}, nil
 	}}
-	a := tool.Asker{User: ann, Session: g.number, Run: run, Tell: func(q tool.Question) error { asked <- q; return nil }}
+	a := tool.Asker{User: ann, Session: g.number, Run: run, Tell: func(q tool.Question) error { asked <- q; return nil }, Ended: func(cause error) bool { return !errors.Is(cause, errStops) }}
 	ctx, stop := context.WithCancelCause(g.t.Context())
 	go func() {
 		o, err := g.here.Guard([]tool.Tool{burn}, a)[0].Run(ctx, tool.Call{ID: "call", Name: "burn", Args: jsontext.Value(args)})
@@ -136,13 +136,40 @@ func TestQuestion(t *testing.T) {
 	})
 }
 
+// errStops is why runs end that go on after a restart.
+var errStops = errors.New("the server stops")
+
+// TestAbortedQuestion: a question ends with its run, and what somebody answers
+// afterwards counts for nothing.
+func TestAbortedQuestion(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		gone := errors.New("aborted")
+		c := g.try("one", `{"a":1}`)
+		<-c.asked
+		c.stop(gone)
+		g.ended(c, 0, gone.Error())
+		if list, err := g.here.Waiting(ctx, ann, "one"); err != nil || len(list) != 0 {
+			t.Errorf("of an aborted run %v wait, %v", list, err)
+		}
+		if _, err := g.there.Decide(ctx, ann, "one", "call", true); fault.CodeOf(err) != "CONFIRMATION_DECIDED" {
+			t.Errorf("a late answer: %v", err)
+		}
+		again := g.try("two", `{"a":1}`)
+		<-again.asked // nothing has permitted it
+		again.stop(gone)
+		g.ended(again, 0, gone.Error())
+	})
+}
+
 // TestConfirmedBeforeARestart: a confirmation whose run was ended counts for the
 // same call of the next run, once, and for no other.
 func TestConfirmedBeforeARestart(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g, ctx := newRig(t, d), t.Context()
-		gone := errors.New("the server stops")
+		gone := errStops
 		c := g.try("one", `{"a":1,"b":2}`)
 		<-c.asked
 		c.stop(gone)

@@ -20,6 +20,7 @@ const (
 	findText    = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND call = $2 AND user_did = $3`
 	waitingText = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND user_did = $2 AND state = 'waiting' AND expires_at > $3 ORDER BY call LIMIT 100`
 	decideText  = `UPDATE oracle_confirmations SET state = $3 WHERE run = $1 AND call = $2 AND state = 'waiting' AND expires_at > $4`
+	dropText    = `UPDATE oracle_confirmations SET state = 'refused' WHERE run = $1 AND call = $2 AND state IN ('waiting', 'confirmed')`
 	useText     = `UPDATE oracle_confirmations SET state = 'used' WHERE run = $1 AND call = $2 AND state = 'confirmed' AND expires_at > $3`
 	earlierText = `SELECT run, call FROM oracle_confirmations WHERE session = $1 AND hash = $2 AND state = 'confirmed' AND user_did = $3 AND expires_at > $4 LIMIT 1`
 	sweepText   = `DELETE FROM oracle_confirmations WHERE (run, call) IN (SELECT run, call FROM oracle_confirmations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
@@ -97,6 +98,12 @@ func waiting(ctx context.Context, d *db.DB, user, run string, now int64) ([]row,
 func decide(ctx context.Context, d *db.DB, at place, state string, now int64) (bool, error) {
 	n, err := d.Exec(ctx, decideText, at.run, at.call, state, now)
 	return n == 1, db.Wrap("answer question", err)
+}
+
+// drop closes a question that was not used.
+func drop(ctx context.Context, d *db.DB, at place) error {
+	_, err := d.Exec(ctx, dropText, at.run, at.call)
+	return db.Wrap("close question", err)
 }
 
 // use spends a confirmation. It reports whether there was one.

@@ -139,6 +139,40 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// A run that waits for a person does not hold a server up that stops.
+func TestCloseInterruptsWhatRests(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, before := range []bool{true, false} {
+			g := newRig(t, d)
+			session := g.session(ann)
+			resting, closed := make(chan struct{}), make(chan struct{})
+			g.start(g.m, message(ann, session, "hi"), func(ctx context.Context, r *run.Run) run.Result {
+				if !before {
+					close(resting)
+					<-closed
+				}
+				defer r.Rest()()
+				if before {
+					close(resting)
+				}
+				<-ctx.Done()
+				if !errors.Is(context.Cause(ctx), run.ErrClosing) {
+					t.Errorf("the run was stopped by %v", context.Cause(ctx))
+				}
+				return run.Result{}
+			})
+			<-resting
+			ended := make(chan error, 1)
+			go func() { ended <- g.m.Close(context.WithoutCancel(t.Context())) }() // nobody hurries it
+			close(closed)                                                          // it may rest before the end begins or after
+			if err := <-ended; err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+		}
+	})
+}
+
 // A run that is stopped before its first word has an answer in the history too:
 // whoever reads it sees that none will come. One that its user has stopped has
 // none: they know.

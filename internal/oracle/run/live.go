@@ -34,8 +34,9 @@ type Run struct {
 	requestID string
 	since     int64 // ms: when it began
 	stopWork  context.CancelCauseFunc
-	kick      chan struct{} // cap 1: there is something to store
-	done      chan struct{} // closed when the run has ended or is lost
+	closing   <-chan struct{} // closed when the server stops
+	kick      chan struct{}   // cap 1: there is something to store
+	done      chan struct{}   // closed when the run has ended or is lost
 
 	mu      sync.Mutex
 	begun   chat.Begun
@@ -56,6 +57,7 @@ type Run struct {
 	ending  bool  // nothing more is taken
 	ended   bool  // all frames are here
 	dropped bool  // the rows are the truth, not this memory
+	resting int   // questions to people it waits for
 	sealed  bool  // the newest segment is being stored: begin another
 	failing bool  // the store did not take what was given to it last
 }
@@ -302,6 +304,32 @@ func (r *Run) stop(cause error) bool {
 		r.stopWork(cause)
 	}
 	return first
+}
+
+// Rest says that the run waits for a person until what it returns is called. A
+// server that stops does not wait with it: the question stays, and so does what was
+// said.
+func (r *Run) Rest() (goOn func()) {
+	r.mu.Lock()
+	r.resting++
+	r.mu.Unlock()
+	select {
+	case <-r.closing:
+		r.stop(ErrClosing)
+	default:
+	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.resting--
+	}
+}
+
+// rests reports whether the run waits for a person.
+func (r *Run) rests() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.resting > 0
 }
 
 // row is one row of frames.

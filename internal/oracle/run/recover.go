@@ -188,11 +188,20 @@ func (rc *recovery) interruption(r *runRow, d *draft, from int64) (ending, error
 	return e, err
 }
 
-// Close takes no more messages, waits for the runs until ctx ends, then
-// interrupts those that are left and stores what they have.
+// Close takes no more messages, interrupts runs that wait for a person, waits for
+// the others until ctx ends, then interrupts those that are left and stores what
+// they have.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
+	if !m.closed {
+		close(m.closing)
+	}
 	m.closed = true
+	for _, r := range m.runs {
+		if r.rests() {
+			r.stop(ErrClosing)
+		}
+	}
 	m.mu.Unlock()
 	idle := make(chan struct{})
 	go func() {

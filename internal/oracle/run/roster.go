@@ -9,6 +9,7 @@ type roster struct {
 
 	mu       sync.Mutex
 	closed   bool
+	closing  chan struct{}   // closed with it
 	runs     map[string]*Run // by id
 	sessions map[place]*Run  // the newest of each
 }

@@ -144,7 +144,7 @@ type Manager struct {
 // and Close at the end.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	c = c.withDefaults()
-	ro := &roster{total: c.Total, runs: map[string]*Run{}, sessions: map[place]*Run{}}
+	ro := &roster{total: c.Total, closing: make(chan struct{}), runs: map[string]*Run{}, sessions: map[place]*Run{}}
 	w := &wakers{chans: map[string]map[chan struct{}]struct{}{}}
 	m := &Manager{roster: ro, recovery: &recovery{cfg: &c, here: ro, wakers: w}, cfg: &c, wakers: w}
 	if err := errors.Join(m.beat(ctx), m.forgetDead(ctx)); err != nil {

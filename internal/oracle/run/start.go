@@ -72,7 +72,7 @@ func joined(old *Started) Started {
 func (m *Manager) newRun(s Start, stop context.CancelCauseFunc) *Run {
 	r := &Run{
 		cfg: m.cfg, nid: m.cfg.DB.NewNID(), id: "run_" + uuid.Must(uuid.NewV7()).String(), user: s.User, session: s.Session, requestID: s.RequestID,
-		since: m.cfg.Now().UnixMilli(), stopWork: stop, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
+		since: m.cfg.Now().UnixMilli(), stopWork: stop, closing: m.closing, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
 	}
 	return r
 }

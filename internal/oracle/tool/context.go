@@ -65,6 +65,7 @@ type Context struct {
 	// Again finds a user whom another part of the server knows by something else than
 	// tokens and keys, with the rights they have now. It is nil for all others.
 	Again       func(ctx context.Context) (web.Caller, error)
+	Preview     bool // only what a message is checked against is wanted: its run asks again
 	SessionID   string
 	RequestID   string
 	RunID       string

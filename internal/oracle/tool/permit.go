@@ -52,6 +52,12 @@ type Asker struct {
 	// Page has a page of the user ask, and gives its answer; ok is false when
 	// there was none. It is nil where no page can.
 	Page func(ctx context.Context, q Question) (yes, ok bool)
+	// Rest tells the run that it waits for a person; what it returns tells that it goes
+	// on. It may be nil.
+	Rest func() (goOn func())
+	// Ended reports whether the run that a context was stopped for this reason has ended
+	// for good, and its questions with it, not only until the server is back. Nil: it has.
+	Ended func(cause error) bool
 }
 
 // Permitted is implemented by a tool that knows by itself that it may run,
