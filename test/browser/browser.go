@@ -154,7 +154,7 @@ func process(t *testing.T) context.Context {
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 1600), chromedp.UserDataDir(profile),
 		chromedp.Flag("host-resolver-rules", "MAP "+Host+" 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true), chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("force-prefers-reduced-motion", true),
 	)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, leave := chromedp.NewContext(alloc)

@@ -66,7 +66,7 @@ func TestHostileChat(t *testing.T) {
 	d.talk("/sessions", &list)
 	for _, s := range list.Sessions {
 		d.visit("/console/chat?session=" + strings.ReplaceAll(s.ID, "$", "%24"))
-		d.run("wait for the conversation", chromedp.Poll(`document.querySelectorAll(".turn .usage").length > 1`, nil, chromedp.WithPollingTimeout(patience)))
+		d.run("wait for the conversation", until(`document.querySelectorAll(".turn .usage").length > 1`))
 		d.run("open and touch everything", chromedp.Evaluate(`document.querySelectorAll("details").forEach((x) => { x.open = true });
 			document.querySelectorAll("main *").forEach((x) => { if (!x.closest("a, button, form, summary")) for (const e of ["mouseover", "click"]) x.dispatchEvent(new Event(e, { bubbles: true })) })`, nil))
 		if script[bool](d, `"__x" in window`) {

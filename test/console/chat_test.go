@@ -22,7 +22,7 @@ func (d *desk) say(text string) {
 // answered waits until so many answers are there whole.
 func (d *desk) answered(n int) {
 	d.t.Helper()
-	d.run(fmt.Sprintf("wait for %d answers", n), chromedp.Poll(fmt.Sprintf(`document.querySelectorAll(".turn[aria-busy=false] .usage").length === %d`, n), nil, chromedp.WithPollingTimeout(patience)))
+	d.run(fmt.Sprintf("wait for %d answers", n), until(fmt.Sprintf(`document.querySelectorAll(".turn[aria-busy=false] .usage").length === %d`, n)))
 }
 
 // talk reads something of the oracle as the owner.
@@ -137,7 +137,7 @@ func TestChatOnce(t *testing.T) {
 		const say = () => fetch("/messages/" + encodeURIComponent(%q), { method: "POST", headers: { "Content-Type": "application/json", "X-Hearth-Console": "1", "Idempotency-Key": "twice" }, body: JSON.stringify({ message: "help", stream: true }) });
 		const two = await Promise.all([say(), say()]);
 		window.two = two.map((a) => a.status + " " + a.headers.get("X-Run-Id"));
-	})()`, list.Sessions[0].ID), nil), chromedp.Poll(`!!window.two`, nil, chromedp.WithPollingTimeout(patience)))
+	})()`, list.Sessions[0].ID), nil), until(`!!window.two`))
 	if two := script[[]string](d, `window.two`); two[0] != two[1] || !strings.HasPrefix(two[0], "200 run_") || len(d.runs()) != 2 {
 		t.Errorf("runs %q, %d in all, want one more", two, len(d.runs()))
 	}

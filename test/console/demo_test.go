@@ -168,7 +168,7 @@ func (d *desk) decideTen() {
 	d.Shot(d.t, "demo-desk")
 	began := time.Now()
 	for i := range 10 {
-		d.run("wait for an interview", chromedp.WaitVisible(".desk"), chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+		d.run("wait for an interview", chromedp.WaitVisible(".desk"), until(settled))
 		id := script[string](d, `document.querySelector(".desk").dataset.response`)
 		want := "verified"
 		if i%5 == 4 || script[bool](d, `document.querySelector(".desk button.primary").disabled`) {
@@ -180,7 +180,7 @@ func (d *desk) decideTen() {
 		} else {
 			d.press("v")
 		}
-		d.run("wait for the next", chromedp.Poll(fmt.Sprintf(`document.querySelector(".desk")?.dataset.response !== %q`, id), nil, chromedp.WithPollingTimeout(patience)))
+		d.run("wait for the next", until(fmt.Sprintf(`document.querySelector(".desk")?.dataset.response !== %q`, id)))
 		r, err := d.owner().Responses.Get(d.t.Context(), id)
 		if err != nil {
 			d.t.Fatal(err)

@@ -30,6 +30,6 @@ func TestImportBack(t *testing.T) {
 	d.choose("button.primary", "Import the 2 good rows")
 	d.until("the rows that were taken", `[...document.querySelectorAll("main td a")].filter((a) => a.textContent === "taken").length === 2`)
 	d.Shot(t, "import-taken")
-	d.run("follow the first", chromedp.Evaluate(`[...document.querySelectorAll("main td a")].find((a) => a.textContent === "taken").click()`, nil), chromedp.Poll(`location.pathname.startsWith("/console/twins/")`, nil))
+	d.run("follow the first", chromedp.Evaluate(`[...document.querySelectorAll("main td a")].find((a) => a.textContent === "taken").click()`, nil), until(`location.pathname.startsWith("/console/twins/")`))
 	d.see("Amina Otieno")
 }

@@ -131,7 +131,7 @@ func photo(t *testing.T) string {
 func (d *desk) choose(selector, text string) {
 	d.t.Helper()
 	found := `[...document.querySelectorAll("` + selector + `")].find((x) => x.innerText.trim().startsWith("` + text + `"))`
-	d.run("wait for "+text, chromedp.Poll("!!"+found, nil, chromedp.WithPollingTimeout(patience)))
+	d.run("wait for "+text, until("!!"+found))
 	d.run("choose "+text, chromedp.Evaluate("void "+found+".click()", nil))
 }
 
@@ -158,7 +158,7 @@ func TestInterview(t *testing.T) {
 		d.fillHome()
 		d.run("take a photo", chromedp.SetUploadFiles(`input[type=file]`, []string{photo(t)}, chromedp.ByQuery), chromedp.WaitVisible("img.taken"))
 		d.see("The photo says where it was taken")
-		d.run("wait until it is saved", chromedp.Poll(`/^saved \d/.test(document.querySelector(".saved").innerText)`, nil, chromedp.WithPollingTimeout(patience)))
+		d.run("wait until it is saved", until(`/^saved \d/.test(document.querySelector(".saved").innerText)`))
 		d.Shot(t, "fill-390")
 		d.fits(390)
 		d.goesOn(ann.Text, bob.Text)

@@ -18,7 +18,7 @@ func (d *desk) answer(text string) {
 	d.t.Helper()
 	before := script[int](d, `document.querySelectorAll(".script > li").length`)
 	d.run("answer "+text, chromedp.SendKeys("#reply", text, chromedp.ByID), chromedp.Click(".reply button"),
-		chromedp.Poll(fmt.Sprintf(`document.querySelectorAll(".script > li").length === %d`, before+1), nil, chromedp.WithPollingTimeout(patience)))
+		until(fmt.Sprintf(`document.querySelectorAll(".script > li").length === %d`, before+1)))
 }
 
 // screen is what the handset shows.
@@ -76,7 +76,7 @@ func (d *desk) answerTyped() {
 	d.t.Helper()
 	before := script[int](d, `document.querySelectorAll(".script > li").length`)
 	d.run("send", chromedp.Click(".reply button"),
-		chromedp.Poll(fmt.Sprintf(`document.querySelectorAll(".script > li").length === %d`, before+1), nil, chromedp.WithPollingTimeout(patience)))
+		until(fmt.Sprintf(`document.querySelectorAll(".script > li").length === %d`, before+1)))
 }
 
 // sameInAPI finds the call of the page in the API: its screen, where it stands, and

@@ -106,10 +106,10 @@ func TestTabs(t *testing.T) {
 		}
 		before := script[int](d, feedLines)
 		d.keyNamed("made while the first tab was hidden")
-		tabs[8].run("see it in the tab at the front", chromedp.Poll(`document.querySelector(".feed").innerText.includes("just now")`, nil, chromedp.WithPollingTimeout(patience)))
+		tabs[8].run("see it in the tab at the front", until(`document.querySelector(".feed").innerText.includes("just now")`))
 		d.front()
 		d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
-		d.run("see it in the first tab", chromedp.Poll(fmt.Sprintf(`%s >= %d && document.querySelector(".feed").innerText.includes("just now")`, feedLines, before), nil, chromedp.WithPollingTimeout(patience)))
+		d.run("see it in the first tab", until(fmt.Sprintf(`%s >= %d && document.querySelector(".feed").innerText.includes("just now")`, feedLines, before)))
 	})
 }
 
@@ -144,11 +144,11 @@ func TestServerStops(t *testing.T) {
 	if err := d.server.Stop(patience); err != nil {
 		t.Fatal(err)
 	}
-	d.run("see that the stream is gone", chromedp.Poll(`document.querySelector(".live").innerText === "reconnecting"`, nil, chromedp.WithPollingTimeout(patience)))
+	d.run("see that the stream is gone", until(`document.querySelector(".live").innerText === "reconnecting"`))
 	d.run("go on to another page", chromedp.Click(`nav.side a[href="/console/keys"]`), chromedp.WaitVisible(".offline"))
 	d.run("go back", chromedp.NavigateBack(), chromedp.WaitVisible(".failure, .feed"))
 	d.server = server.Run(t, server.Options{Dir: d.server.Dir, Env: []string{fmt.Sprintf("PORT=%d", d.server.Port)}})
 	d.keyNamed("after")
 	d.visit("/console/")
-	d.run("see the feed go on", chromedp.Poll(fmt.Sprintf(`!document.querySelector(".offline") && %s >= %d && document.querySelector(".live").innerText === "live"`, feedLines, lines), nil, chromedp.WithPollingTimeout(patience)))
+	d.run("see the feed go on", until(fmt.Sprintf(`!document.querySelector(".offline") && %s >= %d && document.querySelector(".live").innerText === "live"`, feedLines, lines)))
 }

@@ -101,7 +101,7 @@ func (d *desk) run(what string, actions ...chromedp.Action) {
 // visit opens a page and waits until it has loaded what it shows.
 func (d *desk) visit(path string) {
 	d.t.Helper()
-	d.run("open "+path, chromedp.Navigate(d.base+path), chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+	d.run("open "+path, chromedp.Navigate(d.base+path), until(settled))
 }
 
 // turn goes to another page as a link does, without loading the console anew: a
@@ -111,7 +111,13 @@ func (d *desk) turn(path string) {
 	d.run("turn to "+path,
 		chromedp.Evaluate(fmt.Sprintf(`history.pushState({}, "", %q); dispatchEvent(new PopStateEvent("popstate")); new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`, path), nil,
 			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-		chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+		until(settled))
+}
+
+// until waits for an expression to hold. It asks now and then: at each frame, which
+// is the default, a page does little else than answer.
+func until(expression string) chromedp.Action {
+	return chromedp.Poll(expression, nil, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(patience))
 }
 
 // settled holds when the shell or the sign-in is there and nothing is loading.
@@ -120,7 +126,7 @@ const settled = `!!document.querySelector('main') && !document.querySelector('.s
 // see waits until the page shows a text.
 func (d *desk) see(text string) {
 	d.t.Helper()
-	d.run(fmt.Sprintf("wait for %q", text), chromedp.Poll(fmt.Sprintf(`document.body.innerText.includes(%q)`, text), nil, chromedp.WithPollingTimeout(patience)))
+	d.run(fmt.Sprintf("wait for %q", text), until(fmt.Sprintf(`document.body.innerText.includes(%q)`, text)))
 }
 
 // signIn signs in with a key through the page.
@@ -128,7 +134,7 @@ func (d *desk) signIn(key string) {
 	d.t.Helper()
 	d.visit("/console/")
 	d.run("sign in", chromedp.SendKeys("#key", key), chromedp.Click("form button.primary"), chromedp.WaitVisible("nav.side"),
-		chromedp.Poll(settled, nil, chromedp.WithPollingTimeout(patience)))
+		until(settled))
 }
 
 // size sets the window.

@@ -36,7 +36,7 @@ func TestPlaces(t *testing.T) {
 	d.until("its name", `document.querySelector('.picked-place strong a')?.textContent.trim().length > 2`)
 	name := script[string](d, `document.querySelector('.picked-place strong a').textContent`)
 	d.Shot(t, "places-picked")
-	d.run("open the twin", chromedp.Click(".picked-place .actions a", chromedp.ByQuery), chromedp.Poll(`location.pathname.startsWith('/console/twins/')`, nil))
+	d.run("open the twin", chromedp.Click(".picked-place .actions a", chromedp.ByQuery), until(`location.pathname.startsWith('/console/twins/')`))
 	d.see(name)
 
 	// A part of the map is a filter of the API.

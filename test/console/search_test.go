@@ -39,6 +39,6 @@ func TestSearch(t *testing.T) {
 	if hits := look("0712 000"); len(hits) != 1 || !strings.Contains(hits[0], "Kitui") {
 		t.Errorf("hits of the number = %q, want the household in Kitui", hits)
 	}
-	d.run("open it", chromedp.KeyEvent("\r"), chromedp.Poll(`location.pathname.startsWith('/console/twins/')`, nil))
+	d.run("open it", chromedp.KeyEvent("\r"), until(`location.pathname.startsWith('/console/twins/')`))
 	d.see("Kitui")
 }

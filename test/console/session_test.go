@@ -98,7 +98,7 @@ func TestOtherSites(t *testing.T) {
 		defer other.Close()
 		port := other.URL[strings.LastIndexByte(other.URL, ':'):]
 		for _, from := range []string{"http://127.0.0.1" + port, "http://" + browser.Host + port, "http://localhost" + port, other.URL + "/frame"} {
-			d.run("open "+from, chromedp.Navigate(from), chromedp.Poll(`document.title === "tried"`, nil, chromedp.WithPollingTimeout(patience)))
+			d.run("open "+from, chromedp.Navigate(from), until(`document.title === "tried"`))
 			for _, s := range script[[]string](d, `window.seen || []`) {
 				if strings.Contains(s, "hearth_") || strings.Contains(s, `"items"`) || strings.Contains(s, `"signedIn":true`) {
 					t.Errorf("a page of %s reads %.200s", from, s)
@@ -106,7 +106,7 @@ func TestOtherSites(t *testing.T) {
 			}
 			if !strings.HasSuffix(from, "/frame") {
 				d.run("post the form", chromedp.Evaluate(`document.querySelector("iframe").onload = () => { document.title = "posted" }, document.getElementById("f").submit()`, nil),
-					chromedp.Poll(`document.title === "posted"`, nil, chromedp.WithPollingTimeout(patience)))
+					until(`document.title === "posted"`))
 			}
 		}
 		for k, err := range d.owner().Keys.List(t.Context(), client.PageQuery{}) {

@@ -66,7 +66,7 @@ func TestManyTwins(t *testing.T) {
 	var first float64
 	walk := func(key string, from, to int) {
 		d.press(key)
-		d.run(fmt.Sprintf("page %d", to), chromedp.Poll(fmt.Sprintf(`document.querySelector(".pager span").innerText.startsWith("page %d") && !document.querySelector(".stale")`, to), nil, chromedp.WithPollingTimeout(patience)))
+		d.run(fmt.Sprintf("page %d", to), until(fmt.Sprintf(`document.querySelector(".pager span").innerText.startsWith("page %d") && !document.querySelector(".stale")`, to)))
 		if n := script[int](d, `document.querySelectorAll("*").length`); n > 1500 {
 			t.Errorf("page %d has %d nodes", to, n)
 		}

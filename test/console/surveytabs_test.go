@@ -52,7 +52,7 @@ func (d *desk) submissions() {
 		d.t.Errorf("the map has %d interviews, the API gave %d", n, len(got.Items))
 	}
 	d.shots("survey-media", "/console/surveys/demo-follow-up?tab=interviews&view=media")
-	d.run("wait for a picture", chromedp.Poll(`[...document.querySelectorAll(".gallery img")].some((i) => i.complete && i.naturalWidth > 0)`, nil, chromedp.WithPollingTimeout(patience)))
+	d.run("wait for a picture", until(`[...document.querySelectorAll(".gallery img")].some((i) => i.complete && i.naturalWidth > 0)`))
 	d.visit("/console/responses/" + got.Items[0].ResponseID)
 	d.see("Is the project stove in good working condition?") // the words of the template, not the id of the question
 }

@@ -57,7 +57,7 @@ func (d *desk) editTemplate() {
 	d.choose(".edit-section[data-section=consent] .edit-add button", "Add the question")
 	d.run("change a label", chromedp.SendKeys(`.edit-section[data-section=consent] .edit-question input`, " Really?"))
 	d.choose("button.primary", "Save the draft")
-	d.run("see it on the phone", chromedp.Poll(`document.querySelector(".handy")?.innerText.includes("Is this a test?")`, nil, chromedp.WithPollingTimeout(patience)))
+	d.run("see it on the phone", until(`document.querySelector(".handy")?.innerText.includes("Is this a test?")`))
 	d.Shot(d.t, "template-edit")
 	d.choose(".card-head button", "Publish version 1")
 	d.see("published")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -45,7 +46,7 @@ func (d *desk) until(what, expression string) {
 	d.t.Helper()
 	for range 8 {
 		ctx, cancel := timeout(d.Context)
-		err := chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(patience/2)))
+		err := chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(patience/2)))
 		cancel()
 		if err == nil {
 			return

@@ -29,14 +29,14 @@ func openWith(t *testing.T, o server.Options) *desk {
 func (d *desk) click(text string) {
 	d.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll('main button, main a, dialog button')].find((b) => b.innerText.trim() === %q && !b.disabled && b.offsetParent)`, text)
-	d.run("press "+text, chromedp.Poll(`!!(`+find+`)`, nil, chromedp.WithPollingTimeout(patience)), chromedp.Evaluate(`void `+find+`.click()`, nil))
+	d.run("press "+text, until(`!!(`+find+`)`), chromedp.Evaluate(`void `+find+`.click()`, nil))
 }
 
 // fill types into the field with a label, as a person would.
 func (d *desk) fill(label, text string) {
 	d.t.Helper()
 	at := fmt.Sprintf(`[...(document.querySelector('dialog[open]') || document).querySelectorAll('label')].find((l) => l.innerText.trim().startsWith(%q))?.querySelector('input,textarea,select')`, label)
-	d.run("fill in "+label, chromedp.Poll(`!!(`+at+`)`, nil, chromedp.WithPollingTimeout(patience)),
+	d.run("fill in "+label, until(`!!(`+at+`)`),
 		chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true})); })()`, at, text), nil))
 }
 
