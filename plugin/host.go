@@ -19,6 +19,9 @@ type Host struct {
 	HTTP *http.Client
 	// Store keeps what the plugin remembers of users.
 	Store Store
+	// Attachments are the files of the conversation of ctx, newest first, with what was
+	// read out of them. Nil: none are known.
+	Attachments func(ctx context.Context) ([]Attachment, error)
 	// Emit sends an event of the plugin to the pages that have the conversation of ctx
 	// open; where there are none, nobody hears it. payload is a JSON object, which gets
 	// sessionId and requestId. It never waits for a page.
@@ -39,4 +42,13 @@ type Host struct {
 	Mint func(ctx context.Context, want Want) (Invocation, error)
 	// Oracle is the DID of the oracle.
 	Oracle string
+}
+
+// Attachment is a file that a user has attached to a message.
+type Attachment struct {
+	Name string
+	Type string // media type, as the user's page says
+	Size int64  // bytes, as the user's page says; 0: it does not
+	Text string // what was read out of it, 50,000 characters of a message at most; tables as CSV
+	Note string // why there is no text, or not all of it
 }

@@ -41,4 +41,7 @@ type Reply struct {
 	// Content is sent as it is. It may be empty only where Type says that it is not
 	// JSON: clients of the oracle read every answer as JSON.
 	Content []byte
+	// Filename has browsers save the answer as a file of this name, and never show it
+	// as a page of ours.
+	Filename string
 }

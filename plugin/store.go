@@ -32,10 +32,11 @@ type Shelf interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 	// Put stores a value, a text in UTF-8, in place of the one of that name.
 	Put(ctx context.Context, name string, value []byte) error
+	// PutUntil is Put for a value that ends at a time: nobody finds it from then on, and
+	// it is removed soon.
+	PutUntil(ctx context.Context, name string, value []byte, until time.Time) error
 	// Delete removes a value, if it is there.
 	Delete(ctx context.Context, name string) error
-	// Names lists names behind one, in order, at most limit of them.
-	Names(ctx context.Context, after string, limit int) ([]string, error)
 	// Entries reads values behind a name, in the order of their names: at most limit of
 	// them, and fewer where they have more than MaxRead bytes together.
 	Entries(ctx context.Context, after string, limit int) ([]Entry, error)

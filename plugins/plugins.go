@@ -4,6 +4,7 @@ package plugins
 
 import (
 	"github.com/hearth-dmrv/hearth/plugin"
+	"github.com/hearth-dmrv/hearth/plugins/files"
 	"github.com/hearth-dmrv/hearth/plugins/memory"
 	"github.com/hearth-dmrv/hearth/plugins/preferences"
 	"github.com/hearth-dmrv/hearth/plugins/skills"
@@ -13,5 +14,5 @@ import (
 // Bundled makes the plugins that every Hearth has, beside those that are part of
 // the server.
 func Bundled() []plugin.Plugin {
-	return []plugin.Plugin{weather.New(), preferences.New(), memory.New(), skills.New()}
+	return []plugin.Plugin{weather.New(), preferences.New(), memory.New(), skills.New(), files.New()}
 }

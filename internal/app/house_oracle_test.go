@@ -84,10 +84,13 @@ func (h *house) furnishMind(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.ids["task"] = planned.ID
+	h.keep(t, "files", memoryID, `{"id":"`+memoryID+`","name":"a.txt","mediaType":"text/plain; charset=utf-8","bytes":1,"url":"/files/`+memoryID+`","createdAt":"2026-01-02T03:04:05Z","expiresAt":"2036-01-02T03:04:05Z"}`)
+	h.keep(t, "files", "text-"+memoryID, "x")
 	h.keep(t, "memory", memoryID, `{"text":"The pilot is in Kitui.","at":"2026-01-02T03:04:05Z"}`)
 }
 
-// memoryID is something the oracle remembers of the owner of the house.
+// memoryID is something the oracle remembers of the owner of the house, and a file
+// that it has made.
 const memoryID = "fe5f9c1d2a3b0c9d8e7f"
 
 // keep has a plugin keep something of the user of the house.
@@ -150,7 +153,7 @@ func (h *house) mindPart(r web.Route, name string) string {
 		return "burn"
 	case name == "{callId}":
 		return "call_1"
-	case name == "{memoryId}":
+	case name == "{memoryId}" || name == "{fileId}":
 		return memoryID
 	case name == "{taskId}":
 		return h.ids["task"]

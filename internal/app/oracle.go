@@ -55,6 +55,7 @@ type mind struct {
 	permits *permit.Service
 	plugins *extend.Set
 	tasks   *task.Plugin
+	state   *extend.State
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
 	files   *outbound.Client       // for attachments
@@ -358,6 +359,7 @@ func (m *mind) retentions(config.Events) []retention {
 		{"frames of runs", frameLife, m.runs.Expire},
 		{"runs", runLife, m.runs.ExpireRuns},
 		{"used oracle tokens", time.Second, m.callers.Expire},
+		{"what plugins kept for a time", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.state.Expire(ctx, limit) }},
 		{"deleted conversations", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Sweep(ctx, limit) }},
 		{"whom conversations know", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Backfill(ctx, limit) }},
 	}

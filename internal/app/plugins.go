@@ -47,10 +47,11 @@ func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plu
 	if err := m.tools.AddEvents(downstream.EventRequired); err != nil {
 		return err
 	}
+	m.state = extend.NewState(m.DB, m.chats)
 	m.tasks = task.New(m.taskSource())
 	m.plugins, err = newPlugins(m.cfg, extend.Config{
 		Plugins: slices.Concat(ownPlugins(from, m.tasks), added),
-		Oracle:  m.callers.DID(), Log: m.log, State: extend.NewState(m.DB, m.chats),
+		Oracle:  m.callers.DID(), Log: m.log, State: m.state,
 		Server: m.inner, Mint: services.Mint,
 		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
 	})

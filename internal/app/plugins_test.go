@@ -112,7 +112,7 @@ func TestPluginRoutes(t *testing.T) {
 	if w := s.do(t, "GET", "/docs-json", "", 0); !strings.Contains(w.Body.String(), `"/notes/open"`) {
 		t.Error("the reference does not have the routes of the plugin")
 	}
-	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, tasks, weather, user-preferences, memory, skills, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
+	if got := s.Greeting(); !strings.Contains(got, "plugins   twins, surveys, tasks, weather, user-preferences, memory, skills, files, notes\n") || !strings.Contains(got, "GET /notes/open of notes, open to everybody\n") {
 		t.Errorf("the greeting does not name the plugin:\n%s", got)
 	}
 }
@@ -377,4 +377,53 @@ func TestPluginIsAskedOnce(t *testing.T) {
 	if err := app.StartError(t, nil, late); err == nil || late.closed.Load() != 1 {
 		t.Errorf("a failed start = %v, the plugin was closed %d times", err, late.closed.Load())
 	}
+}
+
+// A file that was made is its user's alone, is sent to be saved, and ends.
+func TestMadeFiles(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, dsn string) {
+		t.Helper()
+		s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
+		_, rest, _ := strings.Cut(s.do(t, "POST", "/sessions", "", 'a').Body.String(), `"sessionId":"`)
+		session, _, _ := strings.Cut(rest, `"`)
+		say := func(call, more string) string {
+			t.Helper()
+			return s.do(t, "POST", "/messages/"+session, `{"message":"/tool `+call+`"`+more+`}`, 'a').Body.String()
+		}
+		const file = `make_file {\"name\":\"a.csv\",\"text\":\"a,b\"}`
+		say(`load_capability {\"names\":[\"files\"]}`, `,"attachments":[{"mxcUri":"mxc://files.test/a","filename":"photo.png","mimetype":"image/png"}]`)
+		if got := say(file, ""); !strings.Contains(got, "nobody can be asked here") {
+			t.Errorf("without a grant = %s", got)
+		}
+		if w := s.do(t, "PUT", "/grants/make_file", "{}", 'a'); w.Code != 200 {
+			t.Fatalf("the grant = %d %s", w.Code, w.Body)
+		}
+		_, rest, _ = strings.Cut(say(file, ""), "/files/")
+		path := "/files/" + rest[:20]
+		if got := say(`list_files {}`, ""); !strings.Contains(got, path) || !strings.Contains(got, "photo.png") {
+			t.Errorf("list_files = %s", got)
+		}
+		w := s.do(t, "GET", path, "", 'a')
+		if h := w.Header(); w.Body.String() != "a,b\n" || h.Get("Content-Disposition") != "attachment; filename=a.csv" || h.Get("Content-Type") != "text/csv; charset=utf-8" ||
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" {
+			t.Errorf("the download = %d %v %s", w.Code, h, w.Body)
+		}
+		for _, tt := range []struct {
+			method, path string
+			user         byte
+			status       int
+		}{
+			{"GET", path, 0, 401},
+			{"GET", path, 'b', 404},
+			{"DELETE", path, 'b', 404},
+			{"GET", "/files", 'b', 200},
+			{"DELETE", path, 'a', 200},
+			{"GET", path, 'a', 404},
+		} {
+			if w := s.do(t, tt.method, tt.path, "", tt.user); w.Code != tt.status || strings.Contains(w.Body.String(), "a.csv") {
+				t.Errorf("%s %s as %c = %d %s, want %d", tt.method, tt.path, tt.user, w.Code, w.Body, tt.status)
+			}
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/plugin"
@@ -28,12 +29,14 @@ func (s shelf) Put(_ context.Context, name string, value []byte) error {
 	return nil
 }
 
+func (s shelf) PutUntil(ctx context.Context, name string, value []byte, _ time.Time) error {
+	return s.Put(ctx, name, value)
+}
+
 func (s shelf) Delete(_ context.Context, name string) error {
 	delete(s, name)
 	return nil
 }
-
-func (s shelf) Names(context.Context, string, int) ([]string, error) { return nil, nil }
 
 func (s shelf) Entries(_ context.Context, after string, limit int) ([]plugin.Entry, error) {
 	var out []plugin.Entry

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/plugin"
 	"github.com/hearth-dmrv/hearth/plugins/preferences"
@@ -24,12 +25,14 @@ func (m memory) Put(_ context.Context, name string, value []byte) error {
 	return nil
 }
 
+func (m memory) PutUntil(ctx context.Context, name string, value []byte, _ time.Time) error {
+	return m.Put(ctx, name, value)
+}
+
 func (m memory) Delete(_ context.Context, name string) error {
 	delete(m, name)
 	return nil
 }
-
-func (m memory) Names(context.Context, string, int) ([]string, error) { return nil, nil }
 
 func (m memory) Entries(context.Context, string, int) ([]plugin.Entry, error) { return nil, nil }
 

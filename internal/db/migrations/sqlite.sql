@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 264618dac000f95d0e39c6c70abfb57446b149c5d950772c38d67ea65bc3f971
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 268a2cc23fce322c3f673bc92938bb8b15e93de332ea87bbf29b867e7021b193
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1209,7 +1209,7 @@ CREATE TABLE plugin_state (
   workspace TEXT NOT NULL,
   did TEXT NOT NULL,
   value TEXT NOT NULL,
-  updated_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL, expires_at BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (plugin, user_did, session, name)
 );
 CREATE INDEX plugin_state_session ON plugin_state (session) WHERE session <> 0;
@@ -1254,3 +1254,4 @@ CREATE UNIQUE INDEX oracle_tasks_id ON oracle_tasks (user_did, id);
 CREATE INDEX oracle_tasks_newest ON oracle_tasks (user_did, nid);
 CREATE INDEX oracle_tasks_due ON oracle_tasks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX oracle_tasks_person ON oracle_tasks (workspace, did);
+CREATE INDEX plugin_state_expiry ON plugin_state (expires_at) WHERE expires_at <> 0;

@@ -4,8 +4,8 @@
 // It promises that a file is fetched only where the guarded client goes,
 // within bounds of size and time, that what it gives is marked as what it is,
 // and that no file, however bad, is a reason to fail: the model is told
-// instead. It does not read pictures, office documents, or files kept by a
-// homeserver.
+// instead. Tables of workbooks become CSV. It does not read pictures, other
+// documents, or files kept by a homeserver.
 package attach
 
 import (
@@ -111,7 +111,7 @@ func (r *Reader) Read(ctx context.Context, list []llm.Attachment) []llm.Attachme
 		case a.Text != "" || a.URL != "": // read before
 		case !strings.HasPrefix(a.MXCURI, "http://") && !strings.HasPrefix(a.MXCURI, "https://"):
 			a.Note = elsewhere
-		case r == nil || !readable(a.MIMEType, a.Filename):
+		case r == nil || !readable(a.MIMEType, a.Filename) && !isBook(a.MIMEType, a.Filename):
 			a.Note = unknown
 		case a.Size > r.cfg.MaxFile:
 			a.Note = unread + tooLarge
@@ -167,6 +167,8 @@ func (r *Reader) fetch(ctx context.Context, a *llm.Attachment, spent *atomic.Int
 		return "", false, refusal(tooLarge)
 	case spent.Add(max(res.ContentLength, 0)) > r.cfg.MaxAll:
 		return "", false, refusal(tooMuch)
+	case isBook(a.MIMEType, a.Filename):
+		return table(res.Body)
 	case kind != "" && !readable(kind, a.Filename):
 		return "", false, refusal(notText)
 	}

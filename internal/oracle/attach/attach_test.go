@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
 // far is a server that the guarded client takes for one outside: files.test is
@@ -79,6 +80,34 @@ func says(kind, text string) http.HandlerFunc {
 	}
 }
 
+const bookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+// workbook is a workbook with so many rows.
+func workbook(t *testing.T, rows int) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := sheet.NewBook(&b, "Stoves", "Empty")
+	if err == nil {
+		err = w.Sheet()
+	}
+	if err == nil {
+		err = w.Row("stove", "kWh")
+	}
+	for i := 0; i < rows && err == nil; i++ {
+		err = w.Row(fmt.Sprint(i)+", a", "3.5")
+	}
+	if err == nil {
+		err = w.Sheet()
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // packed answers with so many zeros, compressed, as long as anybody reads.
 func packed(size int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -125,6 +154,11 @@ func TestRead(t *testing.T) {
 		{"a document that says it is text", "text/plain", "a.txt", says("text/plain", "%PDF-1.7 only text"), "", "could not be read: it is not text"},
 		{"an archive that says it is text", "text/csv", "a.csv", says("text/csv", "PK\x03\x04abc"), "", "could not be read: it is not text"},
 		{"small on the way, huge behind it", "text/plain", "a.txt", packed(4 << 30), strings.Repeat("0", attach.MaxText), "only its first 50000 characters"},
+		{"workbook", bookType, "a.xlsx", says(bookType, workbook(t, 2)), "[sheet Stoves]\nstove,kWh\n\"0, a\",3.5\n\"1, a\",3.5\n[sheet Empty]\n", ""},
+		{"workbook by its name", "application/octet-stream", "A.XLSX", says("application/octet-stream", workbook(t, 0)), "[sheet Stoves]\nstove,kWh\n[sheet Empty]\n", ""},
+		{"text that says it is a workbook", bookType, "a.xlsx", says(bookType, "stove,kWh"), "", "could not be read: it is not a workbook"},
+		{"broken workbook", bookType, "a.xlsx", says(bookType, "PK\x03\x04 and nothing"), "", "could not be read: it is not a workbook"},
+		{"large workbook", bookType, "a.xlsx", says(bookType, strings.Repeat("PK\x03\x04", 2<<20)), "", "could not be read: it is a workbook larger than 5 MB"},
 		{"missing", "text/plain", "a.txt", http.NotFound, "", "its server answers 404"},
 		{"broken off", "text/plain", "a.txt", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")

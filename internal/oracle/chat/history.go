@@ -175,6 +175,31 @@ func (s *Store) tell(ctx context.Context, user, session string, before int64, by
 	return t, 0 < len(rows) && len(rows) < maxRows, nil // with so many the oldest turn may not be whole
 }
 
+// Files lists what was attached to the newest turns of a conversation, with what was
+// read out of it, newest first.
+func (s *Store) Files(ctx context.Context, user, session string, bytes int) ([]llm.Attachment, error) {
+	var rows []messageRow
+	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+		row, err := findSession(ctx, q, user, session)
+		if err != nil {
+			return err
+		}
+		rows, err = readWindow(ctx, q, window{session: row.nid, from: max(row.turns-maxAllTurns+1, 1), to: row.turns, bytes: bytes, hidden: true})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	turns, err := gather(rows)
+	var out []llm.Attachment
+	for _, u := range slices.Backward(turns) {
+		for i := range u.messages {
+			out = append(out, u.messages[i].Attachments...)
+		}
+	}
+	return out, err
+}
+
 // KeepFiles keeps what was read out of the attachments of a turn, so that the
 // turns that follow know it too. A session that was deleted meanwhile keeps
 // nothing.

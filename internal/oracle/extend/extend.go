@@ -225,6 +225,9 @@ func (s *Set) start(ctx context.Context, m *member) (err error) {
 		return nil
 	}
 	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}, Emit: m.emit, API: s.api}
+	if s.cfg.State != nil {
+		host.Attachments = s.cfg.State.attachments
+	}
 	if s.cfg.Client != nil {
 		client, end, err := s.cfg.Client(m.urls)
 		if err != nil {

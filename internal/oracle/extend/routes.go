@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -151,6 +152,12 @@ func send(w http.ResponseWriter, r plugin.Reply) {
 		r.Status = http.StatusOK
 	}
 	h.Set("Content-Type", r.Type)
+	if r.Filename != "" {
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.Filename}))
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		h.Set("Cache-Control", "private, no-store")
+	}
 	h.Set("Content-Length", strconv.Itoa(len(r.Content)))
 	w.WriteHeader(r.Status)
 	_, _ = w.Write(r.Content) // the client is gone when this fails

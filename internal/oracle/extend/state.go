@@ -33,6 +33,33 @@ func EraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {
 	return eraseState(ctx, tx, workspace, did)
 }
 
+// Expire removes at most limit values whose time is over, and tells how many.
+func (s *State) Expire(ctx context.Context, limit int) (n int, err error) {
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		gone, err := expireState(ctx, tx, s.now().UnixMilli(), limit)
+		n = int(gone)
+		return err
+	})
+	return n, err
+}
+
+// filesBytes is how much of a conversation is read to find its files.
+const filesBytes = 2 << 20
+
+// attachments are the files of the conversation of ctx.
+func (s *State) attachments(ctx context.Context) ([]plugin.Attachment, error) {
+	c := tool.From(ctx)
+	if c.Talker == "" || c.SessionID == "" {
+		return nil, errNoTalk
+	}
+	list, err := s.chats.Files(ctx, c.Talker, c.SessionID, filesBytes)
+	out := make([]plugin.Attachment, len(list))
+	for i, a := range list {
+		out[i] = plugin.Attachment{Name: a.Filename, Type: a.MIMEType, Size: a.Size, Text: a.Text, Note: a.Note}
+	}
+	return out, err
+}
+
 // drawer is the store of one plugin.
 type drawer struct {
 	state  *State
@@ -93,6 +120,15 @@ func (s *shelf) Get(ctx context.Context, name string) ([]byte, error) {
 // Put stores a value. What belongs to a conversation that is gone stores nothing
 // more: a call that outlives an erasure does not bring anything back.
 func (s *shelf) Put(ctx context.Context, name string, value []byte) error {
+	return s.put(ctx, name, value, 0)
+}
+
+// PutUntil stores a value that ends.
+func (s *shelf) PutUntil(ctx context.Context, name string, value []byte, until time.Time) error {
+	return s.put(ctx, name, value, max(until.UnixMilli(), 1))
+}
+
+func (s *shelf) put(ctx context.Context, name string, value []byte, until int64) error {
 	switch {
 	case name == "" || len(name) > plugin.MaxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		return plugin.Invalid("The name of a value must have 1 to %d bytes of text.", plugin.MaxName)
@@ -112,18 +148,13 @@ func (s *shelf) Put(ctx context.Context, name string, value []byte) error {
 		if full {
 			return plugin.Invalid("There are %d values already.", plugin.MaxEntries)
 		}
-		return putState(ctx, tx, s, name, value)
+		return putState(ctx, tx, s, stateValue{name, value, until})
 	})
 }
 
 // Delete removes a value.
 func (s *shelf) Delete(ctx context.Context, name string) error {
 	return s.state.db.InTx(ctx, func(tx *db.Tx) error { return removeState(ctx, tx, s, name) })
-}
-
-// Names lists names.
-func (s *shelf) Names(ctx context.Context, after string, limit int) ([]string, error) {
-	return listState(ctx, s.state.db, s, after, min(max(limit, 1), plugin.MaxEntries))
 }
 
 // Entries reads values.

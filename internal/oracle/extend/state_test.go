@@ -3,9 +3,9 @@ package extend_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -128,9 +128,6 @@ func TestStateGoesWithTheSession(t *testing.T) {
 		if err := own.Put(ctx, "x", []byte("stays")); err != nil {
 			t.Fatal(err)
 		}
-		if got := must(shelf.Names(ctx, "n147", 10))(t); !slices.Equal(got, []string{"n148", "n149"}) {
-			t.Errorf("the names behind n147 are %v", got)
-		}
 		if got := must(shelf.Entries(ctx, "n148", 10))(t); len(got) != 1 || got[0].Name != "n149" || string(got[0].Value) != "v" || got[0].UpdatedAt.IsZero() {
 			t.Errorf("the values behind n148 are %+v", got)
 		}
@@ -143,7 +140,7 @@ func TestStateGoesWithTheSession(t *testing.T) {
 		if err := k.chats.DeleteSession(t.Context(), ann, one.ID); err != nil {
 			t.Fatal(err)
 		}
-		if got := must(shelf.Names(ctx, "", 1000))(t); len(got) != 0 {
+		if got := must(shelf.Entries(ctx, "", 1000))(t); len(got) != 0 {
 			t.Errorf("of the deleted conversation %d values are left", len(got))
 		}
 		for name, s := range map[string]plugin.Shelf{"session": shelf, "user": own} {
@@ -153,6 +150,38 @@ func TestStateGoesWithTheSession(t *testing.T) {
 		}
 		if got := get(t, k.a, as(t, ann, ""), "user"); got != "stays" {
 			t.Errorf("of the user %q is left", got)
+		}
+	})
+}
+
+// A value that ends is not found from then on, and is removed.
+func TestStateEnds(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		t.Helper()
+		k := newKeeper(t, d)
+		ctx := as(t, ann, "")
+		s := must(k.a.User(ctx))(t)
+		for name, until := range map[string]time.Time{"past": time.Now().Add(-time.Second), "never": {}, "x": time.Now().Add(time.Hour)} {
+			if err := s.PutUntil(ctx, name, []byte("v"), until); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Put(ctx, "y", []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.Entries(ctx, "", 10))(t); len(got) != 2 || got[0].Name != "x" || got[1].Name != "y" || string(must(s.Get(ctx, "past"))(t)) != "" {
+			t.Errorf("the values are %v", got)
+		}
+		state := extend.NewState(d, k.chats)
+		if n := must(state.Expire(ctx, 1))(t); n != 1 {
+			t.Errorf("%d were removed at first", n)
+		}
+		if n := must(state.Expire(ctx, 10))(t); n != 1 {
+			t.Errorf("%d were removed then", n)
+		}
+		if n := must(state.Expire(ctx, 10))(t); n != 0 || get(t, k.a, ctx, "user") != "v" {
+			t.Errorf("%d were removed at last", n)
 		}
 	})
 }

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	findStateText = `SELECT value FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4`
-	putStateText  = `INSERT INTO plugin_state(plugin, user_did, session, name, workspace, did, value, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (plugin, user_did, session, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`
+	findStateText = `SELECT value FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4 AND (expires_at = 0 OR expires_at > $5)`
+	putStateText  = `INSERT INTO plugin_state(plugin, user_did, session, name, workspace, did, value, updated_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (plugin, user_did, session, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at, expires_at = excluded.expires_at`
 	removeStateText = `DELETE FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4`
-	listStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 ORDER BY name LIMIT $5`
-	readStateText   = `SELECT name, value, updated_at FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 ORDER BY name LIMIT $5`
+	readStateText   = `SELECT name, value, updated_at FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 AND (expires_at = 0 OR expires_at > $6) ORDER BY name LIMIT $5`
 	// The last of the values there may be, unless it is the one to be replaced.
 	lastStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name <> $4 ORDER BY name LIMIT 1 OFFSET $5`
+	expireStateText = `DELETE FROM plugin_state WHERE (plugin, user_did, session, name) IN
+		(SELECT plugin, user_did, session, name FROM plugin_state WHERE expires_at <> 0 AND expires_at <= $1 ORDER BY expires_at LIMIT $2)`
 	eraseStateText  = `DELETE FROM plugin_state WHERE workspace = $1 AND did = $2 AND session = 0`
 	shrinkStateText = `DELETE FROM plugin_state WHERE session = $1 AND session <> 0 AND (plugin, user_did, name) IN
 		(SELECT plugin, user_did, name FROM plugin_state WHERE session = $1 AND session <> 0 LIMIT $2)`
@@ -27,16 +28,23 @@ const (
 
 func findState(ctx context.Context, q db.Querier, s *shelf, name string) ([]byte, error) {
 	var value string
-	err := q.QueryRow(ctx, findStateText, s.plugin, s.user, s.session, name).Scan(&value)
+	err := q.QueryRow(ctx, findStateText, s.plugin, s.user, s.session, name, s.state.now().UnixMilli()).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return []byte(value), db.Wrap("find state of a plugin", err)
 }
 
-func putState(ctx context.Context, tx *db.Tx, s *shelf, name string, value []byte) error {
+// stateValue is a value to be stored; until is 0 when it does not end.
+type stateValue struct {
+	name  string
+	value []byte
+	until int64
+}
+
+func putState(ctx context.Context, tx *db.Tx, s *shelf, v stateValue) error {
 	t := chat.TalkerOf(s.user)
-	_, err := tx.Exec(ctx, putStateText, s.plugin, s.user, s.session, name, t.In(), t.DID, string(value), s.state.now().UnixMilli())
+	_, err := tx.Exec(ctx, putStateText, s.plugin, s.user, s.session, v.name, t.In(), t.DID, string(v.value), s.state.now().UnixMilli(), v.until)
 	return db.Wrap("put state of a plugin", err)
 }
 
@@ -45,15 +53,10 @@ func removeState(ctx context.Context, tx *db.Tx, s *shelf, name string) error {
 	return db.Wrap("remove state of a plugin", err)
 }
 
-func listState(ctx context.Context, q db.Querier, s *shelf, after string, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, listStateText, s.plugin, s.user, s.session, after, limit)
-	return db.Collect(rows, err, "list state of a plugin", db.Column[string])
-}
-
 func readState(ctx context.Context, q db.Querier, s *shelf, after string, limit int) ([]plugin.Entry, error) {
 	var out []plugin.Entry
 	size := 0
-	rows, err := q.Query(ctx, readStateText, s.plugin, s.user, s.session, after, limit)
+	rows, err := q.Query(ctx, readStateText, s.plugin, s.user, s.session, after, limit, s.state.now().UnixMilli())
 	err = db.Each(rows, err, "read state of a plugin", func(row db.Row) error {
 		var name, value string
 		var at int64
@@ -88,4 +91,9 @@ func eraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {
 func shrinkState(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error) {
 	n, err := tx.Exec(ctx, shrinkStateText, session, limit)
 	return n, db.Wrap("shrink state of plugins", err)
+}
+
+func expireState(ctx context.Context, tx *db.Tx, now int64, limit int) (int64, error) {
+	n, err := tx.Exec(ctx, expireStateText, now, limit)
+	return n, db.Wrap("expire state of plugins", err)
 }

@@ -150,6 +150,8 @@ func (s *Set) capabilities() []tool.Tool {
 	if len(demanded) == 0 {
 		return nil
 	}
+	// What can be loaded comes first: the others are known by their tools.
+	slices.SortStableFunc(all, func(a, b capability) int { return rank(a) - rank(b) })
 	list, err := json.Marshal(map[string]any{"capabilities": all})
 	return []tool.Tool{
 		tool.Func{
@@ -166,6 +168,13 @@ func (s *Set) capabilities() []tool.Tool {
 			Do: func(_ context.Context, c tool.Call) (tool.Output, error) { return load(demanded, all, c.Args) },
 		},
 	}
+}
+
+func rank(c capability) int {
+	if c.Loaded == string(plugin.OnDemand) {
+		return 0
+	}
+	return 1
 }
 
 func (m *member) capability() capability {
