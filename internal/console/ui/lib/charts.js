@@ -1,7 +1,7 @@
 // @ts-check
 // Figures as the server computed them, drawn: nothing is counted here.
-import { html } from "../vendor/preact.js";
-import { Bar } from "./ui.js";
+import { html, useRef } from "../vendor/preact.js";
+import { Bar, useWidth } from "./ui.js";
 import { t } from "./words.js";
 
 /** What a stratum has against what is wanted of it, in parts. */
@@ -18,9 +18,10 @@ export function Quotas({ rows }) {
 
 /** A number a day, as bars; days without one are gaps. days are {day, n}, the oldest first. */
 export function Days({ days, label, width = 640 }) {
+  const svg = useRef(/** @type {any} */ (null)), W = useWidth(svg, width); // letters keep their size
   const at = (d) => Math.round((Date.parse(d.day) - Date.parse(days[0].day)) / 86400000), span = days.length ? at(days[days.length - 1]) + 1 : 1;
-  const W = width, H = 140, most = Math.max(1, ...days.map((d) => d.n)), w = Math.min(48, (W - 30) / span);
-  return html`<figure class="chart curve"><svg viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${label + ": " + days.map((d) => `${d.day} ${d.n}`).join(", ")}>
+  const H = 140, most = Math.max(1, ...days.map((d) => d.n)), w = Math.min(48, (W - 30) / span);
+  return html`<figure class="chart curve"><svg ref=${svg} viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${label + ": " + days.map((d) => `${d.day} ${d.n}`).join(", ")}>
     <text x="0" y="12">${most}</text>
     ${days.map((d) => html`<rect key=${d.day} x=${30 + at(d) * w} y=${H - 22 - ((H - 36) * d.n) / most} width=${Math.max(1, w - 2)} height=${((H - 36) * d.n) / most}><title>${d.day}: ${d.n}</title></rect>`)}
     ${days.length ? html`<text x="30" y=${H - 6}>${days[0].day}</text><text x=${Math.min(W, 30 + span * w)} y=${H - 6} text-anchor="end">${days.length > 3 ? days[days.length - 1].day : ""}</text>` : null}</svg></figure>`;

@@ -3,7 +3,7 @@
 // gives, which says when it has left some out.
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from "../vendor/d3-force.js";
-import { nameOf } from "./ui.js";
+import { nameOf, useWidth } from "./ui.js";
 import { t } from "./words.js";
 
 const kinds = { organisation: 1, project: 2, household: 3, cleancookingdevice: 4, device: 4, stove: 4, membershipgroup: 5, group: 5, person: 6, oracle: 7, claim: 8, credential: 8 };
@@ -16,7 +16,7 @@ function span(list, least, pad) {
   return [from - more / 2, length + more];
 }
 
-function place(data, root) {
+function place(data, root, width, height) {
   const seen = new Set(data.nodes.map((n) => n.did));
   const nodes = data.nodes.map((n) => ({ ...n, id: n.did }));
   const links = (data.edges || []).map((e) => ({ ...e, source: e.source || e.from, target: e.target || e.to })).filter((e) => seen.has(e.source) && seen.has(e.target));
@@ -36,7 +36,7 @@ function place(data, root) {
     .force("x", forceX(0).strength(0.05)).force("y", forceY(0).strength(0.085))
     .stop().tick(nodes.length > 150 ? 120 : 250);
   const xs = nodes.map((n) => n.x), ys = nodes.map((n) => n.y), pad = 46;
-  const [x, w] = span(xs, 640, pad), [y, h] = span(ys, 420, pad);
+  const [x, w] = span(xs, width, pad + 30), [y, h] = span(ys, height, pad);
   return { nodes, links, box: [x, y, w, h] };
 }
 
@@ -65,8 +65,9 @@ function useView(box, svg) {
 }
 
 export function Graph({ data, root, picked, onPick }) {
-  const layout = useMemo(() => place(data, root), [data]);
-  const svg = useRef(/** @type {any} */ (null)), [hover, setHover] = useState(""), { view, set, zoom, events } = useView(layout.box, svg);
+  const svg = useRef(/** @type {any} */ (null)), width = useWidth(svg, 640), few = data.nodes.length < 9;
+  const layout = useMemo(() => place(data, root, width, few ? 300 : 540), [data, width]);
+  const [hover, setHover] = useState(""), { view, set, zoom, events } = useView(layout.box, svg);
   const near = hover || picked, lit = new Set([near]);
   if (near) for (const l of layout.links) {
     if (l.source.id === near) lit.add(l.target.id);
@@ -74,7 +75,7 @@ export function Graph({ data, root, picked, onPick }) {
   }
   const types = [...new Set(layout.nodes.map((n) => n.type))];
   return html`<div class="graph">
-    <svg ref=${svg} viewBox=${view.join(" ")} class=${near ? "focus" : ""} role="img" aria-label=${t("twin.graph", { n: layout.nodes.length, m: layout.links.length })} ...${events}>
+    <svg ref=${svg} viewBox=${view.join(" ")} class=${(near ? "focus" : "") + (few ? " few" : "")} role="img" aria-label=${t("twin.graph", { n: layout.nodes.length, m: layout.links.length })} ...${events}>
       ${layout.links.map((l) => html`<line class=${near && (l.source.id === near || l.target.id === near) ? "edge on" : "edge"} x1=${l.source.x} y1=${l.source.y} x2=${l.target.x} y2=${l.target.y} />`)}
       ${layout.nodes.map((n) => html`<g key=${n.id} class=${"node " + kind(n.type) + (lit.has(n.id) ? " on" : "") + (n.id === picked ? " picked" : "")} transform=${`translate(${n.x},${n.y})`} onPointerEnter=${() => setHover(n.id)} onPointerLeave=${() => setHover("")} onClick=${() => onPick(n)}>
         <circle r=${n.r} /><title>${n.type}: ${nameOf(n)}</title>${n.named || lit.has(n.id) ? html`<text y=${n.r + 12} text-anchor="middle">${caption(n)}</text>` : null}</g>`)}

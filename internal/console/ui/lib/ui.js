@@ -139,7 +139,21 @@ function ago(at) {
 export const Time = ({ at }) => (at ? html`<time dateTime=${at} title=${at}>${ago(at)}</time>` : "–");
 
 /** What people call a twin. */
-export const nameOf = (e) => e?.properties?.name || e?.name || e?.properties?.title || e?.properties?.serialNumber || Object.values(e?.externalIds || {})[0] || short(e?.did);
+export const nameOf = (e) => e?.properties?.name || e?.metadata?.name || e?.name || e?.properties?.title || e?.properties?.serialNumber || Object.values(e?.externalIds || {})[0] || short(e?.did);
+
+/** The name of a member as people write it: minimumDuration has two words. */
+export const spaced = (key) => key.replace(/([a-z0-9])([A-Z])(?![A-Z])/g, (_, a, b) => a + " " + b.toLowerCase()).replaceAll("_", " ");
+
+/** How wide an element is, in pixels, while it is there. */
+export function useWidth(ref, first) {
+  const [width, set] = useState(first);
+  useEffect(() => {
+    const o = new ResizeObserver(() => { if (ref.current?.clientWidth) set(ref.current.clientWidth); });
+    o.observe(ref.current);
+    return () => o.disconnect();
+  }, []);
+  return width;
+}
 
 /** A number the server computed, with what it counts. */
 export const Tile = ({ label, value, small, href, tone = "" }) => {

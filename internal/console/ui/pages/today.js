@@ -27,9 +27,9 @@ function Feed() {
   useEffect(() => live.onEvent((e) => add((l) => [e, ...l].slice(0, 100))), []);
   return html`<${Loaded} of=${first}>${(data) => {
     const lines = fold([...fresh, ...data.items].sort((a, b) => b.seq - a.seq)).slice(0, 12);
-    return lines.length ? html`<ol class="feed" aria-live="polite">${lines.map((e) => html`<li key=${e.seq}><span class=${"dot d-" + e.type.split(".")[0]}></span><div>
-      <${Sentence} event=${e} />${e.more ? html` <span class="mute">${t("today.more", { n: e.more })}</span>` : null}
-      <div class="mute"><${Time} at=${e.time} /></div></div></li>`)}</ol>` : html`<p class="mute">${t("today.quiet")}</p>`;
+    return lines.length ? html`<ol class="feed" aria-live="polite">${lines.map((e) => html`<li key=${e.seq}><span class=${"dot d-" + e.type.split(".")[0]}></span><div class="grow">
+      <${Sentence} event=${e} />${e.more ? html` <span class="mute">${t("today.more", { n: e.more })}</span>` : null}</div>
+      <span class="mute when"><${Time} at=${e.time} /></span></li>`)}</ol>` : html`<p class="mute">${t("today.quiet")}</p>`;
   }}</${Loaded}>`;
 }
 

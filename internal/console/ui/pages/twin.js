@@ -7,7 +7,7 @@ import { Graph } from "../lib/graph.js";
 import { Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { Timeline } from "../lib/timeline.js";
-import { Badge, Copy, Id, Loaded, Page, Time, nameOf, useLoad } from "../lib/ui.js";
+import { Badge, Copy, Id, Loaded, Page, Time, nameOf, spaced, useLoad } from "../lib/ui.js";
 import { Usage } from "../lib/usage.js";
 import { has, t } from "../lib/words.js";
 
@@ -30,8 +30,8 @@ function Around({ did }) {
 function Properties({ e }) {
   const withheld = e.withheld || [];
   return html`<section class="card"><h2>${t("twin.properties")}</h2><dl>
-      ${Object.entries(e.properties || {}).map(([k, v]) => html`<dt key=${k}>${k}</dt><dd>${shown(v)}</dd>`)}
-      ${withheld.map((k) => html`<dt key=${k}>${k}</dt><dd class="mute">${t("ui.withheld")}</dd>`)}
+      ${Object.entries(e.properties || {}).map(([k, v]) => html`<dt key=${k} title=${k}>${spaced(k)}</dt><dd>${shown(v)}</dd>`)}
+      ${withheld.map((k) => html`<dt key=${k} title=${k}>${spaced(k)}</dt><dd class="mute">${t("ui.withheld")}</dd>`)}
       ${Object.entries(e.externalIds || {}).map(([k, v]) => html`<dt key=${k}>${k}</dt><dd><code>${v}</code></dd>`)}</dl>
     ${e.missingRelationships?.length ? html`<p class="note">${t("twin.missing", { list: e.missingRelationships.map((m) => m.role || m).join(", ") })}</p>` : null}</section>`;
 }
