@@ -14,16 +14,19 @@ type HelpDesk struct {
 	opens, closes time.Duration // since midnight
 	zone          *time.Location
 	now           func() time.Time
+	host          plugin.Host
 }
 
 // Everything the plugin can do is one of these. A name that is misspelt does not
 // compile.
 var (
-	_ plugin.Settings = (*HelpDesk)(nil)
-	_ plugin.Starts   = (*HelpDesk)(nil)
-	_ plugin.Prompts  = (*HelpDesk)(nil)
-	_ plugin.Tools    = (*HelpDesk)(nil)
-	_ plugin.Routes   = (*HelpDesk)(nil)
+	_ plugin.Settings    = (*HelpDesk)(nil)
+	_ plugin.Starts      = (*HelpDesk)(nil)
+	_ plugin.Prompts     = (*HelpDesk)(nil)
+	_ plugin.Tools       = (*HelpDesk)(nil)
+	_ plugin.Routes      = (*HelpDesk)(nil)
+	_ plugin.Agents      = (*HelpDesk)(nil)
+	_ plugin.AroundTools = (*HelpDesk)(nil)
 )
 
 // NewHelpDesk makes the plugin. It gets its settings when it is started.
@@ -55,6 +58,7 @@ func (h *HelpDesk) Settings() []plugin.Setting {
 // Start takes the settings. What only the plugin can check, it checks here: an
 // error stops the server, with the name of the plugin.
 func (h *HelpDesk) Start(_ context.Context, host plugin.Host) error {
+	h.host = host
 	set := host.Settings
 	h.phone, h.opens, h.closes = set.Text("phone"), set.Duration("opens"), set.Duration("closes")
 	var err error

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -77,4 +82,57 @@ func TestStartRefuses(t *testing.T) {
 			t.Errorf("%v = %v, want a word about %s", given, err, name)
 		}
 	}
+}
+
+// The plugin stands around the call and gives it a number without spaces; other calls
+// are not its business.
+func TestAroundTool(t *testing.T) {
+	h := NewHelpDesk()
+	for _, tt := range []struct{ tool, args, want string }{
+		{"ask_for_call", `{"phone":"+254 700 000 001"}`, `{"phone":"+254700000001"}`},
+		{"help_desk_hours", `{ }`, `{ }`},
+	} {
+		call := plugin.ToolCall{Tool: tt.tool, Call: plugin.Call{Args: []byte(tt.args)}}
+		out, err := h.AroundTool(t.Context(), call, func(args json.RawMessage) (plugin.Output, error) { return plugin.Output{Content: string(args)}, nil })
+		if err != nil || out.Content != tt.want {
+			t.Errorf("AroundTool(%s %s) = %+v, %v", tt.tool, tt.args, out, err)
+		}
+	}
+}
+
+// The sub-agent reads a stove with the rights of whoever asks.
+func TestStoveRecord(t *testing.T) {
+	h, err := started(t, "12:00", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/v1/entities/did:ixo:entity:1" {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"status":404,"code":"ENTITY_NOT_FOUND","message":"No twin has this DID."}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"did":"did:ixo:entity:1","type":"Device","status":"active","properties":{"fuel":"ethanol"}}`))
+	}))
+	defer api.Close()
+	target, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.host.API = func(context.Context) *http.Client { return &http.Client{Transport: to(*target)} }
+	for did, want := range map[string]string{"did:ixo:entity:1": "ethanol", "did:ixo:entity:2": "No twin has this DID."} {
+		out, err := h.Agents()[0].Tools[0].Run(t.Context(), plugin.Call{Args: []byte(`{"did":"` + did + `"}`)})
+		if got := fmt.Sprint(out, err); !strings.Contains(got, want) {
+			t.Errorf("stove_record %s = %s, want %s", did, got, want)
+		}
+	}
+}
+
+// to sends every request to one server.
+type to url.URL
+
+func (t to) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.URL.Scheme, r.URL.Host = t.Scheme, t.Host
+	return http.DefaultTransport.RoundTrip(r)
 }

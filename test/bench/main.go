@@ -62,6 +62,7 @@ var rows = []row{
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
 	{"ussd", "a first dial and a step of a handset session", (*bench).ussd},
 	{"turn", "a streamed answer of the oracle, with a model that needs no time", (*bench).turnCosts},
+	{"plugins", "calls of plugins and of MCP servers, and what plugins cost a turn", (*bench).pluginCosts},
 	{"ucan", "the check of a token against a bare one of a signature", (*bench).tokenChecks},
 	{"sockets", "memory of 10,000 idle sockets", chats(chatter.Idle)},
 	{"stalled", "memory with 5,000 idle sockets and 500 readers that stall", chats(chatter.Stall)},
@@ -122,7 +123,7 @@ func (b *bench) flags() options {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, plugins, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
 	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
 	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()

@@ -62,8 +62,8 @@ func (b *bench) turnCosts(ctx context.Context) error {
 
 // talk has the talkers say something again and again for a time, and returns
 // the server's CPU for one turn in milliseconds.
-func (b *bench) talk(ctx context.Context, say string) (ms float64, err error) {
-	s, err := b.start("THROTTLE_LIMIT=0")
+func (b *bench) talk(ctx context.Context, say string, env ...string) (ms float64, err error) {
+	s, err := b.start(append(env, "THROTTLE_LIMIT=0")...)
 	if err != nil {
 		return 0, err
 	}
