@@ -99,6 +99,38 @@ func TestUpgradeTellsWhatJobsAreAbout(t *testing.T) {
 	})
 }
 
+// TestUpgradeKeepsDeliveries: deliveries of before have no answer that was kept, and
+// invitations and calls that are over find their tables empty and ready.
+func TestUpgradeKeepsDeliveries(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 53)) // 0000 to 0052
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		run := func(text string) {
+			t.Helper()
+			if _, err := d.Exec(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(`INSERT INTO webhook_deliveries (webhook, seq, type, status, attempts, next_at, lease_owner, last_status, last_error, created_at, updated_at) VALUES ('w', 7, 'key.created', 'dead', 3, 1, '', 503, 'full', 1, 2)`)
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		if got := texts(t, d, `SELECT webhook || ' ' || seq || ' ' || status || ' ' || last_error || ' [' || answer || ']' FROM webhook_deliveries`); got != "w 7 dead full []" {
+			t.Errorf("deliveries = %s", got)
+		}
+		run(`INSERT INTO invites (id, ws, hash, draft, key_id, created_by, created_at, ends_at) VALUES ('i', 'w', 'h', '{}', 'k', 'x', 1, 2)`)
+		run(`INSERT INTO ussd_walks (id, session_id, phone, gateway, code, pack, lang, node, ending, started_at, ended_at, steps) VALUES ('c', 's', '+1', 'g', '*1#', 'p', 'en', 'n', 'ended', 1, 2, 'x')`)
+		run(`INSERT INTO ussd_visits (day, pack, node, sample, visits, refused, dropped) VALUES ('2026-01-01', 'p', 'n', 0, 1, 0, 0)`)
+		if got := texts(t, d, `SELECT i.principal || i.made || w.ending || v.visits FROM invites i, ussd_walks w, ussd_visits v`); got != "ended1" {
+			t.Errorf("what was stored since = %s", got)
+		}
+	})
+}
+
 // TestUpgradeFindsWords: twins of before are found by the words of their names,
 // their numbers and places.
 func TestUpgradeFindsWords(t *testing.T) {

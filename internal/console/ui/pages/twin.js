@@ -11,7 +11,13 @@ import { Badge, Copy, Id, Loaded, Page, Time, nameOf, spaced, useLoad } from "..
 import { Usage } from "../lib/usage.js";
 import { has, t } from "../lib/words.js";
 
-const shown = (v) => (v !== null && typeof v === "object" ? html`<code>${JSON.stringify(v)}</code>` : String(v));
+/** A value of a twin: what is within it stands under its names, two levels deep. */
+function shown(v, depth = 0) {
+  if (v === null || typeof v !== "object") return String(v);
+  if (depth > 1) return html`<code>${JSON.stringify(v)}</code>`;
+  if (Array.isArray(v)) return v.every((x) => x === null || typeof x !== "object") ? v.join(", ") : html`<ul class="inner">${v.map((x) => html`<li>${shown(x, depth + 1)}</li>`)}</ul>`;
+  return html`<ul class="inner">${Object.entries(v).map(([k, x]) => html`<li key=${k}><span class="mute">${spaced(k)}</span> ${shown(x, depth + 1)}</li>`)}</ul>`;
+}
 
 function Around({ did }) {
   const [depth, setDepth] = useState(1), [picked, pick] = useState(/** @type {any} */ (null));
