@@ -71,7 +71,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	a.line.deskRoutes(area, a.cursors)
 	talk := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
 	a.mind.routes(talk)
-	ref, refAPI := &reference{oracle: a.identity.DID.String()}, fresh.nested("reference")
+	ref, refAPI := &reference{oracle: a.identity.DID.String(), more: a.mind.messages()}, fresh.nested("reference")
 	ref.routes(refAPI)
 	ops := fresh.nested("operations")
 	sys.operator(ops)

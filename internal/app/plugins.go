@@ -98,6 +98,14 @@ func (m *mind) jobs(c *job.RunnerConfig) {
 	}
 }
 
+// messages describe the events that plugins send.
+func (m *mind) messages() []web.Message {
+	if m == nil {
+		return nil
+	}
+	return m.plugins.Messages()
+}
+
 // clash finds routes of plugins that would take requests from the server's own,
 // on whichever listener they are.
 func (m *mind) clash(tables map[string][]*web.API) error {

@@ -43,7 +43,8 @@ var referenceStyle []byte
 // Everything is in the binary: no request leaves for anywhere. The document is
 // written when somebody first asks for it, not while the server starts.
 type reference struct {
-	oracle     string // DID of the server's own twin, which is there from the first start
+	oracle     string        // DID of the server's own twin, which is there from the first start
+	more       []web.Message // events of plugins
 	json, yaml func() ([]byte, error)
 	older      func() ([]byte, error) // OpenAPI 3.0
 	events     func() ([]byte, error) // AsyncAPI
@@ -57,11 +58,11 @@ func (s *reference) describe(version string, apis ...*web.API) {
 	s.json = sync.OnceValues(func() ([]byte, error) { return web.DocumentJSON(document()) })
 	s.older = sync.OnceValues(func() ([]byte, error) { return web.OlderDocument(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
-	s.events = sync.OnceValues(func() ([]byte, error) { return web.ChannelDocument("Hearth", version, channels()...) })
+	s.events = sync.OnceValues(func() ([]byte, error) { return web.ChannelDocument("Hearth", version, channels(s.more)...) })
 }
 
-// channels are the streams and sockets of all areas.
-func channels() []web.Channel {
+// channels are the streams and sockets of all areas; more are events of plugins.
+func channels(more []web.Message) []web.Channel {
 	return []web.Channel{
 		{
 			Name: "run", Address: "/runs/{runId}", Title: "The answer of the oracle",
@@ -71,7 +72,7 @@ func channels() []web.Channel {
 		{
 			Name: "sockets", Address: "/socket.io/", Title: "Sockets of a session",
 			About: "Socket.IO 4 with ?sessionId= and auth {invocation, ucanDelegation}. Plugins send events of their own beside these; list-events names all.",
-			Sent:  slices.Concat(socket.Sent(), oracle.SocketEvents(), downstream.Events()), Taken: socket.Taken(),
+			Sent:  slices.Concat(socket.Sent(), oracle.SocketEvents(), downstream.Events(), more), Taken: socket.Taken(),
 		},
 		event.Channel(),
 		webhook.Channel(),
@@ -141,7 +142,7 @@ func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 	case "events.json":
 		return write(w, r, "application/json", s.events)
 	case "events":
-		send(w, "text/html; charset=utf-8", markdownPage("Streams and sockets", web.ChannelPage(channels()...)))
+		send(w, "text/html; charset=utf-8", markdownPage("Streams and sockets", web.ChannelPage(channels(s.more)...)))
 		return nil
 	case "errors":
 		send(w, "text/html; charset=utf-8", markdownPage("Error codes", docs.Errors))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Channel is a way on which messages go besides requests and their answers: a
@@ -24,7 +25,8 @@ type Channel struct {
 // Message is one kind of message on a channel.
 type Message struct {
 	Name, About string
-	Payload     any // of the type that goes over the wire; nil: anything
+	Payload     any            // of the type that goes over the wire; nil: anything
+	Schema      jsontext.Value // JSON Schema of the payload, instead of Payload
 }
 
 // members are those of an object of the document.
@@ -79,7 +81,9 @@ func ChannelDocument(title, version string, channels ...Channel) ([]byte, error)
 
 func describeMessage(reg huma.Registry, m Message) members {
 	payload := any(members{})
-	if m.Payload != nil {
+	if m.Schema != nil {
+		payload = m.Schema
+	} else if m.Payload != nil {
 		payload = reg.Schema(reflect.TypeOf(m.Payload), true, m.Name)
 	}
 	return members{"name": m.Name, "summary": m.About, "payload": payload}
@@ -101,7 +105,7 @@ func ChannelPage(channels ...Channel) []byte {
 			}
 			fmt.Fprintf(&b, "\n### %s\n\n| Name | What it says | Members |\n|---|---|---|\n", side.title)
 			for _, m := range side.list {
-				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Name, m.About, memberList(reg, m.Payload))
+				fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Name, m.About, memberList(reg, m))
 			}
 		}
 	}
@@ -110,11 +114,28 @@ func ChannelPage(channels ...Channel) []byte {
 
 // memberList names the members of a payload; those that need not be there with
 // a question mark.
-func memberList(reg huma.Registry, payload any) string {
-	if payload == nil {
+func memberList(reg huma.Registry, m Message) string {
+	var s *huma.Schema
+	switch {
+	case m.Schema != nil:
+		var given struct {
+			Required   []string `json:"required"`
+			Properties map[string]struct {
+				Description string `json:"description"`
+			} `json:"properties"`
+		}
+		if json.Unmarshal(m.Schema, &given) != nil {
+			return "anything"
+		}
+		s = &huma.Schema{Required: given.Required, Properties: map[string]*huma.Schema{}}
+		for name, p := range given.Properties {
+			s.Properties[name] = &huma.Schema{Description: p.Description}
+		}
+	case m.Payload == nil:
 		return "anything"
+	default:
+		s = reg.Schema(reflect.TypeOf(m.Payload), false, "")
 	}
-	s := reg.Schema(reflect.TypeOf(payload), false, "")
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		text := "`" + name + "`"

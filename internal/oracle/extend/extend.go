@@ -61,6 +61,7 @@ type member struct {
 	events  []string
 	works   []plugin.Work
 	agents  []plugin.Agent
+	typed   []plugin.Event
 	log     *slog.Logger
 	started bool
 }
@@ -168,6 +169,13 @@ func (m *member) collect() error {
 	}
 	if p, ok := m.Plugin.(plugin.Agents); ok {
 		m.agents = p.Agents()
+	}
+	if p, ok := m.Plugin.(plugin.TypedEvents); ok {
+		m.typed = p.TypedEvents()
+	}
+	for _, e := range m.typed {
+		bad = append(bad, checkEvent(e))
+		m.events = append(slices.Clip(m.events), e.Name)
 	}
 	for _, t := range m.tools {
 		bad = append(bad, checkTool(t))

@@ -48,6 +48,9 @@ func (m *member) emit(ctx context.Context, event string, payload any) error {
 	if err != nil {
 		return fmt.Errorf("event %s: %w", event, err)
 	}
+	if err := m.fitsEvent(event, text); err != nil {
+		return err
+	}
 	members := map[string]any{}
 	if err := stdjson.Unmarshal(text, &members); err != nil {
 		return fmt.Errorf("event %s: the payload must be an object", event)
