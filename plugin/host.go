@@ -40,6 +40,13 @@ type Host struct {
 	// have not given, have taken back or have given for a time that is over is an *Error,
 	// in words for them. Nobody gets the key of the oracle.
 	Mint func(ctx context.Context, want Want) (Invocation, error)
+	// Links ties names at other services to users.
+	Links Links
+	// Ask has the oracle answer a message of the user of ctx, with their rights, and waits
+	// for the end. Nobody is there to confirm anything: a tool that changes something
+	// runs only by a grant of the user. An *Error says in words for the user why there is
+	// no answer.
+	Ask func(ctx context.Context, m Message) (Answer, error)
 	// Oracle is the DID of the oracle.
 	Oracle string
 }

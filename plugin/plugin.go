@@ -38,6 +38,10 @@ type Manifest struct {
 	Visibility   Visibility
 	Stability    Stability
 
+	// OptIn plugins are there only when the operator says so, by
+	// plugins.<name>.enabled.
+	OptIn bool
+
 	// Needs are the names of plugins that must be there and are started before this
 	// one.
 	Needs []string

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -144,4 +145,14 @@ func small(t testing.TB) int {
 	scale, _ := scales.Load(t.Name())
 	n, _ := scale.(int)
 	return n
+}
+
+// EraseConversations does what area D does to forget a person.
+func EraseConversations(ctx context.Context, tx *db.Tx, b *Built, ws, did string) error {
+	for _, e := range mindErasers(b.chats) {
+		if _, err := e.Erase(ctx, tx, ws, did); err != nil {
+			return err
+		}
+	}
+	return nil
 }

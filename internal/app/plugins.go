@@ -10,10 +10,13 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/task"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/plugin"
@@ -52,6 +55,7 @@ func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plu
 	m.plugins, err = newPlugins(m.cfg, extend.Config{
 		Plugins: slices.Concat(ownPlugins(from, m.tasks), added),
 		Oracle:  m.callers.DID(), Log: m.log, State: m.state,
+		Ask: m.askAs, Stands: m.stands,
 		Server: m.inner, Mint: services.Mint,
 		Client: func(allowed []string) (*http.Client, func(), error) { return pluginClient(m.cfg, allowed) },
 	})
@@ -130,4 +134,22 @@ func (m *mind) greet(w io.Writer) {
 	for _, line := range m.plugins.Lines() {
 		fmt.Fprintf(w, "          %s\n", line)
 	}
+}
+
+// stands reports whether what a user came with counts now: a link does not outlive
+// the planned end of a key.
+func (m *mind) stands(ctx context.Context, c tool.Context) error {
+	if c.Caller.Key != "" {
+		return m.Auth.StillValid(web.WithCaller(ctx, c.Caller), false)
+	}
+	return m.callers.Holds(ctx, c.User, c.Signer)
+}
+
+// askAs has the oracle answer a message that a plugin has of a user.
+func (m *mind) askAs(ctx context.Context, c tool.Context, msg plugin.Message) (plugin.Answer, error) {
+	r, again, err := m.errands.Do(ctx, oracle.Errand{
+		Who:    &caller.Identity{DID: c.User, Signer: c.Signer, Key: c.Caller, Invoked: c.Whole, Again: c.Again},
+		Thread: msg.Thread, Key: msg.Key, Title: msg.Title, Text: msg.Text, Brief: msg.Brief, Timezone: c.Timezone,
+	})
+	return plugin.Answer{Text: r.Text, Again: again}, err
 }

@@ -127,6 +127,8 @@ func (e examples) sample(method, path, name string) string {
 		return "$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"
 	case "callId":
 		return "call_5fJ2kQx9T"
+	case "linkId":
+		return "T0123ABCD.U0456EFGH"
 	case "memoryId", "fileId":
 		return "fe5f9c1d2a3b0c9d8e7f"
 	case "taskId":

@@ -63,11 +63,27 @@ func NewErrands(s *Service) Errands {
 // name the user has conversations under and the id of the run, for Await. Faults
 // are those of a message, and those of a plugin that lets no answer begin.
 func (d Errands) Send(ctx context.Context, e Errand) (user, runID string, err error) {
+	user, started, err := d.begin(ctx, e)
+	return user, started.RunID, err
+}
+
+// Do is Send and Await. again says that an errand with its key was there before; then
+// whoever sent that one has the reply.
+func (d Errands) Do(ctx context.Context, e Errand) (r Reply, again bool, err error) {
+	user, started, err := d.begin(ctx, e)
+	if err != nil || started.Joined {
+		return Reply{}, started.Joined, err
+	}
+	r, err = d.Await(ctx, user, started.RunID)
+	return r, false, err
+}
+
+func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.Started, err error) {
 	s := d.s
 	user = userOf(e.Who)
 	session, err := s.cfg.Chat.OpenThread(ctx, user, e.Thread)
 	if err != nil {
-		return "", "", err
+		return "", run.Started{}, err
 	}
 	t := &turn{
 		who: e.Who, user: user, session: session.ID, message: &message{Text: e.Text, Timezone: e.Timezone}, errand: &e, errands: d,
@@ -81,20 +97,20 @@ func (d Errands) Send(ctx context.Context, e Errand) (user, runID string, err er
 	hash := sha256.Sum256([]byte(t.message.Text))
 	start := run.Start{User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
 	if err := d.mayBegin(tool.With(ctx, t.about)); err != nil {
-		return "", "", err
+		return "", run.Started{}, err
 	}
 	if session.Title == chat.Untitled && e.Title != "" {
 		if _, err := s.cfg.Chat.SetTitle(ctx, user, session.ID, e.Title); err != nil {
-			return "", "", err
+			return "", run.Started{}, err
 		}
 	}
 	// The address that a gateway calls from stands for thousands of people, so runs
 	// are not counted by it.
-	started, err := s.cfg.Runs.Start(ctx, start, s.work(t))
+	started, err = s.cfg.Runs.Start(ctx, start, s.work(t))
 	if err == nil && !started.Joined {
 		s.announce(ctx, t, started, false)
 	}
-	return user, started.RunID, err
+	return user, started, err
 }
 
 // Await waits for the end of an errand. The fault for one that is missing is

@@ -39,6 +39,7 @@ func Personal() []privacy.Table {
 		{Name: "oracle_tasks", Rules: []privacy.Rule{
 			erased("user_did did owner title prompt cron zone reason last_error session"), privacy.Kept("", tasks, "title prompt"), privacy.None(privacy.Ours, "id workspace status last_run"),
 		}},
+		{Name: "plugin_links", Rules: []privacy.Rule{erased("name user_did did caller"), privacy.None(privacy.Program, "plugin"), privacy.None(privacy.Ours, "workspace")}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},
 	}
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 268a2cc23fce322c3f673bc92938bb8b15e93de332ea87bbf29b867e7021b193
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b7a26deb28c657937ea11d42662a00aaf73bb47c34185c09d62c087a7638a0a8
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1255,3 +1255,16 @@ CREATE INDEX oracle_tasks_newest ON oracle_tasks (user_did, nid);
 CREATE INDEX oracle_tasks_due ON oracle_tasks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX oracle_tasks_person ON oracle_tasks (workspace, did);
 CREATE INDEX plugin_state_expiry ON plugin_state (expires_at) WHERE expires_at <> 0;
+CREATE TABLE plugin_links (
+  plugin TEXT NOT NULL,
+  name TEXT NOT NULL,
+  user_did TEXT NOT NULL,
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  caller TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (plugin, name)
+);
+CREATE INDEX plugin_links_user ON plugin_links (plugin, user_did, name);
+CREATE INDEX plugin_links_person ON plugin_links (workspace, did);

@@ -36,9 +36,13 @@ type Config struct {
 	// Server answers the requests that plugins make as their callers. Nil: there is none.
 	Server func() http.Handler
 	// Mint makes invocations of other services, which client reaches. Nil: it makes none.
-	Mint  func(ctx context.Context, client *http.Client, w plugin.Want) (plugin.Invocation, error)
-	State *State // nil: nothing is kept
-	Log   *slog.Logger
+	Mint func(ctx context.Context, client *http.Client, w plugin.Want) (plugin.Invocation, error)
+	// Ask has the oracle answer a message of a user, and Stands reports whether what
+	// they came with still counts. Nil: nobody is asked.
+	Ask    func(ctx context.Context, c tool.Context, m plugin.Message) (plugin.Answer, error)
+	Stands func(ctx context.Context, c tool.Context) error
+	State  *State // nil: nothing is kept
+	Log    *slog.Logger
 }
 
 // Set is the plugins of a server, those that others need first. It does not
@@ -82,7 +86,10 @@ func New(c Config) (*Set, error) {
 			bad = append(bad, fmt.Errorf("%s: this program has no plugin of that name", key))
 		}
 	}
-	s.all = slices.DeleteFunc(s.all, func(m *member) bool { return given[m.about.Name]["enabled"] == "false" })
+	s.all = slices.DeleteFunc(s.all, func(m *member) bool {
+		enabled := given[m.about.Name]["enabled"]
+		return enabled == "false" || enabled == "" && m.about.OptIn
+	})
 	for _, m := range s.all {
 		if err := m.admit(given[m.about.Name]); err != nil {
 			bad = append(bad, fmt.Errorf("plugin %s: %w", m.about.Name, err))
@@ -232,7 +239,10 @@ func (s *Set) start(ctx context.Context, m *member) (err error) {
 	if !ok {
 		return nil
 	}
-	host := plugin.Host{Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}, Emit: m.emit, API: s.api}
+	host := plugin.Host{
+		Log: m.log, Settings: m.values, Oracle: s.cfg.Oracle, Store: &drawer{s.cfg.State, m.about.Name}, Emit: m.emit, API: s.api,
+		Ask: s.ask, Links: &links{s.cfg.State, m.about.Name, s.cfg.Stands},
+	}
 	if s.cfg.State != nil {
 		host.Attachments = s.cfg.State.attachments
 	}

@@ -83,6 +83,9 @@ func isFull(ctx context.Context, q db.Querier, s *shelf, name string) (bool, err
 }
 
 func eraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {
+	if _, err := tx.Exec(ctx, eraseLinks, workspace, did); err != nil {
+		return db.Wrap("erase links of plugins", err)
+	}
 	_, err := tx.Exec(ctx, eraseStateText, workspace, did)
 	return db.Wrap("erase state of plugins", err)
 }
