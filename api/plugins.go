@@ -12,6 +12,7 @@ type OraclePlugin struct {
 	Stability  string          `json:"stability" doc:"How much it may still change." enum:"stable,beta,experimental" example:"stable"`
 	Needs      []string        `json:"needs,omitempty" doc:"Plugins that it needs."`
 	Tools      []PluginTool    `json:"tools" doc:"Those that everybody has."`
+	Agents     []PluginAgent   `json:"agents" doc:"Its sub-agents."`
 	OwnTools   bool            `json:"ownTools" doc:"Some of its tools depend on who asks; they are not listed."`
 	Routes     []PluginRoute   `json:"routes"`
 	Events     []string        `json:"events,omitempty" doc:"Events that it sends to pages of a conversation."`
@@ -23,6 +24,13 @@ type PluginTool struct {
 	Name        string `json:"name" example:"get_weather"`
 	Description string `json:"description" doc:"What models read about it."`
 	ReadOnly    bool   `json:"readOnly" doc:"It changes nothing. Any other tool runs when its user has granted it or confirms the call."`
+}
+
+// PluginAgent is a sub-agent of a plugin, which models call as call_<name>_agent.
+type PluginAgent struct {
+	Name        string       `json:"name" example:"stove-care"`
+	Description string       `json:"description" doc:"What models read about it."`
+	Tools       []PluginTool `json:"tools" doc:"Tools that it alone has."`
 }
 
 // PluginRoute is a route of a plugin.

@@ -16,6 +16,7 @@ type (
 
 	OraclePlugin  = api.OraclePlugin
 	PluginTool    = api.PluginTool
+	PluginAgent   = api.PluginAgent
 	PluginRoute   = api.PluginRoute
 	PluginSetting = api.PluginSetting
 

@@ -53,11 +53,12 @@ func (m *member) show(values bool) api.OraclePlugin {
 	out := api.OraclePlugin{
 		Name: a.Name, Version: a.Version, Title: a.Title, Summary: a.Summary, WhenToUse: a.WhenToUse, Tags: a.Tags,
 		Visibility: string(a.Visibility), Stability: string(a.Stability), Needs: a.Needs, Events: m.events,
-		Tools: []api.PluginTool{}, Routes: []api.PluginRoute{}, Settings: []api.PluginSetting{},
+		Tools: shownTools(m.tools), Agents: []api.PluginAgent{}, Routes: []api.PluginRoute{}, Settings: []api.PluginSetting{},
 	}
 	_, out.OwnTools = m.Plugin.(plugin.RequestTools)
-	for _, t := range m.tools {
-		out.Tools = append(out.Tools, api.PluginTool{Name: t.Name, Description: t.Description, ReadOnly: t.ReadOnly})
+	for i := range m.agents {
+		a := &m.agents[i]
+		out.Agents = append(out.Agents, api.PluginAgent{Name: a.Name, Description: a.Description, Tools: shownTools(a.Tools)})
 	}
 	for _, r := range m.routes {
 		out.Routes = append(out.Routes, api.PluginRoute{Method: r.Method, Path: r.Path, Summary: r.Summary, Public: r.Public})
@@ -71,6 +72,14 @@ func (m *member) show(values bool) api.OraclePlugin {
 			one.Value = shownValue(k.Kind, m.values.Text(k.Name))
 		}
 		out.Settings = append(out.Settings, one)
+	}
+	return out
+}
+
+func shownTools(tools []plugin.Tool) []api.PluginTool {
+	out := make([]api.PluginTool, len(tools))
+	for i, t := range tools {
+		out[i] = api.PluginTool{Name: t.Name, Description: t.Description, ReadOnly: t.ReadOnly}
 	}
 	return out
 }
