@@ -18,6 +18,7 @@ type OracleRun struct {
 	Model      string        `json:"model,omitzero" doc:"That was asked first."`
 	Tokens     *OracleTokens `json:"tokens,omitzero" doc:"Once the run has ended, as far as the model counts them."`
 	Cost       float64       `json:"cost,omitzero" doc:"What the server of the model says it cost, in its currency."`
+	Credits    int64         `json:"credits,omitzero" doc:"What its user was charged, with the plugin credits."`
 	Steps      []OracleStep  `json:"steps" doc:"The tools that were called, once the run has ended."`
 	Error      string        `json:"error,omitzero" doc:"Why it failed, as whoever asked was told."`
 	Join       string        `json:"join,omitzero" doc:"Where to join your own run while it is at work." example:"/runs/run_018f3a5e-0000-7000-8000-000000000000"`

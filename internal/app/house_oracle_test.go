@@ -75,6 +75,10 @@ func (h *house) furnishMind(t *testing.T) {
 	}
 	h.ids["chat"] = made.SessionID
 	h.furnishMCP(t)
+	h.ids["credits"] = creditor
+	if _, err := h.DB.Exec(t.Context(), `INSERT INTO credit_accounts(workspace, did, status, balance, created_at, updated_at) VALUES ('default', $1, 'active', 5, 1, 1)`, creditor); err != nil {
+		t.Fatal(err)
+	}
 	h.ids["run"] = do("/messages/"+made.SessionID, `{"message":"help","stream":true}`).Header().Get("X-Run-Id")
 	h.grantAndAsk(t)
 	var planned struct {
@@ -88,6 +92,9 @@ func (h *house) furnishMind(t *testing.T) {
 	h.keep(t, "files", "text-"+memoryID, "x")
 	h.keep(t, "memory", memoryID, `{"text":"The pilot is in Kitui.","at":"2026-01-02T03:04:05Z"}`)
 }
+
+// creditor has a credit account in the house.
+const creditor = "did:key:zCreditor"
 
 // memoryID is something the oracle remembers of the owner of the house, and a file
 // that it has made.

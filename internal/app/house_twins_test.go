@@ -129,7 +129,7 @@ func (h *house) part(route, before, name string) string {
 		return h.ids["stay"]
 	}
 	switch before {
-	case "mcp-servers":
+	case "mcp-servers", "credits":
 		return h.ids[before]
 	case "grants":
 		return h.ids["mcp-servers"] + "__forecast"

@@ -24,6 +24,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
@@ -56,6 +57,7 @@ type mind struct {
 	plugins *extend.Set
 	tasks   *task.Plugin
 	state   *extend.State
+	credits *credit.Plugin
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
 	files   *outbound.Client       // for attachments
@@ -136,7 +138,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: m.permits,
 		Files:   attach.New(attach.Config{Client: m.files, Log: a.log}),
-		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	m.errands = oracle.NewErrands(m.oracle)
@@ -216,7 +218,7 @@ func mindErasers(chats func() *chat.Store) []erase.Eraser {
 		if err := extend.EraseState(ctx, tx, ws, did); err != nil {
 			return 0, err
 		}
-		if err := task.Erase(ctx, tx, ws, did); err != nil {
+		if err := errors.Join(task.Erase(ctx, tx, ws, did), credit.Erase(ctx, tx, ws, did)); err != nil {
 			return 0, err
 		}
 		return chats().Erase(ctx, tx, ws, did)
@@ -345,6 +347,7 @@ func (m *mind) ledger(api *web.API) {
 	if m != nil {
 		ledger.New(ledger.Config{DB: m.DB, Cursors: m.cursors}).Routes(api)
 		m.plugins.Shown(api, m.cursors)
+		m.credits.Ledger(api)
 		m.mcp.Routes(api)
 		m.assists.Routes(api)
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/task"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
@@ -25,14 +27,14 @@ import (
 // CheckPlugins says what is wrong with the plugins of this program or with what
 // the configuration says of them. It starts none.
 func CheckPlugins(cfg *config.Config, plugins []plugin.Plugin) error {
-	_, err := newPlugins(cfg, extend.Config{Plugins: slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{})), plugins)})
+	_, err := newPlugins(cfg, extend.Config{Plugins: slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{}), credit.New(credit.Config{})), plugins)})
 	return err
 }
 
 // ownPlugins are those that are part of the server: they do not work through its
 // API.
-func ownPlugins(from lookup.Source, tasks *task.Plugin) []plugin.Plugin {
-	return []plugin.Plugin{lookup.NewTwins(from), lookup.NewSurveys(from), tasks}
+func ownPlugins(from lookup.Source, tasks *task.Plugin, credits *credit.Plugin) []plugin.Plugin {
+	return []plugin.Plugin{lookup.NewTwins(from), lookup.NewSurveys(from), tasks, credits}
 }
 
 // newPlugins checks plugins.
@@ -52,8 +54,9 @@ func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plu
 	}
 	m.state = extend.NewState(m.DB, m.chats)
 	m.tasks = task.New(m.taskSource())
+	m.credits = credit.New(credit.Config{DB: m.DB, Cursors: m.cursors, Idem: m.Idem, Longest: m.cfg.Oracle.RunTimeout})
 	m.plugins, err = newPlugins(m.cfg, extend.Config{
-		Plugins: slices.Concat(ownPlugins(from, m.tasks), added),
+		Plugins: slices.Concat(ownPlugins(from, m.tasks, m.credits), added),
 		Oracle:  m.callers.DID(), Log: m.log, State: m.state,
 		Ask: m.askAs, Stands: m.stands,
 		Server: m.inner, Mint: services.Mint,
@@ -77,6 +80,14 @@ func pluginClient(cfg *config.Config, named []string) (*http.Client, func(), err
 		return nil, nil, err
 	}
 	return c.HTTP(), c.Close, nil
+}
+
+// settle tells plugins what an answer has used.
+func (m *mind) settle(ctx context.Context, a *run.Account) int64 {
+	if a == nil {
+		return m.plugins.Settle(ctx, nil)
+	}
+	return m.plugins.Settle(ctx, &plugin.Usage{Model: a.Model, Input: a.Input, Output: a.Output, Cost: a.Cost})
 }
 
 // jobs has plugins do what they do from time to time: once for all instances. What

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -95,10 +94,11 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 		t.message.Text = e.Call.Name + " " + string(e.Call.Args)
 	}
 	hash := sha256.Sum256([]byte(t.message.Text))
-	start := run.Start{User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
-	if err := d.mayBegin(tool.With(ctx, t.about)); err != nil {
-		return "", run.Started{}, err
+	if err := t.admit(ctx, s); err != nil {
+		return "", run.Started{}, unheard(err)
 	}
+	defer t.release(ctx, s)
+	start := run.Start{ID: t.about.RunID, User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
 	if session.Title == chat.Untitled && e.Title != "" {
 		if _, err := s.cfg.Chat.SetTitle(ctx, user, session.ID, e.Title); err != nil {
 			return "", run.Started{}, err
@@ -107,7 +107,7 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 	// The address that a gateway calls from stands for thousands of people, so runs
 	// are not counted by it.
 	started, err = s.cfg.Runs.Start(ctx, start, s.work(t))
-	if err == nil && !started.Joined {
+	if t.begun = err == nil && !started.Joined; t.begun {
 		s.announce(ctx, t, started, false)
 	}
 	return user, started, err
@@ -165,38 +165,6 @@ func (d Errands) Public(ctx context.Context, c tool.Call) (r Reply, err error) {
 	}
 	return Reply{Text: out.String()}, err
 }
-
-// mayBegin asks whoever may refuse an answer before it begins.
-func (d Errands) mayBegin(ctx context.Context) error {
-	if d.s.cfg.Before == nil {
-		return nil
-	}
-	w := &heard{head: http.Header{}}
-	done, err := d.s.cfg.Before(ctx, w)
-	if err != nil || !done {
-		return err
-	}
-	var said struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(w.body.Bytes(), &said) // a refusal without words is one too
-	return fault.New(fault.Forbidden, "ANSWER_REFUSED", said.Message)
-}
-
-// heard is a refusal that was written for nobody to read.
-type heard struct {
-	head http.Header
-	body bytes.Buffer
-}
-
-// Header is where the refusal has its headers.
-func (h *heard) Header() http.Header { return h.head }
-
-// WriteHeader takes the status.
-func (h *heard) WriteHeader(int) {}
-
-// Write takes the body.
-func (h *heard) Write(p []byte) (int, error) { return h.body.Write(p) }
 
 // brief is how the model is to answer.
 func (t *turn) brief() string {

@@ -208,6 +208,10 @@ func (g *Guest) Say(ctx context.Context, a Ask) (run.Started, error) {
 	begin.Message.Content = a.said()
 	hash := sha256.Sum256([]byte(begin.Message.Content))
 	begin.Hash = hash[:]
+	if err := t.admit(ctx, s); err != nil {
+		return run.Started{}, err
+	}
+	defer t.release(ctx, s)
 	started, err := s.start(ctx, begin, t)
 	if err == nil && !started.Joined {
 		s.announce(ctx, t, started, false)

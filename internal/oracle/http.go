@@ -1,11 +1,13 @@
 package oracle
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -153,7 +155,13 @@ func (s *Service) known(h handler, read bodyReader) web.HandlerFunc {
 				return tooMany(v)
 			}
 		}
-		return h(w, r, q)
+		err = h(w, r, q)
+		var no *tool.Refusal
+		if errors.As(err, &no) {
+			send(w, no.Status, no.Body)
+			return nil
+		}
+		return err
 	}
 }
 

@@ -47,11 +47,10 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 		return err
 	}
 	t := &turn{who: q.who, user: q.user(), session: r.PathValue("sessionId"), message: m, about: s.about(r, q, m)}
-	if s.cfg.Before != nil {
-		if done, err := s.cfg.Before(tool.With(r.Context(), t.about), w); done || err != nil {
-			return err
-		}
+	if err := t.admit(r.Context(), s); err != nil {
+		return err
 	}
+	defer t.release(r.Context(), s)
 	begin, err := s.prepare(r.Context(), t, key, hash)
 	if err != nil {
 		return err
@@ -86,11 +85,12 @@ func (s *Service) start(ctx context.Context, begin run.Start, t *turn) (run.Star
 	}
 	leave = sync.OnceFunc(leave)
 	work := s.work(t)
+	begin.ID = t.about.RunID
 	started, err := s.cfg.Runs.Start(ctx, begin, func(ctx context.Context, r *run.Run) run.Result {
 		defer leave()
 		return work(ctx, r)
 	})
-	if err != nil || started.Joined {
+	if t.begun = err == nil && !started.Joined; !t.begun {
 		leave()
 	}
 	return started, err

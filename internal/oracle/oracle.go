@@ -13,7 +13,6 @@ package oracle
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
@@ -81,8 +80,11 @@ type Config struct {
 	// run. Nil: nothing.
 	Sections func(ctx context.Context) []string
 	// Before is asked before an answer begins, with the tool.Context of the message. It
-	// may refuse it: then it has answered, and done is true. Nil: nobody refuses.
-	Before func(ctx context.Context, w http.ResponseWriter) (done bool, err error)
+	// may refuse it with a *tool.Refusal. Nil: nobody refuses.
+	Before func(ctx context.Context) error
+	// Settle is told what an answer that Before has let in has used, nil when it never
+	// began, and gives what its user pays, in credits. Nil: nobody pays.
+	Settle func(ctx context.Context, used *run.Account) int64
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any
 	ThrottleTTL time.Duration // a minute

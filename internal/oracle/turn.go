@@ -36,6 +36,7 @@ type turn struct {
 	tickets  map[string]*ticket // invocations by tool
 	about    tool.Context       // what tools may know
 	account  run.Account        // what is kept of it
+	begun    bool               // the answer to it has begun
 	results  []HandedResult     // of calls that the last turn handed over
 	errand   *Errand            // nil: the user is there
 	errands  Errands            // who does it
@@ -52,6 +53,7 @@ func (s *Service) work(t *turn) run.Work {
 	return func(ctx context.Context, r *run.Run) run.Result {
 		mark := ids{t.session, r.RequestID()}
 		if err := r.Ack(ackText); err != nil {
+			t.settle(ctx, s, nil)
 			return run.Result{}
 		}
 		s.emit(t.user, t.session, eventReasoning, mark.ack(s.cfg.Now()))
@@ -62,6 +64,7 @@ func (s *Service) work(t *turn) run.Work {
 		defer s.watch(ctx, t)()
 		res, err := s.answer(ctx, t, r, mark)
 		t.account.Usage = res.Usage
+		t.account.Credits = t.settle(ctx, s, &t.account)
 		out := run.Result{Messages: res.Messages, Account: &t.account}
 		switch {
 		case err == nil:

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b7a26deb28c657937ea11d42662a00aaf73bb47c34185c09d62c087a7638a0a8
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 67b4f8ad73193e15fbb22690406139d6fb6a6002cde8e2ed7c8cf7053bb6a58b
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1268,3 +1268,34 @@ CREATE TABLE plugin_links (
 );
 CREATE INDEX plugin_links_user ON plugin_links (plugin, user_did, name);
 CREATE INDEX plugin_links_person ON plugin_links (workspace, did);
+CREATE TABLE credit_accounts (
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  status TEXT NOT NULL,
+  balance BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (workspace, did)
+);
+CREATE TABLE credit_holds (
+  run TEXT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  amount BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX credit_holds_account ON credit_holds (workspace, did, expires_at);
+CREATE TABLE credit_entries (
+  nid BIGINT PRIMARY KEY,
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  amount BIGINT NOT NULL,
+  balance BIGINT NOT NULL,
+  ref TEXT NOT NULL,
+  note TEXT NOT NULL,
+  by_did TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX credit_entries_ref ON credit_entries (workspace, did, ref);
+CREATE INDEX credit_entries_newest ON credit_entries (workspace, did, nid);

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -373,10 +372,14 @@ func TestBefore(t *testing.T) {
 		{"panics", "", func(plugin.Turn) error { panic("x") }, true, true},
 	} {
 		gate.before = tt.before
-		w := httptest.NewRecorder()
-		done, err := s.Before(tool.With(t.Context(), tool.Context{User: "ann"}), w)
-		if done != tt.done || (err != nil) != tt.failed || w.Body.String() != tt.body {
-			t.Errorf("%s: %v, %v, %s; want %v and %s", tt.name, done, err, w.Body, tt.done, tt.body)
+		err := s.Before(tool.With(t.Context(), tool.Context{User: "ann"}))
+		var no *tool.Refusal
+		body := ""
+		if errors.As(err, &no) {
+			body = string(no.Body)
+		}
+		if (err != nil) != tt.done || (no == nil) != (tt.failed || !tt.done) || body != tt.body {
+			t.Errorf("%s: %v, %s; want %v and %s", tt.name, err, body, tt.done, tt.body)
 		}
 	}
 }

@@ -5,16 +5,15 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
-// Before asks the plugins whether an answer may begin. When one refuses, the
-// refusal is written and done is true. ctx carries the tool.Context of the message.
-func (s *Set) Before(ctx context.Context, w http.ResponseWriter) (done bool, err error) {
+// Before asks the plugins whether an answer may begin. The refusal of one is a
+// *tool.Refusal. ctx carries the tool.Context of the message.
+func (s *Set) Before(ctx context.Context) error {
 	for _, m := range s.all {
 		p, ok := m.Plugin.(plugin.Gates)
 		if !ok {
@@ -25,13 +24,36 @@ func (s *Set) Before(ctx context.Context, w http.ResponseWriter) (done bool, err
 		switch {
 		case err == nil:
 		case errors.As(err, &e):
-			refuse(w, e)
-			return true, nil
+			status, body := refusal(e)
+			return &tool.Refusal{Status: status, Message: e.Message, Body: body}
 		default:
-			return true, fmt.Errorf("plugin %s: before an answer: %w", m.about.Name, err)
+			return fmt.Errorf("plugin %s: before an answer: %w", m.about.Name, err)
 		}
 	}
-	return false, nil
+	return nil
+}
+
+// Settle tells the plugins what an answer has used that Before has let in, nil
+// when it never began, and gives what its user pays. ctx carries the tool.Context
+// of the message.
+func (s *Set) Settle(ctx context.Context, used *plugin.Usage) (credits int64) {
+	for _, m := range s.all {
+		p, ok := m.Plugin.(plugin.Meters)
+		if !ok {
+			continue
+		}
+		n, err := m.settle(ctx, p, used)
+		if err != nil {
+			m.log.ErrorContext(ctx, "answer not settled", "run", tool.From(ctx).RunID, "err", err.Error())
+		}
+		credits += n
+	}
+	return credits
+}
+
+func (m *member) settle(ctx context.Context, p plugin.Meters, used *plugin.Usage) (credits int64, err error) {
+	defer m.recovered("Settle", &err)
+	return p.Settle(ctx, turnOf(tool.From(ctx)), used)
 }
 
 func (m *member) before(ctx context.Context, p plugin.Gates) (err error) {

@@ -119,7 +119,13 @@ var bare = []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.Statu
 
 // refuse writes an error in the words of the oracle's clients.
 func refuse(w http.ResponseWriter, e *plugin.Error) {
-	status := e.Status
+	status, content := refusal(e)
+	send(w, plugin.Reply{Status: status, Content: content})
+}
+
+// refusal is an error in the words of the oracle's clients.
+func refusal(e *plugin.Error) (status int, content []byte) {
+	status = e.Status
 	if status < 400 || status > 599 {
 		status = http.StatusInternalServerError
 	}
@@ -137,7 +143,7 @@ func refuse(w http.ResponseWriter, e *plugin.Error) {
 	if err != nil { // a member cannot be encoded
 		status, content = http.StatusInternalServerError, []byte(`{"message":"Internal server error","statusCode":500}`)
 	}
-	send(w, plugin.Reply{Status: status, Content: content})
+	return status, content
 }
 
 func send(w http.ResponseWriter, r plugin.Reply) {

@@ -137,7 +137,7 @@ func (r *row) show(user string) api.OracleRun {
 	if r.usage == nil || json.Unmarshal([]byte(*r.usage), &a) != nil {
 		return out // a server that died counted nothing
 	}
-	out.Model, out.Cost, out.Error = a.Model, a.Cost, a.Error
+	out.Model, out.Cost, out.Credits, out.Error = a.Model, a.Cost, a.Credits, a.Error
 	out.Tokens = &api.OracleTokens{Input: a.Input, Output: a.Output, Reasoning: a.Reasoning, Cached: a.Cached}
 	for _, s := range a.Steps {
 		out.Steps = append(out.Steps, api.OracleStep{Tool: s.Tool, DurationMS: s.MS, Failed: s.Failed})

@@ -20,6 +20,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -156,6 +158,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 
 // Start is a message that a run is to answer.
 type Start struct {
+	ID        string // that the run gets, from NewID; "" makes one
 	User      string // DID
 	Session   string
 	RequestID string
@@ -167,6 +170,9 @@ type Start struct {
 	Key  string
 	Hash []byte
 }
+
+// NewID makes the id of a run.
+func NewID() string { return "run_" + uuid.Must(uuid.NewV7()).String() }
 
 // Started names a run.
 type Started struct {
@@ -192,6 +198,7 @@ type Result struct {
 type Account struct {
 	llm.Usage `json:",inline"`
 	Model     string `json:"model,omitzero"`
+	Credits   int64  `json:"credits,omitzero"` // what the user paid
 	Steps     []Step `json:"steps,omitempty"`
 	Error     string `json:"error,omitzero"` // as the user was told
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/google/uuid"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 )
@@ -71,8 +69,11 @@ func joined(old *Started) Started {
 
 func (m *Manager) newRun(s Start, stop context.CancelCauseFunc) *Run {
 	r := &Run{
-		cfg: m.cfg, nid: m.cfg.DB.NewNID(), id: "run_" + uuid.Must(uuid.NewV7()).String(), user: s.User, session: s.Session, requestID: s.RequestID,
+		cfg: m.cfg, nid: m.cfg.DB.NewNID(), id: s.ID, user: s.User, session: s.Session, requestID: s.RequestID,
 		since: m.cfg.Now().UnixMilli(), stopWork: stop, closing: m.closing, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
+	}
+	if r.id == "" {
+		r.id = NewID()
 	}
 	return r
 }

@@ -1,0 +1,44 @@
+package api
+
+import "time"
+
+// CreditAccount is what a user of the oracle may spend.
+type CreditAccount struct {
+	DID       string    `json:"did" example:"did:ixo:entity:amina"`
+	Status    string    `json:"status" enum:"active,inactive" doc:"Only an active account is answered."`
+	Balance   int64     `json:"balance" doc:"Credits. An answer that used more than was held back for it can bring it below zero." example:"490"`
+	Held      int64     `json:"held" doc:"Of the balance, held back for answers in the making." example:"10"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// CreditStatus opens an account, or says whether it is answered.
+type CreditStatus struct {
+	Status string `json:"status" enum:"active,inactive" example:"active"`
+}
+
+// CreditEntry is one change of an account.
+type CreditEntry struct {
+	ID        string    `json:"id" example:"1763416800000001"`
+	Kind      string    `json:"kind" enum:"topUp,charge" doc:"topUp: by an operator; charge: for an answer."`
+	Amount    int64     `json:"amount" doc:"What was added; negative when it was taken." example:"500"`
+	Balance   int64     `json:"balance" doc:"After it." example:"500"`
+	RunID     string    `json:"runId,omitempty" doc:"Of a charge: the run it is for."`
+	Note      string    `json:"note,omitempty" example:"January"`
+	By        string    `json:"by,omitempty" doc:"Of a topUp: DID of whoever entered it."`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// CreditTopUp adds credits to an account, or takes some back.
+type CreditTopUp struct {
+	Amount int64  `json:"amount" minimum:"-1000000000" maximum:"1000000000" doc:"Not 0. A negative one takes credits back, never below zero." example:"500"`
+	Note   string `json:"note,omitempty" maxLength:"200" example:"January"`
+}
+
+// Credits are what a user sees of their own account.
+type Credits struct {
+	Status  string `json:"status" enum:"active,inactive,none"`
+	Balance int64  `json:"balance"`
+	Held    int64  `json:"held"`
+	Minimum int64  `json:"minimum" doc:"What must be left for an answer to begin."`
+}

@@ -1,0 +1,216 @@
+// Package credit is the plugin credits: answers for those who have paid for them,
+// with a ledger of its own. It is there only when the operator says so.
+//
+// It promises that an answer begins only when its user has an active account with
+// enough credits that no other answer has been let in on: they are held back until
+// the answer has ended; that the answer is then charged once, whatever is sent or
+// begun again; and that every change of an account is an entry that stays. When
+// the ledger cannot be read nobody is let in.
+package credit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+// What users are told; published clients know the texts.
+const (
+	textInactive = "User has inactive subscription, please subscribe to continue"
+	textFew      = "User has less than %d credits, please top up to continue"
+	textNone     = "No subscription found, please subscribe to continue"
+	textFailed   = "Subscription validation failed"
+)
+
+// The states of an account.
+const (
+	active   = "active"
+	inactive = "inactive"
+)
+
+// spare is how long after the longest answer a hold ends by itself: that of an
+// answer whose server died.
+const spare = time.Minute
+
+// Config configures a Plugin.
+type Config struct {
+	DB      *db.DB
+	Cursors web.Cursors
+	Idem    *once.Store
+	Longest time.Duration    // of an answer
+	Now     func() time.Time // time.Now
+}
+
+// Plugin is the plugin credits, and the ledger behind it.
+type Plugin struct {
+	cfg      Config
+	log      *slog.Logger
+	minimum  int64 // what must be left for an answer to begin, and is held back for it
+	perToken int64 // credits for a thousand tokens
+	perCost  int64 // credits for a unit of what the model's server says it costs; 0 counts tokens
+}
+
+var (
+	_ plugin.Starts   = (*Plugin)(nil)
+	_ plugin.Settings = (*Plugin)(nil)
+	_ plugin.Gates    = (*Plugin)(nil)
+	_ plugin.Meters   = (*Plugin)(nil)
+	_ plugin.Routes   = (*Plugin)(nil)
+)
+
+// New makes the plugin.
+func New(c Config) *Plugin {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Plugin{cfg: c, log: slog.New(slog.DiscardHandler)}
+}
+
+// Manifest says what the plugin is.
+func (p *Plugin) Manifest() plugin.Manifest {
+	return plugin.Manifest{
+		Name: "credits", Version: "1.0.0", Title: "Credits", Summary: "Answers only users who have credits, and charges what answers use.",
+		Tags: []string{"billing"}, Visibility: plugin.Silent, OptIn: true,
+	}
+}
+
+// Settings are the prices.
+func (p *Plugin) Settings() []plugin.Setting {
+	return []plugin.Setting{
+		{Name: "minimum", Kind: plugin.Integer, Default: "10", Min: 1, Max: 1_000_000, Doc: "Credits that must be left for an answer to begin; so many are held back for it."},
+		{Name: "perThousandTokens", Kind: plugin.Integer, Default: "1", Min: 0, Max: 1_000_000, Doc: "Credits for a thousand tokens, rounded up."},
+		{Name: "perCost", Kind: plugin.Integer, Default: "0", Min: 0, Max: 1_000_000_000, Doc: "Credits for one unit of the cost that the model's server tells, in place of tokens where it does; 0 counts tokens."},
+	}
+}
+
+// Start takes the settings.
+func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
+	p.log = host.Log
+	v := host.Settings
+	p.minimum, p.perToken, p.perCost = int64(v.Int("minimum")), int64(v.Int("perThousandTokens")), int64(v.Int("perCost"))
+	return nil
+}
+
+// Routes show users what they have.
+func (p *Plugin) Routes() []plugin.Route {
+	return []plugin.Route{{
+		Method: "GET", Path: "/credits", Summary: "Read how many credits you have", Answer: api.Credits{},
+		Serve: func(r *plugin.Request) (any, error) {
+			who, err := holderOf(r.Context())
+			if err != nil {
+				return nil, err
+			}
+			out := api.Credits{Status: "none", Minimum: p.minimum}
+			a, err := findAccount(r.Context(), p.cfg.DB, who, p.now())
+			if err == nil {
+				out.Status, out.Balance, out.Held = a.Status, a.Balance, a.Held
+			} else if !errors.Is(err, errNone) {
+				return nil, err
+			}
+			return out, nil
+		},
+	}}
+}
+
+// holder is whose an account is. All keys of a principal have one.
+type holder struct{ workspace, did string }
+
+func holderOf(ctx context.Context) (holder, error) {
+	c := tool.From(ctx)
+	if c.Talker == "" {
+		return holder{}, &plugin.Error{Status: http.StatusForbidden, Message: "It is not known whose credits these are."}
+	}
+	t := chat.TalkerOf(c.Talker)
+	return holder{t.In(), t.DID}, nil
+}
+
+// Before lets an answer begin when there are credits for it, and holds them back.
+func (p *Plugin) Before(ctx context.Context, turn plugin.Turn) error {
+	who, err := holderOf(ctx)
+	if err != nil {
+		return refusal(textNone)
+	}
+	var text string
+	err = p.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		text, err = p.hold(ctx, tx, who, turn.RunID)
+		return err
+	})
+	if err != nil {
+		p.log.ErrorContext(ctx, "credits not known", "err", err.Error())
+		text = textFailed
+	}
+	if text != "" {
+		return refusal(text)
+	}
+	return nil
+}
+
+// hold holds credits back for a run. It gives the refusal when there are too few.
+func (p *Plugin) hold(ctx context.Context, tx *db.Tx, who holder, run string) (refusal string, err error) {
+	a, err := lockAccount(ctx, tx, who, p.now())
+	switch {
+	case errors.Is(err, errNone):
+		return textNone, nil
+	case err != nil:
+		return "", err
+	case a.Status != active:
+		return textInactive, nil
+	case a.Balance-a.Held < p.minimum:
+		return fmt.Sprintf(textFew, p.minimum), nil
+	}
+	until := p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()
+	return "", insertHold(ctx, tx, who, hold{run, p.minimum, until})
+}
+
+// refusal is the answer of who has to pay first: claims is what the published
+// clients open their page for paying on.
+func refusal(text string) error {
+	return &plugin.Error{Status: http.StatusPaymentRequired, Message: text, Members: map[string]any{"claims": []string{}, "outstandingClaims": []string{}}}
+}
+
+// Settle gives back what was held for an answer and charges what it has used.
+func (p *Plugin) Settle(ctx context.Context, turn plugin.Turn, used *plugin.Usage) (credits int64, err error) {
+	who, err := holderOf(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = p.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		a, err := lockAccount(ctx, tx, who, p.now())
+		if err != nil {
+			return err
+		}
+		if err := removeHold(ctx, tx, turn.RunID); err != nil || used == nil {
+			return err
+		}
+		if credits = p.price(*used); credits == 0 {
+			return nil
+		}
+		_, err = p.enter(ctx, tx, who, a, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
+		return err
+	})
+	if errors.Is(err, errNone) { // erased meanwhile
+		return 0, nil
+	}
+	return credits, err
+}
+
+// price is what an answer costs.
+func (p *Plugin) price(used plugin.Usage) int64 {
+	if p.perCost > 0 && used.Cost > 0 {
+		return int64(min(used.Cost*float64(p.perCost)+0.999999, 1e15))
+	}
+	return (int64(used.Input+used.Output)*p.perToken + 999) / 1000
+}
+
+func (p *Plugin) now() int64 { return p.cfg.Now().UnixMilli() }

@@ -1,0 +1,185 @@
+package credit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/plugin"
+)
+
+const amina = "did:key:zAmina"
+
+// rig is a ledger with a clock of its own.
+type rig struct {
+	t   *testing.T
+	d   *db.DB
+	p   *credit.Plugin
+	now atomic.Int64
+}
+
+func newRig(t *testing.T, d *db.DB) *rig {
+	t.Helper()
+	r := &rig{t: t, d: d}
+	r.now.Store(time.Date(2026, 11, 17, 5, 0, 0, 0, time.UTC).UnixMilli())
+	r.p = credit.New(credit.Config{DB: d, Longest: 10 * time.Minute, Now: func() time.Time { return time.UnixMilli(r.now.Load()) }})
+	values, err := plugin.Read(r.p.Settings(), map[string]string{"perThousandTokens": "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.p.Start(t.Context(), plugin.Host{Log: slog.New(slog.DiscardHandler), Settings: values}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// account gives Amina an account.
+func (r *rig) account(status string, balance int64) {
+	r.t.Helper()
+	_, err := r.d.Exec(r.t.Context(), `INSERT INTO credit_accounts(workspace, did, status, balance, created_at, updated_at) VALUES ('default', $1, $2, $3, 1, 1)
+		ON CONFLICT (workspace, did) DO UPDATE SET status = excluded.status, balance = excluded.balance`, amina, status, balance)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) ctx() context.Context {
+	return tool.With(r.t.Context(), tool.Context{User: amina, Talker: amina})
+}
+
+// before asks for an answer.
+func (r *rig) before(run string) string {
+	err := r.p.Before(r.ctx(), plugin.Turn{User: amina, RunID: run})
+	var e *plugin.Error
+	if errors.As(err, &e) {
+		if e.Status != 402 || e.Members["claims"] == nil || e.Members["outstandingClaims"] == nil {
+			r.t.Errorf("the refusal is %+v", e)
+		}
+		return e.Message
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+	return ""
+}
+
+// settle ends an answer that used so many tokens; less than none: it never began.
+func (r *rig) settle(run string, tokens int) int64 {
+	r.t.Helper()
+	var used *plugin.Usage
+	if tokens >= 0 {
+		used = &plugin.Usage{Input: tokens}
+	}
+	n, err := r.p.Settle(r.ctx(), plugin.Turn{User: amina, RunID: run}, used)
+	if err != nil {
+		r.t.Error(err)
+	}
+	return n
+}
+
+// stands is what Amina sees of her account.
+func (r *rig) stands() string {
+	r.t.Helper()
+	req := &plugin.Request{Request: httptest.NewRequestWithContext(r.ctx(), "GET", "/credits", nil), User: amina}
+	v, err := r.p.Routes()[0].Serve(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return fmt.Sprintf("%+v", v)
+}
+
+// Who may not begin is told what published clients know.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		check := func(what, want string) {
+			t.Helper()
+			if got := r.before("run_" + what); got != want {
+				t.Errorf("%s: %q, want %q", what, got, want)
+			}
+		}
+		check("nobody", "No subscription found, please subscribe to continue")
+		r.account("inactive", 500)
+		check("inactive", "User has inactive subscription, please subscribe to continue")
+		r.account("active", 9)
+		check("few", "User has less than 10 credits, please top up to continue")
+		r.account("active", 19)
+		check("first", "")
+		check("second", "User has less than 10 credits, please top up to continue")
+		if got := r.stands(); !strings.Contains(got, "Status:active Balance:19 Held:10 Minimum:10") {
+			t.Errorf("it stands as %s", got)
+		}
+		r.now.Add((12 * time.Minute).Milliseconds()) // its server died
+		check("after a crash", "")
+		ended, end := context.WithCancel(r.ctx())
+		end()
+		var e *plugin.Error
+		if err := r.p.Before(ended, plugin.Turn{RunID: "run_x"}); !errors.As(err, &e) || e.Message != "Subscription validation failed" {
+			t.Errorf("where the ledger cannot be read: %v", err)
+		}
+	})
+}
+
+// An answer is charged once, and one that never began not at all.
+func TestCharge(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		r.account("active", 30)
+		for _, run := range []string{"run_1", "run_2", "run_3"} {
+			if got := r.before(run); got != "" {
+				t.Fatalf("%s: %s", run, got)
+			}
+		}
+		if got := r.settle("run_1", 1001); got != 3 { // two for each thousand, rounded up
+			t.Errorf("1001 tokens cost %d", got)
+		}
+		r.settle("run_1", 1001)
+		r.settle("run_2", -1)
+		r.settle("run_3", 0)
+		if got := r.stands(); !strings.Contains(got, "Balance:27 Held:0") {
+			t.Errorf("it stands as %s", got)
+		}
+		if err := d.InTx(t.Context(), func(tx *db.Tx) error { return credit.Erase(t.Context(), tx, "default", amina) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.settle("run_4", 1000); got != 0 || !strings.Contains(r.stands(), "Status:none") {
+			t.Errorf("after the erasure %d, %s", got, r.stands())
+		}
+	})
+}
+
+// However many answers are asked for at once, no more are let in than there are
+// credits for.
+func TestOverspend(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		r.account("active", 35)
+		var group sync.WaitGroup
+		var in atomic.Int64
+		for i := range 20 {
+			group.Go(func() {
+				if r.before(fmt.Sprintf("run_%d", i)) == "" {
+					in.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if in.Load() != 3 {
+			t.Errorf("%d were let in on 35 credits, want 3", in.Load())
+		}
+	})
+}
