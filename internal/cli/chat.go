@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/ops"
+	oracletool "github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -53,6 +55,10 @@ type chatter struct {
 	interrupts <-chan os.Signal
 	// quiet leaves the words for people out: a program reads the answers.
 	quiet bool
+	// typed are the lines of the input, and asked what an answer waits for: the next
+	// line says yes or no to it.
+	typed <-chan typed
+	asked chan *question
 }
 
 // abortTime is how long the server has to stop an answer.
@@ -103,12 +109,12 @@ func (t *chatter) hint(format string, args ...any) {
 
 // converse goes on until the input ends or a signal says so.
 func (t *chatter) converse(ctx context.Context) error {
-	lines := t.lines()
+	t.typed, t.asked = t.lines(), make(chan *question)
 	for {
 		t.hint("> ")
 		var line typed
 		select {
-		case line = <-lines:
+		case line = <-t.typed:
 		case <-t.interrupts:
 			return errEnded
 		}
@@ -140,6 +146,7 @@ func (t *chatter) lines() <-chan typed {
 			out <- typed{text: in.Text()}
 		}
 		out <- typed{end: true, err: in.Err()}
+		close(out)
 	}()
 	return out
 }
@@ -151,12 +158,20 @@ func (t *chatter) say(ctx context.Context, text string) error {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- t.listen(ctx, text) }()
-	for stopping := false; ; stopping = true {
+	var waits *question
+	var typed <-chan typed // a line is wanted only while something waits
+	for stopping := false; ; {
 		select {
 		case err := <-done:
 			return err
+		case waits = <-t.asked:
+			typed = t.typed
+		case line := <-typed:
+			t.decide(ctx, waits, line)
+			typed = nil
 		case sig := <-t.interrupts:
 			if sig == os.Interrupt && !stopping {
+				stopping = true
 				t.abort(ctx)
 				continue
 			}
@@ -183,6 +198,44 @@ func (t *chatter) abort(ctx context.Context) {
 		return
 	}
 	_ = res.Body.Close() // whether there was something to stop shows in the stream
+}
+
+// question is a call of a tool that waits for a yes.
+type question struct {
+	Run         string         `json:"runId"`
+	Call        string         `json:"callId"`
+	Tool        string         `json:"tool"`
+	Description string         `json:"description"`
+	Arguments   jsontext.Value `json:"arguments"`
+}
+
+// decide answers a question with a line: yes if it says so, and else no.
+func (t *chatter) decide(ctx context.Context, q *question, line typed) {
+	said := strings.ToLower(strings.TrimSpace(line.text))
+	yes := said == "y" || said == "yes"
+	if !yes {
+		fmt.Fprintln(t.call.out, "[no]")
+	}
+	res, err := t.do(ctx, http.MethodPost, "/runs/"+url.PathEscape(q.Run)+"/confirmations/"+url.PathEscape(q.Call), map[string]bool{"confirmed": yes})
+	if err != nil {
+		fmt.Fprintf(t.call.out, "\nThe tool was not answered: %v\n", err)
+		return
+	}
+	_ = res.Body.Close() // what comes of it is in the stream
+}
+
+// ask puts a question to whoever types.
+func (t *chatter) ask(ctx context.Context, args jsontext.Value) error {
+	q := &question{}
+	if err := json.Unmarshal(args, q); err != nil {
+		return fmt.Errorf("read question: %w", err)
+	}
+	fmt.Fprintf(t.call.out, "\n%s wants to run: %s\n  %s\nLet it? [y/N] ", q.Tool, q.Description, q.Arguments)
+	select {
+	case t.asked <- q:
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // do sends a request as the holder of the key. Each has a fresh token: one
@@ -306,7 +359,7 @@ func (t *chatter) listen(ctx context.Context, text string) error {
 		case strings.HasPrefix(line, "event: "):
 			name = line[len("event: "):]
 		case strings.HasPrefix(line, "data: "):
-			done, err := t.show(name, line[len("data: "):])
+			done, err := t.show(ctx, name, line[len("data: "):])
 			if err != nil || done {
 				fmt.Fprintln(t.call.out)
 				return err
@@ -317,12 +370,13 @@ func (t *chatter) listen(ctx context.Context, text string) error {
 }
 
 // show prints a frame. It reports whether it was the last.
-func (t *chatter) show(name, data string) (done bool, err error) {
+func (t *chatter) show(ctx context.Context, name, data string) (done bool, err error) {
 	var f struct {
-		Content  string `json:"content"`
-		ToolName string `json:"toolName"`
-		Status   any    `json:"status"` // a word, or a number in errors
-		Error    string `json:"error"`
+		Content  string         `json:"content"`
+		ToolName string         `json:"toolName"`
+		Args     jsontext.Value `json:"args"`
+		Status   any            `json:"status"` // a word, or a number in errors
+		Error    string         `json:"error"`
 	}
 	if err := json.Unmarshal([]byte(data), &f); err != nil {
 		return false, fmt.Errorf("read frame: %w", err)
@@ -332,7 +386,11 @@ func (t *chatter) show(name, data string) (done bool, err error) {
 	case "message":
 		fmt.Fprint(w, f.Content)
 	case "tool_call", "action_call":
-		if f.Status == "isRunning" {
+		switch {
+		case f.Status != "isRunning":
+		case f.ToolName == oracletool.ConfirmName:
+			return false, t.ask(ctx, f.Args)
+		default:
 			fmt.Fprintf(w, "[%s] ", f.ToolName)
 		}
 	case "error":

@@ -26,10 +26,12 @@ type oracleStub struct {
 	obeys   bool          // an abort ends the stream
 	spoken  chan struct{} // a word was said
 	aborted int
+	decided chan string // what was said to a question
+	heard   chan string // the same, for the test
 }
 
 func newStub(obeys bool) *oracleStub {
-	return &oracleStub{abort: make(chan struct{}), gone: make(chan struct{}), spoken: make(chan struct{}, 8), obeys: obeys}
+	return &oracleStub{abort: make(chan struct{}), gone: make(chan struct{}), spoken: make(chan struct{}, 8), obeys: obeys, decided: make(chan string, 1), heard: make(chan string, 8)}
 }
 
 func (s *oracleStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -56,6 +58,19 @@ func (s *oracleStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "event: done\ndata: {\"status\":\"aborted\",\"aborted\":true}\n\n")
 		case <-r.Context().Done():
 			close(s.gone)
+		}
+	case strings.HasPrefix(r.URL.Path, "/runs/"):
+		s.decided <- r.URL.Path + " " + string(body)
+		_, _ = io.WriteString(w, `{}`)
+	case strings.Contains(string(body), "change"):
+		_, _ = io.WriteString(w, "event: action_call\ndata: {\"toolName\":\"confirm_tool_call\",\"status\":\"isRunning\",\"args\":"+
+			"{\"runId\":\"r1\",\"callId\":\"c1\",\"tool\":\"remember\",\"description\":\"Keeps a text.\",\"arguments\":{\"text\":\"x\"}}}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case what := <-s.decided:
+			s.heard <- what
+			_, _ = io.WriteString(w, "event: message\ndata: {\"content\":\"so be it\"}\n\nevent: done\ndata: {}\n\n")
+		case <-r.Context().Done():
 		}
 	default:
 		_, _ = io.WriteString(w, "event: message\ndata: {\"content\":\"quick\"}\n\nevent: done\ndata: {}\n\n")
@@ -226,6 +241,30 @@ func TestChatEndOfInput(t *testing.T) {
 	x.line("quick")
 	x.shows("quick\n> ")
 	_ = x.in.Close()
+	if err := x.ended(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestChatQuestion: a call that waits is shown with what it would do, and the next
+// line says yes or no to it. The end of the input is a no.
+func TestChatQuestion(t *testing.T) {
+	t.Parallel()
+	s := newStub(true)
+	x := open(t, s)
+	for line, want := range map[string]string{"y": `{"confirmed":true}`, "Yes ": `{"confirmed":true}`, "maybe": `{"confirmed":false}`, "": `{"confirmed":false}`} {
+		x.line("change")
+		x.shows("remember wants to run: Keeps a text.\n  {\"text\":\"x\"}\nLet it? [y/N] ")
+		x.line(line)
+		if got := <-s.heard; got != "/runs/r1/confirmations/c1 "+want {
+			t.Errorf("%q says %s, want %s", line, got, want)
+		}
+	}
+	x.line("change")
+	_ = x.in.Close()
+	if got := <-s.heard; got != `/runs/r1/confirmations/c1 {"confirmed":false}` {
+		t.Errorf("the end of the input says %s", got)
+	}
 	if err := x.ended(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
