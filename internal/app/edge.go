@@ -68,10 +68,11 @@ func dialect(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 }
 
 // dialectOf picks the dialect of a path: /v1 with the console, and /api, have
-// their own, all else is area D's.
+// their own, all else is area D's. Clients of MCP want to hear that a method is
+// wrong, which area D's never do.
 func dialectOf(r *http.Request) web.ErrorWriter {
 	switch {
-	case under(r.URL.Path, "/v1"), under(r.URL.Path, "/console"):
+	case under(r.URL.Path, "/v1"), under(r.URL.Path, "/console"), r.URL.Path == "/mcp":
 		return web.Problem
 	case under(r.URL.Path, "/api"):
 		return web.End

@@ -136,7 +136,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{{
 		Method: "GET", Path: "/weather/now", Public: true, Summary: "Tell the weather of a city now", Answer: api.Weather{},
-		Description: "The status is 200 also when there is no answer: ok says so, and error why.",
+		Description: "The status is 200 also when the city is missing or not known: ok says so, and error why. It is 503 while the source does not answer.",
 		Query:       []plugin.Param{{Name: "city", Doc: "Name of the city.", Example: "Nairobi"}},
 		Serve: func(r *plugin.Request) (any, error) {
 			city := r.URL.Query().Get("city")

@@ -102,6 +102,9 @@ func (s Source) count(ctx context.Context, q TwinQuery) (Count, error) {
 	if err != nil {
 		return out, err
 	}
+	if key != nil && groups[""] == out.Count && out.Count > 0 && q.By != "project" {
+		return Count{}, tool.BadArgument("by", "None of these twins has the property "+q.By+". The value must be type, status, project, or a property such as properties.district.")
+	}
 	for value, n := range groups {
 		out.Groups = append(out.Groups, Group{Value: value, Count: n})
 	}

@@ -127,8 +127,10 @@ func TestCount(t *testing.T) {
 }
 
 func TestCountRefuses(t *testing.T) {
-	if err := ask(t, "count_twins", `{"by":"a.b.c"}`, &lookup.Count{}); err == nil || !strings.Contains(err.Error(), "by: ") {
-		t.Errorf("by a path = %v; want a refusal of by", err)
+	for _, by := range []string{"a.b.c", "colour", "properties.colour"} {
+		if err := ask(t, "count_twins", fmt.Sprintf(`{"by":%q}`, by), &lookup.Count{}); err == nil || !strings.Contains(err.Error(), "by: ") {
+			t.Errorf("by %s = %v; want a refusal of by", by, err)
+		}
 	}
 }
 
