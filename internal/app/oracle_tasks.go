@@ -18,7 +18,7 @@ func (m *mind) taskSource() task.Source {
 
 // taskOwner is the owner of a task as a caller.
 func taskOwner(o task.Owner) *caller.Identity {
-	return &caller.Identity{DID: o.DID, Signer: o.Signer, Key: o.Key, Invoked: true}
+	return &caller.Identity{DID: o.DID, Signer: o.Signer, Key: o.Key, Invoked: true, Until: o.Ends}
 }
 
 // errand is a message of a task.
@@ -31,6 +31,9 @@ func errand(msg task.Message) oracle.Errand {
 // taskStands reports whether what the owner of a task came with counts now. Unlike
 // an answer that is in the making, a task does not outlive the planned end of a key.
 func (m *mind) taskStands(ctx context.Context, o task.Owner) error {
+	if !o.Ends.IsZero() && m.cfg.Oracle.UCANRequireInvocation {
+		return fault.New(fault.Unauthenticated, "UCAN_MISSING", "A delegation alone is no login on this server any more.")
+	}
 	if o.Key.Key == "" {
 		return m.callers.Holds(ctx, o.DID, o.Signer)
 	}

@@ -30,11 +30,19 @@ type confirms struct {
 // permits no tool.
 func (s *confirms) whole(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, q *request) error {
-		if !q.whole() {
-			return s.callers.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
+		if err := s.itself(r.Context(), q.who); err != nil {
+			return err
 		}
 		return h(w, r, q)
 	}
+}
+
+// itself refuses callers who did not come as themselves.
+func (s *confirms) itself(ctx context.Context, who *caller.Identity) error {
+	if who.Whole() {
+		return nil
+	}
+	return s.callers.Refuse(ctx, &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
 }
 
 // routes adds what a user says about tools that change something.

@@ -114,7 +114,11 @@ func (s *Service) serveRevoke(w http.ResponseWriter, r *http.Request, q *request
 // the delegation that came with the message, or else the one that is stored. It
 // is looked at anew each time, since a turn may last longer than it, and only
 // the user's own is ever given.
-func (s *Service) delegated(user, sent string) func(ctx context.Context) (tool.Delegation, bool, error) {
+func (s *Service) delegated(who *caller.Identity) func(ctx context.Context) (tool.Delegation, bool, error) {
+	user, sent := who.DID, who.DelegationText
+	if !who.Signed() || sent == "" && !who.Whole() {
+		return nil
+	}
 	return func(ctx context.Context) (tool.Delegation, bool, error) {
 		if sent != "" {
 			if d, ok, err := s.usable(ctx, user, sent); ok || err != nil {

@@ -28,9 +28,7 @@ func (d Door) Guarded(h visit) web.HandlerFunc {
 			User: q.who.DID, Signer: q.who.Signer, Whole: q.whole(), Caller: q.who.Key, Talker: q.user(),
 			RequestID: web.RequestID(r.Context()), Timezone: zone("", r.Header.Get("X-Timezone")), Ends: q.who.Ends(),
 		}
-		if q.who.Signed() {
-			c.Delegation = d.s.delegated(q.who.DID, q.who.DelegationText)
-		}
+		c.Delegation = d.s.delegated(q.who)
 		return h(w, r, c, q.raw)
 	}, read)
 }

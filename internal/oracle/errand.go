@@ -87,7 +87,7 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 	t := &turn{
 		who: e.Who, user: user, session: session.ID, message: &message{Text: e.Text, Timezone: e.Timezone}, errand: &e, errands: d,
 		about: tool.Context{
-			User: e.Who.DID, Talker: user, Signer: e.Who.Signer, Whole: e.Who.Invoked, Caller: e.Who.Key, Again: e.Who.Again, SessionID: session.ID, Timezone: zone(e.Timezone),
+			User: e.Who.DID, Talker: user, Signer: e.Who.Signer, Whole: e.Who.Whole(), Ends: e.Who.Ends(), Caller: e.Who.Key, Again: e.Who.Again, SessionID: session.ID, Timezone: zone(e.Timezone),
 		},
 	}
 	if e.Call != nil {

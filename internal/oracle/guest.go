@@ -189,6 +189,9 @@ func takeResults(text string, put func(HandedResult) bool) string {
 	return text
 }
 
+// Itself refuses guests with a delegation alone that gives less than everything.
+func (g *Guest) Itself() error { return g.s.confirms.itself(g.Context(), g.q.who) }
+
 // Say has a message answered: it is stored and the work on it has begun when Say
 // returns, or had before when a message with its key was there. A tool with a
 // name that is taken, and all that is refused of any message, is refused.

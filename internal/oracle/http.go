@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
-	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -122,9 +121,7 @@ func userOf(who *caller.Identity) string {
 
 // whole reports whether the caller came as themselves. A delegation alone is handed
 // around to let others do one thing, unless it gives everything.
-func (q *request) whole() bool {
-	return !q.who.Signed() || q.who.Invoked || q.who.Delegation.Covers("*", ucan.DefaultResource)
-}
+func (q *request) whole() bool { return q.who.Whole() }
 
 type handler func(w http.ResponseWriter, r *http.Request, q *request) error
 

@@ -159,9 +159,7 @@ func (s *Service) about(r *http.Request, q *request, m *message) tool.Context {
 		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.NewToken(r.Header.Get("X-Matrix-Access-Token")),
 	}
 	c.Ends = q.who.Ends()
-	if q.who.Signed() {
-		c.Delegation = s.delegated(q.who.DID, q.who.DelegationText)
-	}
+	c.Delegation = s.delegated(q.who)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"time"
 )
 
 // Inside is somebody this process has let in and makes a request for itself. No
@@ -19,6 +20,8 @@ type Inside struct {
 	// Whole says that one without a key came as themselves: with an invocation, or with
 	// a delegation of everything.
 	Whole bool
+	// Ends is when what they came with ends; zero: it does not.
+	Ends time.Time
 	// Depth is how many requests of this kind stand around this one.
 	Depth int
 }

@@ -126,7 +126,7 @@ func TestInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		"../other/key.txt", "/etc/passwd", "out.txt", "out/key.txt", "up/other/key.txt", "near.txt", "./../other/key.txt", "forms/../../other/key.txt", "..", ".", "", "out", `..\other\key.txt`, "SKILL.md/", "a\x00b",
+		"../other/key.txt", ".git/config", "forms/.env", "/etc/passwd", "out.txt", "out/key.txt", "up/other/key.txt", "near.txt", "./../other/key.txt", "forms/../../other/key.txt", "..", ".", "", "out", `..\other\key.txt`, "SKILL.md/", "a\x00b",
 	} {
 		if got := run(t, p, "read_skill_file", map[string]any{"skill": "stove-visit", "path": path}); !strings.HasPrefix(got, "path") || strings.Contains(got, "secret") {
 			t.Errorf("%q = %s", path, got)

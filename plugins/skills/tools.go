@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/plugin"
 )
@@ -109,7 +110,7 @@ func (p *Plugin) file(_ context.Context, call plugin.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !fs.ValidPath(in.Path) || in.Path == "." {
+	if !fs.ValidPath(in.Path) || hidden(in.Path) {
 		return nil, plugin.Invalid("path must be one of the files that load_skill names")
 	}
 	text, left, err := p.text(s.folder, in.Path, in.Offset)
@@ -121,6 +122,12 @@ func (p *Plugin) file(_ context.Context, call plugin.Call) (any, error) {
 		out.Next = in.Offset + int64(len(text))
 	}
 	return out, nil
+}
+
+// hidden reports whether a path leads to what load_skill does not name, such as the
+// settings of a version control system.
+func hidden(path string) bool {
+	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.")
 }
 
 func (p *Plugin) find(name string) (skill, error) {

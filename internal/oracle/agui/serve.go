@@ -118,6 +118,9 @@ func (v *visit) results() ([]oracle.HandedResult, error) {
 // decide passes on what the user says about tools that change something, and goes
 // on with the run that waits for it, behind the question.
 func (v *visit) decide() error {
+	if err := v.g.Itself(); err != nil {
+		return err
+	}
 	if v.newest == "" {
 		return fault.New(fault.NotFound, "CONFIRMATION_NOT_FOUND", "No run of this thread waits for an answer.")
 	}

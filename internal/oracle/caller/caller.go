@@ -113,6 +113,9 @@ type Identity struct {
 	// of a handset: with the rights they have now, or a fault of kind Unauthenticated
 	// once they do not count any more. It is nil for tokens and keys.
 	Again func(ctx context.Context) (web.Caller, error)
+	// Until is when what somebody came with earlier ends, for those who come again by
+	// themselves: a task, a request inside. Zero: it does not.
+	Until time.Time
 }
 
 // Signed reports whether the caller came with tokens, not with a key.
@@ -122,9 +125,15 @@ func (i *Identity) Signed() bool { return i.Key.Key == "" }
 // everybody else.
 func (i *Identity) Ends() time.Time {
 	if i.Invoked || i.Delegation == nil {
-		return time.Time{}
+		return i.Until
 	}
 	return i.Expires
+}
+
+// Whole reports whether the caller came as themselves: all but those with a
+// delegation alone that gives less than everything.
+func (i *Identity) Whole() bool {
+	return !i.Signed() || i.Again != nil || i.Invoked || i.Delegation != nil && i.Delegation.Covers("*", ucan.DefaultResource)
 }
 
 // Caller finds out who sends r: by tokens when it has any, which then decide
@@ -193,7 +202,10 @@ func (s *Service) inside(ctx context.Context, in web.Inside) (*Identity, error) 
 	if err := s.Holds(ctx, who.DID, who.Signer); err != nil {
 		return nil, err
 	}
-	out := &Identity{DID: who.DID, Signer: who.Signer, Expires: s.cfg.Now().Add(insideTime), Invoked: in.Whole}
+	out := &Identity{DID: who.DID, Signer: who.Signer, Expires: s.cfg.Now().Add(insideTime), Invoked: in.Whole, Until: in.Ends}
+	if !in.Ends.IsZero() && in.Ends.Before(out.Expires) {
+		out.Expires = in.Ends
+	}
 	if !in.Whole {
 		out.Delegation = &ucan.Grant{} // it gives less than everything
 	}

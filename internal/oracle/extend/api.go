@@ -33,7 +33,7 @@ var (
 func (s *Set) api(ctx context.Context) *http.Client {
 	c, addr := tool.From(ctx), web.ClientAddr(ctx)
 	around, _ := web.InsideFrom(ctx)
-	in := web.Inside{Caller: web.Caller{DID: c.User, Signer: c.Signer}, Whole: c.Whole, Depth: around.Depth + 1}
+	in := web.Inside{Caller: web.Caller{DID: c.User, Signer: c.Signer}, Whole: c.Whole, Ends: c.Ends, Depth: around.Depth + 1}
 	if c.Caller.Key != "" {
 		in.Caller = c.Caller
 	}

@@ -13,6 +13,7 @@ import (
 // What a model is told when a tool may not run.
 const (
 	textRefused = "The user refused this call. Do not try it again unless they ask for it."
+	textPart    = "The tool changes something, and the user came with a delegation that does not give everything. Nothing was changed. They can come with an invocation."
 	textExpired = "The user did not answer within five minutes, which counts as a refusal. Nothing was changed."
 )
 
@@ -64,6 +65,9 @@ func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 func (g *guarded) allow(ctx context.Context, c tool.Call) (refusal string, err error) {
 	if g.signed(ctx, c.Name) {
 		return "", nil
+	}
+	if !tool.From(ctx).Whole {
+		return textPart, nil
 	}
 	if p, ok := g.Tool.(tool.Permitted); ok && p.Permitted(ctx) {
 		return "", nil

@@ -65,6 +65,12 @@ type call struct {
 // try calls the tool in a run, at the first instance.
 func (g *rig) try(run, args string) call {
 	g.t.Helper()
+	return g.tryAs(tool.Context{User: ann, Whole: true}, run, args)
+}
+
+// tryAs is try for somebody else.
+func (g *rig) tryAs(who tool.Context, run, args string) call {
+	g.t.Helper()
 	asked, out := make(chan tool.Question, 2), make(chan tool.Output, 1)
 	burn := tool.Func{Describe: tool.Spec{Name: "burn"}, Do: func(context.Context, tool.Call) (tool.Output, error) {
 		g.effects.Add(1)
@@ -73,7 +79,7 @@ func (g *rig) try(run, args string) call {
 	a := tool.Asker{User: ann, Session: g.number, Run: run, Tell: func(q tool.Question) error { asked <- q; return nil }, Ended: func(cause error) bool { return !errors.Is(cause, errStops) }}
 	ctx, stop := context.WithCancelCause(g.t.Context())
 	go func() {
-		o, err := g.here.Guard([]tool.Tool{burn}, a)[0].Run(ctx, tool.Call{ID: "call", Name: "burn", Args: jsontext.Value(args)})
+		o, err := g.here.Guard([]tool.Tool{burn}, a)[0].Run(tool.With(ctx, who), tool.Call{ID: "call", Name: "burn", Args: jsontext.Value(args)})
 		if err != nil {
 			o.Err = err.Error()
 		}
@@ -88,6 +94,20 @@ func (g *rig) ended(c call, effects int32, refusal string) {
 	if o := <-c.out; !strings.Contains(o.Err, refusal) || (refusal == "") != (o.Err == "") || g.effects.Load() != effects {
 		g.t.Errorf("the call gave %+v, %d effects; want %q, %d", o, g.effects.Load(), refusal, effects)
 	}
+}
+
+// Whoever came with a part of the user's rights changes nothing: neither by a grant
+// nor by a question, which is not asked.
+func TestPartOfAUser(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		g := newRig(t, d)
+		if _, err := g.here.Grant(t.Context(), ann, tool.Grant{Tool: "burn"}); err != nil {
+			t.Fatal(err)
+		}
+		g.ended(g.tryAs(tool.Context{User: ann}, "run", "{}"), 0, "does not give everything")
+		g.ended(g.try("run", "{}"), 1, "")
+	})
 }
 
 func TestQuestion(t *testing.T) {
