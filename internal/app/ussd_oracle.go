@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -36,10 +35,8 @@ func (o *menuOracle) Send(ctx context.Context, q fetch.Question) (user, run stri
 	if m == nil {
 		return "", "", errNoOracle
 	}
-	// What begins with a slash is a command to the built-in model, which is for those who
-	// try a server out.
 	e := oracle.Errand{
-		Who: o.who(ctx, q), Thread: "ussd " + q.Key, Key: q.Key, Title: "USSD", Text: strings.TrimLeft(q.Text, "/ "), Brief: briefHandset + q.Lang + ".", ReadOnly: o.readOnly,
+		Who: o.who(ctx, q), Thread: "ussd " + q.Key, Key: q.Key, Title: "USSD", Text: q.Text, Brief: briefHandset + q.Lang + ".", ReadOnly: o.readOnly,
 	}
 	if q.Tool != "" {
 		e.Call = &tool.Call{Name: q.Tool, Args: q.Args}

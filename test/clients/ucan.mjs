@@ -94,7 +94,7 @@ scenario("tokens of the command line at the server", async () => {
   assert.equal(stored.body.ok, true);
   const one = await ask(bearer(process.env.OUR_INVOCATION), "/sessions", { method: "POST" });
   const list = await ask({ "x-ucan-delegation": process.env.OUR_DELEGATION });
-  assert.deepEqual(list.body.sessions.map((s) => s.sessionId), [one.body.sessionId], "both tokens are the same user");
+  assert.ok(list.body.sessions.some((s) => s.sessionId === one.body.sessionId), "both tokens are the same user");
 });
 
 scenario("a token of the command line at the JavaScript validator", async () => {
