@@ -53,6 +53,9 @@ func (g *guarded) Spec() tool.Spec {
 // Run asks, and runs the tool.
 func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 	refusal, err := g.allow(ctx, c)
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = errors.Join(cause, err) // a query that was cut off does not say why
+	}
 	if err != nil || refusal != "" {
 		return tool.Output{Err: refusal}, err
 	}
