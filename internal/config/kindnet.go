@@ -170,6 +170,15 @@ func parseURL(s string, schemes ...string) (*url.URL, error) {
 	return u, nil
 }
 
+// plainURL reads an http(s) address without user data.
+func plainURL(s string) (*url.URL, error) {
+	u, err := parseURL(s, "http", "https")
+	if err == nil && (u.User != nil || u.Fragment != "") {
+		err = errForm
+	}
+	return u, err
+}
+
 // httpURL is empty or an http(s) address without user data.
 func httpURL() kind[string] {
 	return kind[string]{
@@ -178,14 +187,8 @@ func httpURL() kind[string] {
 			if s == "" {
 				return "", nil
 			}
-			u, err := parseURL(s, "http", "https")
-			if err != nil {
-				return "", err
-			}
-			if u.User != nil || u.Fragment != "" {
-				return "", errForm
-			}
-			return strings.TrimSuffix(s, "/"), nil
+			_, err := plainURL(s)
+			return strings.TrimSuffix(s, "/"), err
 		},
 		format: same,
 	}
@@ -200,12 +203,9 @@ func tiles() kind[string] {
 			if s == "" {
 				return "", nil
 			}
-			u, err := parseURL(s, "http", "https")
+			u, err := plainURL(s)
 			if err != nil {
 				return "", err
-			}
-			if u.User != nil || u.Fragment != "" {
-				return "", errForm
 			}
 			for _, part := range []string{"{z}", "{x}", "{y}"} {
 				if !strings.Contains(u.Path, part) {

@@ -115,7 +115,7 @@ func TestInside(t *testing.T) {
 		"out.txt": filepath.Join(outside, "key.txt"), "out": outside, "up": "..", "near.txt": "../other/key.txt", "in.txt": "real.txt",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, "visit", name)); err != nil {
-			t.Skip("no links here:", err)
+			t.Fatal(err)
 		}
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, "linked")); err != nil {

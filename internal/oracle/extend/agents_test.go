@@ -38,16 +38,16 @@ func TestAgentsRefused(t *testing.T) {
 	uses := carer()
 	uses.Uses = []string{"serch_twins", "remote__tool"}
 	for want, list := range map[string][]plugin.Plugin{
-		"agent Care!: the name must be":                                 {&staff{about("a"), []plugin.Agent{{Name: "Care!", Description: "d", Prompt: "p", Tools: []plugin.Tool{says("x", "")}}}}},
-		"there is no description":                                       {&staff{about("a"), []plugin.Agent{{Name: "care", Prompt: "p", Tools: []plugin.Tool{says("x", "")}}}}},
-		"there is no prompt":                                            {&staff{about("a"), []plugin.Agent{{Name: "care", Description: "d", Tools: []plugin.Tool{says("x", "")}}}}},
-		"it has no tools":                                               {&staff{about("a"), []plugin.Agent{carer()}}},
-		"must not be negative":                                          {&staff{about("a"), []plugin.Agent{{Name: "care", Description: "d", Prompt: "p", Uses: []string{"a__b"}, Time: -time.Second}}}},
-		"tool x: there is no Run":                                       {&staff{about("a"), []plugin.Agent{carer(plugin.Tool{Name: "x", Description: "d"})}}},
-		"it is silent, and has tools":                                   {&staff{lonely, []plugin.Agent{carer(says("x", ""))}}},
-		"uses the tool serch_twins, which":                              {&staff{about("a"), []plugin.Agent{uses}}},
-		"plugin b: the tool call_stove-care_agent is taken by plugin a": {&staff{about("a"), []plugin.Agent{carer(says("x", ""))}}, &staff{about("b"), []plugin.Agent{carer(says("y", ""))}}},
-		"plugin b: the tool x is taken by plugin a":                     {&sample{about: about("a"), tools: []plugin.Tool{says("x", "")}}, &staff{about("b"), []plugin.Agent{carer(says("x", ""))}}},
+		"agent Care!: the name must be":              {&staff{about("a"), []plugin.Agent{{Name: "Care!", Description: "d", Prompt: "p", Tools: []plugin.Tool{says("x", "")}}}}},
+		"there is no description":                    {&staff{about("a"), []plugin.Agent{{Name: "care", Prompt: "p", Tools: []plugin.Tool{says("x", "")}}}}},
+		"there is no prompt":                         {&staff{about("a"), []plugin.Agent{{Name: "care", Description: "d", Tools: []plugin.Tool{says("x", "")}}}}},
+		"it has no tools":                            {&staff{about("a"), []plugin.Agent{carer()}}},
+		"must not be negative":                       {&staff{about("a"), []plugin.Agent{{Name: "care", Description: "d", Prompt: "p", Uses: []string{"a__b"}, Time: -time.Second}}}},
+		"tool x: there is no Run":                    {&staff{about("a"), []plugin.Agent{carer(plugin.Tool{Name: "x", Description: "d"})}}},
+		"it is silent, and has tools":                {&staff{lonely, []plugin.Agent{carer(says("x", ""))}}},
+		"uses the tool serch_twins, which":           {&staff{about("a"), []plugin.Agent{uses}}},
+		"call_stove-care_agent is taken by plugin a": {&staff{about("a"), []plugin.Agent{carer(says("x", ""))}}, &staff{about("b"), []plugin.Agent{carer(says("y", ""))}}},
+		"plugin b: the tool x is taken by plugin a":  {&sample{about: about("a"), tools: []plugin.Tool{says("x", "")}}, &staff{about("b"), []plugin.Agent{carer(says("x", ""))}}},
 	} {
 		if _, err := extend.New(extend.Config{Plugins: list}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New() = %v, want %q in it", err, want)

@@ -52,7 +52,7 @@ type Asker struct {
 	// Page has a page of the user ask, and gives its answer; ok is false when
 	// there was none. It is nil where no page can.
 	Page func(ctx context.Context, q Question) (yes, ok bool)
-	// Rest tells the run that it waits for a person; what it returns tells that it goes
+	// Rest says that the run waits for a person. Call what it returns when the run goes
 	// on. It may be nil.
 	Rest func() (goOn func())
 	// Ended reports whether the run that a context was stopped for this reason has ended
