@@ -172,7 +172,7 @@ func (m *mind) newSockets(ctx context.Context, tools *tool.Registry) *socket.Hub
 				return socket.Guest{}, err
 			}
 			stay := m.callers.Stay(who)
-			return socket.Guest{User: who.DID, Until: stay.Until, Check: stay.Check}, nil
+			return socket.Guest{User: who.DID, Until: stay.Until, Part: !who.Whole(), Check: stay.Check}, nil
 		},
 		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: m.log,
 	}

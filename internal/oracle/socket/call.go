@@ -92,12 +92,19 @@ func (h *Hub) wait(ctx context.Context, c *call, limit time.Duration, late strin
 	}
 }
 
+// questionMark begins the ids of questions whether a tool may run, so that every
+// instance knows them.
+const questionMark = "ask_"
+
 // open makes a call, or nil where nobody could answer it.
 func (rg *register) open(about tool.Context, s tool.Spec) *call {
 	c := &call{user: about.User, session: about.SessionID, event: eventBrowserCall, reply: make(chan tool.Output, 1), takers: map[string]struct{}{}}
 	prefix, sep := "tc-", "-"
 	if s.Kind == tool.Action {
 		c.event, prefix, sep = eventActionCall, "ag_", "_"
+	}
+	if s.Name == tool.ConfirmName {
+		prefix = questionMark
 	}
 	rg.mu.Lock()
 	defer rg.mu.Unlock()

@@ -324,3 +324,28 @@ func TestRender(t *testing.T) {
 		t.Errorf("heard %s %v, want browser_tool_call with no arguments", name, got)
 	}
 }
+
+// TestPartAnswersNoQuestion: a page that came with a part of its user's rights
+// answers actions, but not whether a tool may run.
+func TestPartAnswersNoQuestion(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	whole := r.join(t, hers, "alice")
+	r.stays(func(string) socket.Guest { return socket.Guest{Part: true} })
+	part := r.join(t, hers, "alice")
+	out := r.asking(t, alice, hers, action(tool.ConfirmName), `{}`)
+	id := whole.event("action_call")["toolCallId"]
+	part.ask("action_call_result", members{"toolCallId": id, "result": members{"confirmed": true}})
+	if got := r.Stats(); got.Pending != 1 || got.Exceptions != 1 {
+		t.Errorf("after the answer of a part: %+v, want the question pending", got)
+	}
+	whole.send("action_call_result", members{"toolCallId": id, "result": members{"confirmed": false}})
+	if got := wait(t, out); string(got.Data) != `{"confirmed":false}` {
+		t.Errorf("output = %+v, want the answer of the whole user", got)
+	}
+	out = r.asking(t, alice, hers, action("buy"), `{}`)
+	part.send("action_call_result", members{"toolCallId": whole.event("action_call")["toolCallId"], "result": "bought"})
+	if got := wait(t, out); got.Text != "bought" {
+		t.Errorf("output = %+v, want the answer of the page", got)
+	}
+}

@@ -120,7 +120,7 @@ func (h *Hub) accept(ctx context.Context, s *socketio.Socket, hs socketio.Handsh
 	if err := h.checkOwner(ctx, who.User, session); err != nil {
 		return err
 	}
-	return h.letIn(ctx, &member{socket: s, user: who.User, home: session, until: who.Until, check: who.Check}, j)
+	return h.letIn(ctx, &member{socket: s, user: who.User, home: session, until: who.Until, part: who.Part, check: who.Check}, j)
 }
 
 // checkOwner refuses a session that is missing or somebody else's.

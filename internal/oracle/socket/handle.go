@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	jsonx "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -183,6 +184,10 @@ func (p page) handleResult(ctx context.Context, e *socketio.Event) {
 	id, ok := textOf(args["toolCallId"], "")
 	if !ok || id == "" {
 		p.refuse(e, "toolCallId must be a string")
+		return
+	}
+	if p.part && strings.HasPrefix(id, questionMark) {
+		p.refuse(e, "a delegation that does not give everything answers no question")
 		return
 	}
 	a := answer{Result: args["result"], Error: args["error"]}

@@ -37,6 +37,7 @@ type member struct {
 	subs   []subscription
 
 	until    time.Time                       // the end of its tokens; zero is no end
+	part     bool                            // see Guest
 	check    func(ctx context.Context) error // nil: there is nothing to check
 	due      time.Time                       // when to look at it again; under mu of watch, like the rest
 	place    int                             // in visits, from 1; 0 is not there

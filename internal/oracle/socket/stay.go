@@ -26,6 +26,9 @@ const (
 type Guest struct {
 	User  string    // DID
 	Until time.Time // the end of their tokens; zero is no end
+	// Part says that they came with less than all the user may do: they answer no
+	// question whether a tool may run.
+	Part bool
 	// Check reports whether they may still stay: not after a fault of kind
 	// Unauthenticated. Nil: there is nothing to check.
 	Check func(ctx context.Context) error
