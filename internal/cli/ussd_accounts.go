@@ -313,6 +313,9 @@ func accountsImport(ctx context.Context, c *call) error {
 		for _, p := range report.Problems {
 			fmt.Fprintf(c.out, "%s:%d: %s\n", name, p.Line, p.Text)
 		}
+		if report.Legacy > 0 {
+			fmt.Fprintln(c.out, "Serve with LEGACY_PIN_ENCRYPTION_KEY until those counted as at login have logged in.")
+		}
 		if report.Bad > 0 {
 			return errors.New("some lines are no accounts; mend them and import the file again, what is there stays")
 		}

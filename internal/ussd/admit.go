@@ -18,10 +18,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// secretHeader is where a gateway proves itself. Those that can send no
-// header use the parameter secret of the query.
-const secretHeader = "X-Gateway-Secret"
-
 // root is the path all routes of the line begin with.
 const root = "/api"
 
@@ -113,6 +109,9 @@ func (s *Service) admit(r *http.Request, g *wire.Gateway) (known bool, err error
 	if s.known(r, web.ClientAddr(r.Context()), g) {
 		return true, nil
 	}
+	if g.Late(r.Header, s.now()) {
+		return false, fault.New(fault.Forbidden, "GATEWAY_TIME", "The time of the request is more than 5 minutes off, or no time.")
+	}
 	if g.Signed() {
 		return false, fault.New(fault.Forbidden, "GATEWAY_SIGNATURE", "The request is not signed as the file of the gateway says.")
 	}
@@ -142,7 +141,7 @@ func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool 
 	if s.cfg.GatewaySecret == "" {
 		return false
 	}
-	given := r.Header.Get(secretHeader)
+	given := r.Header.Get(wire.SecretHeader)
 	if given == "" && r.URL.RawQuery != "" {
 		given = r.URL.Query().Get("secret")
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -61,20 +63,21 @@ type DebugInfo struct {
 
 // DebugContext is what the session knows. No secret is in it.
 type DebugContext struct {
-	SessionID       string    `json:"sessionId"`
-	PhoneNumber     string    `json:"phoneNumber"`
-	ServiceCode     string    `json:"serviceCode"`
-	Gateway         string    `json:"gateway,omitempty"`
-	Message         string    `json:"message" doc:"The last screen."`
-	IsAuthenticated bool      `json:"isAuthenticated"`
-	CustomerName    string    `json:"customerName,omitempty"`
-	Language        string    `json:"language"`
-	Menu            string    `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
-	Steps           int       `json:"steps"`
-	TextMode        string    `json:"textMode" enum:"accumulated,latest"`
-	Started         time.Time `json:"sessionStartTime"`
-	Updated         time.Time `json:"lastActivity"`
-	Expires         time.Time `json:"expiresAt"`
+	SessionID       string        `json:"sessionId"`
+	PhoneNumber     string        `json:"phoneNumber"`
+	ServiceCode     string        `json:"serviceCode"`
+	Gateway         string        `json:"gateway,omitempty"`
+	Message         string        `json:"message" doc:"The last screen."`
+	IsAuthenticated bool          `json:"isAuthenticated"`
+	CustomerName    string        `json:"customerName,omitempty"`
+	Language        string        `json:"language"`
+	Menu            string        `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
+	Limits          screen.Limits `json:"limits" doc:"Most units of its screens: those of the menu, or of the gateway where they are fewer."`
+	Steps           int           `json:"steps"`
+	TextMode        string        `json:"textMode" enum:"accumulated,latest"`
+	Started         time.Time     `json:"sessionStartTime"`
+	Updated         time.Time     `json:"lastActivity"`
+	Expires         time.Time     `json:"expiresAt"`
 }
 
 // Other is another session of the same id.
@@ -227,12 +230,16 @@ func (s *Service) debug(ctx context.Context, id string) (*Debug, error) {
 
 func (s *Service) info(h held) DebugInfo {
 	k, rec, st := &h.key, h.rec, &h.rec.state
+	var of screen.Limits
+	if g := s.cfg.Gateways.Get(k.gateway); g != nil {
+		of = g.Limits
+	}
 	return DebugInfo{
 		SessionID: k.session, State: s.stateOf(rec), Path: st.Node, Status: "active",
 		Context: &DebugContext{
 			SessionID: k.session, PhoneNumber: k.phone, ServiceCode: rec.code, Gateway: k.gateway, Message: rec.answer,
 			IsAuthenticated: st.Authenticated(), CustomerName: st.Vars["customerName"], Language: st.Lang, Menu: st.Pack + " " + st.Version,
-			Steps: st.Step, TextMode: textMode(rec.mode),
+			Limits: packOf(s, rec).Within(of), Steps: st.Step, TextMode: textMode(rec.mode),
 			Started: time.UnixMicro(rec.started).UTC(), Updated: time.UnixMicro(rec.updated).UTC(), Expires: time.UnixMilli(h.row.expires).UTC(),
 		},
 	}
@@ -248,11 +255,7 @@ func textMode(m mode) string {
 
 // stateOf is the documented name of where a session stands.
 func (s *Service) stateOf(rec *record) string {
-	p := s.cfg.Packs.Version(rec.state.Version)
-	if p == nil {
-		p = s.cfg.Packs.Current()
-	}
-	if n := p.Node(rec.state.Node); n != nil {
+	if n := packOf(s, rec).Node(rec.state.Node); n != nil {
 		return n.State
 	}
 	return rec.state.Node
@@ -287,3 +290,11 @@ func (r *row) done() bool { return len(r.state) > 1 && r.state[1]&flagDone != 0 
 
 // effective reports whether actions had an effect in a session.
 func (r *row) effective() bool { return len(r.state) > 1 && r.state[1]&flagEffects != 0 }
+
+// packOf is the menu of a session, or the current one when it is gone.
+func packOf(s *Service, rec *record) *menu.Pack {
+	if p := s.cfg.Packs.Version(rec.state.Version); p != nil {
+		return p
+	}
+	return s.cfg.Packs.Current()
+}

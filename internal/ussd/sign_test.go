@@ -90,6 +90,29 @@ func TestSignatures(t *testing.T) {
 	})
 }
 
+// TestSimulatorsSign makes requests that the line takes for those of a gateway that signs.
+func TestSimulatorsSign(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "gateways.yaml")
+	if err := os.WriteFile(file, []byte(signers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := must(wire.Open(file))(t)
+	l := newLine(t, dbtest.SQLite(t), newClock(), func(cfg *ussd.Config) {
+		cfg.Gateways, cfg.GatewaySecret, cfg.GatewayOnly, cfg.Now = set, sharedSecret, true, time.Now
+	})
+	for _, name := range []string{"plain", "long", "hubtel"} {
+		for secret, status := range map[string]int{sharedSecret: 200, "": 403, "another-secret-1": 403} {
+			q := wire.Request{SessionID: "s1", ServiceCode: "*2233#", Phone: phone1, Kind: wire.Start}
+			r := must(set.Get(name).NewRequest(t.Context(), "http://line.test", secret, q))(t)
+			w := httptest.NewRecorder()
+			if l.http.ServeHTTP(w, r); w.Code != status {
+				t.Errorf("%s with the secret %q = %d %s, want %d", name, secret, w.Code, w.Body, status)
+			}
+		}
+	}
+}
+
 // TestSecretInTheQuery counts on POST as on GET, and stands in no log.
 func TestSecretInTheQuery(t *testing.T) {
 	t.Parallel()

@@ -264,6 +264,9 @@ func Fail(log *slog.Logger, write ErrorWriter, w http.ResponseWriter, r *http.Re
 	case f.Kind == fault.Unavailable:
 		log.WarnContext(r.Context(), "request refused", "code", f.Code, "err", err.Error())
 	}
+	if seen := find(w); seen != nil {
+		seen.code = f.Code
+	}
 	if started(w) {
 		return // half an answer is out; the connection is all that can end now
 	}

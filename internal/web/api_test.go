@@ -315,5 +315,8 @@ func TestQuietRoutes(t *testing.T) {
 		if got := strings.Count(out.String(), "msg=request"); got != tt.lines {
 			t.Errorf("GET %s at %s: %d lines, want %d", tt.path, tt.level, got, tt.lines)
 		}
+		if got := strings.Contains(out.String(), " code=X\n"); got != strings.Contains(tt.path, "fail") {
+			t.Errorf("GET %s: the line is %q", tt.path, out.String())
+		}
 	}
 }

@@ -18,7 +18,8 @@ type Seen struct {
 	Bytes    int64
 	Duration time.Duration
 	Caller   Caller
-	Quiet    bool // it went as always, and its route says that this is no news
+	Code     string // of the fault it was answered with, "" when it was not
+	Quiet    bool   // it went as always, and its route says that this is no news
 }
 
 // Observer learns of every finished request.
@@ -34,7 +35,7 @@ func Observe(log *slog.Logger, write ErrorWriter, see Observer, next http.Handle
 			if v := recover(); v != nil {
 				failPanic(log, write, p, r, v)
 			}
-			s := Seen{Route: p.route, Method: r.Method, Status: p.status, Bytes: p.bytes, Duration: time.Since(start), Caller: p.caller, Quiet: p.quiet && p.status == http.StatusOK}
+			s := Seen{Route: p.route, Method: r.Method, Status: p.status, Bytes: p.bytes, Duration: time.Since(start), Caller: p.caller, Code: p.code, Quiet: p.quiet && p.status == http.StatusOK}
 			if s.Route == "" {
 				s.Route = "unmatched"
 			}
@@ -74,6 +75,9 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 		slog.String("method", r.Method), slog.String("route", s.Route), slog.Int("status", s.Status),
 		slog.Int64("bytes", s.Bytes), slog.Float64("duration_ms", float64(s.Duration.Microseconds())/1000),
 		slog.String("client", ClientAddr(r.Context()).String()), slog.String("workspace", s.Caller.Workspace), slog.String("key", s.Caller.Key))
+	if s.Code != "" {
+		line.AddAttrs(slog.String("code", s.Code))
+	}
 	_ = h.Handle(r.Context(), line) // a log that cannot be written has nobody to tell
 }
 

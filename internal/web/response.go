@@ -15,7 +15,8 @@ type response struct {
 	bytes  int64
 	route  string // pattern; "" when nothing matched
 	caller Caller
-	quiet  bool // see Doc
+	code   string // of the fault it was answered with
+	quiet  bool   // see Doc
 	hijack bool
 }
 

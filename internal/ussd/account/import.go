@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -121,10 +122,9 @@ func newImport(s *Service, from io.Reader) (*importer, error) {
 			at["phone"] = i
 		}
 	}
-	for _, name := range importColumns {
-		if _, ok := at[name]; !ok {
-			return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The head line lacks "+name+".")
-		}
+	lacks := slices.DeleteFunc(slices.Clone(importColumns), func(name string) bool { _, ok := at[name]; return ok })
+	if len(lacks) > 0 {
+		return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The head line lacks "+strings.Join(lacks, ", ")+".")
 	}
 	return &importer{s: s, csv: r, at: at}, nil
 }

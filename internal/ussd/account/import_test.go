@@ -120,6 +120,9 @@ func TestImportRefuses(t *testing.T) {
 			if got := fault.CodeOf(err); got != tt.code {
 				t.Errorf("Import() = %+v, %v; want %q", report, err, tt.code)
 			}
+			if tt.name == "no head" && !strings.HasSuffix(err.Error(), "lacks customer_id, full_name, email, phone, encrypted_pin, preferred_language.") {
+				t.Errorf("Import() = %v, want all columns that are missing", err)
+			}
 			if n := r.count(t, `SELECT count(*) FROM ussd_accounts`); (n != 0) != (tt.code == "") {
 				t.Errorf("%d accounts were made", n)
 			}

@@ -24,9 +24,6 @@ import (
 // maxAnswer is more than any answer of a USSD server may have, in bytes.
 const maxAnswer = 64 << 10
 
-// SecretHeader carries the secret that tells a server its gateway.
-const SecretHeader = "X-Gateway-Secret"
-
 // Sender sends a request. http.Client.Do is one, Direct makes one.
 type Sender func(*http.Request) (*http.Response, error)
 
@@ -62,6 +59,7 @@ type Answer struct {
 	Limit int // of units, in the alphabet of the text
 	// Wrong says what is wrong with framing and size; "" is nothing.
 	Wrong string
+	long  bool // Wrong is about the size
 }
 
 // Framed is the text with CON or END in front, whatever the gateway's form.
@@ -170,12 +168,9 @@ func (p *Phone) settle(a Answer, err error) (Answer, error) {
 // deliver sends one request. The error is that of the network; what is wrong
 // with an answer stands in it.
 func (p *Phone) deliver(ctx context.Context, q wire.Request) (Answer, error) {
-	r, err := p.c.Gateway.NewRequest(ctx, p.c.Base, q)
+	r, err := p.c.Gateway.NewRequest(ctx, p.c.Base, p.c.Secret, q)
 	if err != nil {
 		return Answer{}, err
-	}
-	if p.c.Secret != "" {
-		r.Header.Set(SecretHeader, p.c.Secret)
 	}
 	start := time.Now()
 	resp, err := p.c.Send(r)
@@ -199,9 +194,6 @@ func (p *Phone) judge(resp *http.Response, body []byte, took time.Duration) Answ
 		return a
 	}
 	a.Units, a.UCS2 = screen.Units(a.Text)
-	if a.Limit = p.c.Limits.GSM7; a.UCS2 {
-		a.Limit = p.c.Limits.UCS2
-	}
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		a.Wrong = "status 429: over the rate limit of the server, which a gateway's secret lifts"
@@ -211,7 +203,22 @@ func (p *Phone) judge(resp *http.Response, body []byte, took time.Duration) Answ
 		a.Wrong = "the screen holds characters no handset shows"
 	case strings.TrimSpace(a.Text) == "":
 		a.Wrong = "the screen is empty"
-	case a.Units > a.Limit:
+	}
+	return a.Within(p.c.Limits)
+}
+
+// Limits are those that answers from now on are measured by.
+func (p *Phone) Limits(l screen.Limits) { p.c.Limits = l }
+
+// Within is the answer measured by other limits than those it was measured by.
+func (a Answer) Within(l screen.Limits) Answer {
+	if a.long {
+		a.Wrong = ""
+	}
+	if a.Limit = l.GSM7; a.UCS2 {
+		a.Limit = l.UCS2
+	}
+	if a.long = a.Wrong == "" && a.Units > a.Limit; a.long {
 		a.Wrong = fmt.Sprintf("the screen has %d units, at most %d", a.Units, a.Limit)
 	}
 	return a

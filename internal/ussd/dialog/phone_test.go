@@ -16,8 +16,8 @@ func sent(t *testing.T, c dialog.PhoneConfig) (*dialog.Phone, *[]wire.Request) {
 	l := newLine(t)
 	var all []wire.Request
 	c.Send = func(r *http.Request) (*http.Response, error) {
-		if r.Header.Get(dialog.SecretHeader) != c.Secret {
-			t.Errorf("secret = %q, want %q", r.Header.Get(dialog.SecretHeader), c.Secret)
+		if r.Header.Get(wire.SecretHeader) != c.Secret {
+			t.Errorf("secret = %q, want %q", r.Header.Get(wire.SecretHeader), c.Secret)
 		}
 		body := make([]byte, max(r.ContentLength, 0))
 		if r.Body != nil {

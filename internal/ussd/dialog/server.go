@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // Server is how an operator reaches a server.
@@ -23,7 +24,8 @@ type Server struct {
 // Place is where a session stands.
 type Place struct {
 	Node          string
-	Authenticated bool // somebody is logged in
+	Authenticated bool          // somebody is logged in
+	Limits        screen.Limits // of its screens; zero of a server that does not tell
 }
 
 // Where asks the server where a session stands.
@@ -36,14 +38,16 @@ func Where(ctx context.Context, s Server, session string) (Place, error) {
 		DebugInfo struct {
 			Path    string `json:"path"`
 			Context struct {
-				IsAuthenticated bool `json:"isAuthenticated"`
+				IsAuthenticated bool          `json:"isAuthenticated"`
+				Limits          screen.Limits `json:"limits"`
 			} `json:"context"`
 		} `json:"debugInfo"`
 	}
 	if err := json.Unmarshal(body, &record); err != nil || status != http.StatusOK {
 		return Place{}, fmt.Errorf("the server does not say where the session is (status %d): give an operator's key", status)
 	}
-	return Place{Node: record.DebugInfo.Path, Authenticated: record.DebugInfo.Context.IsAuthenticated}, nil
+	at := record.DebugInfo
+	return Place{Node: at.Path, Authenticated: at.Context.IsAuthenticated, Limits: at.Context.Limits}, nil
 }
 
 // Fetch gets a live session from the server as a dialog file.

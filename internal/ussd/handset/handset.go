@@ -268,7 +268,7 @@ func (h *handset) send(ctx context.Context, text string, dials bool) error {
 	if mask != "" {
 		t.Input = ""
 	}
-	h.ask(ctx, a)
+	a = h.ask(ctx, a)
 	t.Node = h.node
 	h.turns = append(h.turns, t)
 	h.show(a)
@@ -295,16 +295,23 @@ func (h *handset) again(ctx context.Context) error {
 	return nil
 }
 
-// ask finds out where the session is, when the server tells.
-func (h *handset) ask(ctx context.Context, a dialog.Answer) {
+// ask finds out where the session is, when the server tells, and measures the
+// answer by the limits of the server's menu: the one here may be another.
+func (h *handset) ask(ctx context.Context, a dialog.Answer) dialog.Answer {
 	h.node, h.screen = "", a.Framed()
-	if a.End || a.Wrong != "" {
-		return
+	if a.End {
+		return a
 	}
 	place, err := dialog.Where(ctx, dialog.Server{Send: h.Phone.Send, Base: h.Phone.Base, Key: h.Key}, h.phone.Session())
-	if err == nil {
-		h.node = place.Node
+	if err != nil {
+		return a
 	}
+	h.node = place.Node
+	if place.Limits.GSM7 == 0 {
+		return a
+	}
+	h.phone.Limits(place.Limits)
+	return a.Within(place.Limits)
 }
 
 // mask is the variable that stands for an answer that must not be saved: one

@@ -1,6 +1,7 @@
 package handset_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -48,12 +49,13 @@ nodes:
 
 // line answers by what was typed last and keeps what it was sent.
 type line struct {
-	mu    sync.Mutex
-	set   *wire.Set
-	texts []string
-	nodes map[string]string // session → node
-	blind bool              // does not tell where sessions are
-	odd   bool              // never gives the same answer
+	mu     sync.Mutex
+	set    *wire.Set
+	texts  []string
+	nodes  map[string]string // session → node
+	limits string            // JSON
+	blind  bool              // does not tell where sessions are
+	odd    bool              // never gives the same answer
 }
 
 func newLine(t *testing.T) *line {
@@ -73,7 +75,7 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		fmt.Fprintf(w, `{"debugInfo":{"path":%q}}`, l.nodes[id])
+		fmt.Fprintf(w, `{"debugInfo":{"path":%q,"context":{"limits":%s}}}`, l.nodes[id], cmp.Or(l.limits, "{}"))
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -292,5 +294,10 @@ func TestLimitOfThePack(t *testing.T) {
 	}
 	if out := run(t, newLine(t), handset.Config{Pack: p}, ""); !strings.Contains(out, "86 left of 120 (GSM-7)") {
 		t.Errorf("the handset shows another limit:\n%s", out)
+	}
+	far := newLine(t)
+	far.limits = `{"gsm7":150,"ucs2":60}`
+	if out := run(t, far, handset.Config{Pack: p}, ""); !strings.Contains(out, "116 left of 150 (GSM-7)") {
+		t.Errorf("the limit is not that of the server's menu:\n%s", out)
 	}
 }

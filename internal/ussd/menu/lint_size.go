@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -154,9 +155,13 @@ func (l *linter) whole(n *Node, v *View, pages []Shown) {
 			l.add(LevelError, n.ID, v.Lang, "cannot be made to fit: a page has no room for an option")
 		}
 	}
+	guess := ""
+	if n.shows(v.Lang) {
+		guess = fmt.Sprintf(", each value as long as vars says, else %d characters", usualLength)
+	}
 	for _, s := range lines {
 		if !slices.Contains(shown, s) {
-			l.add(LevelError, n.ID, v.Lang, "cannot be made to fit: an option has %d units", units(s))
+			l.add(LevelError, n.ID, v.Lang, "cannot be made to fit: an option has %d units%s", units(s), guess)
 		}
 	}
 }

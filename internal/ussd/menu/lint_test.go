@@ -117,6 +117,14 @@ func TestLintFinds(t *testing.T) {
 			},
 		},
 		{
+			"an option with values no page can hold",
+			[]string{"{en: Ask, sw: Uliza}", "{en: \"" + strings.Repeat("{name}", 7) + "\", sw: Uliza}"},
+			[]string{
+				"error: home (en): cannot be made to fit: a page has no room for an option",
+				"error: home (en): cannot be made to fit: an option has 213 units, each value as long as vars says, else 30 characters",
+			},
+		},
+		{
 			"an end of two pages",
 			[]string{"Thanks, {name}. {{done}", "Thanks, {name}." + strings.Repeat(" word", 35)},
 			[]string{

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,15 +16,32 @@ import (
 
 // NewRequest makes the HTTP request that the gateway would send for q, for
 // simulators and tests: the other side of Read. The base is the address of the
-// server, such as http://localhost:3000.
-func (g *Gateway) NewRequest(ctx context.Context, base string, q Request) (*http.Request, error) {
+// server, such as http://localhost:3000. With a secret the request proves itself
+// as the gateway does, by its signature or by the header of the secret.
+func (g *Gateway) NewRequest(ctx context.Context, base, secret string, q Request) (*http.Request, error) {
+	r, body, err := g.newRequest(ctx, base, q)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("make request: %w", err)
+	case secret == "":
+	case g.Signed():
+		g.signature.sign(r.Header, []byte(body), []byte(secret), time.Now())
+	default:
+		r.Header.Set(SecretHeader, secret)
+	}
+	return r, nil
+}
+
+// newRequest makes a request that proves nothing, and its body.
+func (g *Gateway) newRequest(ctx context.Context, base string, q Request) (*http.Request, string, error) {
 	fields, f := g.compose(q)
 	target := strings.TrimSuffix(base, "/") + "/api/ussd"
 	if !g.plain() {
 		target += "/" + g.Name
 	}
 	if f == formatQuery {
-		return http.NewRequestWithContext(ctx, http.MethodGet, target+"?"+encodePairs(fields), nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, target+"?"+encodePairs(fields), nil)
+		return r, "", err
 	}
 	body, contentType := encodePairs(fields), "application/x-www-form-urlencoded"
 	if f == formatJSON {
@@ -31,10 +49,10 @@ func (g *Gateway) NewRequest(ctx context.Context, base string, q Request) (*http
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return nil, "", err
 	}
 	r.Header.Set("Content-Type", contentType)
-	return r, nil
+	return r, body, nil
 }
 
 // pair is one field of a request.

@@ -22,7 +22,7 @@ func TestThereAndBack(t *testing.T) {
 				kind = wire.Start
 			}
 			q := wire.Request{SessionID: "s:1", ServiceCode: "*920#", Phone: "+233200000001", Text: text, Kind: kind}
-			r, err := g.NewRequest(t.Context(), "http://example.test/", q)
+			r, err := g.NewRequest(t.Context(), "http://example.test/", "", q)
 			if err != nil {
 				t.Fatalf("%s: NewRequest() = %v", g.Name, err)
 			}

@@ -14,6 +14,10 @@ import (
 	"time"
 )
 
+// SecretHeader is where a gateway that does not sign proves itself. Those that
+// can send no header use the parameter secret of the query.
+const SecretHeader = "X-Gateway-Secret"
+
 // signedAge is how far the time of a signed request may be from now.
 const signedAge = 5 * time.Minute
 
@@ -29,11 +33,12 @@ type signatureSpec struct {
 type signature struct {
 	header, time string
 	hash         func() hash.Hash
+	encode       func([]byte) string
 	decode       func(string) ([]byte, error)
 }
 
 func (c *checker) signature(s signatureSpec, formats words) *signature {
-	out := &signature{header: s.Header, time: s.Time, hash: sha256.New, decode: hex.DecodeString}
+	out := &signature{header: s.Header, time: s.Time, hash: sha256.New, encode: hex.EncodeToString, decode: hex.DecodeString}
 	if s.Header == "" {
 		c.add("signature.header", "is needed")
 	}
@@ -47,7 +52,7 @@ func (c *checker) signature(s signatureSpec, formats words) *signature {
 	switch s.Encoding {
 	case "", "hex":
 	case "base64":
-		out.decode = base64.StdEncoding.DecodeString
+		out.encode, out.decode = base64.StdEncoding.EncodeToString, base64.StdEncoding.DecodeString
 	default:
 		c.add("signature.encoding", "want hex or base64")
 	}
@@ -76,12 +81,29 @@ func (g *Gateway) Verify(h http.Header, body, key []byte, now time.Time) bool {
 	if err != nil || len(given) == 0 {
 		return false
 	}
-	if at := h.Get(s.time); s.time != "" && at != "" && !recent(at, now) {
-		return false
+	return !g.Late(h, now) && hmac.Equal(given, s.sum(body, key))
+}
+
+// Late reports whether a request of a gateway that signs says that it was sent
+// at another time than now.
+func (g *Gateway) Late(h http.Header, now time.Time) bool {
+	s := g.signature
+	return s != nil && s.time != "" && h.Get(s.time) != "" && !recent(h.Get(s.time), now)
+}
+
+// sign puts the signature of a body into the headers of a request, and the time
+// where the gateway sends it.
+func (s *signature) sign(h http.Header, body, key []byte, now time.Time) {
+	h.Set(s.header, s.encode(s.sum(body, key)))
+	if s.time != "" {
+		h.Set(s.time, now.UTC().Format(time.RFC3339))
 	}
+}
+
+func (s *signature) sum(body, key []byte) []byte {
 	mac := hmac.New(s.hash, key)
 	mac.Write(body)
-	return hmac.Equal(given, mac.Sum(nil))
+	return mac.Sum(nil)
 }
 
 // recent reports whether a time is near now: RFC 3339, or seconds or
