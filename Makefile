@@ -34,7 +34,7 @@ test: ## everything that must be clean: format, vet, lint, tests on both databas
 	@GO='$(GO)' build/test.sh
 
 .PHONY: test-all
-test-all: ## test, with every package under the race detector and every rule on both databases
+test-all: ## test, with every package under the race detector, every rule on both databases, and a real Matrix homeserver
 	@GO='$(GO)' build/test.sh all
 
 .PHONY: fmt

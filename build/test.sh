@@ -6,7 +6,8 @@
 # nothing may be skipped.
 #
 #   build/test.sh        this
-#   build/test.sh all    everything under the race detector, every rule on both databases
+#   build/test.sh all    everything under the race detector, every rule on both databases,
+#                        and attachments of a real Matrix homeserver
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GO=${GO:-go}
@@ -16,8 +17,10 @@ say() {
 	printf '\n=== %s  (%ds)\n' "$1" "$SECONDS"
 }
 skipped=()
+made= # a folder that goes at the end
 finish() {
 	local status=$?
+	[[ -z $made ]] || rm -rf "$made"
 	printf '\n'
 	for name in ${skipped[@]+"${skipped[@]}"}; do
 		printf '!!! SKIPPED: %s\n' "$name"
@@ -72,6 +75,17 @@ say "10,000 walks through menus"
 # -count=1: every run walks other ways, a cached one walks none.
 "$GO" test -count=1 -run 'TestRandomWalks/sqlite' ./internal/ussd
 
+# homeserver builds the homeserver that test/matrix asks, from a module of its own.
+homeserver() {
+	made=$(mktemp -d)
+	if (cd test/matrix/homeserver && "$GO" build -o "$made/dendrite" github.com/element-hq/dendrite/cmd/dendrite); then
+		export HEARTH_TEST_DENDRITE=$made/dendrite
+		return
+	fi
+	skipped+=("attachments of a real Matrix homeserver: dendrite could not be built from test/matrix/homeserver")
+	[[ ${HEARTH_TEST_REQUIRE:-} != all ]]
+}
+
 say "tests"
 # The slow ones first, so that no core is idle at the end. A name that is gone
 # fails the run; a package named twice is tested once.
@@ -89,6 +103,7 @@ if [[ ${1:-} == all ]]; then
 	most=60m
 	raced=$every
 	export HEARTH_TEST_DATABASES=all
+	homeserver
 fi
 if ((!${#race[@]})); then
 	raced=

@@ -60,10 +60,9 @@ type mind struct {
 	credits *credit.Plugin
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
-	files   *outbound.Client       // for attachments
 	mcp     *mcp.Service
 	assists *mcpserver.Service
-	foreign []*outbound.Client  // for MCP servers
+	foreign []*outbound.Client  // for MCP servers and attachments
 	inner   func() http.Handler // answers what plugins ask this server; nil until it serves
 }
 
@@ -124,11 +123,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err := m.buildMCP(ctx, m.tools, a.lookups(m)); err != nil {
 		return err
 	}
-	// Without the exceptions an operator makes for webhooks: whoever may chat
-	// names these addresses, and the model tells what is there.
-	m.files, err = outbound.New(outbound.Config{
-		Timeout: attach.MaxTime, HeaderTimeout: attach.MaxTime, MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects,
-	})
+	files, err := m.reader()
 	if err != nil {
 		return err
 	}
@@ -137,7 +132,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: m.permits,
-		Files:   attach.New(attach.Config{Client: m.files, Log: a.log}),
+		Files:   files,
 		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
@@ -240,6 +235,35 @@ func (m *mind) model() (llm.Model, *llm.Catalogue, error) {
 		m.llm, c.HTTP = guarded, guarded.HTTP()
 	}
 	return llm.New(c)
+}
+
+// reader reads attachments. Its clients have none of the exceptions an operator makes
+// for webhooks: whoever may chat names these addresses, and the model tells what is
+// there. Each homeserver has a client of its own, so that none can redirect to another
+// that the operator has inside.
+func (m *mind) reader() (*attach.Reader, error) {
+	client := func(allow []string) (*outbound.Client, error) {
+		c, err := outbound.New(outbound.Config{
+			Allow: allow, Timeout: attach.MaxTime, HeaderTimeout: attach.MaxTime, MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects,
+		})
+		if err == nil {
+			m.foreign = append(m.foreign, c)
+		}
+		return c, err
+	}
+	web, err := client(nil)
+	if err != nil {
+		return nil, err
+	}
+	c := attach.Config{Client: web, Log: m.log}
+	for _, base := range m.cfg.Oracle.Homeservers {
+		home, err := client(hostOf(base))
+		if err != nil {
+			return nil, err
+		}
+		c.Homes = append(c.Homes, attach.Home{Base: base, Client: home})
+	}
+	return attach.New(c), nil
 }
 
 // hostOf is the host of an address, with its port: the operator has named it, so
@@ -403,6 +427,5 @@ func (m *mind) close(ctx context.Context) error {
 	if m.llm != nil {
 		m.llm.Close()
 	}
-	m.files.Close()
 	return errors.Join(err, m.plugins.Close(ctx))
 }

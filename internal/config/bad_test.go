@@ -109,6 +109,7 @@ var wrong = map[string][]string{
 	"ORACLE_PROMPT":                       {"a\x00b"},
 	"HEARTH_PUBLIC_ROUTES":                {"/weather/now", "GET weather", "FETCH /weather/now"},
 	"MCP_SERVERS_FILE":                    {"a\x00b"},
+	"MATRIX_HOMESERVERS":                  {"matrix.example.org", "https://matrix.example.org/path", "https://matrix.example.org?a", "https://u:p@matrix.example.org", "mxc://matrix.example.org"},
 	"UCAN_PROTECTED_MCP_SERVERS":          {"a\tb", strings.Repeat("x", 33)},
 	"LLM_MODELS":                          {"a\tb"},
 	"LLM_FALLBACK_MODELS":                 {"a\tb"},

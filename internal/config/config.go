@@ -176,6 +176,7 @@ type Oracle struct {
 	RunTimeout            time.Duration `env:"ORACLE_RUN_TIMEOUT" file:"runTimeout" default:"10m" is:"duration 10s 1d" doc:"How long the oracle may work on one answer."`
 	MCPServersFile        string        `env:"MCP_SERVERS_FILE" file:"mcpServersFile" is:"text 4096" doc:"YAML or JSON file with the MCP servers whose tools the oracle can use, in the form other MCP clients have: docs/mcp.md."`
 	MCPProtected          []string      `env:"UCAN_PROTECTED_MCP_SERVERS" file:"mcpProtectedServers" is:"names 32" doc:"Servers of MCP_SERVERS_FILE whose tools need an invocation by the caller, one for each call."`
+	Homeservers           []string      `env:"MATRIX_HOMESERVERS" file:"matrixHomeservers" is:"homeservers" doc:"Matrix homeservers that attachments are read from, with the access token of the caller; empty: such files are only named to the model."`
 	Prompt                string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
 	PublicRoutes          []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; no other route can be."`
 }

@@ -194,6 +194,22 @@ func httpURL() kind[string] {
 	}
 }
 
+// homeserver is the address of a Matrix homeserver, which has no path.
+func homeserver() kind[string] {
+	return kind[string]{
+		name: "homeservers", want: "the http:// or https:// address of a homeserver, without a path",
+		parse: func(s string) (string, error) {
+			s = strings.TrimSuffix(s, "/")
+			u, err := plainURL(s)
+			if err == nil && (u.Path != "" || u.RawQuery != "" || u.ForceQuery) {
+				err = errForm
+			}
+			return s, err
+		},
+		format: same,
+	}
+}
+
 // tiles is empty or the address of a picture of a map, with places for its zoom,
 // column and row after the host: the host is what a page may ask, so it is fixed.
 func tiles() kind[string] {

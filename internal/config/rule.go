@@ -72,6 +72,7 @@ var plainRules = map[string]func() rule{
 	"origins":      func() rule { return is(origins()) },
 	"tiles":        func() rule { return is(tiles()) },
 	"httpURL":      func() rule { return is(httpURL()) },
+	"homeservers":  func() rule { return is(list(homeserver())) },
 	"hookURL":      func() rule { return is(hookURL()) },
 	"postgresURL":  func() rule { return is(postgresURL()) },
 	"headerPairs":  func() rule { return is(headerPairs()) },

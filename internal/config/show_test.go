@@ -151,6 +151,7 @@ func TestWarnings(t *testing.T) {
 		{"backups of PostgreSQL", []string{"HEARTH_BACKUP_EVERY=1d", "HEARTH_BACKUP_DIR=/b", "DATABASE_URL=postgres://h/d"}, nil},
 		{"DID without key", []string{"ORACLE_DID=did:ixo:entity:1"}, []string{"ORACLE_DID without"}},
 		{"model key over http", []string{"LLM_BASE_URL=http://llm.example", "LLM_API_KEY=k"}, []string{"LLM_BASE_URL is not https"}},
+		{"tokens over http", []string{"MATRIX_HOMESERVERS=http://matrix.example,https://matrix.example.org"}, []string{"MATRIX_HOMESERVERS holds http://matrix.example: access tokens"}},
 		{"local model", []string{"LLM_BASE_URL=http://127.0.0.1:11434/v1", "LLM_API_KEY=k"}, nil},
 		{"slip", []string{"USSD_SESION_TTL=5"}, []string{"USSD_SESION_TTL in the environment is not a setting; did you mean USSD_SESSION_TTL?"}},
 	} {

@@ -77,6 +77,9 @@ func (w *warnings) areas(c *Config) {
 		w.addf(c.Oracle.ThrottleLimit == 0, "THROTTLE_LIMIT=0: no rate limit per caller")
 		w.addf(c.Oracle.DID != "" && c.Oracle.Mnemonic == "", "ORACLE_DID without ORACLE_MNEMONIC: the oracle authenticates callers but can sign nothing")
 		w.addf(plainHTTP(c.Model.BaseURL) && c.Model.APIKey != "", "LLM_BASE_URL is not https: the model key crosses the network unencrypted")
+		for _, h := range c.Oracle.Homeservers {
+			w.addf(plainHTTP(h), "MATRIX_HOMESERVERS holds %s: access tokens of users cross the network unencrypted", h)
+		}
 	}
 }
 

@@ -40,7 +40,8 @@ func fileServer(t *testing.T, h http.HandlerFunc) (base string, o option) {
 	}
 	t.Cleanup(guarded.Close)
 	return "http://files.test:" + u.Port(), func(c *oracle.Config, _ *run.Config) {
-		c.Files = attach.New(attach.Config{Client: guarded, Log: c.Log})
+		base := "http://files.test:" + u.Port()
+		c.Files = attach.New(attach.Config{Client: guarded, Log: c.Log, Homes: []attach.Home{{Base: base, Client: guarded}}})
 	}
 }
 
@@ -79,7 +80,7 @@ func TestAttachmentsReachTheModel(t *testing.T) {
 		asked := chats(m)
 		want := []string{
 			"The stove is in Kisumu", "it is attached, but could not be read: its server answers 404", "its server cannot be reached",
-			"not readable here: it is not text", "not readable here: it is kept by a homeserver", "not readable here: it is kept by a homeserver",
+			"not readable here: it is not text", "could not be read: the message names no homeserver", "could not be read: the message names no homeserver",
 		}
 		for i, r := range asked {
 			have := said(r, "what is this?")
@@ -145,7 +146,45 @@ func TestAttachmentsOffline(t *testing.T) {
 	base, files := fileServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) })
 	h, u := small(t, llm.Offline{}, files), newUser(t, 1)
 	g := h.do(u, "POST", "/messages/"+h.session(u), `{"message":"hm","attachments":[`+file(base+"/a", "a.txt", "text/plain")+`,`+file("mxc://h/x", "b.txt", "text/plain")+`]}`)
-	if g.status != 200 || !strings.Contains(g.body, "5 characters of text") || !strings.Contains(g.body, "kept by a homeserver") {
+	if g.status != 200 || !strings.Contains(g.body, "5 characters of text") || !strings.Contains(g.body, "names no homeserver") {
 		t.Errorf("got %d %s", g.status, g.body)
+	}
+}
+
+// TestAttachmentsOfAHomeserver: the homeserver, the token and the room are those the
+// message came with, and the room of an editor counts where no other is named.
+func TestAttachmentsOfAHomeserver(t *testing.T) {
+	t.Parallel()
+	base, files := fileServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer syt_canary":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == "/_matrix/client/v3/rooms/!r:h/event/$e":
+			_, _ = w.Write([]byte(`{"room_id":"!r:h","type":"m.room.message","content":{"url":"mxc://h/x"}}`))
+		case r.URL.Path == "/_matrix/client/v1/media/download/h/x":
+			_, _ = w.Write([]byte("hello"))
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	h, u := small(t, llm.Offline{}, files), newUser(t, 1)
+	s := h.session(u)
+	event := `"attachments":[{"eventId":"$e","filename":"a.txt","mimetype":"text/plain"}]`
+	for _, tt := range []struct{ body, home, token, want string }{
+		{`{"message":"hm","attachments":[` + file("mxc://h/x", "a.txt", "text/plain") + `]}`, base, "syt_canary", "5 characters of text"},
+		{`{"message":"hm","homeServer":"` + base + `",` + event + `,"metadata":{"roomId":"!r:h","editorRoomId":"!x:h"}}`, "other.test", "syt_canary", "5 characters of text"},
+		{`{"message":"hm",` + event + `,"metadata":{"editorRoomId":"!r:h"}}`, base, "syt_canary", "5 characters of text"},
+		{`{"message":"hm",` + event + `,"metadata":{"roomId":7}}`, base, "syt_canary", "does not say in which room"},
+		{`{"message":"hm",` + event + `}`, base, "syt_canary", "does not say in which room"},
+		{`{"message":"hm",` + event + `,"metadata":{"roomId":"!r:h"}}`, base, "another", "does not accept the access token"},
+		{`{"message":"hm",` + event + `,"metadata":{"roomId":"!r:h"}}`, "", "syt_canary", "names no homeserver"},
+	} {
+		g := h.do(u, "POST", "/messages/"+s, tt.body, "X-Matrix-Homeserver", tt.home, "X-Matrix-Access-Token", tt.token)
+		if g.status != 200 || !strings.Contains(g.body, tt.want) {
+			t.Errorf("%s: got %d %s, want %q", tt.body, g.status, g.body, tt.want)
+		}
+	}
+	if strings.Contains(h.log.String(), "canary") {
+		t.Error("the token is in the log")
 	}
 }

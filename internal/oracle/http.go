@@ -86,7 +86,7 @@ func (s *Service) messageRoutes(add adder) {
 			{Name: "Idempotency-Key", Header: true, Doc: "Send the same key again to join the run instead of beginning a second one."},
 			{Name: "x-timezone", Header: true, Doc: "The user's time zone; timezone in the body wins."},
 			{Name: "x-matrix-homeserver", Header: true, Doc: "The user's homeserver; homeServer in the body wins."},
-			{Name: "x-matrix-access-token", Header: true, Doc: "For tools that need it; it is neither logged nor stored."},
+			{Name: "x-matrix-access-token", Header: true, Doc: "The user's token there, for attachments that it keeps and for tools; it is neither logged nor stored."},
 		},
 	})
 	add("GET", "/messages/{sessionId}", s.serveMessages, web.Doc{

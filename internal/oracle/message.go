@@ -122,6 +122,19 @@ func (m *message) readAttachments(o *object) {
 	}
 }
 
+// room is the Matrix room that events of attachments are in. Clients that edit in a
+// room name that one.
+func (m *message) room() string {
+	var in struct {
+		Room   string `json:"roomId"`
+		Editor string `json:"editorRoomId"`
+	}
+	if json.Unmarshal(m.Metadata, &in) != nil || in.Room == "" {
+		return in.Editor
+	}
+	return in.Room
+}
+
 // readInvocations reads the tokens of protected tools; package caller checks
 // them.
 func (m *message) readInvocations(o *object) {

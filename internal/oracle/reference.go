@@ -21,7 +21,7 @@ type messageBody struct {
 	Attachments    []attachmentBody  `json:"attachments,omitempty" maxItems:"10"`
 	MCPInvocations map[string]string `json:"mcpInvocations,omitempty" doc:"For each tool the base64 CAR of an invocation, which can be used once."`
 	Timezone       string            `json:"timezone,omitempty" example:"Africa/Nairobi"`
-	HomeServer     string            `json:"homeServer,omitempty" doc:"The user's Matrix homeserver."`
+	HomeServer     string            `json:"homeServer,omitempty" doc:"The user's Matrix homeserver, by its address or host."`
 	Metadata       map[string]any    `json:"metadata,omitempty"`
 }
 
@@ -37,8 +37,8 @@ type actionBody struct {
 }
 
 type attachmentBody struct {
-	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: a text at an http(s) address is fetched and read; an mxc:// address is only named to the model. Give this or eventId." example:"https://example.org/notes.txt"`
-	EventID  string  `json:"eventId,omitempty" doc:"Matrix event that holds it, instead of mxcUri."`
+	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: an http(s) address, or an mxc:// address at the homeserver that x-matrix-homeserver names. What can be read is given to the model, the rest is named. Give this or eventId." example:"https://example.org/notes.txt"`
+	EventID  string  `json:"eventId,omitempty" doc:"Matrix event that holds it, instead of mxcUri; its room is metadata.roomId."`
 	Filename string  `json:"filename" maxLength:"255" example:"notes.txt"`
 	MIMEType string  `json:"mimetype" example:"text/plain"`
 	Size     float64 `json:"size,omitempty"`

@@ -155,7 +155,7 @@ func (s *Service) readFiles(ctx context.Context, t *turn, r *run.Run) (llm.Messa
 	if len(said.Attachments) == 0 {
 		return said, nil
 	}
-	said.Attachments = s.cfg.Files.Read(ctx, said.Attachments)
+	said.Attachments = s.cfg.Files.Read(ctx, said.Attachments, attach.Sender{Homeserver: t.about.HomeServer, Token: t.about.MatrixToken, Room: t.message.room()})
 	if ctx.Err() != nil {
 		return said, context.Cause(ctx)
 	}

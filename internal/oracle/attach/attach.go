@@ -4,8 +4,9 @@
 // It promises that a file is fetched only where the guarded client goes,
 // within bounds of size and time, that what it gives is marked as what it is,
 // and that no file, however bad, is a reason to fail: the model is told
-// instead. Tables of workbooks become CSV. It does not read pictures, other
-// documents, or files kept by a homeserver.
+// instead. Tables of workbooks become CSV. Files that a homeserver keeps are asked for
+// with the sender's own token, from homeservers that the operator has listed. It does
+// not read pictures or other documents.
 package attach
 
 import (
@@ -63,7 +64,8 @@ type Doer interface {
 
 // Config configures a Reader. Zero values are the defaults.
 type Config struct {
-	Client          Doer // required
+	Client          Doer   // required
+	Homes           []Home // homeservers that may be asked
 	MaxFile, MaxAll int64
 	MaxTime         time.Duration
 	Log             *slog.Logger // nil: silent
@@ -93,7 +95,7 @@ func New(c Config) *Reader {
 // Read gives the attachments of one message as the model shall see them: each
 // with its text, or with a note that says why there is none. It returns when ctx
 // ends, at the latest after MaxTime.
-func (r *Reader) Read(ctx context.Context, list []llm.Attachment) []llm.Attachment {
+func (r *Reader) Read(ctx context.Context, list []llm.Attachment, from Sender) []llm.Attachment {
 	if len(list) == 0 {
 		return nil
 	}
@@ -109,14 +111,14 @@ func (r *Reader) Read(ctx context.Context, list []llm.Attachment) []llm.Attachme
 		a := &out[i]
 		switch {
 		case a.Text != "" || a.URL != "": // read before
-		case !strings.HasPrefix(a.MXCURI, "http://") && !strings.HasPrefix(a.MXCURI, "https://"):
+		case !onWeb(a.MXCURI) && (r == nil || len(r.cfg.Homes) == 0):
 			a.Note = elsewhere
 		case r == nil || !readable(a.MIMEType, a.Filename) && !isBook(a.MIMEType, a.Filename):
 			a.Note = unknown
 		case a.Size > r.cfg.MaxFile:
 			a.Note = unread + tooLarge
 		default:
-			all.Go(func() { r.readOne(ctx, a, &spent) })
+			all.Go(func() { r.readOne(ctx, a, from, &spent) })
 		}
 	}
 	all.Wait()
@@ -124,9 +126,14 @@ func (r *Reader) Read(ctx context.Context, list []llm.Attachment) []llm.Attachme
 	return out
 }
 
+// onWeb reports whether an address is one of the web, not of a homeserver.
+func onWeb(address string) bool {
+	return strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://")
+}
+
 // readOne fetches a file and gives it its text or its note.
-func (r *Reader) readOne(ctx context.Context, a *llm.Attachment, spent *atomic.Int64) {
-	text, whole, err := r.fetch(ctx, a, spent)
+func (r *Reader) readOne(ctx context.Context, a *llm.Attachment, from Sender, spent *atomic.Int64) {
+	text, whole, err := r.fetch(ctx, a, from, spent)
 	if err != nil {
 		reason := explain(ctx, err)
 		r.cfg.Log.InfoContext(ctx, "attachment not read", "reason", reason+hint(err))
@@ -148,21 +155,18 @@ type refusal string
 // Error gives the reason.
 func (r refusal) Error() string { return string(r) }
 
-func (r *Reader) fetch(ctx context.Context, a *llm.Attachment, spent *atomic.Int64) (text string, whole bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.MXCURI, nil)
-	if err != nil {
-		return "", false, refusal(forbidden)
+func (r *Reader) fetch(ctx context.Context, a *llm.Attachment, from Sender, spent *atomic.Int64) (text string, whole bool, err error) {
+	ask := func() (*http.Response, error) { return r.kept(ctx, a.MXCURI, a.EventID, from) }
+	if onWeb(a.MXCURI) {
+		ask = func() (*http.Response, error) { return r.get(ctx, a.MXCURI) }
 	}
-	req.Header.Set("Accept", "text/*, application/json, application/xml, */*;q=0.1")
-	res, err := r.cfg.Client.Do(req)
+	res, err := ask()
 	if err != nil {
 		return "", false, err
 	}
 	defer res.Body.Close()
 	kind := res.Header.Get("Content-Type")
 	switch {
-	case res.StatusCode != http.StatusOK:
-		return "", false, refusal(fmt.Sprintf("its server answers %d", res.StatusCode))
 	case res.ContentLength > r.cfg.MaxFile:
 		return "", false, refusal(tooLarge)
 	case spent.Add(max(res.ContentLength, 0)) > r.cfg.MaxAll:
@@ -178,11 +182,29 @@ func (r *Reader) fetch(ctx context.Context, a *llm.Attachment, spent *atomic.Int
 		return "", false, err
 	}
 	text, ok := decode(raw, kind)
-	if !ok {
+	switch {
+	case !onWeb(a.MXCURI) && sealed(text, ok, kind):
+		return "", false, refusal(maybeSealed)
+	case !ok:
 		return "", false, refusal(notText)
 	}
 	text, whole = beginning(text, MaxText)
 	return text, whole && len(raw) < readBytes, nil
+}
+
+// get asks a server of the web.
+func (r *Reader) get(ctx context.Context, address string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, refusal(forbidden)
+	}
+	req.Header.Set("Accept", "text/*, application/json, application/xml, */*;q=0.1")
+	res, err := r.cfg.Client.Do(req)
+	if err == nil && res.StatusCode != http.StatusOK {
+		_ = res.Body.Close() // the status says all
+		return nil, refusal(fmt.Sprintf("its server answers %d", res.StatusCode))
+	}
+	return res, err
 }
 
 // explain says why a file could not be read. It does not tell a host that there

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -51,8 +52,15 @@ func (f *far) url(path string) string { return "http://files.test:" + f.port + p
 // reader reads through the guarded client, as the server does.
 func (f *far) reader(t *testing.T, c attach.Config) *attach.Reader {
 	t.Helper()
+	c.Client = f.guarded(t)
+	return attach.New(c)
+}
+
+// guarded is the guarded client that reaches the server, and what else is listed.
+func (f *far) guarded(t *testing.T, allow ...string) *outbound.Client {
+	t.Helper()
 	guarded, err := outbound.New(outbound.Config{
-		Allow: []string{"files.test:" + f.port}, MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects, Timeout: -1,
+		Allow: append(allow, "files.test:"+f.port), MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects, Timeout: -1,
 		Lookup: func(_ context.Context, host string) ([]netip.Addr, error) {
 			if host == "nowhere.test" {
 				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
@@ -64,8 +72,7 @@ func (f *far) reader(t *testing.T, c attach.Config) *attach.Reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(guarded.Close)
-	c.Client = guarded
-	return attach.New(c)
+	return guarded
 }
 
 func plain(address string) llm.Attachment {
@@ -173,7 +180,7 @@ func TestRead(t *testing.T) {
 			t.Parallel()
 			f := serve(t, tt.h)
 			in := []llm.Attachment{{Filename: tt.filename, MIMEType: tt.mimetype, MXCURI: f.url("/x")}}
-			got := f.reader(t, attach.Config{}).Read(t.Context(), in)
+			got := f.reader(t, attach.Config{}).Read(t.Context(), in, attach.Sender{})
 			if len(got) != 1 || got[0].Text != tt.text || !strings.Contains(got[0].Note, tt.note) || (tt.note == "") != (got[0].Note == "") {
 				t.Errorf("got %.60q with note %q, want %.60q with %q", got[0].Text, got[0].Note, tt.text, tt.note)
 			}
@@ -198,14 +205,14 @@ func TestNeverFetched(t *testing.T) {
 	read.Text = "before"
 	got := f.reader(t, attach.Config{}).Read(t.Context(), []llm.Attachment{
 		{Filename: "a", MIMEType: "text/plain", MXCURI: "mxc://h/a"}, {Filename: "a", MIMEType: "text/plain", EventID: "$e"}, large, read,
-	})
+	}, attach.Sender{Homeserver: "h", Token: tool.NewToken("t")})
 	for i, want := range []string{"kept by a homeserver", "kept by a homeserver", "larger than 25 MB", ""} {
 		if !strings.Contains(got[i].Note, want) || (want == "") != (got[i].Note == "") {
 			t.Errorf("%d: note %q, want %q", i, got[i].Note, want)
 		}
 	}
 	var none *attach.Reader
-	if got := none.Read(t.Context(), []llm.Attachment{plain(f.url("/"))}); len(got) != 1 || !strings.Contains(got[0].Note, "not readable here") {
+	if got := none.Read(t.Context(), []llm.Attachment{plain(f.url("/"))}, attach.Sender{}); len(got) != 1 || !strings.Contains(got[0].Note, "not readable here") {
 		t.Errorf("without a client: %+v", got)
 	}
 	if f.hits.Load() != 0 {
@@ -246,7 +253,7 @@ func TestGuard(t *testing.T) {
 		{f.url("/hop/5"), "arrived", ""},
 		{f.url("/hop/6"), "", "its address may not be called"},
 	} {
-		got := f.reader(t, attach.Config{}).Read(t.Context(), []llm.Attachment{plain(tt.address)})[0]
+		got := f.reader(t, attach.Config{}).Read(t.Context(), []llm.Attachment{plain(tt.address)}, attach.Sender{})[0]
 		if got.Text != tt.text || !strings.Contains(got.Note, tt.note) || (tt.note == "") != (got.Note == "") {
 			t.Errorf("%s: got %q with note %q, want %q with %q", tt.address, got.Text, got.Note, tt.text, tt.note)
 		}
@@ -269,7 +276,7 @@ func TestLogSaysWhy(t *testing.T) {
 		{"http://nowhere.test/canary", `"its server cannot be reached"`},
 	} {
 		var log bytes.Buffer
-		got := f.reader(t, attach.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}).Read(t.Context(), []llm.Attachment{plain(tt.address)})[0]
+		got := f.reader(t, attach.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}).Read(t.Context(), []llm.Attachment{plain(tt.address)}, attach.Sender{})[0]
 		if !strings.Contains(log.String(), tt.want) || strings.Contains(log.String(), "canary") {
 			t.Errorf("%s: the log is %q, want %q", tt.address, &log, tt.want)
 		}
@@ -302,14 +309,14 @@ func TestBounds(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("z", attach.MaxText))
 		}
 	})
-	got := f.reader(t, attach.Config{}).Read(t.Context(), []llm.Attachment{plain(f.url("/endless"))})[0]
+	got := f.reader(t, attach.Config{}).Read(t.Context(), []llm.Attachment{plain(f.url("/endless"))}, attach.Sender{})[0]
 	if len(got.Text) != attach.MaxText || got.Note == "" {
 		t.Errorf("endless: %d characters, note %q", len(got.Text), got.Note)
 	}
 	if n := <-sent; n > 8<<20 {
 		t.Errorf("%d bytes of an endless file were taken", n)
 	}
-	many := f.reader(t, attach.Config{MaxAll: 1000}).Read(t.Context(), []llm.Attachment{plain(f.url("/half")), plain(f.url("/half"))})
+	many := f.reader(t, attach.Config{MaxAll: 1000}).Read(t.Context(), []llm.Attachment{plain(f.url("/half")), plain(f.url("/half"))}, attach.Sender{})
 	if read := len(many[0].Text) + len(many[1].Text); read != 600 || !strings.Contains(many[0].Note+many[1].Note, "larger than 50 MB together") {
 		t.Errorf("two of 600 bytes with room for 1000: %+v", many)
 	}
@@ -317,7 +324,7 @@ func TestBounds(t *testing.T) {
 	for range 5 {
 		five = append(five, plain(f.url("/full")))
 	}
-	all := f.reader(t, attach.Config{}).Read(t.Context(), five)
+	all := f.reader(t, attach.Config{}).Read(t.Context(), five, attach.Sender{})
 	if len(all[3].Text) != attach.MaxText || all[4].Text != "" || !strings.Contains(all[4].Note, "only its first 0 characters") {
 		t.Errorf("the fifth: %d characters, %q", len(all[4].Text), all[4].Note)
 	}
@@ -343,7 +350,7 @@ func TestSlow(t *testing.T) {
 	})
 	list := []llm.Attachment{plain(f.url("/")), plain(f.url("/head"))}
 	began := time.Now()
-	for _, a := range f.reader(t, attach.Config{MaxTime: 100 * time.Millisecond}).Read(t.Context(), list) {
+	for _, a := range f.reader(t, attach.Config{MaxTime: 100 * time.Millisecond}).Read(t.Context(), list, attach.Sender{}) {
 		if !strings.Contains(a.Note, "took too long") || a.Text != "" {
 			t.Errorf("got %q, note %q", a.Text, a.Note)
 		}
@@ -359,7 +366,7 @@ func TestSlow(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.reader(t, attach.Config{}).Read(ctx, list)
+		f.reader(t, attach.Config{}).Read(ctx, list, attach.Sender{})
 	}()
 	<-come
 	<-come
