@@ -170,3 +170,50 @@ type SurveyCell struct {
 	Group   string `json:"group"`
 	SurveyTally
 }
+
+// SurveyStage is one step of a sample that is drawn in stages.
+type SurveyStage struct {
+	Unit   string               `json:"unit" doc:"What is drawn in it." example:"village"`
+	Units  *float64             `json:"units,omitzero" doc:"How many there are in all." example:"120"`
+	Drawn  *float64             `json:"drawn,omitzero" doc:"How many of them were drawn." example:"24"`
+	Strata []SurveyStageStratum `json:"strata,omitzero" doc:"The same for each stratum, when the sample has strata."`
+}
+
+// SurveyStageStratum is a stage in one stratum.
+type SurveyStageStratum struct {
+	Name  string   `json:"name" example:"rural"`
+	Units *float64 `json:"units,omitzero" doc:"How many there are in all."`
+	Drawn *float64 `json:"drawn,omitzero" doc:"How many of them were drawn."`
+}
+
+// SurveyCluster is a first-stage unit of a sample.
+type SurveyCluster struct {
+	Name    string   `json:"name" example:"Kibera North"`
+	Stratum string   `json:"stratum,omitzero" example:"rural"`
+	Size    *float64 `json:"size,omitzero" doc:"How many households it has." example:"64"`
+}
+
+// SurveyTotal is what is known of the whole population, for calibration.
+type SurveyTotal struct {
+	By     string             `json:"by" doc:"What the totals are of: group, stratum, or a question as section/question." example:"group"`
+	Values map[string]float64 `json:"values" doc:"How many households of the population have each value; at most 200." example:"{\"adopter\":3100,\"comparison\":1900}"`
+	Source string             `json:"source,omitzero" doc:"Where they are from." example:"Census 2024"`
+}
+
+// SurveyElsewhere records a draw that was not made here.
+type SurveyElsewhere struct {
+	Method       string    `json:"method" doc:"How it was drawn." example:"R survey 4.1, stratified without replacement"`
+	By           string    `json:"by" doc:"Who has drawn it: a DID or a name." example:"did:ixo:org/auditor"`
+	At           time.Time `json:"at" doc:"When."`
+	DocumentHash string    `json:"documentHash" doc:"SHA-256 of the document about it, 64 hex digits." example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	Remark       string    `json:"remark,omitzero"`
+}
+
+// SurveyDraw is the draw that made the list of a survey.
+type SurveyDraw struct {
+	DrawID    string    `json:"drawId"`
+	Version   int       `json:"version" doc:"Of the design."`
+	FrameHash string    `json:"frameHash"`
+	SoleSeed  bool      `json:"soleSeed,omitzero" doc:"One party alone has named the seed, so nothing shows that it was not chosen for its sample."`
+	At        time.Time `json:"at"`
+}

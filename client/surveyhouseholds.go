@@ -15,7 +15,10 @@ type ListedHousehold struct {
 	Stratum      string    `json:"stratum,omitzero"`
 	Group        string    `json:"group,omitzero"` // adopter or comparison
 	Area         string    `json:"area,omitzero"`
-	Collector    string    `json:"collector,omitzero"`  // named for this very household
+	Collector    string    `json:"collector,omitzero"` // named for this very household
+	Cluster      string    `json:"cluster,omitzero"`
+	Source       string    `json:"source"`              // listed, drawn or drawnElsewhere
+	Replaces     string    `json:"replaces,omitzero"`   // the drawn household it stands in for
 	AssignedTo   string    `json:"assignedTo,omitzero"` // by name or by the assignments
 	Outcome      string    `json:"outcome"`             // listed, contacted, completed, partial, refused, ineligible or unreachable
 	OutcomeRound int       `json:"outcomeRound,omitzero"`

@@ -77,6 +77,11 @@ type SurveyFlags struct {
 type (
 	SurveyMethodology = api.SurveyMethodology
 	SurveyStratum     = api.SurveyStratum
+	SurveyStage       = api.SurveyStage
+	SurveyCluster     = api.SurveyCluster
+	SurveyTotal       = api.SurveyTotal
+	SurveyElsewhere   = api.SurveyElsewhere
+	SurveyDraw        = api.SurveyDraw
 	CollectorTraining = api.CollectorTraining
 	SurveyTraining    = api.SurveyTraining
 	SurveyWindow      = api.SurveyWindow
@@ -97,19 +102,25 @@ type (
 
 // SurveySampling is how households are chosen.
 type SurveySampling struct {
-	Method               string          `json:"method"` // census, simple_random, systematic, stratified, cluster, multistage, quota, convenience
-	Size                 *float64        `json:"size,omitzero"`
-	Confidence           *float64        `json:"confidence,omitzero"` // a fraction: 0.95
-	MarginOfError        *float64        `json:"marginOfError,omitzero"`
-	Precision            *float64        `json:"precision,omitzero"`
-	ParameterType        string          `json:"parameterType,omitzero"` // proportion or mean
-	Population           *float64        `json:"population,omitzero"`
-	PopulationHash       string          `json:"populationHash,omitzero"`
-	Enrolment            string          `json:"enrolment,omitzero"` // list or open
-	Strata               []SurveyStratum `json:"strata,omitzero"`
-	DesignID             *string         `json:"designId,omitzero"`
-	ImpliedMarginOfError *float64        `json:"impliedMarginOfError,omitzero"` // made by the server
-	Warnings             []string        `json:"warnings,omitzero"`             // made by the server
+	Method               string           `json:"method"` // census, simple_random, systematic, stratified, cluster, multistage, quota, convenience
+	Size                 *float64         `json:"size,omitzero"`
+	Confidence           *float64         `json:"confidence,omitzero"` // a fraction: 0.95
+	MarginOfError        *float64         `json:"marginOfError,omitzero"`
+	Precision            *float64         `json:"precision,omitzero"`
+	ParameterType        string           `json:"parameterType,omitzero"` // proportion or mean
+	Population           *float64         `json:"population,omitzero"`
+	PopulationHash       string           `json:"populationHash,omitzero"`
+	Enrolment            string           `json:"enrolment,omitzero"` // list or open
+	Strata               []SurveyStratum  `json:"strata,omitzero"`
+	DesignID             *string          `json:"designId,omitzero"`
+	ClusterSelection     string           `json:"clusterSelection,omitzero"` // equal or size
+	Stages               []SurveyStage    `json:"stages,omitzero"`
+	Clusters             []SurveyCluster  `json:"clusters,omitzero"`
+	Totals               []SurveyTotal    `json:"totals,omitzero"`
+	DrawnElsewhere       *SurveyElsewhere `json:"drawnElsewhere,omitzero"`
+	Draw                 *SurveyDraw      `json:"draw,omitzero"`                 // made by the server
+	ImpliedMarginOfError *float64         `json:"impliedMarginOfError,omitzero"` // made by the server
+	Warnings             []string         `json:"warnings,omitzero"`             // made by the server
 }
 
 // Collector is somebody who collects answers.

@@ -314,6 +314,10 @@ func TestUpgradeFollowsResponses(t *testing.T) {
 		if want := []int64{2, 7, 8, 2, 9, 1, 1}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("outcomes = %v, %v; want %v", got, err, want)
 		}
+		var byHand int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM survey_households WHERE cluster = '' AND source = 0 AND replaces = ''`).Scan(&byHand); err != nil || byHand != 7 {
+			t.Errorf("%d households are listed by hand, %v; want 7", byHand, err)
+		}
 		var contacted, ineligible, completed int
 		if err := d.QueryRow(t.Context(), `SELECT contacted, ineligible, completed FROM survey_counts`).Scan(&contacted, &ineligible, &completed); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,7 @@ func TestLargeRecord(t *testing.T) {
 	d.Collectors = nil
 	for i := range 500 {
 		c := campaign.Collector{DID: home(i, "", "").HouseholdID, Name: strings.Repeat("ü", 200)}
-		c.Training = &campaign.Schooling{Note: strings.Repeat("ü", 300)}
+		c.Training = &campaign.Schooling{Note: strings.Repeat("ü", 1000)}
 		d.Collectors = append(d.Collectors, c)
 	}
 	_, err := v.s.Create(as(t, "ws", "owner"), d)

@@ -19,6 +19,19 @@ const (
 	OutcomeIneligible  = "ineligible"
 )
 
+// Sources of a household on a list: how it came there.
+const (
+	SourceListed    = "listed"         // somebody put it on the list
+	SourceDrawn     = "drawn"          // a draw that was made here
+	SourceElsewhere = "drawnElsewhere" // a draw that sampling.drawnElsewhere records
+)
+
+// sources are stored as their place in the list.
+var sources = []string{SourceListed, SourceDrawn, SourceElsewhere}
+
+func sourceCode(name string) int { return code(sources, name) }
+func sourceName(c int) string    { return sources[min(max(c, 0), len(sources)-1)] }
+
 // groups and outcomes are stored as their place in these lists. What a response
 // says has a place of its own where somebody can note the same.
 var (
@@ -68,6 +81,9 @@ type Household struct {
 	Stratum      string             `json:"stratum,omitzero"`
 	Group        string             `json:"group,omitzero" enum:"adopter,comparison"`
 	Area         string             `json:"area,omitzero"`
+	Cluster      string             `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village."`
+	Source       string             `json:"source" enum:"listed,drawn,drawnElsewhere" doc:"How it came on the list: put there by hand, drawn here from a frozen frame, or drawn elsewhere as sampling.drawnElsewhere says."`
+	Replaces     string             `json:"replaces,omitzero" doc:"The drawn household it stands in for."`
 	Collector    string             `json:"collector,omitzero" doc:"Named for this very household."`
 	AssignedTo   string             `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
 	Outcome      string             `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"In the open round. It follows the response of the household: one that is rejected, redacted or invalidated leaves it contacted."`
@@ -101,7 +117,7 @@ func (h *Household) code(round int) int {
 func (h Household) merge(d *campaign.HouseholdDraft) (Household, bool) {
 	old := h
 	if d.Whole {
-		h.Stratum, h.Group, h.Area, h.Collector, h.Location, h.Attributes = "", "", "", "", nil, form.Object{}
+		h.Stratum, h.Group, h.Area, h.Cluster, h.Collector, h.Location, h.Attributes = "", "", "", "", "", nil, form.Object{}
 	}
 	set := func(to *string, v *string) {
 		if v != nil {
@@ -111,6 +127,7 @@ func (h Household) merge(d *campaign.HouseholdDraft) (Household, bool) {
 	set(&h.Stratum, d.Stratum)
 	set(&h.Group, d.Group)
 	set(&h.Area, d.Area)
+	set(&h.Cluster, d.Cluster)
 	set(&h.Collector, d.Collector)
 	if d.Location != nil {
 		h.Location = d.Location
@@ -118,11 +135,15 @@ func (h Household) merge(d *campaign.HouseholdDraft) (Household, bool) {
 	if d.Attributes != nil {
 		h.Attributes = *d.Attributes
 	}
-	same := old.Stratum == h.Stratum && old.Group == h.Group && old.Area == h.Area && old.Collector == h.Collector &&
+	same := old.Stratum == h.Stratum && old.Group == h.Group && old.Area == h.Area && old.Cluster == h.Cluster && old.Collector == h.Collector &&
 		(old.Location == h.Location || old.Location != nil && h.Location != nil && *old.Location == *h.Location) &&
 		string(old.Attributes.Value) == string(h.Attributes.Value)
 	return h, !same
 }
+
+// sampled reports whether the household stands where a draw has put it: its
+// stratum and cluster are part of the proof.
+func (h *Household) sampled() bool { return h.Source == SourceDrawn }
 
 // moved reports whether the household counts in another place than before.
 func (h *Household) moved(old *Household) bool {

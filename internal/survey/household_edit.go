@@ -117,7 +117,7 @@ func onlyItem(err error) error {
 // whole is a draft of all that the household says.
 func (h *Household) whole() *campaign.HouseholdDraft {
 	return &campaign.HouseholdDraft{
-		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
+		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Cluster: &h.Cluster, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
 		Whole: true,
 	}
 }
@@ -177,6 +177,9 @@ func (l *lists) RemoveHousehold(ctx context.Context, id, did, ifMatch string) (*
 		}
 		if status != StatusDraft && status != StatusReady {
 			return lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + ". Set the outcome of the household instead."})
+		}
+		if h.sampled() {
+			return lockedFault(fault.Field{Pointer: "/source", Code: "locked", Detail: "The household was drawn, so it stays on the list. Set its outcome, or ask for its replacement."})
 		}
 		n, err := tx.Exec(ctx, removeHousehold, r.NID, did, h.Revision)
 		if err != nil {

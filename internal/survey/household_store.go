@@ -19,22 +19,22 @@ import (
 // Many households go through one statement as a JSON array: $2. One that is
 // erased between the read and the write stays so.
 const (
-	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
+	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household = $2`
-	selectManySQLite = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.rev, h.updated_at
+	selectManySQLite = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.cluster, h.source, h.replaces, h.rev, h.updated_at
 		FROM json_each($2) AS e CROSS JOIN survey_households h ON h.survey = $1 AND h.household = e.value`
-	selectManyPostgres = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.rev, h.updated_at
+	selectManyPostgres = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.cluster, h.source, h.replaces, h.rev, h.updated_at
 		FROM survey_households h WHERE h.survey = $1 AND h.household = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
-	upsertManySQLite = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
-		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', 1, $3
+	upsertManySQLite = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at)
+		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', e.value->>'k', e.value->>'f', e.value->>'r', 1, $3
 		FROM json_each($2) AS e WHERE true
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
-	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
-		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', 1, $3
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
+	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at)
+		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', e->>'k', (e->>'f')::bigint, e->>'r', 1, $3
 		FROM jsonb_array_elements($2::jsonb) AS e
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
 	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
 		WHERE survey = $1 AND household = $2 AND rev = $3`
 	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`
@@ -42,9 +42,9 @@ const (
 		(SELECT household FROM survey_households WHERE survey = $1 ORDER BY household LIMIT $2)`
 	selectAny        = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 LIMIT 1) AS n`
 	selectAnyNamed   = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 AND collector <> '' LIMIT 1) AS n`
-	selectHouseholds = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
+	selectHouseholds = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household > $2 ORDER BY household LIMIT $3`
-	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
+	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND collector = $2 AND collector <> '' AND household > $3 ORDER BY household LIMIT $4`
 )
 
@@ -52,15 +52,16 @@ const (
 const removeChunk = 500
 
 func (h *Household) scan(row db.Row) error {
-	var group int
+	var group, source int
 	var outcomeAt, updated int64
 	var lat, lon *float64
 	var attributes string
-	err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Area, &h.Collector, &h.outcome, &h.round, &outcomeAt, &lat, &lon, &attributes, &h.Revision, &updated)
+	err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Area, &h.Collector, &h.outcome, &h.round, &outcomeAt, &lat, &lon, &attributes, &h.Cluster, &source, &h.Replaces, &h.Revision, &updated)
 	if err != nil {
 		return err
 	}
-	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == erasedMark
+	h.Group, h.Source = groupName(group), sourceName(source)
+	h.Updated, h.Erased = time.UnixMilli(updated).UTC(), attributes == erasedMark
 	if lat != nil && lon != nil {
 		h.Location = &campaign.Location{Lat: *lat, Lon: *lon}
 	}
@@ -131,6 +132,9 @@ type storedHome struct {
 	Y *float64 `json:"y"`
 	X *float64 `json:"x"`
 	O string   `json:"o"`
+	K string   `json:"k"`
+	F int      `json:"f"`
+	R string   `json:"r"`
 }
 
 // upsert stores new and changed households, sorted by their DID.
@@ -140,7 +144,10 @@ func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Hous
 	}
 	rows := make([]storedHome, len(list))
 	for i, h := range list {
-		rows[i] = storedHome{H: h.HouseholdID, S: h.Stratum, G: groupCode(h.Group), A: h.Area, C: h.Collector, O: string(h.Attributes.Value)}
+		rows[i] = storedHome{H: h.HouseholdID, S: h.Stratum, G: groupCode(h.Group), A: h.Area, C: h.Collector, O: string(h.Attributes.Value), K: h.Cluster, F: sourceCode(h.Source), R: h.Replaces}
+		if h.Erased {
+			rows[i].O = erasedMark
+		}
 		if l := h.Location; l != nil {
 			rows[i].Y, rows[i].X = &l.Lat, &l.Lon
 		}

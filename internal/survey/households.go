@@ -121,7 +121,7 @@ func (l *lists) plan(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []
 	if err != nil {
 		return nil, err
 	}
-	p, err := planned(items, held, gone, r.Status)
+	p, err := planned(items, held, gone, r.Status, handSource(r.Status, v.Sampling))
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +137,18 @@ type work struct {
 	named  bool // some household names another collector than before
 }
 
+// handSource is how households come that somebody puts on a list: drawn
+// elsewhere where the sampling records such a draw, until the survey starts.
+func handSource(status Status, s *campaign.Sampling) string {
+	if s != nil && s.DrawnElsewhere != nil && (status == StatusDraft || status == StatusReady) {
+		return SourceElsewhere
+	}
+	return SourceListed
+}
+
 // planned tells what there is to do. gone are those households that were erased:
 // about them an upload may repeat what the list says, and nothing else.
-func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status) (*work, error) {
+func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status, source string) (*work, error) {
 	p := &work{}
 	var locked, erased []fault.Field
 	for i := range items {
@@ -149,6 +158,9 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 			old = &Household{HouseholdID: id}
 		}
 		h, changed := old.merge(&items[i])
+		if open := status == StatusDraft || status == StatusReady; !known || open && !old.sampled() && old.Source != source {
+			h.Source, changed = source, true
+		}
 		switch {
 		case known && !changed:
 			p.Unchanged++
@@ -161,6 +173,10 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 			p.deltas = append(p.deltas, Delta{Stratum: h.Stratum, Group: h.Group, listed: 1})
 		default:
 			p.Changed++
+		}
+		if known && old.sampled() && (h.Stratum != old.Stratum || h.Cluster != old.Cluster) {
+			locked = append(locked, fault.Field{Pointer: fmt.Sprintf("/items/%d", i), Code: "locked", Detail: "The stratum and cluster of " + id + " are those of the draw."})
+			continue
 		}
 		p.store = append(p.store, h)
 		p.named = p.named || h.Collector != old.Collector

@@ -14,7 +14,7 @@ const tag = "surveys"
 const creating = "The four flags select sections of the standard template of the stage: baseline-v1, follow-up-v1 or monitoring-v1; consent, installation, usage and impact are always asked where the stage has them. " +
 	"Or name templateId, and sections if not all are to be asked. The version is pinned. A projectId that is not held here is marked external (and refused where HEARTH_STRICT_REFS is true). " +
 	"A new survey is a draft: name collectors or a mode in which households answer themselves, upload the households (or choose a census or open enrolment), then activate it. " +
-	"Limits: 500 collectors, 500 assignments, 200 strata, 200 rounds, 256 KiB."
+	"Limits: 500 collectors, 500 assignments, 200 strata, 200 rounds, 10,000 clusters, 1 MiB."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }

@@ -106,6 +106,9 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 		}
 		if f.fits(v) {
 			v, _ = s.veiled(ctx, v)
+			if v.Sampling != nil {
+				v.Sampling.Clusters = nil // thousands, in a page of many surveys
+			}
 			if f.Progress {
 				if v.Progress, _, err = progressOf(ctx, s.db, r.NID, v, v.Round); err != nil {
 					return nil, 0, err

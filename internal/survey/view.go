@@ -57,6 +57,9 @@ func (x view) present(h *Household) {
 	h.Location, h.Attributes.Value = nil, nil
 	if !x.All() {
 		h.HouseholdID, h.Collector, h.AssignedTo = x.Household(h.HouseholdID), x.Person(h.Collector), x.Person(h.AssignedTo)
+		if h.Replaces != "" {
+			h.Replaces = x.Household(h.Replaces)
+		}
 	}
 }
 

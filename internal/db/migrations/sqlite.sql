@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 67b4f8ad73193e15fbb22690406139d6fb6a6002cde8e2ed7c8cf7053bb6a58b
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b182ff1b6742850481e616e73a3278be204af6ad27a9b46626573b50a9af59d3
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -431,7 +431,7 @@ CREATE TABLE survey_households (
 	lon           REAL,
 	attributes    TEXT   NOT NULL,
 	rev           BIGINT NOT NULL,
-	updated_at    BIGINT NOT NULL,
+	updated_at    BIGINT NOT NULL, cluster TEXT NOT NULL DEFAULT '', source BIGINT NOT NULL DEFAULT 0, replaces TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (survey, household)
 ) WITHOUT ROWID;
 CREATE INDEX survey_households_of ON survey_households (household, survey);

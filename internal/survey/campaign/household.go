@@ -21,6 +21,7 @@ type HouseholdDraft struct {
 	Stratum     *string      `json:"stratum,omitzero" doc:"One of the strata of the sampling, when it has any." example:"rural"`
 	Group       *string      `json:"group,omitzero" enum:"adopter,comparison"`
 	Area        *string      `json:"area,omitzero" doc:"Any word by which assignments find it." example:"Kibera"`
+	Cluster     *string      `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village; one of sampling.clusters, when there are any."`
 	Collector   *string      `json:"collector,omitzero" doc:"DID of who is to visit it, before all assignments."`
 	Location    *Location    `json:"location,omitzero"`
 	Attributes  *form.Object `json:"attributes,omitzero" doc:"For expressions; an object of at most 2 KiB. No names or telephone numbers."`
@@ -32,7 +33,7 @@ type HouseholdDraft struct {
 // SchemaName is the name that clients know it by.
 func (HouseholdDraft) SchemaName() string { return "PlanHouseholdDraft" }
 
-func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling) {
+func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling, clusters map[string]bool) {
 	c.Require(d.HouseholdID != "", at+"/householdId")
 	CheckDID(c, at+"/householdId", d.HouseholdID)
 	if v := d.Stratum; v != nil && *v != "" {
@@ -46,6 +47,12 @@ func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling) {
 	}
 	if d.Area != nil {
 		check.Short(c, at+"/area", *d.Area, maxStratum)
+	}
+	if v := d.Cluster; v != nil && *v != "" {
+		check.Short(c, at+"/cluster", *v, maxStratum)
+		if clusters != nil && !clusters[*v] {
+			c.Add(at+"/cluster", "unknown", "The sampling has no cluster of this name.")
+		}
 	}
 	if d.Collector != nil {
 		CheckDID(c, at+"/collector", *d.Collector)
@@ -72,10 +79,10 @@ func CheckHouseholds(list []HouseholdDraft, s *Sampling) error {
 		c.Add("/items", "too_many", fmt.Sprintf("There may be at most %d households in one call.", MaxUpload))
 		return c.Err("HOUSEHOLDS_INVALID", "The list of households is not valid.")
 	}
-	seen := make(map[string]bool, len(list))
+	seen, clusters := make(map[string]bool, len(list)), s.clusterSet()
 	for i := range list {
 		at := fmt.Sprintf("/items/%d", i)
-		list[i].check(&c, at, s)
+		list[i].check(&c, at, s, clusters)
 		if seen[list[i].HouseholdID] {
 			c.Add(at+"/householdId", "duplicate", "The household is in the list already.")
 		}

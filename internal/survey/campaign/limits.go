@@ -11,6 +11,10 @@ const (
 
 	maxDescription = 4000 // characters; of instructions in one language too
 	maxSections    = 100
+	maxStages      = 3
+	maxClusters    = 10_000
+	maxTotals      = 20
+	maxValues      = 200 // of one total
 	maxCollectors  = 500
 	maxRules       = 500  // assignments
 	maxRuleHomes   = 1000 // households named in all assignments together

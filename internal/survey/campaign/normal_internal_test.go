@@ -3,6 +3,8 @@ package campaign
 import (
 	"math"
 	"testing"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // The values are of published tables, to 15 digits.
@@ -53,6 +55,25 @@ func TestImpliedMargin(t *testing.T) {
 	} {
 		if got := impliedMargin(tt.n, tt.confidence, tt.population); got != tt.want {
 			t.Errorf("impliedMargin(%v, %v, %v) = %v, want %v", tt.n, tt.confidence, tt.population, got, tt.want)
+		}
+	}
+}
+
+func TestMarginOfStrata(t *testing.T) {
+	t.Parallel()
+	f := func(v float64) *float64 { return &v }
+	for _, tt := range []struct {
+		name string
+		in   Sampling
+		want float64
+	}{
+		{"no strata", Sampling{Size: f(420), Confidence: f(.95), Population: f(5000)}, impliedMargin(420, .95, f(5000))},
+		{"in proportion", Sampling{Size: f(420), Confidence: f(.95), Strata: []api.SurveyStratum{{Population: f(3000)}, {Population: f(2000)}}}, .0458},
+		{"by their sizes", Sampling{Size: f(420), Confidence: f(.95), Strata: []api.SurveyStratum{{Population: f(3000), Size: f(40)}, {Population: f(2000), Size: f(380)}}}, .0941},
+		{"one is unknown", Sampling{Size: f(420), Confidence: f(.95), Strata: []api.SurveyStratum{{Population: f(3000)}, {}}}, impliedMargin(420, .95, nil)},
+	} {
+		if got := tt.in.margin(); got != tt.want {
+			t.Errorf("%s: margin() = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -13,19 +13,25 @@ import (
 
 // Sampling is how the households of a campaign are chosen.
 type Sampling struct {
-	Method               string              `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
-	Size                 *float64            `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
-	Confidence           *float64            `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
-	MarginOfError        *float64            `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
-	Precision            *float64            `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
-	ParameterType        string              `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
-	Population           *float64            `json:"population,omitzero" doc:"How many households there are to choose from."`
-	PopulationHash       string              `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
-	Enrolment            string              `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
-	Strata               []api.SurveyStratum `json:"strata" required:"false" doc:"At most 200."`
-	DesignID             *string             `json:"designId" required:"false" doc:"The sample design; null until there is one."`
-	ImpliedMarginOfError *float64            `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; made by the server."`
-	Warnings             []string            `json:"warnings,omitzero" doc:"What to look at; made by the server."`
+	Method               string               `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
+	Size                 *float64             `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
+	Confidence           *float64             `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
+	MarginOfError        *float64             `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
+	Precision            *float64             `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
+	ParameterType        string               `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
+	Population           *float64             `json:"population,omitzero" doc:"How many households there are to choose from."`
+	PopulationHash       string               `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
+	Enrolment            string               `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
+	Strata               []api.SurveyStratum  `json:"strata" required:"false" doc:"At most 200."`
+	DesignID             *string              `json:"designId" required:"false" doc:"The sample design; null until there is one."`
+	ClusterSelection     string               `json:"clusterSelection,omitzero" enum:"equal,size" doc:"How clusters were drawn: each with the same chance, or by their size; equal by default."`
+	Stages               []api.SurveyStage    `json:"stages,omitzero" doc:"How many units there are and were drawn, first stage first; at most 3."`
+	Clusters             []api.SurveyCluster  `json:"clusters,omitzero" doc:"At most 10,000. Not in lists of surveys."`
+	Totals               []api.SurveyTotal    `json:"totals,omitzero" doc:"What is known of the whole population; at most 20."`
+	DrawnElsewhere       *api.SurveyElsewhere `json:"drawnElsewhere,omitzero" doc:"The list was drawn with another tool or in an earlier year. Households uploaded until the survey starts are marked drawnElsewhere: figures carry intervals, and say that the draw was not proven here."`
+	Draw                 *api.SurveyDraw      `json:"draw,omitzero" doc:"The draw that made the list; made by the server."`
+	ImpliedMarginOfError *float64             `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; of strata whose populations are given, in a stratified one with their sizes, or in proportion; made by the server."`
+	Warnings             []string             `json:"warnings,omitzero" doc:"What to look at; made by the server."`
 }
 
 // SchemaName is the name that clients know it by.
@@ -110,7 +116,11 @@ func (s *Sampling) check(c *fault.Checks) {
 	if s.Warnings != nil {
 		readOnly(c, at+"/warnings")
 	}
+	if s.Draw != nil {
+		readOnly(c, at+"/draw")
+	}
 	s.checkStrata(c, at+"/strata")
+	s.checkParts(c, at)
 }
 
 func (s *Sampling) checkFractions(c *fault.Checks, at string) {
@@ -214,7 +224,7 @@ func (s *Sampling) Complete() *Sampling {
 	case s.Confidence == nil:
 		out.Warnings = append(out.Warnings, "no confidence level is given")
 	case out.ParameterType == "proportion":
-		m := impliedMargin(*s.Size, *s.Confidence, s.Population)
+		m := s.margin()
 		out.ImpliedMarginOfError = &m
 		out.Warnings = append(out.Warnings, s.misses(m)...)
 	}
@@ -243,7 +253,7 @@ func (s *Sampling) Draft() *Sampling {
 		return nil
 	}
 	out := *s
-	out.ImpliedMarginOfError, out.Warnings = nil, nil
+	out.ImpliedMarginOfError, out.Warnings, out.Draw = nil, nil, nil
 	return &out
 }
 
