@@ -123,6 +123,9 @@ cluster=()
 if bin=$(build/need.sh pgbin); then
 	cluster=("$GO" run ./internal/db/dbtest/withpg)
 fi
+# One program more than there are cores: tests also wait, for a browser or a
+# database.
+programs=$(($(getconf _NPROCESSORS_ONLN) + 1))
 # among prints those of a list that are in a second one, or with -v are not.
 among() { grep -Fx "${@:3}" <(printf '%s\n' $1) -f <(printf '%s\n' $2 | grep . || echo none) || true; }
 # run tests packages with the flags after them; none are no failure.
@@ -131,7 +134,7 @@ run() {
 	shift
 	if [[ -n ${list//[[:space:]]/} ]]; then
 		# shellcheck disable=SC2086
-		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" "$GO" test "$@" -vet=off -shuffle=on -timeout="$most" -json $list
+		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" "$GO" test -p "$programs" "$@" -vet=off -shuffle=on -timeout="$most" -json $list
 	fi
 }
 tests() {

@@ -83,34 +83,34 @@ const feedLines = `document.querySelectorAll(".feed li").length`
 // TestTabs opens nine tabs: the one that is looked at has the only stream, and one
 // that comes to the front shows what happened meanwhile.
 func TestTabs(t *testing.T) {
-	fieldHost(t, func(t *testing.T, d *desk) {
-		d.busy()
-		d.signIn(d.server.Key)
-		d.keyNamed("something to begin with")
-		tabs := []*desk{d}
-		for len(tabs) < 9 {
-			next := d.tab()
-			next.front()
-			next.visit("/console/")
-			tabs = append(tabs, next)
+	t.Parallel()
+	d := at(t, browser.Host, browser.OpenWhole(t), server.Options{})
+	d.busy()
+	d.signIn(d.server.Key)
+	d.keyNamed("something to begin with")
+	tabs := []*desk{d}
+	for len(tabs) < 9 {
+		next := d.tab()
+		next.front()
+		next.visit("/console/")
+		tabs = append(tabs, next)
+	}
+	d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
+	visible := 0
+	for _, one := range tabs {
+		if script[bool](one, `document.visibilityState === "visible"`) {
+			visible++
 		}
-		d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
-		visible := 0
-		for _, one := range tabs {
-			if script[bool](one, `document.visibilityState === "visible"`) {
-				visible++
-			}
-		}
-		if visible != 1 {
-			t.Skipf("this browser shows %d tabs at once", visible)
-		}
-		before := script[int](d, feedLines)
-		d.keyNamed("made while the first tab was hidden")
-		tabs[8].run("see it in the tab at the front", until(`document.querySelector(".feed").innerText.includes("just now")`))
-		d.front()
-		d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
-		d.run("see it in the first tab", until(fmt.Sprintf(`%s >= %d && document.querySelector(".feed").innerText.includes("just now")`, feedLines, before)))
-	})
+	}
+	if visible != 1 {
+		t.Skipf("this browser shows %d tabs at once", visible)
+	}
+	before := script[int](d, feedLines)
+	d.keyNamed("made while the first tab was hidden")
+	tabs[8].run("see it in the tab at the front", until(`document.querySelector(".feed").innerText.includes("just now")`))
+	d.front()
+	d.comes("one stream is open", func() bool { return d.streams() == "hearth_event_streams 1" })
+	d.run("see it in the first tab", until(fmt.Sprintf(`%s >= %d && document.querySelector(".feed").innerText.includes("just now")`, feedLines, before)))
 }
 
 // TestRevokedWhileOpen revokes the key under an open page: it shows the sign-in.

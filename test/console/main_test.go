@@ -44,8 +44,14 @@ func open(t *testing.T, host string) *desk {
 // serve starts a server with options of its own.
 func serve(t *testing.T, host string, o server.Options) *desk {
 	t.Helper()
+	return at(t, host, browser.Open(t), o)
+}
+
+// at is serve with a browser.
+func at(t *testing.T, host string, b *browser.Browser, o server.Options) *desk {
+	t.Helper()
 	s := server.Run(t, o)
-	d := &desk{Browser: browser.Open(t), t: t, server: s, base: fmt.Sprintf("http://%s:%d", host, s.Port)}
+	d := &desk{Browser: b, t: t, server: s, base: fmt.Sprintf("http://%s:%d", host, s.Port)}
 	t.Cleanup(func() {
 		if !d.elsewhere {
 			d.Check(t, d.base)

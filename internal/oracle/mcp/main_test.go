@@ -74,7 +74,7 @@ func testServer() *sdk.Server {
 	plain("fail", func(context.Context) (*sdk.CallToolResult, any, error) {
 		return nil, nil, errors.New("the tank is empty")
 	})
-	plain("huge", func(context.Context) (*sdk.CallToolResult, any, error) { return said(strings.Repeat("x", 64<<20)) })
+	plain("huge", func(context.Context) (*sdk.CallToolResult, any, error) { return said(strings.Repeat("x", 6<<20)) })
 	plain("picture", func(context.Context) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}}}, nil, nil
 	})

@@ -20,7 +20,7 @@ func itself(t *testing.T, name string) mcp.Server {
 		t.Fatal(err)
 	}
 	return mcp.Server{
-		Name: name, Command: []string{exe}, Env: map[string]string{asProgram: "1", "MINE": "yes"}, Timeout: 30 * time.Second,
+		Name: name, Command: []string{exe}, Env: map[string]string{asProgram: "1", "MINE": "yes"}, Timeout: mcp.MaxTimeout,
 		ReadOnly: []string{"greet", "sum", "environment", "crash", "hang", "fail", "huge", "picture"},
 	}
 }
