@@ -195,7 +195,9 @@ func (s *surveys) routes(api *web.API) {
 // jobs are what area B does later, and by time.
 func (s *surveys) jobs(c *job.RunnerConfig) {
 	maps.Copy(c.Handlers, s.quality.Handlers())
+	maps.Copy(c.Handlers, s.responses.Handlers())
 	c.Every = append(c.Every, s.quality.Every()...)
+	c.Every = append(c.Every, job.Every{Kind: response.KindRows, Interval: time.Hour})
 }
 
 // erasers are what area B does to forget a household.

@@ -420,3 +420,28 @@ func TestUpgradeNamesPersons(t *testing.T) {
 		}
 	})
 }
+
+// TestUpgradeFindsUntyped: responses from before wait for the rows of their
+// answers.
+func TestUpgradeFindsUntyped(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 74)) // 0000 to 0073
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		_, err := d.Exec(t.Context(), `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files, collector, sender,
+				submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked)
+			VALUES (3, 'ws', 'r', 7, 1, 'h', 0, '', '', 'complete', 'pending', '', 0, 0, 0, 0, '', '', 1, 1, 1, 1, '', '', '', '', '', '', '{}', '{}', '')`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		if got := texts(t, d, `SELECT response_id || typed || unfit FROM responses WHERE typed = 0 AND nid > 0 ORDER BY nid LIMIT 5`); got != "r00" {
+			t.Errorf("waiting = %s", got)
+		}
+	})
+}

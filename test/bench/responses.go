@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	rows "github.com/hearth-dmrv/hearth/internal/survey/answer"
 )
 
-// responseCells are pages of the responses of a survey. A filter looks at 2,000
-// responses for a page, however many there are.
+// responseCells are pages of the responses of a survey. A filter on an answer
+// looks it up.
 var responseCells = []listCell{
 	{"first page", "", -1, false},
 	{"middle page", "", 0.5, false},
@@ -32,12 +33,16 @@ func (b *bench) responsePages(ctx context.Context) error {
 // and households have 1 to 10 people.
 const copyResponses = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 	INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed)
+		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, typed)
 	SELECT nid + n.i, ws, response_id || n.i, survey, round, household || n.i, slot, stratum, grp, status, CASE n.i % 10 WHEN 0 THEN 'verified' ELSE vstatus END,
 		verifier, verified_at, reviews, flags, files, collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request,
 		rev_reason, first_hash, hash, replace(replace(body, household, household || n.i), response_id, response_id || n.i),
-		replace(answers, '"household_size":1', '"household_size":' || (n.i % 10 + 1)), masked, NULL
+		replace(answers, '"household_size":1', '"household_size":' || (n.i % 10 + 1)), masked, NULL, typed
 	FROM responses, n WHERE response_id = 'resp_000000000'`
+
+// copySizes gives the copies the rows of the one answer that cells filter by.
+const copySizes = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+	INSERT INTO answers (qid, code, num, nid, item) SELECT $2, '', n.i % 10 + 1, nid + n.i, 0 FROM responses, n WHERE response_id = 'resp_000000000'`
 
 // seedResponses fills a folder with responses of one survey.
 func (b *bench) seedResponses(ctx context.Context, n int) (string, error) {
@@ -58,7 +63,14 @@ func (b *bench) seedResponses(ctx context.Context, n int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = d.Exec(ctx, copyResponses, n-1)
+	var survey int64
+	err = d.QueryRow(ctx, `SELECT survey FROM responses WHERE response_id = 'resp_000000000'`).Scan(&survey)
+	if err == nil {
+		_, err = d.Exec(ctx, copySizes, n-1, rows.Question(survey, "socio_economic", "household_size"))
+	}
+	if err == nil {
+		_, err = d.Exec(ctx, copyResponses, n-1)
+	}
 	size := os.WriteFile(filepath.Join(s.Dir, sizeFile), []byte(strconv.Itoa(n)), 0o600)
 	return s.Dir, errors.Join(err, size, d.Close())
 }

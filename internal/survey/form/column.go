@@ -13,6 +13,7 @@ type Column struct {
 	Options []Option // of choices, ranks and matrices
 	Unit    string
 	Ruled   bool // a constraint of its own says which answers fit
+	Serial  bool // it is the number on a thing, or its DID
 }
 
 // Columns are the leaves of the selected sections in the order of the document.
@@ -31,7 +32,7 @@ func (c *container) columns(columns []Column, section string, prefix []string) [
 		path := append(prefix[:len(prefix):len(prefix)], n.id)
 		column := Column{
 			Path: path, Section: section, Type: n.q.Type, Kind: n.kind, Label: n.q.Label, PII: n.mark(),
-			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil,
+			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil, Serial: n.q.Serial(),
 		}
 		switch {
 		case n.kind.Shown:

@@ -320,6 +320,7 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 	next := *old
 	next.Status, next.SubmittedAt = p.row.Status, p.row.SubmittedAt
 	next.Hash, next.Body, next.Answers, next.Masked, next.Sealed = p.row.Hash, p.row.Body, p.row.Answers, p.row.Masked, nil
+	next.rows = p.row.rows
 	if p.private != nil {
 		if next.Sealed, err = s.cfg.Vault.Seal(ctx, tx, next.ref(p.open.Project), next.bind(), p.private); err != nil {
 			return none, err

@@ -50,7 +50,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", h.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
-		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. asOf is the moment of the list, for a decision about many. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, and so have barcodes, serial numbers and DIDs of twins in answers, but in responses you have collected or sent.",
+		Description: "Answers that are numbers, choices or dates are looked up when a part of the filter that must hold compares them with eq or in, or with lt, le, gt or ge where few fit; any other filter examines 2,000 responses a page: a page may be short, follow hasMore. asOf is the moment of the list, for a decision about many. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, and so have barcodes, serial numbers and DIDs of twins in answers, but in responses you have collected or sent.",
 	})
 	h.changeRoutes(a)
 	s.cfg.Media.Routes(a, s.sees)

@@ -146,6 +146,9 @@ func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prep
 	if err := pr.render(p, r); err != nil {
 		return nil, err
 	}
+	if err := pr.typeRows(p); err != nil {
+		return nil, err
+	}
 	if err := pr.notErased(ctx, p); err != nil {
 		return nil, err
 	}

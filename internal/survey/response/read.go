@@ -108,10 +108,13 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 	if f.Expr != nil {
 		examine = maxLooked
 	}
-	looked, x := 0, s.Sight(ctx, o)
-	for looked < examine {
+	p, x := &pages{s: s, open: o, filter: f}, s.Sight(ctx, o)
+	if err := p.begin(ctx, before); err != nil {
+		return nil, 0, err
+	}
+	for looked := 0; looked < examine; {
 		step := min(examine-looked, max(limit+1, 200))
-		rows, err := s.page(ctx, o, f.Status, before, step)
+		rows, last, err := p.next(ctx, before, step)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -136,19 +139,13 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 			}
 			items = append(items, Item{body})
 		}
-		if len(rows) < step {
+		if last == 0 {
 			return items, 0, nil
 		}
-		looked += len(rows)
+		before = last
+		looked += step
 	}
 	return items, before, nil
-}
-
-func (s *Service) page(ctx context.Context, o *survey.Open, status string, before int64, limit int) ([]*Row, error) {
-	if status != "" {
-		return rowsOf(s.db.Query(ctx, selectStatusBefore, o.NID, status, before, limit))
-	}
-	return rowsOf(s.db.Query(ctx, selectBefore, o.NID, before, limit))
 }
 
 // Match reports whether a response fits the filter. Answers about a person cannot

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 )
 
@@ -17,14 +18,14 @@ type blankable struct {
 	Files int64 // attachments it has
 
 	survey, round, slot int64
-	body                string
+	body, answers       string
 }
 
 // blankHousehold takes out of the responses of a household what lies open in
 // them and may be about a person: what the sender added, the device, the names
 // of files, and every reason and note somebody wrote. The hashes of contents go
 // too: whoever sends contents until one is known would learn what was in it.
-// Sealed answers go with their key. It lists the responses; blanked is how many
+// So do the rows of answers. Sealed answers go with their key. It lists the responses; blanked is how many
 // had something to take out, and a second call finds none.
 func blankHousehold(ctx context.Context, tx *db.Tx, ws, household string) (all []blankable, blanked int64, err error) {
 	var last blankable
@@ -75,6 +76,7 @@ func (r *blankable) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 		exec func() (int64, error)
 	}{
 		{"reason and hashes", func() (int64, error) { return tx.Exec(ctx, blankReason, r.NID) }},
+		{"rows of answers", func() (int64, error) { return r.untype(ctx, tx) }},
 		{"history", func() (int64, error) { return tx.Exec(ctx, blankRevisions, r.NID) }},
 		{"decisions", func() (int64, error) { return tx.Exec(ctx, blankDecisions, r.NID) }},
 		{"settlements", func() (int64, error) { return flag.BlankSettlements(ctx, tx, r.NID) }},
@@ -87,6 +89,16 @@ func (r *blankable) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 		changed = changed || n > 0
 	}
 	return changed, nil
+}
+
+// untype takes out the rows of the answers. It marks the response first, so that
+// nobody makes them meanwhile.
+func (r *blankable) untype(ctx context.Context, tx *db.Tx) (int64, error) {
+	n, err := tx.Exec(ctx, dropTyped, r.NID)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	return n, answer.Drop(ctx, tx, r.survey, r.NID, []byte(r.answers))
 }
 
 // blankPast does the same with earlier revisions.

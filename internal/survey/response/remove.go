@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 )
@@ -50,6 +51,9 @@ func removeSome(ctx context.Context, tx *db.Tx, survey int64) (int, error) {
 	for i := range list {
 		r := &list[i]
 		if _, err := media.Release(ctx, tx, r.Workspace, r.NID); err != nil {
+			return 0, err
+		}
+		if err := answer.Drop(ctx, tx, r.Survey, r.NID, r.Answers); err != nil {
 			return 0, err
 		}
 		_, err := tx.Exec(ctx, deleteAllFlags, r.NID)

@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -71,6 +72,7 @@ type preparer struct {
 	now   func() time.Time
 	hash  []byte // key of content hashes
 	plans flag.Plans
+	rows  answer.Plans
 }
 
 // New makes a Service over a migrated store.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 )
 
 // Row is a stored response.
@@ -46,33 +47,52 @@ type Row struct {
 	Masked      []byte // JSON list of pointers, nil when nothing is sealed
 	Sealed      []byte
 	Stated      int64 // the last revision that changed the content, and no decision about it
+	Typed       int64 // whether the answers stand as rows too
 
-	veiled bool // made-up names stand for households and people
+	rows   answer.Ready // of the answers, where these have changed
+	veiled bool         // made-up names stand for households and people
 }
+
+// Whether the answers of a response stand as rows of package answer.
+const (
+	Untyped = 0 // not yet: it is from before there were such rows
+	Typed   = 1
+	Rowless = 2 // not any more: it was replaced, or its household was erased
+)
 
 // insertResponse stores nothing about a household that was erased since the
 // response was checked.
 const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by)
-	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
+		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by, typed, unfit)
+	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35
 	WHERE NOT EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $2 AND e.household = $6)
 	ON CONFLICT DO NOTHING`
 
-// insert stores a response; false when its id or its place is taken, or its
-// household was erased.
+// insert stores a response and the rows of its answers; false when its id or its
+// place is taken, or its household was erased.
 func insert(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
 	n, err := tx.Exec(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
 		r.VStatus, r.Verifier, r.VerifiedAt, r.Reviews, r.Flags, r.Files, r.Collector, r.Sender, r.SubmittedAt, r.ReceivedAt, r.UpdatedAt, r.Revision,
-		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy)
+		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, bit(r.unfit()))
 	if err != nil {
 		return false, fmt.Errorf("insert response: %w", err)
 	}
-	return n > 0, nil
+	if n == 0 {
+		return false, nil
+	}
+	return true, answer.Add(ctx, tx, r.rows)
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // selectRow has the columns of a whole row, in the order scan reads them.
 const selectRow = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, imported_by, reviews, flags, files,
-	collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, stated`
+	collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, stated, typed`
 
 const (
 	selectResponse                  = selectRow + ` FROM responses WHERE ws = $1 AND response_id = $2`
@@ -91,7 +111,7 @@ func scan(row db.Row) (*Row, error) {
 	var body, answers, masked string
 	err := row.Scan(&r.NID, &r.Workspace, &r.ResponseID, &r.Survey, &r.Round, &r.Household, &r.Slot, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Verifier,
 		&r.VerifiedAt, &r.ImportedBy, &r.Reviews, &r.Flags, &r.Files, &r.Collector, &r.Sender, &r.SubmittedAt, &r.ReceivedAt, &r.UpdatedAt, &r.Revision, &r.Action, &r.Actor,
-		&r.RequestID, &r.Reason, &r.FirstHash, &r.Hash, &body, &answers, &masked, &r.Sealed, &r.Stated)
+		&r.RequestID, &r.Reason, &r.FirstHash, &r.Hash, &body, &answers, &masked, &r.Sealed, &r.Stated, &r.Typed)
 	if err != nil {
 		return nil, err
 	}
@@ -162,12 +182,12 @@ const (
 		ON CONFLICT (response, revision) DO NOTHING`
 	updateResponse = `UPDATE responses SET revision = $3, slot = $4, status = $5, vstatus = $6, verifier = $7, verified_at = $8, reviews = $9, flags = $10,
 			submitted_at = $11, updated_at = $12, rev_action = $13, rev_actor = $14, rev_request = $15, rev_reason = $16, hash = $17, body = $18, answers = $19,
-			masked = $20, sealed = $21, files = $22, imported_by = $23, stated = $24
+			masked = $20, sealed = $21, files = $22, imported_by = $23, stated = $24, typed = $25, unfit = $26
 		WHERE nid = $1 AND revision = $2`
 )
 
-// update replaces the revision old by next. It returns false when old is not
-// the newest any more.
+// update replaces the revision old by next, and the rows of its answers with it.
+// It returns false when old is not the newest any more.
 func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	n, err := tx.Exec(ctx, insertHistory, old.NID, old.Revision)
 	if err != nil {
@@ -176,11 +196,16 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	if n == 0 {
 		return false, nil
 	}
+	next.Typed = old.typedAs(next)
 	n, err = tx.Exec(ctx, updateResponse, old.NID, old.Revision, next.Revision, next.Slot, string(next.Status), next.VStatus, next.Verifier, next.VerifiedAt,
 		next.Reviews, next.Flags, next.SubmittedAt, next.UpdatedAt, next.Action, next.Actor, next.RequestID, next.Reason, next.Hash, string(next.Body),
-		string(next.Answers), string(next.Masked), next.Sealed, next.Files, next.ImportedBy, next.Stated)
+		string(next.Answers), string(next.Masked), next.Sealed, next.Files, next.ImportedBy, next.Stated,
+		next.Typed, bit(next.unfit()))
 	if err != nil {
 		return false, fmt.Errorf("update response: %w", err)
 	}
-	return n > 0, nil
+	if n == 0 {
+		return false, nil
+	}
+	return true, old.retype(ctx, tx, next)
 }

@@ -178,4 +178,5 @@ export default {
   "fill.noInterview": "There is no interview", "fill.was.unreachable": "nobody at home", "fill.was.refused": "they refuse", "fill.was.ineligible": "not for this survey", "fill.note": "Note it",
   "job.ussd.twins": "Twins of a customer", "job.ussd.answer": "Answer for the phone line", "job.entity.households": "Names of households", "job.backup.verify": "Check of a backup", "job.device.days": "Days of monitors", "settings.find": "Find", "settings.changed": "set by the operator",
   "plugins.agents": "Sub-agents",
+  "job.response.rows": "Answers as rows",
 };

@@ -179,4 +179,5 @@ export default {
   "fill.noInterview": "Hakuna mahojiano", "fill.was.unreachable": "hakuna mtu nyumbani", "fill.was.refused": "wamekataa", "fill.was.ineligible": "hawahusiki na utafiti huu", "fill.note": "Weka kumbukumbu",
   "job.ussd.twins": "Pacha wa mteja", "job.ussd.answer": "Jibu la laini ya simu", "job.entity.households": "Majina ya kaya", "job.backup.verify": "Ukaguzi wa nakala rudufu", "job.device.days": "Siku za vipimo", "settings.find": "Tafuta", "settings.changed": "imewekwa na mwendeshaji",
   "plugins.agents": "Wasaidizi wadogo",
+  "job.response.rows": "Majibu kama safu",
 };

@@ -1,0 +1,149 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// One text for each number of rows: a statement is a constant. On SQLite a
+// statement of several rows that could fail keeps a journal of its own; one
+// that ignores what is wrong does not, and nothing can be wrong here but that a
+// row is there already.
+const (
+	insert1 = `INSERT INTO answers (nid, qid, code, num, item) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
+
+	rows4 = ` INTO answers (nid, qid, code, num, item) VALUES ($1, $2, $3, $4, $5), ($1, $6, $7, $8, $9), ($1, $10, $11, $12, $13), ($1, $14, $15, $16, $17)`
+
+	rows16 = rows4 + `, ($1, $18, $19, $20, $21), ($1, $22, $23, $24, $25), ($1, $26, $27, $28, $29), ($1, $30, $31, $32, $33),
+		($1, $34, $35, $36, $37), ($1, $38, $39, $40, $41), ($1, $42, $43, $44, $45), ($1, $46, $47, $48, $49),
+		($1, $50, $51, $52, $53), ($1, $54, $55, $56, $57), ($1, $58, $59, $60, $61), ($1, $62, $63, $64, $65)`
+
+	insert4SQLite    = `INSERT OR IGNORE` + rows4
+	insert16SQLite   = `INSERT OR IGNORE` + rows16
+	insert4Postgres  = `INSERT` + rows4 + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
+	insert16Postgres = `INSERT` + rows16 + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
+
+	remove = `DELETE FROM answers WHERE qid = $1 AND code = $2 AND num = $3 AND nid = $4 AND item = $5`
+
+	selectOne   = `SELECT DISTINCT nid FROM answers WHERE qid = $1 AND code = $2 AND num = $3 AND nid < $4 ORDER BY nid DESC LIMIT $5`
+	selectRange = `SELECT nid FROM answers WHERE qid = $1 AND code = $2 AND num >= $3 AND num <= $4 LIMIT $5`
+)
+
+// Ready are rows of one response that are ready to be stored: the arguments of
+// their statements.
+type Ready [][]any
+
+// Prepare does everything for the rows of a response that needs no transaction.
+func Prepare(nid int64, rows []Row) Ready {
+	var out Ready
+	for len(rows) > 0 {
+		n := 1
+		switch {
+		case len(rows) >= 16:
+			n = 16
+		case len(rows) >= 4:
+			n = 4
+		}
+		args := append(make([]any, 0, 1+4*n), nid)
+		for _, r := range rows[:n] {
+			args = append(args, r.QID, r.Code, r.Num, r.Item)
+		}
+		out, rows = append(out, args), rows[n:]
+	}
+	return out
+}
+
+// Add stores rows.
+func Add(ctx context.Context, tx *db.Tx, ready Ready) error {
+	lite := tx.Dialect() == db.SQLite
+	for _, args := range ready {
+		var err error
+		switch n := len(args) / 4; {
+		case n == 1:
+			_, err = tx.Exec(ctx, insert1, args...)
+		case n == 4 && lite:
+			_, err = tx.Exec(ctx, insert4SQLite, args...)
+		case n == 4:
+			_, err = tx.Exec(ctx, insert4Postgres, args...)
+		case lite:
+			_, err = tx.Exec(ctx, insert16SQLite, args...)
+		default:
+			_, err = tx.Exec(ctx, insert16Postgres, args...)
+		}
+		if err != nil {
+			return db.Wrap("store answers", err)
+		}
+	}
+	return nil
+}
+
+// Drop takes out all rows that the answers of a response have made.
+func Drop(ctx context.Context, tx *db.Tx, survey, nid int64, answers []byte) error {
+	rows, err := Any(survey, answers)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if _, err := tx.Exec(ctx, remove, r.QID, r.Code, r.Num, nid, r.Item); err != nil {
+			return db.Wrap("remove answers", err)
+		}
+	}
+	return nil
+}
+
+// Found are responses with a row that fits a filter, newest first and each once.
+type Found struct {
+	NIDs []int64
+	More bool // there may be others, all of them older
+}
+
+// Find lists the responses before one that have a row in one of the spans, at most
+// limit of them. It returns false when a range holds more rows than that: they
+// have another order.
+func Find(ctx context.Context, q db.Querier, spans []Span, before int64, limit int) (f Found, ok bool, err error) {
+	for _, s := range spans {
+		var rows db.Rows
+		if s.One() {
+			rows, err = q.Query(ctx, selectOne, s.QID, s.Code, s.Low, before, limit+1)
+		} else {
+			rows, err = q.Query(ctx, selectRange, s.QID, s.Code, s.Low, s.High, limit+1)
+		}
+		some, err := db.Collect(rows, err, "find answers", db.Column[int64])
+		if err != nil {
+			return f, false, err
+		}
+		if len(some) > limit && !s.One() {
+			return f, false, nil
+		}
+		f.NIDs = append(f.NIDs, some...)
+	}
+	f.NIDs = slices.DeleteFunc(f.NIDs, func(nid int64) bool { return nid >= before })
+	return f.first(limit), true, nil
+}
+
+// Join puts two lists of at most limit responses together.
+func (f Found) Join(g Found, limit int) Found {
+	least := int64(0) // older ones may be missing
+	for _, l := range []Found{f, g} {
+		if n := len(l.NIDs); l.More && n > 0 {
+			least = max(least, l.NIDs[n-1])
+		}
+	}
+	all := slices.Concat(f.NIDs, g.NIDs)
+	all = slices.DeleteFunc(all, func(nid int64) bool { return nid < least })
+	out := Found{NIDs: all}.first(limit)
+	out.More = out.More || f.More || g.More
+	return out
+}
+
+// first sorts and cuts a list.
+func (f Found) first(limit int) Found {
+	slices.SortFunc(f.NIDs, func(a, b int64) int { return cmp.Compare(b, a) })
+	if f.NIDs = slices.Compact(f.NIDs); len(f.NIDs) > limit {
+		f.NIDs, f.More = f.NIDs[:limit], true
+	}
+	return f
+}
