@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b182ff1b6742850481e616e73a3278be204af6ad27a9b46626573b50a9af59d3
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. ce88b95e564a445fc994173ee3145b409e70956c2f90cf3edd80bef083b6ad29
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -486,7 +486,7 @@ CREATE TABLE responses (
 	answers      TEXT   NOT NULL,
 	masked       TEXT   NOT NULL,
 	sealed       BLOB
-, imported_by TEXT NOT NULL DEFAULT '', stated BIGINT NOT NULL DEFAULT 0, id_key TEXT GENERATED ALWAYS AS (lower(response_id)) VIRTUAL);
+, imported_by TEXT NOT NULL DEFAULT '', stated BIGINT NOT NULL DEFAULT 0, id_key TEXT GENERATED ALWAYS AS (lower(response_id)) VIRTUAL, typed BIGINT NOT NULL DEFAULT 0, unfit BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX responses_id ON responses (ws, response_id);
 CREATE UNIQUE INDEX responses_household ON responses (ws, household, survey, round, slot);
 CREATE INDEX responses_list ON responses (survey, nid);
@@ -1299,3 +1299,13 @@ CREATE TABLE credit_entries (
 );
 CREATE UNIQUE INDEX credit_entries_ref ON credit_entries (workspace, did, ref);
 CREATE INDEX credit_entries_newest ON credit_entries (workspace, did, nid);
+CREATE TABLE answers (
+	qid  BIGINT NOT NULL,
+	code TEXT   NOT NULL,
+	num  REAL NOT NULL,
+	nid  BIGINT NOT NULL,
+	item BIGINT NOT NULL,
+	PRIMARY KEY (qid, code, num, nid, item)
+) WITHOUT ROWID;
+CREATE INDEX responses_rowless ON responses (survey, nid) WHERE typed <> 1;
+CREATE INDEX responses_untyped ON responses (nid) WHERE typed = 0;
