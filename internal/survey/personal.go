@@ -49,7 +49,7 @@ func Personal() []privacy.Table {
 			kept(responses, "response_id id_key household stratum grp status collector sender rev_action rev_actor masked body imported_by"),
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
 		}},
-		{Name: "answers", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "code")}},
+		{Name: "answers", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "code num")}},
 		{Name: "response_history", Rules: []privacy.Rule{
 			privacy.Erased(PartAnswers, "reason body sealed"), privacy.Kept("", privacy.Elsewhere, "reason body sealed"), kept(unmarked, "answers"), kept(responses, "action actor status masked body imported_by"),
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Request, "request"),

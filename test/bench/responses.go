@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	rows "github.com/hearth-dmrv/hearth/internal/survey/answer"
+	typed "github.com/hearth-dmrv/hearth/internal/survey/answer"
 )
 
 // responseCells are pages of the responses of a survey. A filter on an answer
@@ -66,7 +66,7 @@ func (b *bench) seedResponses(ctx context.Context, n int) (string, error) {
 	var survey int64
 	err = d.QueryRow(ctx, `SELECT survey FROM responses WHERE response_id = 'resp_000000000'`).Scan(&survey)
 	if err == nil {
-		_, err = d.Exec(ctx, copySizes, n-1, rows.Question(survey, "socio_economic", "household_size"))
+		_, err = d.Exec(ctx, copySizes, n-1, typed.Question(survey, "socio_economic", "household_size"))
 	}
 	if err == nil {
 		_, err = d.Exec(ctx, copyResponses, n-1)

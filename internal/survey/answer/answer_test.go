@@ -84,8 +84,10 @@ func TestRows(t *testing.T) {
 		{"things", `{"code":"4711","serial_number":4711,"where":{"lat":1,"lon":2}}`, "s.code", ""},
 		{"what is sealed", `{"age":5,"sex":"f","older":6}`, "s.age", ""},
 		{"group", `{"g":{"gn":1}}`, "s.g.gn", `s.g.gn "" 1 0`},
-		{"repeat", `{"homes":[{"fuel":"a","days":[{"kg":1},{"kg":2}]},{},{"fuel":"a","days":[{"kg":1}]}]}`, "s.homes.fuel s.homes.days.kg",
-			"s.homes.days.kg \"\" 1 0\ns.homes.days.kg \"\" 1 2\ns.homes.days.kg \"\" 2 1\ns.homes.fuel \"a\" 0 0\ns.homes.fuel \"a\" 0 2"},
+		{
+			"repeat", `{"homes":[{"fuel":"a","days":[{"kg":1},{"kg":2}]},{},{"fuel":"a","days":[{"kg":1}]}]}`, "s.homes.fuel s.homes.days.kg",
+			"s.homes.days.kg \"\" 1 0\ns.homes.days.kg \"\" 1 2\ns.homes.days.kg \"\" 2 1\ns.homes.fuel \"a\" 0 0\ns.homes.fuel \"a\" 0 2",
+		},
 		{"no question", `{"zzz":5}`, "s.zzz", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
