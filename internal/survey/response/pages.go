@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 )
@@ -28,7 +27,7 @@ type pages struct {
 // begin looks for answers that the filter asks for.
 func (p *pages) begin(ctx context.Context, before int64) (err error) {
 	if p.filter.Expr != nil {
-		p.found, p.indexed, err = p.s.mayFit(ctx, p.open, p.filter.Expr, before)
+		p.found, p.indexed, err = p.mayFit(ctx, before)
 	}
 	return err
 }
@@ -44,7 +43,7 @@ func (p *pages) next(ctx context.Context, before int64, step int) (rows []*Row, 
 		}
 	}
 	if !p.indexed {
-		rows, err := p.s.page(ctx, p.open, p.filter.Status, before, step)
+		rows, err := p.all(ctx, before, step)
 		if len(rows) == step {
 			last = rows[step-1].NID
 		}
@@ -55,25 +54,26 @@ func (p *pages) next(ctx context.Context, before int64, step int) (rows []*Row, 
 	if len(p.found.NIDs) > 0 || p.found.More {
 		last = some[len(some)-1]
 	}
-	rows, err = p.s.many(ctx, p.open, some)
+	rows, err = p.many(ctx, some)
 	if p.filter.Status != "" {
 		rows = slices.DeleteFunc(rows, func(r *Row) bool { return r.VStatus != p.filter.Status })
 	}
 	return rows, last, err
 }
 
-func (s *Service) page(ctx context.Context, o *survey.Open, status string, before int64, limit int) ([]*Row, error) {
-	if status != "" {
-		return rowsOf(s.db.Query(ctx, selectStatusBefore, o.NID, status, before, limit))
+// all reads the responses before one, whatever they say.
+func (p *pages) all(ctx context.Context, before int64, limit int) ([]*Row, error) {
+	if p.filter.Status != "" {
+		return rowsOf(p.s.db.Query(ctx, selectStatusBefore, p.open.NID, p.filter.Status, before, limit))
 	}
-	return rowsOf(s.db.Query(ctx, selectBefore, o.NID, before, limit))
+	return rowsOf(p.s.db.Query(ctx, selectBefore, p.open.NID, before, limit))
 }
 
 // many reads responses by their numbers, in this order.
-func (s *Service) many(ctx context.Context, o *survey.Open, nids []int64) ([]*Row, error) {
+func (p *pages) many(ctx context.Context, nids []int64) ([]*Row, error) {
 	var out []*Row
 	for some := range slices.Chunk(nids, db.Chunk) {
-		rows, err := rowsOf(s.db.Query(ctx, selectMany, db.Keys(some, 0, o.NID)...))
+		rows, err := rowsOf(p.s.db.Query(ctx, selectMany, db.Keys(some, 0, p.open.NID)...))
 		if err != nil {
 			return nil, err
 		}
@@ -86,14 +86,14 @@ func (s *Service) many(ctx context.Context, o *survey.Open, nids []int64) ([]*Ro
 // mayFit lists the responses that may fit a filter, by the rows of the answers
 // that its most selective part asks for, and beside them those that have no rows.
 // It returns false when rows do not help.
-func (s *Service) mayFit(ctx context.Context, o *survey.Open, e *rql.Expr, before int64) (best answer.Found, ok bool, err error) {
-	plan := s.rows.Of(o.Form)
-	for _, term := range e.Conjuncts() {
-		spans, known := plan.Spans(o.NID, term)
+func (p *pages) mayFit(ctx context.Context, before int64) (best answer.Found, ok bool, err error) {
+	plan := p.s.rows.Of(p.open.Form)
+	for _, term := range p.filter.Expr.Conjuncts() {
+		spans, known := plan.Spans(p.open.NID, term)
 		if !known {
 			continue
 		}
-		found, all, err := answer.Find(ctx, s.db, spans, before, maxLooked)
+		found, all, err := answer.Find(ctx, p.s.db, spans, before, maxLooked)
 		if err != nil {
 			return best, false, err
 		}
@@ -104,7 +104,7 @@ func (s *Service) mayFit(ctx context.Context, o *survey.Open, e *rql.Expr, befor
 	if !ok {
 		return best, false, nil
 	}
-	rows, err := s.db.Query(ctx, selectRowless, o.NID, before, maxLooked+1)
+	rows, err := p.s.db.Query(ctx, selectRowless, p.open.NID, before, maxLooked+1)
 	nids, err := db.Collect(rows, err, "list responses", db.Column[int64])
 	rowless := answer.Found{NIDs: nids, More: len(nids) > maxLooked}
 	return best.Join(rowless, maxLooked), true, err

@@ -68,7 +68,7 @@ func (s *Service) Handlers() map[string]job.Handler {
 		var done int64
 		for after, n := int64(0), 1; n > 0; {
 			var err error
-			if after, n, err = s.TypeSome(ctx, after, typedTogether); err != nil {
+			if after, n, err = TypeSome(ctx, s, after, typedTogether); err != nil {
 				return err
 			}
 			done += int64(n)
@@ -81,7 +81,7 @@ func (s *Service) Handlers() map[string]job.Handler {
 // TypeSome makes the rows of at most limit responses from before there were rows,
 // after the one that was looked at last. It tells the last one and how many there
 // were; none when all have their rows.
-func (s *Service) TypeSome(ctx context.Context, after int64, limit int) (last int64, n int, err error) {
+func TypeSome(ctx context.Context, s *Service, after int64, limit int) (last int64, n int, err error) {
 	list, err := rowsOf(s.db.Query(ctx, selectUntyped, after, limit))
 	if err != nil || len(list) == 0 {
 		return after, 0, err
@@ -100,7 +100,7 @@ func (s *Service) TypeSome(ctx context.Context, after int64, limit int) (last in
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		for _, r := range list {
 			if o := opens[r.Survey]; o != nil {
-				if err := s.typeOne(ctx, tx, o, r); err != nil {
+				if err := typeOne(ctx, tx, s.rows.Of(o.Form), r); err != nil {
 					return err
 				}
 			}
@@ -112,7 +112,7 @@ func (s *Service) TypeSome(ctx context.Context, after int64, limit int) (last in
 
 // typeOne makes the rows of one response, unless it has changed meanwhile: that
 // is found again.
-func (s *Service) typeOne(ctx context.Context, tx *db.Tx, o *survey.Open, r *Row) error {
+func typeOne(ctx context.Context, tx *db.Tx, plan *answer.Plan, r *Row) error {
 	h, err := r.Head()
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *Service) typeOne(ctx context.Context, tx *db.Tx, o *survey.Open, r *Row
 	if err != nil || n == 0 || as == Rowless {
 		return err
 	}
-	rows, err := s.rows.Of(o.Form).Rows(r.Survey, r.Answers)
+	rows, err := plan.Rows(r.Survey, r.Answers)
 	if err != nil {
 		return err
 	}

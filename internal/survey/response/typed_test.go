@@ -119,7 +119,7 @@ func TestTypeBefore(t *testing.T) {
 		for range 2 {
 			for after, n := int64(0), 1; n > 0; {
 				var err error
-				if after, n, err = v.s.TypeSome(t.Context(), after, 2); err != nil {
+				if after, n, err = response.TypeSome(t.Context(), v.s, after, 2); err != nil {
 					t.Fatal(err)
 				}
 			}
