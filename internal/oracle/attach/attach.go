@@ -4,7 +4,7 @@
 // It promises that a file is fetched only where the guarded client goes,
 // within bounds of size and time, that what it gives is marked as what it is,
 // and that no file, however bad, is a reason to fail: the model is told
-// instead. Tables of workbooks become CSV. Files that a homeserver keeps are asked for
+// instead. Tables of workbooks become CSV, and of PDFs the text is taken. Files that a homeserver keeps are asked for
 // with the sender's own token, from homeservers that the operator has listed. It does
 // not read pictures or other documents.
 package attach
@@ -73,7 +73,10 @@ type Config struct {
 
 // Reader reads attachments. A nil Reader reads none. It is safe for concurrent
 // use.
-type Reader struct{ cfg Config }
+type Reader struct {
+	cfg       Config
+	documents chan struct{} // a place for each that is read
+}
 
 // New makes a Reader.
 func New(c Config) *Reader {
@@ -89,7 +92,7 @@ func New(c Config) *Reader {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Reader{c}
+	return &Reader{cfg: c, documents: make(chan struct{}, documentsOnce)}
 }
 
 // Read gives the attachments of one message as the model shall see them: each
@@ -113,7 +116,7 @@ func (r *Reader) Read(ctx context.Context, list []llm.Attachment, from Sender) [
 		case a.Text != "" || a.URL != "": // read before
 		case !onWeb(a.MXCURI) && (r == nil || len(r.cfg.Homes) == 0):
 			a.Note = elsewhere
-		case r == nil || !readable(a.MIMEType, a.Filename) && !isBook(a.MIMEType, a.Filename):
+		case r == nil || !readable(a.MIMEType, a.Filename) && !isBook(a.MIMEType, a.Filename) && !isDocument(a.MIMEType, a.Filename):
 			a.Note = unknown
 		case a.Size > r.cfg.MaxFile:
 			a.Note = unread + tooLarge
@@ -173,6 +176,8 @@ func (r *Reader) fetch(ctx context.Context, a *llm.Attachment, from Sender, spen
 		return "", false, refusal(tooMuch)
 	case isBook(a.MIMEType, a.Filename):
 		return table(res.Body)
+	case isDocument(a.MIMEType, a.Filename):
+		return r.document(ctx, res.Body)
 	case kind != "" && !readable(kind, a.Filename):
 		return "", false, refusal(notText)
 	}

@@ -115,6 +115,13 @@ func workbook(t *testing.T, rows int) string {
 	return b.String()
 }
 
+// document is a PDF of one page.
+func document(content string) string {
+	return "%PDF-1.4\n1 0 obj <</Pages 2 0 R>> endobj 2 0 obj <</Kids [3 0 R]>> endobj " +
+		"3 0 obj <</Contents 4 0 R /Resources <</Font <</F <</Subtype /Type1 /Encoding /WinAnsiEncoding>>>>>>>> endobj " +
+		fmt.Sprintf("4 0 obj <</Length %d>> stream\n%s\nendstream endobj trailer <</Root 1 0 R>>", len(content), content)
+}
+
 // packed answers with so many zeros, compressed, as long as anybody reads.
 func packed(size int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -155,7 +162,14 @@ func TestRead(t *testing.T) {
 		{"empty", "text/plain", "a.txt", says("text/plain", ""), "", ""},
 		{"long", "text/plain", "a.txt", says("text/plain", long), long[:len(long)-2], "only its first 50000 characters"},
 		{"picture", "image/png", "a.png", says("image/png", "\x89PNG"), "", "not readable here"},
-		{"document", "application/pdf", "a.pdf", says("application/pdf", "%PDF"), "", "not readable here"},
+		{"document", "application/pdf", "a.pdf", says("application/pdf", document("BT /F 9 Tf (Jiko) Tj ET")), "Jiko", ""},
+		{"a document by its name", "application/octet-stream", "a.PDF", says("application/octet-stream", document("BT /F 9 Tf (Jiko) Tj ET")), "Jiko", ""},
+		{"a long document", "application/pdf", "a.pdf", says("application/pdf", document("BT /F 9 Tf "+strings.Repeat("("+long[:20]+") Tj ", 5000)+"ET")), strings.Repeat("Ã©", attach.MaxText/2), "only its first 50000 characters"},
+		{"a scan", "application/pdf", "a.pdf", says("application/pdf", document("")), "", "a PDF without text, such as a scan"},
+		{"a document with a password", "application/pdf", "a.pdf", says("application/pdf", strings.Replace(document(""), "/Root", "/Encrypt 9 0 R /Root", 1)), "", "needs a password"},
+		{"no document", "application/pdf", "a.pdf", says("application/pdf", "<html>"), "", "not a PDF that can be read"},
+		{"a large document", "application/pdf", "a.pdf", says("application/pdf", document("")+strings.Repeat(" ", 10<<20)), "", "a PDF larger than 10 MB"},
+		{"other document", "application/msword", "a.doc", says("application/msword", "x"), "", "not readable here"},
 		{"a picture that says it is text", "text/plain", "a.txt", says("image/png", "\x89PNG"), "", "could not be read: it is not text"},
 		{"bytes that say they are text", "text/plain", "a.txt", says("text/plain", "a\x00b"), "", "could not be read: it is not text"},
 		{"a document that says it is text", "text/plain", "a.txt", says("text/plain", "%PDF-1.7 only text"), "", "could not be read: it is not text"},
