@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -117,7 +118,7 @@ func (s *system) serveHealth(sh shape) func(context.Context, *nothing) (healthAn
 			a.Status, database = "degraded", "disconnected"
 		} else if err := s.writable(ctx); err != nil {
 			a.Status = "degraded"
-			if errors.Is(err, context.DeadlineExceeded) { // not refused, as on a full disk: stuck
+			if errors.Is(err, context.DeadlineExceeded) || db.Busy(err) { // not refused, as on a full disk: stuck
 				database = "disconnected"
 			}
 		}

@@ -3,12 +3,14 @@ package auth_test
 import (
 	"fmt"
 	"log/slog"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -63,6 +65,16 @@ func TestDraftValidate(t *testing.T) {
 				t.Errorf("Validate() = %v, want KEY_DRAFT_INVALID", err)
 			}
 		})
+	}
+}
+
+// Clients made from the document know every role.
+func TestDocumentHasEveryRole(t *testing.T) {
+	t.Parallel()
+	err := auth.Draft{Name: "x", Role: "king"}.Validate(epoch)
+	role, _ := reflect.TypeFor[api.KeyDraft]().FieldByName("Role")
+	if all := strings.ReplaceAll(role.Tag.Get("enum"), ",", ", "); !strings.Contains(fault.As(err).Fields[0].Detail, "The roles are "+all+".") {
+		t.Errorf("the document has the roles %s, Validate() = %v", all, fault.As(err).Fields)
 	}
 }
 

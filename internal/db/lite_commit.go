@@ -82,6 +82,10 @@ func (w *writer) heal() error {
 	return err
 }
 
+// Busy reports whether something could not be done because somebody else held
+// the store, or the row, for too long.
+func Busy(err error) bool { return busy(err) || pgCode(err) == "55P03" }
+
 func busy(err error) bool { return liteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
 // refuse answers r, those to run again, and all who wait now. They are taken

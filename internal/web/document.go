@@ -97,20 +97,27 @@ func OlderDocument(doc *huma.OpenAPI) ([]byte, error) {
 	if err := json.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
-	nullsOut(root)
+	all, _ := root.(map[string]any)
+	if info, ok := all["info"].(map[string]any); ok {
+		if licence, ok := info["license"].(map[string]any); ok {
+			delete(licence, "identifier") // 3.0 has none
+		}
+	}
+	nullsOut(root, all)
 	return json.Marshal(root, json.Deterministic(true))
 }
 
-// nullsOut writes "this or null" as 3.0 does, which knows no type null.
-func nullsOut(n any) {
+// nullsOut writes "this or null" as 3.0 does, which knows no type null, and of what
+// may be null wants the type beside it.
+func nullsOut(n any, document map[string]any) {
 	switch v := n.(type) {
 	case []any:
 		for _, one := range v {
-			nullsOut(one)
+			nullsOut(one, document)
 		}
 	case map[string]any:
 		for _, one := range v {
-			nullsOut(one)
+			nullsOut(one, document)
 		}
 		either, _ := v["anyOf"].([]any)
 		null := slices.IndexFunc(either, func(one any) bool {
@@ -119,9 +126,25 @@ func nullsOut(n any) {
 		})
 		if null >= 0 {
 			delete(v, "anyOf")
-			v["allOf"], v["nullable"] = slices.Delete(either, null, null+1), true
+			either = slices.Delete(either, null, null+1)
+			v["allOf"], v["nullable"], v["type"] = either, true, typeOf(either[0], document)
 		}
 	}
+}
+
+// typeOf is the type of a schema, which may stand elsewhere in the document.
+func typeOf(schema any, document map[string]any) any {
+	s, _ := schema.(map[string]any)
+	ref, _ := s["$ref"].(string)
+	if name, ok := strings.CutPrefix(ref, schemaPrefix); ok {
+		components, _ := document["components"].(map[string]any)
+		schemas, _ := components["schemas"].(map[string]any)
+		s, _ = schemas[name].(map[string]any)
+	}
+	if s["type"] == nil {
+		return "object"
+	}
+	return s["type"]
 }
 
 // mergeFirst puts the merge patch first wherever it stands among media types.

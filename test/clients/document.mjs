@@ -36,6 +36,13 @@ scenario("redocly finds no error", async () => {
   assert.deepEqual(errors, []);
 });
 
+scenario("redocly finds no error in the older form", async () => {
+  const older = join(folder, "openapi-3.0.json");
+  await writeFile(older, Buffer.from(await (await fetch(url + "/docs-json?openapi=3.0")).arrayBuffer()));
+  const problems = await lint({ ref: older, config: await createConfig({ extends: ["recommended"] }) });
+  assert.deepEqual(problems.filter((p) => p.severity === "error").map((p) => `${p.message} ${p.location[0]?.pointer}`), []);
+});
+
 scenario("the types of openapi-typescript compile", async () => {
   const types = join(folder, "types.d.ts");
   await writeFile(types, astToString(await openapiTS(pathToFileURL(file))));

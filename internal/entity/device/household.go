@@ -55,7 +55,7 @@ func (d HouseholdDraft) Validate() error {
 	if d.Type != "" && !strings.EqualFold(d.Type, entity.HouseholdType) && !strings.EqualFold(d.Type, documentedType) {
 		c.Add("/type", "invalid", "The type is Household. POST /v1/entities makes twins of other types.")
 	}
-	if len(location) == 0 && d.Name == "" && len(d.ExternalIDs) == 0 && c.OK() {
+	if blank(location) && strings.TrimSpace(d.Name) == "" && len(d.ExternalIDs) == 0 && c.OK() {
 		c.Add("", "required", "A household has at least a location, a name or an external id.")
 	}
 	check.Short(&c, "/name", d.Name, maxName)
@@ -65,6 +65,16 @@ func (d HouseholdDraft) Validate() error {
 		c.Add("/size", "out_of_range", "The size is 0 to 1000.")
 	}
 	return c.Err("ENTITY_INVALID", "The household is not valid.")
+}
+
+// blank reports whether an object says nothing: it has no members but empty ones.
+func blank(o map[string]any) bool {
+	for _, v := range o {
+		if text, ok := v.(string); v != nil && (!ok || strings.TrimSpace(text) != "") {
+			return false
+		}
+	}
+	return true
 }
 
 func wantText(c *fault.Checks, pointer string, v any) {

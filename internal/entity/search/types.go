@@ -9,6 +9,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 )
 
+// hintTypes is how many types a hint names at most.
+const hintTypes = 10
+
 // TypesLike finds the types that a word may mean, among those of the newest
 // thousand twins the caller may see: the same in another case, the singular of a
 // plural, or those that end with the word; of these the first that any has.
@@ -17,19 +20,29 @@ func (s *Service) TypesLike(ctx context.Context, q db.Querier, word string) ([]s
 	if err != nil {
 		return nil, err
 	}
-	near := map[int][]string{}
-	for _, r := range found.Rows {
-		if d := distance(r.Type, word); d >= 0 && !slices.Contains(near[d], r.Type) {
-			near[d] = append(near[d], r.Type)
+	like, _ := typesLike(found.Rows, word)
+	return like, nil
+}
+
+// typesLike are the types of twins that a word may mean, and all there are.
+func typesLike(rows []*entity.Row, word string) (like, all []string) {
+	for _, r := range rows {
+		if !slices.Contains(all, r.Type) {
+			all = append(all, r.Type)
 		}
 	}
+	slices.Sort(all)
 	for d := range 3 {
-		if len(near[d]) > 0 {
-			slices.Sort(near[d])
-			return near[d], nil
+		for _, name := range all {
+			if distance(name, word) == d {
+				like = append(like, name)
+			}
+		}
+		if len(like) > 0 {
+			break
 		}
 	}
-	return nil, nil
+	return like, all
 }
 
 // distance is how far a word is from the name of a type, -1 when it does not
@@ -58,9 +71,15 @@ func (s *Service) meant(ctx context.Context, query entity.Query, found entity.Fo
 	if err != nil || len(any.Rows) > 0 {
 		return "", err
 	}
-	like, err := s.TypesLike(ctx, s.cfg.DB, query.Type)
-	if err != nil || len(like) == 0 {
+	newest, err := s.List(ctx, s.cfg.DB, entity.Query{Sort: "-created", Limit: maxItems})
+	like, all := typesLike(newest.Rows, query.Type)
+	switch {
+	case err != nil || len(all) == 0:
 		return "", err
+	case len(like) > 0:
+		return "No twin has the type " + query.Type + ". Did you mean " + strings.Join(like, " or ") + "?", nil
+	case len(all) > hintTypes:
+		all = append(all[:hintTypes], "…")
 	}
-	return "No twin has the type " + query.Type + ". Did you mean " + strings.Join(like, " or ") + "?", nil
+	return "No twin has the type " + query.Type + ". There are " + strings.Join(all, ", ") + ".", nil
 }

@@ -288,7 +288,9 @@ func sentence(f *fault.Error) string {
 	var b strings.Builder
 	b.WriteString(f.Message)
 	for _, field := range f.Fields {
-		b.WriteString(" " + field.Pointer + ": " + field.Detail)
+		if !strings.Contains(f.Message, field.Detail) {
+			b.WriteString(" " + field.Pointer + ": " + field.Detail)
+		}
 	}
 	return b.String()
 }

@@ -23,6 +23,7 @@ var swahili = []struct {
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
 	{regexp.MustCompile(`(?i)^(?:tafadhali\s+)?(?:orodhesha|onyesha)\s+(\p{L}+)(?:\s+(?:zote|yote|vyote|wote))?` + place), "list %noun%place"},
+	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(majiko)\s+(?:yanatumika|yametumika|hutumika)\s+(?:kiasi\s+gani|mara\s+ngapi)` + place), "how much are the stoves used%place"},
 	{regexp.MustCompile(`(?i)^(?:zaidi|endelea)()[.?!]*$`), "more"},
 }
 
@@ -50,4 +51,4 @@ func english(said string) string {
 var helpWord = regexp.MustCompile(`(?i)^(?:msaada|nisaidie)[.?!]*$`)
 
 const swahiliHelp = "Mimi ni modeli iliyojengwa ndani ya Hearth, si modeli ya lugha. Ninaelewa: \"Utafiti umefika wapi?\", \"Kuna kaya ngapi katika Kitui?\", " +
-	"\"Orodhesha tafiti\", \"Onyesha majiko\", \"zaidi\" na \"msaada\". Hujibu kwa maneno ya zana zake, ambayo ni ya Kiingereza.\n\n"
+	"\"Orodhesha tafiti\", \"Onyesha majiko\", \"Majiko yanatumika kiasi gani?\", \"zaidi\" na \"msaada\". Majina ya zana, na yanayosemwa nazo zikikataa, ni ya Kiingereza.\n\n"

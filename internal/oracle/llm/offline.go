@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 		call, ok := intent(said, r.Tools)
 		if !ok && moreWord.MatchString(said) {
 			if call, ok = goOn(r.Messages[:last]); !ok {
-				return w.say(ctx, "There is nothing more to show: the last answer was whole. Ask something, or say \"help\".")
+				return w.say(ctx, languageOf(lastSaid(r.Messages)).say(sayNoMore))
 			}
 		}
 		if ok {
@@ -226,17 +227,18 @@ func results(messages []Message, last int) string {
 	if commanded(messages[:first]) {
 		return verbatim(given)
 	}
+	l := languageOf(lastSaid(messages[:first]))
 	var parts, names []string
 	for _, m := range given {
 		name := cmp.Or(m.ToolName, "a tool")
 		names = append(names, name)
-		text := shown(table(m.Content))
+		text := shown(l.table(m.Content))
 		if m.Failed {
-			text = "That did not work: " + shown(m.Content)
+			text = l.say(sayFailed) + shown(m.Content)
 		}
 		parts = append(parts, text)
 	}
-	parts = append(parts, "Looked up with "+strings.Join(names, ", ")+" by the built-in offline model, which is no language model.")
+	parts = append(parts, fmt.Sprintf(l.say(sayHow), strings.Join(names, ", ")))
 	return strings.Join(parts, "\n\n")
 }
 
@@ -256,13 +258,16 @@ func verbatim(given []Message) string {
 
 // commanded reports whether the tools were called by a command: whoever writes
 // one wants what the tool gave as it is.
-func commanded(messages []Message) bool {
+func commanded(messages []Message) bool { return strings.HasPrefix(lastSaid(messages), "/") }
+
+// lastSaid is what the user said last.
+func lastSaid(messages []Message) string {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == User {
-			return strings.HasPrefix(strings.TrimSpace(m.Content), "/")
+			return strings.TrimSpace(m.Content)
 		}
 	}
-	return false
+	return ""
 }
 
 func shown(s string) string {

@@ -21,6 +21,7 @@ func offlineTools() []tool.Spec {
 		{Name: "count_twins", Description: "Counts.", Schema: jsontext.Value(`{"type":"object","properties":{"type":{},"status":{},"in":{},"by":{}}}`)},
 		{Name: "list_surveys", Description: "Lists.", Schema: jsontext.Value(`{"type":"object","properties":{"status":{}}}`)},
 		{Name: "read_twin", Description: "Reads.", Schema: jsontext.Value(`{"type":"object","properties":{"did":{"type":"string"}}}`)},
+		{Name: "fleet_usage", Description: "Adds up.", Schema: jsontext.Value(`{"type":"object","properties":{"project":{},"in":{}}}`)},
 		{Name: "survey_progress", Description: "Counts.", Schema: jsontext.Value(`{"type":"object","properties":{"survey":{"type":"string"}}}`)},
 	}
 }
@@ -164,6 +165,7 @@ func TestOfflineUnderstandsKiswahili(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
 		"Utafiti umefika wapi?":           "survey_progress {}",
+		"Majiko yanatumika kiasi gani?":   `fleet_usage {}`,
 		"Kuna kaya ngapi?":                `count_twins {"type":"households"}`,
 		"majiko ngapi yapo katika Kitui?": `count_twins {"in":"Kitui","type":"stoves"}`,
 		"Orodhesha tafiti":                "list_surveys {}",

@@ -22,8 +22,9 @@ const (
 var plumbing = []string{"links", "metadata", "relayerNode", "statusCode", "controllers", "missingRelationships", "more", "moreThan", "next", "how", "count"}
 
 // table shows what a tool answered for people to read: a sentence, then its
-// figures, then its lists as tables. What is no object stays as it is.
-func table(text string) string {
+// figures, then its lists as tables, with the words of a language. What is no object
+// stays as it is.
+func (l language) table(text string) string {
 	var all map[string]any
 	if json.Unmarshal([]byte(text), &all) != nil {
 		return text
@@ -36,34 +37,35 @@ func table(text string) string {
 		switch v := all[name].(type) {
 		case []any:
 			if rows := objects(v); len(rows) > 0 {
-				lists = append(lists, heading(name)+":\n\n"+columns(rows))
+				lists = append(lists, l.heading(name)+":\n\n"+l.columns(rows))
 			} else if len(v) > 0 {
-				figures = append(figures, "- "+heading(name)+": "+cell(v))
+				figures = append(figures, "- "+l.heading(name)+": "+cell(v))
 			}
 		case map[string]any:
 			if len(v) > 0 {
-				lists = append(lists, heading(name)+":\n\n"+columns(sides(v)))
+				lists = append(lists, l.heading(name)+":\n\n"+l.columns(sides(v)))
 			}
 		default:
-			figures = append(figures, "- "+heading(name)+": "+cell(v))
+			figures = append(figures, "- "+l.heading(name)+": "+cell(v))
 		}
 	}
-	parts := append([]string{lead(all), strings.Join(figures, "\n")}, lists...)
+	parts := append([]string{l.lead(all), strings.Join(figures, "\n")}, lists...)
 	if next, ok := all["next"].(string); ok && next != "" {
-		parts = append(parts, `There are more: say "more".`)
+		parts = append(parts, l.say(sayMore))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // lead is the sentence an answer begins with: how many there are, and of what.
-func lead(all map[string]any) string {
+func (l language) lead(all map[string]any) string {
 	how, _ := all["how"].(string)
+	how = l.how(how)
 	count, counted := all["count"]
 	switch {
 	case counted:
 		out := fmt.Sprint(count)
 		if all["moreThan"] == true {
-			out = "More than " + out
+			out = l.say(sayMoreThan) + out
 		}
 		if how != "" {
 			out += " (" + how + ")"
@@ -77,7 +79,7 @@ func lead(all map[string]any) string {
 
 // heading is a member's name as people write it: cookingHours is "Cooking hours",
 // and of properties.district the district.
-func heading(name string) string {
+func (l language) heading(name string) string {
 	if name = name[strings.LastIndexByte(name, '.')+1:]; name == "did" {
 		return "DID"
 	}
@@ -94,7 +96,7 @@ func heading(name string) string {
 		}
 		b.WriteRune(r)
 	}
-	return b.String()
+	return l.say(b.String())
 }
 
 // objects are the elements of a list of objects; none for another list.
@@ -157,7 +159,7 @@ func rank(name string, v any) int {
 }
 
 // columns writes rows under the names of their members, the most frequent ones.
-func columns(rows []map[string]any) string {
+func (l language) columns(rows []map[string]any) string {
 	count, order := map[string]int{}, map[string]int{}
 	for _, r := range rows {
 		for name, v := range r {
@@ -179,7 +181,7 @@ func columns(rows []map[string]any) string {
 	width := make([]int, len(names))
 	lines := [][]string{make([]string, len(names))}
 	for i, name := range names {
-		lines[0][i] = heading(name)
+		lines[0][i] = l.heading(name)
 	}
 	for _, r := range rows {
 		line := make([]string, len(names))

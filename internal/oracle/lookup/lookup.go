@@ -145,7 +145,7 @@ var twinTools = []lookupTool{
 	{
 		name: "fleet_usage", scope: "devices:read", do: fleetUsage,
 		about: "Tell how much the stoves of a project were used: stoves that reported and that were cooked on, cooking events and hours, for each day.",
-		schema: object + `"properties":{"project":` + text + `,"description":"DID of the project."},"in":` + text + `,"description":"Name of the project."},` +
+		schema: object + `"properties":{"project":` + text + `,"description":"DID of the project."},"in":` + text + `,"description":"Name of the project; the only one when absent."},` +
 			`"from":` + text + `,"description":"First day, such as 2024-02-01; 30 days before the last one when absent."},` +
 			`"to":` + text + `,"description":"Last day; today when absent."}}}`,
 		output: given + `"required":["stoves","used","events","cookingHours","days","how"],"properties":{` + used + `,"moreThan":{"type":"boolean"},"how":{"type":"string"},` +

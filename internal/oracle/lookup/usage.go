@@ -1,8 +1,12 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,7 +63,11 @@ func fleetUsage(ctx context.Context, s Source, args jsontext.Value) (any, error)
 	want := sought{projects: []string{in.Project}, how: []string{"in the project " + in.Project}}
 	if in.Project == "" {
 		want = sought{}
-		if err := s.place(ctx, TwinQuery{In: in.In}, &want); err != nil {
+		find := func() error { return s.place(ctx, TwinQuery{In: in.In}, &want) }
+		if in.In == "" {
+			find = func() error { return s.onlyProject(ctx, &want) }
+		}
+		if err := find(); err != nil {
 			return nil, err
 		}
 	}
@@ -73,6 +81,28 @@ func fleetUsage(ctx context.Context, s Source, args jsontext.Value) (any, error)
 	f, err := s.fleet(ctx, list)
 	f.How = want.said() + ", from the figures of each day and stove"
 	return f, err
+}
+
+// onlyProject finds the project that is meant where none is named: the one there
+// is. Of several the fault names some.
+func (s Source) onlyProject(ctx context.Context, want *sought) error {
+	const named = 5
+	var names []string
+	_, err := s.walk(ctx, sought{list: TwinList{Protocol: "did:ixo:protocol/project"}}, func(t Twin, g glance) (bool, error) {
+		want.projects, names = append(want.projects, t.DID), append(names, strconv.Quote(cmp.Or(nameOf(g), t.DID)))
+		return len(names) <= named, nil
+	})
+	switch {
+	case err != nil || len(names) == 0:
+		return err
+	case len(names) > named:
+		names[named] = "…"
+	}
+	if len(names) > 1 {
+		return tool.BadArgument("in", "Say which project is meant: "+strings.Join(names, ", ")+".")
+	}
+	want.how = append(want.how, fmt.Sprintf("in the project %s (%s), the only one", names[0], want.projects[0]))
+	return nil
 }
 
 // fleet adds up the days of a list, the first MaxCounted of them.

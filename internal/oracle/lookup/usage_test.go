@@ -56,3 +56,34 @@ func TestFleetUsage(t *testing.T) {
 		})
 	}
 }
+
+// TestUsageOfTheOnlyProject needs no name where one project is all there is, and says
+// which there are otherwise.
+func TestUsageOfTheOnlyProject(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		projects int
+		want     string
+	}{
+		{1, `in the project \"P0\" (did:ixo:project/0), the only one`},
+		{0, "Name a project that is there"},
+		{2, `Say which project is meant: "P0", "P1".`},
+		{9, `Say which project is meant: "P0", "P1", "P2", "P3", "P4", ….`},
+	} {
+		s := fleetOf([]lookup.StoveDay(nil))
+		s.List = func(context.Context, lookup.TwinList) ([]lookup.Twin, string, error) {
+			var out []lookup.Twin
+			for n := range tt.projects {
+				out = append(out, lookup.Twin{DID: fmt.Sprintf("did:ixo:project/%d", n), Body: fmt.Appendf(nil, `{"properties":{"name":"P%d"}}`, n)})
+			}
+			return out, "", nil
+		}
+		out, err := call(t, s, "fleet_usage", `{}`)
+		if err != nil {
+			out = err.Error()
+		}
+		if !strings.Contains(out, tt.want) {
+			t.Errorf("of %d projects: %s, want %s", tt.projects, out, tt.want)
+		}
+	}
+}

@@ -37,7 +37,9 @@ const drawMethod = "Per collector, the responses with the lowest SHA-256 of the 
 
 func checkDraw(d *DrawDraft) error {
 	var c fault.Checks
-	c.Require(d.Seed != "", "/seed")
+	if d.Seed == "" {
+		c.Add("/seed", "required", "Send a seed, any text: the same one draws the same again.")
+	}
 	if utf8.RuneCountInString(d.Seed) > maxSeed || strings.ContainsFunc(d.Seed, unicode.IsControl) {
 		c.Add("/seed", "invalid", "The text must have 200 characters or fewer and no control characters.")
 	}

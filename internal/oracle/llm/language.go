@@ -1,0 +1,85 @@
+package llm
+
+import (
+	"regexp"
+	"strings"
+)
+
+// language is what a question was asked in.
+type language int
+
+const (
+	inEnglish language = iota
+	inSwahili
+)
+
+// languageOf is the language of a question that is understood.
+func languageOf(said string) language {
+	if english(said) != said {
+		return inSwahili
+	}
+	return inEnglish
+}
+
+// What the model says itself.
+const (
+	sayHow      = "Looked up with %s by the built-in offline model, which is no language model."
+	sayFailed   = "That did not work: "
+	sayMore     = `There are more: say "more".`
+	sayMoreThan = "More than "
+	sayNoMore   = "There is nothing more to show: the last answer was whole. Ask something, or say \"help\"."
+)
+
+// sayings are these, and the headings of what tools give, in Kiswahili.
+var sayings = map[string]string{
+	sayHow:      "Imetafutwa kwa %s na modeli iliyojengwa ndani ya Hearth, ambayo si modeli ya lugha.",
+	sayFailed:   "Haikufaulu: ",
+	sayMore:     `Kuna zaidi: sema "zaidi".`,
+	sayMoreThan: "Zaidi ya ",
+	sayNoMore:   "Hakuna zaidi ya kuonyesha: jibu la mwisho lilikuwa kamili. Uliza jambo, au sema \"msaada\".",
+
+	"Twins": "Pacha", "Groups": "Makundi", "Type": "Aina", "Status": "Hali", "Name": "Jina", "Project": "Mradi", "District": "Wilaya", "Count": "Idadi", "Value": "Thamani",
+	"Surveys": "Tafiti", "Survey": "Utafiti", "Stage": "Hatua", "Round": "Awamu", "Target": "Lengo", "Drawn": "Zilizochaguliwa", "Contacted": "Zilizofikiwa",
+	"Completed": "Zilizokamilika", "Verified": "Zilizohakikiwa", "Rejected": "Zilizokataliwa", "Refused": "Zilizokataa",
+	"Stoves": "Majiko", "Used": "Yaliyotumika", "Events": "Mapishi", "Cooking hours": "Saa za kupika", "Days": "Siku", "Day": "Siku",
+}
+
+// say gives a saying in the language, and one it does not have as it is.
+func (l language) say(saying string) string {
+	if own, ok := sayings[saying]; ok && l == inSwahili {
+		return own
+	}
+	return saying
+}
+
+// ways are the parts of what tools say about how they found something.
+var ways = []struct {
+	form *regexp.Regexp
+	own  string
+}{
+	{regexp.MustCompile(`^all twins you may see`), "pacha zote unazoweza kuona"},
+	{regexp.MustCompile(`^twins you may see: `), "pacha unazoweza kuona: "},
+	{regexp.MustCompile(`\btype (\S+), which no twin has \(there are (.+)\)$`), "aina $1, ambayo haina pacha (zilizopo: $2)"},
+	{regexp.MustCompile(`\btype ([^"]+)$`), "aina $1"},
+	{regexp.MustCompile(`\bstatus ([a-z]+)$`), "hali $1"},
+	{regexp.MustCompile(`\bin the project (".*)$`), "katika mradi $1"},
+	{regexp.MustCompile(`\bin the district (".*"), because no project has that name`), "katika wilaya ya $1, kwa kuwa hakuna mradi wenye jina hilo"},
+	{regexp.MustCompile(`(".*") in the name$`), "jina lenye $1"},
+	{regexp.MustCompile(`\bof the first (\d+)$`), "kati ya $1 za kwanza"},
+	{regexp.MustCompile(`, the only one\b`), ", ambao ni pekee"},
+	{regexp.MustCompile(`, from the figures of each day and stove$`), ", kwa takwimu za kila siku na kila jiko"},
+}
+
+// how says in the language how a tool found something.
+func (l language) how(said string) string {
+	if l != inSwahili {
+		return said
+	}
+	parts := strings.Split(said, "; ")
+	for i := range parts {
+		for _, w := range ways {
+			parts[i] = w.form.ReplaceAllString(parts[i], w.own)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
