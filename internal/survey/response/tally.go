@@ -1,0 +1,166 @@
+package response
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey"
+)
+
+// Class is how a household counts in figures about its survey.
+type Class string
+
+// The classes. Those who count and those who are not eligible have answered:
+// these keep their weight and stand outside of what is estimated. All others say
+// nothing, which the households of their cell make up for, but for those that
+// are no part of the sample.
+const (
+	Counted    Class = "counted"
+	Ineligible Class = "ineligible"
+
+	ClassRefused     Class = "refused"
+	ClassUnreachable Class = "unreachable"
+	ClassPartial     Class = "partial"
+	ClassRejected    Class = "rejected"
+	ClassInvalidated Class = "invalidated"
+	ClassRedacted    Class = "redacted"
+	ClassErased      Class = "erased"
+	ClassUnverified  Class = "unverified" // where only what is verified counts
+	ClassSilent      Class = "silent"     // nobody has answered yet
+
+	OffList  Class = "offList"  // of a survey with a list, and not on it
+	Replaced Class = "replaced" // another response stands in its place
+)
+
+// Unit is what is known of a household in a round, by one of its responses or,
+// without one, by what was noted on the list.
+type Unit struct {
+	Responded bool
+	Status    Status
+	VStatus   string
+	Unfit     bool  // the eligibility rule of the survey does not hold
+	Typed     int64 // whether its answers stand as rows
+	Unlisted  bool  // the survey has a list without it
+	Outcome   string
+}
+
+// Class is how the unit counts: the one rule for all figures. A response counts
+// when it is complete and not rejected, invalidated, replaced or redacted, nor
+// that of an erased household.
+func (u Unit) Class(verifiedOnly bool) Class {
+	switch {
+	case u.Responded && u.VStatus == Superseded:
+		return Replaced
+	case u.Unlisted:
+		return OffList
+	case !u.Responded:
+		return noted(u.Outcome)
+	case u.Status == Redacted:
+		return ClassRedacted
+	case u.VStatus == Invalidated:
+		return ClassInvalidated
+	case u.VStatus == Rejected:
+		return ClassRejected
+	case u.Typed == Rowless:
+		return ClassErased
+	case u.Status == Refused:
+		return ClassRefused
+	case u.Unfit:
+		return Ineligible
+	case u.Status != Complete:
+		return ClassPartial
+	case verifiedOnly && u.VStatus != Verified:
+		return ClassUnverified
+	}
+	return Counted
+}
+
+// noted is the class of a household of the list without a response.
+func noted(outcome string) Class {
+	switch outcome {
+	case survey.OutcomeRefused:
+		return ClassRefused
+	case survey.OutcomeUnreachable:
+		return ClassUnreachable
+	case survey.OutcomeIneligible:
+		return Ineligible
+	}
+	return ClassSilent
+}
+
+// Sampled reports whether a household of the class is part of the sample.
+func (c Class) Sampled() bool { return c != OffList && c != Replaced }
+
+// Answers reports whether the class says something about the household: that it
+// counts, or that it is not eligible.
+func (c Class) Answers() bool { return c == Counted || c == Ineligible }
+
+// Stronger reports whether a response of class c says more about its household
+// in a round than an earlier one of class d.
+func (c Class) Stronger(d Class) bool { return c.rank() >= d.rank() }
+
+func (c Class) rank() int {
+	switch c {
+	case Counted, Ineligible, ClassRefused, ClassPartial, ClassUnverified:
+		return 2
+	case Replaced:
+		return 0
+	}
+	return 1
+}
+
+// Tally is how many households are in each class.
+type Tally map[Class]int
+
+// silences are the classes that say nothing, in the words for them.
+var silences = []struct {
+	class Class
+	words string
+}{
+	{ClassRefused, "refused"},
+	{ClassUnreachable, "were not reached"},
+	{ClassPartial, "answered in part"},
+	{ClassRejected, "were rejected"},
+	{ClassInvalidated, "were invalidated"},
+	{ClassRedacted, "were redacted"},
+	{ClassErased, "were erased"},
+	{ClassUnverified, "are not verified"},
+	{ClassSilent, "have not answered yet"},
+}
+
+// Sampled is how many households are part of the sample.
+func (t Tally) Sampled() (n int) {
+	for c, k := range t {
+		if c.Sampled() {
+			n += k
+		}
+	}
+	return n
+}
+
+// Words says which responses count, and how many do not and why: it stands beside
+// every figure.
+func (t Tally) Words(verifiedOnly bool) string {
+	rule := "complete and not rejected, invalidated, replaced, redacted or erased"
+	if verifiedOnly {
+		rule = "verified, " + rule
+	}
+	all := t.Sampled()
+	out := []string{fmt.Sprintf("%d of %d households count: %s.", t[Counted], all, rule)}
+	if n := t[Ineligible]; n > 0 {
+		out = append(out, fmt.Sprintf("Not eligible, and outside of the figure with their weight: %d.", n))
+	}
+	var why []string
+	for _, s := range silences {
+		if n := t[s.class]; n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", n, s.words))
+		}
+	}
+	if len(why) > 0 {
+		out = append(out, fmt.Sprintf("Without an answer that counts: %d (%s).", all-t[Counted]-t[Ineligible], strings.Join(why, ", ")))
+	}
+	if n := t[OffList]; n > 0 {
+		out = append(out, fmt.Sprintf("Responses of households that are not on the list, counted apart: %d.", n))
+	}
+	return strings.Join(out, " ")
+}
