@@ -42,6 +42,7 @@ func TestOfflineAnswers(t *testing.T) {
 			{"list surveys", []string{"Kitchen survey", "baseline", "draft"}},
 			{"progress of survey " + p.survey(t), []string{"Looked up with survey_progress"}},
 			{"how far is the survey?", []string{"No survey is active; the newest ones", "Kitchen survey", "Completed", "Target"}},
+			{"Utafiti umefika wapi?", []string{"Hakuna utafiti unaoendelea; hizi ni mpya zaidi.", "Zilizokamilika", "Lengo"}},
 			{"list stoves in Nowhere", []string{`in the district "Nowhere"`}},
 			{"what is love", []string{`I did not understand "what is love"`, "how many stoves are active in Kitui?"}},
 		} {

@@ -57,6 +57,9 @@ var ways = []struct {
 	form *regexp.Regexp
 	own  string
 }{
+	{regexp.MustCompile(`^complete responses of the newest active surveys$`), "majibu kamili ya tafiti mpya zinazoendelea"},
+	{regexp.MustCompile(`^no survey is active$`), "hakuna utafiti unaoendelea"},
+	{regexp.MustCompile(`^the newest ones$`), "hizi ni mpya zaidi"},
 	{regexp.MustCompile(`^all twins you may see`), "pacha zote unazoweza kuona"},
 	{regexp.MustCompile(`^twins you may see: `), "pacha unazoweza kuona: "},
 	{regexp.MustCompile(`\btype (\S+), which no twin has \(there are (.+)\)$`), "aina $1, ambayo haina pacha (zilizopo: $2)"},
@@ -66,6 +69,7 @@ var ways = []struct {
 	{regexp.MustCompile(`\bin the district (".*"), because no project has that name`), "katika wilaya ya $1, kwa kuwa hakuna mradi wenye jina hilo"},
 	{regexp.MustCompile(`(".*") in the name$`), "jina lenye $1"},
 	{regexp.MustCompile(`\bof the first (\d+)$`), "kati ya $1 za kwanza"},
+	{regexp.MustCompile(`" or "`), `" au "`},
 	{regexp.MustCompile(`, the only one\b`), ", ambao ni pekee"},
 	{regexp.MustCompile(`, from the figures of each day and stove$`), ", kwa takwimu za kila siku na kila jiko"},
 }

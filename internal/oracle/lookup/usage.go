@@ -1,11 +1,9 @@
 package lookup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -89,7 +87,7 @@ func (s Source) onlyProject(ctx context.Context, want *sought) error {
 	const named = 5
 	var names []string
 	_, err := s.walk(ctx, sought{list: TwinList{Protocol: "did:ixo:protocol/project"}}, func(t Twin, g glance) (bool, error) {
-		want.projects, names = append(want.projects, t.DID), append(names, strconv.Quote(cmp.Or(nameOf(g), t.DID)))
+		want.projects, names = append(want.projects, t.DID), append(names, fmt.Sprintf("%q (%s)", nameOf(g), t.DID))
 		return len(names) <= named, nil
 	})
 	switch {
@@ -101,7 +99,7 @@ func (s Source) onlyProject(ctx context.Context, want *sought) error {
 	if len(names) > 1 {
 		return tool.BadArgument("in", "Say which project is meant: "+strings.Join(names, ", ")+".")
 	}
-	want.how = append(want.how, fmt.Sprintf("in the project %s (%s), the only one", names[0], want.projects[0]))
+	want.how = append(want.how, "in the project "+names[0]+", the only one")
 	return nil
 }
 

@@ -67,8 +67,8 @@ func TestUsageOfTheOnlyProject(t *testing.T) {
 	}{
 		{1, `in the project \"P0\" (did:ixo:project/0), the only one`},
 		{0, "Name a project that is there"},
-		{2, `Say which project is meant: "P0", "P1".`},
-		{9, `Say which project is meant: "P0", "P1", "P2", "P3", "P4", ….`},
+		{2, `Say which project is meant: "P0" (did:ixo:project/0), "P1" (did:ixo:project/1).`},
+		{9, `"P4" (did:ixo:project/4), ….`},
 	} {
 		s := fleetOf([]lookup.StoveDay(nil))
 		s.List = func(context.Context, lookup.TwinList) ([]lookup.Twin, string, error) {
