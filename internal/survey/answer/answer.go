@@ -108,13 +108,20 @@ type reader struct {
 	elements map[*place]int64 // of repeats, seen so far
 }
 
+// usual is how many rows a response has room for without asking for more.
+const usual = 32
+
 // read gives the rows of answers as a response has them for everybody.
 func (p *place) read(survey int64, answers []byte) ([]Row, error) {
+	r := &reader{survey: survey, rows: make([]Row, 0, usual)}
+	if s := (scanner{r, answers}); !p.open && s.object(p) && len(s.text) == 0 {
+		return r.rows, nil
+	}
+	r = &reader{survey: survey}
 	var doc map[string]any
 	if err := json.Unmarshal(answers, &doc); err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
-	r := &reader{survey: survey, elements: map[*place]int64{}}
 	r.members(p, doc, 0)
 	return r.rows, nil
 }
@@ -170,6 +177,9 @@ func (r *reader) list(p *place, list []any, item int64) {
 		case map[string]any:
 			if _, ok := v[Other]; ok {
 				r.add(p, several, Other, 0, item)
+			}
+			if r.elements == nil {
+				r.elements = map[*place]int64{}
 			}
 			n := r.elements[p]
 			r.elements[p]++

@@ -88,6 +88,7 @@ func TestRows(t *testing.T) {
 			"repeat", `{"homes":[{"fuel":"a","days":[{"kg":1},{"kg":2}]},{},{"fuel":"a","days":[{"kg":1}]}]}`, "s.homes.fuel s.homes.days.kg",
 			"s.homes.days.kg \"\" 1 0\ns.homes.days.kg \"\" 1 2\ns.homes.days.kg \"\" 2 1\ns.homes.fuel \"a\" 0 0\ns.homes.fuel \"a\" 0 2",
 		},
+		{"escapes", `{"one":"a","words":"\\\"}{,","some":["\u0061"]}`, "s.one s.some", "s.one \"a\" 0 0\ns.some \"a\" 0 0"},
 		{"no question", `{"zzz":5}`, "s.zzz", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestAnyHasAllRows(t *testing.T) {
 	t.Parallel()
 	plan := answer.NewPlan(compiled(t))
 	leaf := rapid.SampledFrom([]string{
-		`1`, `true`, `"a"`, `"2020-01-02"`, `"2020-01-02T03:04:05Z"`, `"03:04"`, `["a","b"]`, `["b",{"other":"x"}]`, `{"other":"x"}`, `{"noAnswer":"refused"}`,
+		`1`, `true`, `"a"`, `"2020-01-02"`, `"2020-01-02T03:04:05Z"`, `"03:04"`, `"\"}"`, `["a","b"]`, `["b",{"other":"x"}]`, `{"other":"x"}`, `{"noAnswer":"refused"}`,
 		`{"unit":"kg","value":3}`, `{"x":"yes","y":"no"}`, `[{"fuel":"a","days":[{"kg":1},{"kg":1}]},{"fuel":"a","days":[{"kg":1}]}]`, `{"gn":4}`, `null`, `[]`,
 	})
 	names := []string{"n", "i", "q", "one", "some", "order", "m", "b", "d", "dt", "t", "sum", "g", "homes"}
@@ -122,6 +123,10 @@ func TestAnyHasAllRows(t *testing.T) {
 		rows, err := plan.Rows(9, doc)
 		if err != nil {
 			t.Fatal(err)
+		}
+		spaced, err := plan.Rows(9, []byte(strings.ReplaceAll(string(doc), `":`, `": `))) // not canonical
+		if err != nil || written(rows) != written(spaced) {
+			t.Errorf("rows of %s are %s or %s, %v", doc, written(rows), written(spaced), err)
 		}
 		any, err := answer.Any(9, doc)
 		if err != nil {
