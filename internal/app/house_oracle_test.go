@@ -114,12 +114,12 @@ func (h *house) keep(t *testing.T, plugin, name, value string) {
 // another: no tool of the house changes anything, so nothing asks one by itself.
 func (h *house) grantAndAsk(t *testing.T) {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPut, "/grants/burn", strings.NewReader("{}"))
+	r := httptest.NewRequest(http.MethodPut, "/grants/remember", strings.NewReader("{}"))
 	r.Header.Set("Content-Type", "application/json")
 	h.asOracleUser(t, r, owner)
 	w := httptest.NewRecorder()
 	if h.Handler.ServeHTTP(w, r); w.Code != http.StatusOK {
-		t.Fatalf("PUT /grants/burn: %d %s", w.Code, w.Body)
+		t.Fatalf("PUT /grants/remember: %d %s", w.Code, w.Body)
 	}
 	now := time.Now().UnixMilli()
 	_, err := h.DB.Exec(t.Context(), `INSERT INTO oracle_confirmations (run, call, user_did, session, tool, about, args, hash, state, created_at, expires_at)

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -234,6 +235,10 @@ func TestHearthToHearth(t *testing.T) {
 	if got := say(`/tool far__list_surveys {}`, ""); !strings.Contains(got, "is not granted") {
 		t.Errorf("far__list_surveys without a grant = %s", got)
 	}
+	grantHere(t, p, org.DID, session.Session)
+	if got := say(`/tool far__list_surveys {}`, ""); !strings.Contains(got, "zq.survey") {
+		t.Errorf("far__list_surveys granted for the conversation = %s", got)
+	}
 	if got := say(`/tool safe__list_surveys {}`, ""); !strings.Contains(got, "mcp/call on ixo:oracle:"+p.OracleDID().String()+":mcp/safe/list_surveys") {
 		t.Errorf("safe__list_surveys without an invocation = %s", got)
 	}
@@ -256,6 +261,44 @@ func TestHearthToHearth(t *testing.T) {
 			t.Errorf("an invocation that was used = %d %s", w.Code, w.Body)
 		}
 	}
+}
+
+// grantHere has the talker, once she may, grant a tool of the server far for one
+// conversation.
+func grantHere(t *testing.T, p *programme, org, session string) {
+	t.Helper()
+	grant := func(body string, want int) {
+		t.Helper()
+		r := httptest.NewRequest("PUT", "/grants/far__list_surveys", strings.NewReader(body))
+		r.Header.Set("X-Auth-Type", "ucan")
+		r.Header.Set("Authorization", "Bearer "+mine(t, p.Built))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if p.Handler.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("PUT /grants/far__list_surveys %s = %d %s, want %d", body, w.Code, w.Body, want)
+		}
+	}
+	var made struct {
+		DID string `json:"did"`
+	}
+	var tools struct {
+		Items []api.MCPTool `json:"items"`
+	}
+	p.want(t, "GET", "/v1/oracle/mcp-servers/far/tools", "", &tools)
+	hash := ""
+	for _, one := range tools.Items {
+		if one.Name == "far__list_surveys" {
+			hash = one.Hash
+		}
+	}
+	whole := `{"sessionId":"` + session + `","hash":"` + hash + `"}`
+	grant(whole, http.StatusForbidden)
+	p.want(t, "POST", "/v1/entities/"+org+"/groups", `{"name":"y","scopes":["oracle:write"]}`, &made)
+	p.want(t, "PUT", "/v1/entities/"+made.DID+"/members/"+keyDID(t, string(rune(talker))), ``, nil)
+	grant(`{"hash":"`+hash+`"}`, http.StatusBadRequest)
+	grant(`{"sessionId":"`+session+`"}`, http.StatusBadRequest)
+	grant(`{"sessionId":"`+session+`","hash":"another"}`, http.StatusConflict)
+	grant(whole, http.StatusOK)
 }
 
 func mine(t *testing.T, b *app.Built) string { t.Helper(); return token(t, b, talker) }

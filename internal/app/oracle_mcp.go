@@ -50,6 +50,10 @@ func (m *mind) buildMCP(ctx context.Context, tools *tool.Registry, in lookups) e
 			fixed := tools.ForRun(tool.With(ctx, tool.Context{}))
 			return slices.ContainsFunc(fixed, func(t tool.Tool) bool { return t.Spec().Name == name })
 		},
+		Seals: func(ctx context.Context) (map[string]string, error) {
+			about := tool.From(ctx)
+			return m.permits.Seals(ctx, about.Talker, about.SessionID)
+		},
 	})
 	tools.AddPerRun(m.mcp.ForRun)
 	return m.serveMCP(tools, in)

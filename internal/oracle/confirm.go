@@ -23,6 +23,7 @@ type confirms struct {
 	callers *caller.Service
 	runs    *run.Manager
 	live    Live
+	tools   *tool.Registry
 	now     func() time.Time
 }
 
@@ -53,16 +54,16 @@ func (s *confirms) routes(add adder) {
 	})
 	add("POST", "/runs/{runId}/confirmations/{callId}", s.whole(s.serveDecide), web.Doc{
 		Summary: "Confirm or refuse a call of a tool", Consumes: forms, Body: decisionBody{}, Example: decisionBody{Confirmed: true}, Answer: tool.Question{},
-		Codes:       []string{"CONFIRMATION_NOT_FOUND", "CONFIRMATION_DECIDED", "CONFIRMATION_EXPIRED"},
-		Description: "Member: confirmed. It counts once, for the tool and the arguments of the question and nothing else. Sending the same answer again is fine.",
+		Codes:       []string{"CONFIRMATION_NOT_FOUND", "CONFIRMATION_DECIDED", "CONFIRMATION_EXPIRED", "TOO_MANY_GRANTS"},
+		Description: "Members: confirmed, and forSession with it: the tool then also runs without further questions in this conversation, until it is deleted or you take the grant back. Without that it counts once, for the tool and the arguments of the question and nothing else. Sending the same answer again is fine.",
 	})
 	add("GET", "/grants", s.serveGrants, web.Doc{
 		Summary: "List the tools you let run without a question", Answer: grantList{},
 	})
 	add("PUT", "/grants/{tool}", s.whole(s.serveGrant), web.Doc{
 		Summary: "Let a tool run without a question", Consumes: forms, Body: grantBody{}, Example: grantBody{}, Answer: tool.Grant{},
-		Codes:       []string{"SESSION_NOT_FOUND", "TOO_MANY_GRANTS"},
-		Description: "Members: sessionId (the only conversation it holds in; all of yours without), expiresAt. The tool acts with your rights, as they are when it runs. Where nobody can be asked, as with an answer that is no stream, only a grant counts.",
+		Codes:       []string{"SESSION_NOT_FOUND", "TOOL_NOT_FOUND", "TOO_MANY_GRANTS", "MCP_TOOL_CHANGED", "MCP_TOOL_REFUSED", "KEY_RESTRICTED"},
+		Description: "Members: sessionId (the only conversation it holds in; all of yours without), expiresAt, hash. A tool of an MCP server needs sessionId, the hash of what you have read (`GET /v1/oracle/mcp-servers/{name}/tools`) and the scope oracle:write. The tool acts with your rights, as they are when it runs. Where nobody can be asked, as with an answer that is no stream, only a grant counts.",
 	})
 	add("DELETE", "/grants/{tool}", s.whole(s.serveWithdraw), web.Doc{
 		Summary: "Take a grant back", Answer: note{}, Codes: []string{"GRANT_NOT_FOUND", "SESSION_NOT_FOUND"},
@@ -75,7 +76,8 @@ type (
 		Confirmations []tool.Question `json:"confirmations"`
 	}
 	decisionBody struct {
-		Confirmed bool `json:"confirmed"`
+		Confirmed  bool `json:"confirmed"`
+		ForSession bool `json:"forSession,omitzero"`
 	}
 	grantList struct {
 		Grants []tool.Grant `json:"grants"`
@@ -83,6 +85,7 @@ type (
 	grantBody struct {
 		SessionID string    `json:"sessionId,omitzero"`
 		ExpiresAt time.Time `json:"expiresAt,omitzero"`
+		Hash      string    `json:"hash,omitzero"`
 	}
 )
 
@@ -99,15 +102,21 @@ func (s *confirms) serveQuestions(w http.ResponseWriter, r *http.Request, q *req
 
 func (s *confirms) serveDecide(w http.ResponseWriter, r *http.Request, q *request) error {
 	var bad fault.Checks
-	o := newObject("", q.body, &bad, "confirmed")
-	yes := o.flag("confirmed")
+	o := newObject("", q.body, &bad, "confirmed", "forSession")
+	yes, keep := o.flag("confirmed"), o.flag("forSession")
 	if o.get("confirmed") == nil {
 		o.wrong("confirmed", "required", "confirmed must be true or false")
+	}
+	if keep && !yes {
+		o.wrong("forSession", "needs", "forSession needs confirmed: true")
 	}
 	if err := o.err(); err != nil {
 		return err
 	}
 	out, err := s.Decide(r.Context(), q.user(), r.PathValue("runId"), r.PathValue("callId"), yes)
+	if err == nil && keep {
+		err = s.Keep(r.Context(), q.user(), r.PathValue("runId"), r.PathValue("callId"))
+	}
 	if err != nil {
 		return err
 	}
@@ -124,8 +133,8 @@ func (s *confirms) serveGrants(w http.ResponseWriter, r *http.Request, q *reques
 
 func (s *confirms) serveGrant(w http.ResponseWriter, r *http.Request, q *request) error {
 	var bad fault.Checks
-	o := newObject("", q.body, &bad, "sessionId", "expiresAt")
-	g := tool.Grant{Tool: r.PathValue("tool"), SessionID: o.text("sessionId", false)}
+	o := newObject("", q.body, &bad, "sessionId", "expiresAt", "hash")
+	g := tool.Grant{Tool: r.PathValue("tool"), SessionID: o.text("sessionId", false), Hash: o.text("hash", false)}
 	if text := o.text("expiresAt", false); text != "" {
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil || !at.After(s.now()) {
@@ -139,11 +148,47 @@ func (s *confirms) serveGrant(w http.ResponseWriter, r *http.Request, q *request
 	if err := o.err(); err != nil {
 		return err
 	}
+	if err := s.grantable(r.Context(), q, &g); err != nil {
+		return err
+	}
 	g, err := s.Grant(r.Context(), q.user(), g)
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, g)
+}
+
+// grantable refuses grants of what is not there, and of what the user may not grant.
+func (s *confirms) grantable(ctx context.Context, q *request, g *tool.Grant) error {
+	ctx = tool.With(ctx, tool.Context{
+		User: q.who.DID, Talker: q.user(), Signer: q.who.Signer, Whole: true, Caller: q.who.Key, Again: q.who.Again, RequestID: web.RequestID(ctx),
+	})
+	t, found := s.tools.Find(ctx, g.Tool)
+	if !found {
+		return fault.New(fault.NotFound, "TOOL_NOT_FOUND", "There is no tool of this name that you could use.")
+	}
+	f, ok := t.(tool.Foreign)
+	if !ok {
+		g.Hash = ""
+		return nil
+	}
+	if err := f.MayPermit(ctx); err != nil {
+		return err
+	}
+	var bad fault.Checks
+	if g.SessionID == "" {
+		bad.Add("/sessionId", "required", "sessionId must name the conversation: for all of them somebody grants the tool with PUT /v1/oracle/mcp-servers/{name}/grants/{tool}")
+	}
+	if g.Hash == "" {
+		bad.Add("/hash", "required", "hash must be that of the tool as you have read it")
+	}
+	if err := bad.Err("VALIDATION_FAILED", "The request is not valid."); err != nil {
+		return err
+	}
+	if g.Hash != f.Seal() {
+		return fault.New(fault.Conflict, "MCP_TOOL_CHANGED", "The tool is not the one you have read: its description or schema differ. Read it again and grant that one.")
+	}
+	return nil
 }
 
 func (s *confirms) serveWithdraw(w http.ResponseWriter, r *http.Request, q *request) error {

@@ -149,9 +149,43 @@ func TestNobodyToAsk(t *testing.T) {
 	say(second, 1)
 	do("DELETE", "/grants/burn", "", http.StatusOK)
 	say(second, 0)
+	do("PUT", "/grants/nosuch", `{}`, http.StatusNotFound)
 	do("PUT", "/grants/burn%20it", `{}`, http.StatusBadRequest)
 	do("PUT", "/grants/burn", `{"expiresAt":"2001-01-01T00:00:00Z"}`, http.StatusBadRequest)
 	do("PUT", "/grants/burn", `{"sessionId":"$unknown"}`, http.StatusNotFound)
+}
+
+// TestConfirmedForTheConversation: a confirmation can stand for the calls that follow,
+// in its conversation and until that is deleted.
+func TestConfirmedForTheConversation(t *testing.T) {
+	t.Parallel()
+	var effects atomic.Int32
+	h, u := small(t, arsonist{}, burner(t, &effects)), newUser(t, 1)
+	first, second := h.session(u), h.session(u)
+	r, _ := h.stream(u, "POST", "/messages/"+first, `{"message":"burn it","stream":true}`)
+	q := asked(r)
+	path := "/runs/" + q.RunID + "/confirmations/" + q.CallID
+	if g := h.do(u, "POST", path, `{"confirmed":false,"forSession":true}`); g.status != http.StatusBadRequest {
+		t.Errorf("a refusal for the conversation = %d %s, want 400", g.status, g.body)
+	}
+	if g := h.do(u, "POST", path, `{"confirmed":true,"forSession":true}`); g.status != http.StatusOK {
+		t.Fatalf("POST %s = %d %s", path, g.status, g.body)
+	}
+	r.all()
+	for _, session := range []string{first, second} {
+		if g := h.do(u, "POST", "/messages/"+session, `{"message":"burn it"}`); g.status != http.StatusOK {
+			t.Fatalf("POST = %d %s", g.status, g.body)
+		}
+	}
+	if effects.Load() != 2 { // the call that was confirmed, and the next in its conversation
+		t.Errorf("%d effects, want 2", effects.Load())
+	}
+	if g := h.do(u, "DELETE", "/sessions/"+first, ""); g.status != http.StatusOK {
+		t.Fatalf("DELETE = %d %s", g.status, g.body)
+	}
+	if g := h.do(u, "GET", "/grants", ""); strings.Contains(g.body, "burn") {
+		t.Errorf("after its conversation the grant is there: %s", g.body)
+	}
 }
 
 // TestDelegationPermitsNothing: a delegation for something else lets nobody grant,

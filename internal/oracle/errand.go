@@ -205,6 +205,9 @@ func (l loaded) Spec() tool.Spec {
 	return s
 }
 
+// Unwrap is the tool itself.
+func (l loaded) Unwrap() tool.Tool { return l.Tool }
+
 // Permitted asks the tool.
 func (l loaded) Permitted(ctx context.Context) bool {
 	p, ok := l.Tool.(tool.Permitted)

@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,7 @@ func fireBrigade(t *testing.T, effects *atomic.Int32) option {
 		err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "call_fire_agent", ReadOnly: true, Sub: "fire_agent"}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 			return tool.Nest(ctx, brief, "Burn stove 7.")
 		}})
-		if err != nil {
+		if err = errors.Join(err, c.Tools.Reserve("burn")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,6 +51,8 @@ type Permits interface {
 	Waiting(ctx context.Context, user, run string) ([]tool.Question, error)
 	// Decide answers one.
 	Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error)
+	// Keep grants the tool of one that was confirmed, for its conversation.
+	Keep(ctx context.Context, user, run, call string) error
 	Granter
 }
 

@@ -27,8 +27,8 @@ func Personal() []privacy.Table {
 		{Name: "oracle_runs", Rules: []privacy.Rule{
 			erased("user_did idem"), kept("user_did"), privacy.None(privacy.Ours, "id owner status abort hash usage workspace"), privacy.None(privacy.Request, "request_id"),
 		}},
-		{Name: "oracle_confirmations", Rules: []privacy.Rule{erased("user_did args"), privacy.None(privacy.Ours, "run call tool about hash state")}},
-		{Name: "oracle_grants", Rules: []privacy.Rule{erased("user_did"), privacy.None(privacy.Ours, "tool")}},
+		{Name: "oracle_confirmations", Rules: []privacy.Rule{erased("user_did args"), privacy.None(privacy.Ours, "run call tool about hash seal state")}},
+		{Name: "oracle_grants", Rules: []privacy.Rule{erased("user_did"), privacy.None(privacy.Ours, "tool hash")}},
 		{Name: "oracle_frames", Rules: []privacy.Rule{erased("data")}},
 		{Name: "oracle_instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id")}},
 		{Name: "mcp_servers", Rules: []privacy.Rule{privacy.None(privacy.Program, "name url description"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Keyed, "headers")}},

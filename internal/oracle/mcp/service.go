@@ -58,6 +58,9 @@ type Config struct {
 	Claims func(ctx context.Context, user, token, can, with string) error
 	// Taken reports whether a tool of the server or of a plugin has a name.
 	Taken func(ctx context.Context, name string) bool
+	// Seals are what tools were when the user of a run granted them for its conversation,
+	// by name. Nil: users grant nothing.
+	Seals func(ctx context.Context) (map[string]string, error)
 
 	Log *slog.Logger     // nil: silent
 	Now func() time.Time // nil: the clock

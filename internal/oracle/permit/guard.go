@@ -52,43 +52,67 @@ func (g *guarded) Spec() tool.Spec {
 
 // Run asks, and runs the tool.
 func (g *guarded) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
-	refusal, err := g.allow(ctx, c)
+	worded, refusal, err := g.allow(ctx, c)
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err) // a query that was cut off does not say why
 	}
 	if err != nil || refusal != "" {
 		return tool.Output{Err: refusal}, err
 	}
+	if _, ok := tool.AsForeign(g.Tool); ok && worded {
+		ctx = tool.WithWord(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, orElse(g.Tool.Spec().Timeout, usualTime))
 	defer cancel()
 	return g.Tool.Run(ctx, c)
 }
 
-// allow finds out whether a call may run; it gives the refusal when not.
-func (g *guarded) allow(ctx context.Context, c tool.Call) (refusal string, err error) {
+// allow finds out whether a call may run; it gives the refusal when not. worded says
+// that the user has permitted it, not somebody for them.
+func (g *guarded) allow(ctx context.Context, c tool.Call) (worded bool, refusal string, err error) {
 	if g.signed(ctx, c.Name) {
-		return "", nil
+		return false, "", nil
 	}
 	if !tool.From(ctx).Whole {
-		return textPart, nil
+		return false, textPart, nil
 	}
 	if p, ok := g.Tool.(tool.Permitted); ok && p.Permitted(ctx) {
-		return "", nil
+		return false, "", nil
 	}
-	given, err := granted(ctx, g.s.cfg.DB, g.by, c.Name, g.s.now())
+	given, err := granted(ctx, g.s.cfg.DB, g.by, tool.Grant{Tool: c.Name, Hash: g.seal()}, g.s.now())
 	if err != nil || given {
-		return "", err
+		return given, "", err
 	}
 	// One that was confirmed for a run that a restart has ended counts for the
 	// same call of the next.
-	used, err := useEarlier(ctx, g.s.cfg.DB, g.by, bound(c), g.s.now())
+	used, err := useEarlier(ctx, g.s.cfg.DB, g.by, bound(c, g.seal()), g.s.now())
 	if err != nil || used {
-		return "", err
+		return used, "", err
 	}
 	if g.by.Tell == nil && g.by.Page == nil {
-		return textNobody(c.Name), nil
+		if _, ok := tool.AsForeign(g.Tool); ok {
+			return false, "", nil // it knows better words to refuse with
+		}
+		return false, textNobody(c.Name), nil
 	}
-	return g.ask(ctx, c)
+	refusal, err = g.ask(ctx, c)
+	return refusal == "" && err == nil, refusal, err
+}
+
+// seal is what a word of the user is for beside the name of the tool.
+func (g *guarded) seal() string {
+	if f, ok := tool.AsForeign(g.Tool); ok {
+		return f.Seal()
+	}
+	return ""
+}
+
+// about describes the tool to its user.
+func (g *guarded) about() string {
+	if f, ok := tool.AsForeign(g.Tool); ok {
+		return f.About()
+	}
+	return g.Tool.Spec().Description
 }
 
 // signed reports whether the user has sent an invocation for this tool.
@@ -107,8 +131,8 @@ func (g *guarded) ask(ctx context.Context, c tool.Call) (refusal string, err err
 	}
 	now := s.now()
 	r := &row{
-		place: place{g.by.Run, c.ID}, user: g.by.User, session: g.by.Session, tool: c.Name, about: g.Tool.Spec().Description, args: string(args),
-		hash: bound(c), state: tool.QuestionWaiting, created: now, expires: now + s.cfg.Wait.Milliseconds(),
+		place: place{g.by.Run, c.ID}, user: g.by.User, session: g.by.Session, tool: c.Name, about: g.about(), args: string(args),
+		hash: bound(c, g.seal()), seal: g.seal(), state: tool.QuestionWaiting, created: now, expires: now + s.cfg.Wait.Milliseconds(),
 	}
 	decided, leave := s.listen(r.place)
 	defer leave()

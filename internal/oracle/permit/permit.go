@@ -130,6 +130,16 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	return q, nil
 }
 
+// Keep lets the tool of a question that a user has confirmed run without further
+// questions in its conversation. Faults: CONFIRMATION_NOT_FOUND, TOO_MANY_GRANTS.
+func (s *Service) Keep(ctx context.Context, user, run, call string) error {
+	r, err := find(ctx, s.cfg.DB, user, place{run, call})
+	if err != nil || r.state != tool.QuestionConfirmed && r.state != tool.QuestionUsed {
+		return err
+	}
+	return s.put(ctx, user, r.session, tool.Grant{Tool: r.tool, Hash: r.seal, CreatedAt: time.UnixMilli(s.now()).UTC()})
+}
+
 // Grants lists the grants of a user, by tool.
 func (s *Service) Grants(ctx context.Context, user string) ([]tool.Grant, error) {
 	return grants(ctx, s.cfg.DB, user, s.now())
@@ -143,11 +153,25 @@ func (s *Service) Grant(ctx context.Context, user string, g tool.Grant) (tool.Gr
 		return tool.Grant{}, err
 	}
 	g.CreatedAt = time.UnixMilli(s.now()).UTC()
+	return g, s.put(ctx, user, session, g)
+}
+
+func (s *Service) put(ctx context.Context, user string, session int64, g tool.Grant) error {
 	full, err := putGrant(ctx, s.cfg.DB, user, session, g)
 	if err == nil && full {
 		err = fault.New(fault.Conflict, "TOO_MANY_GRANTS", "You have 1,000 grants. Take one back first.")
 	}
-	return g, err
+	return err
+}
+
+// Seals are what the tools of strangers were when a user granted them for a
+// conversation, by tool.
+func (s *Service) Seals(ctx context.Context, user, sessionID string) (map[string]string, error) {
+	session, err := s.session(ctx, user, sessionID)
+	if err != nil || session == 0 {
+		return nil, err
+	}
+	return seals(ctx, s.cfg.DB, user, session, s.now())
 }
 
 // Withdraw takes a grant back. One that is not there is GRANT_NOT_FOUND.
@@ -177,14 +201,14 @@ func notFound() error {
 	return fault.New(fault.NotFound, "CONFIRMATION_NOT_FOUND", "No question of this run has this id.")
 }
 
-// bound is what a confirmation is for: a tool and its arguments in canonical
-// form.
-func bound(c tool.Call) string {
+// bound is what a confirmation is for: a tool, what it is, and its arguments in
+// canonical form.
+func bound(c tool.Call, seal string) string {
 	args := c.Args.Clone()
 	if args.Canonicalize() != nil {
 		args = c.Args
 	}
-	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(args)))
+	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(args) + seal))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -156,6 +156,63 @@ func TestQuestion(t *testing.T) {
 	})
 }
 
+// stranger is a tool that others describe. It counts the calls its user gave word for.
+type stranger struct {
+	tool.Func
+	seal string
+}
+
+func (s stranger) Permitted(context.Context) bool  { return false }
+func (s stranger) Seal() string                    { return s.seal }
+func (s stranger) About() string                   { return "what its server says" }
+func (s stranger) MayPermit(context.Context) error { return nil }
+
+// TestStrangers: what a user permits of a tool that others describe ends when its
+// description changes, and where nobody can be asked it refuses by itself.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		do := func(seal, run string, tell func(tool.Question) error) (worded bool) {
+			t.Helper()
+			one := stranger{tool.Func{Describe: tool.Spec{Name: "far__burn"}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+				worded = tool.Worded(ctx)
+				return tool.Output{Text: "ok"}, nil
+			}}, seal}
+			a := tool.Asker{User: ann, Session: g.number, Run: run, Tell: tell}
+			if _, err := g.here.Guard([]tool.Tool{one}, a)[0].Run(tool.With(ctx, tool.Context{User: ann, Whole: true}), tool.Call{ID: "call", Name: "far__burn"}); err != nil {
+				t.Fatal(err)
+			}
+			return worded
+		}
+		if do("v1", "one", nil) {
+			t.Error("nobody was asked, and the tool ran by the word of its user")
+		}
+		yes := func(q tool.Question) error {
+			if q.Status != tool.QuestionWaiting {
+				return nil
+			}
+			if q.Description != "what its server says" {
+				t.Errorf("the question is %+v", q)
+			}
+			_, err := g.there.Decide(ctx, ann, q.RunID, q.CallID, true)
+			return err
+		}
+		if !do("v1", "two", yes) || do("v1", "three", nil) {
+			t.Error("a confirmation counts once")
+		}
+		if err := g.here.Keep(ctx, ann, "two", "call"); err != nil {
+			t.Fatal(err)
+		}
+		if seals, err := g.here.Seals(ctx, ann, g.session); err != nil || seals["far__burn"] != "v1" {
+			t.Errorf("Seals = %v, %v", seals, err)
+		}
+		if !do("v1", "four", nil) || do("v2", "five", nil) {
+			t.Error("a grant for the conversation holds as long as the tool is the same")
+		}
+	})
+}
+
 // errStops is why runs end that go on after a restart.
 var errStops = errors.New("the server stops")
 

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	columns     = `run, call, user_did, session, tool, about, args, hash, state, created_at, expires_at`
-	putText     = `INSERT INTO oracle_confirmations (` + columns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	columns     = `run, call, user_did, session, tool, about, args, hash, seal, state, created_at, expires_at`
+	putText     = `INSERT INTO oracle_confirmations (` + columns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 	findText    = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND call = $2 AND user_did = $3`
 	waitingText = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND user_did = $2 AND state = 'waiting' AND expires_at > $3 ORDER BY call LIMIT 100`
 	decideText  = `UPDATE oracle_confirmations SET state = $3 WHERE run = $1 AND call = $2 AND state = 'waiting' AND expires_at > $4`
@@ -25,11 +25,12 @@ const (
 	earlierText = `SELECT run, call FROM oracle_confirmations WHERE session = $1 AND hash = $2 AND state = 'confirmed' AND user_did = $3 AND expires_at > $4 LIMIT 1`
 	sweepText   = `DELETE FROM oracle_confirmations WHERE (run, call) IN (SELECT run, call FROM oracle_confirmations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
 
-	grantedText = `SELECT 1 FROM oracle_grants WHERE user_did = $1 AND tool = $2 AND session IN (0, $3) AND (expires_at = 0 OR expires_at > $4) LIMIT 1`
-	grantsText  = `SELECT g.tool, s.id, g.created_at, g.expires_at FROM oracle_grants g LEFT JOIN chat_sessions s ON s.nid = g.session
+	grantedText = `SELECT 1 FROM oracle_grants WHERE user_did = $1 AND tool = $2 AND session IN (0, $3) AND (expires_at = 0 OR expires_at > $4) AND hash = $5 LIMIT 1`
+	sealsText   = `SELECT tool, hash FROM oracle_grants WHERE session = $1 AND user_did = $2 AND (expires_at = 0 OR expires_at > $3) LIMIT $4`
+	grantsText  = `SELECT g.tool, s.id, g.hash, g.created_at, g.expires_at FROM oracle_grants g LEFT JOIN chat_sessions s ON s.nid = g.session
 		WHERE g.user_did = $1 AND (g.expires_at = 0 OR g.expires_at > $2) ORDER BY g.user_did, g.tool, g.session LIMIT $3`
 	countText     = `SELECT count(*) FROM (SELECT 1 FROM oracle_grants WHERE user_did = $1 LIMIT $2) AS few`
-	putGrantText  = `INSERT INTO oracle_grants (user_did, tool, session, created_at, expires_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_did, tool, session) DO UPDATE SET created_at = excluded.created_at, expires_at = excluded.expires_at`
+	putGrantText  = `INSERT INTO oracle_grants (user_did, tool, session, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (user_did, tool, session) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, expires_at = excluded.expires_at`
 	dropGrantText = `DELETE FROM oracle_grants WHERE user_did = $1 AND tool = $2 AND session = $3`
 
 	shrinkText       = `DELETE FROM oracle_confirmations WHERE (run, call) IN (SELECT run, call FROM oracle_confirmations WHERE session = $1 LIMIT $2)`
@@ -47,7 +48,7 @@ type row struct {
 	user              string
 	session           int64
 	tool, about, args string
-	hash, state       string
+	hash, seal, state string
 	created, expires  int64
 }
 
@@ -64,7 +65,7 @@ func (r *row) show(now int64) tool.Question {
 }
 
 func (r *row) fields() []any {
-	return []any{&r.run, &r.call, &r.user, &r.session, &r.tool, &r.about, &r.args, &r.hash, &r.state, &r.created, &r.expires}
+	return []any{&r.run, &r.call, &r.user, &r.session, &r.tool, &r.about, &r.args, &r.hash, &r.seal, &r.state, &r.created, &r.expires}
 }
 
 // put stores a question, and removes some that have long ended.
@@ -73,7 +74,7 @@ func put(ctx context.Context, d *db.DB, r *row) error {
 		if _, err := tx.Exec(ctx, sweepText, r.created-kept.Milliseconds(), sweep); err != nil {
 			return fmt.Errorf("remove old questions: %w", err)
 		}
-		_, err := tx.Exec(ctx, putText, r.run, r.call, r.user, r.session, r.tool, r.about, r.args, r.hash, r.state, r.created, r.expires)
+		_, err := tx.Exec(ctx, putText, r.run, r.call, r.user, r.session, r.tool, r.about, r.args, r.hash, r.seal, r.state, r.created, r.expires)
 		return db.Wrap("store question", err)
 	})
 }
@@ -127,9 +128,9 @@ func useEarlier(ctx context.Context, d *db.DB, a tool.Asker, hash string, now in
 }
 
 // granted reports whether a tool may run without a question.
-func granted(ctx context.Context, d *db.DB, a tool.Asker, name string, now int64) (bool, error) {
+func granted(ctx context.Context, d *db.DB, a tool.Asker, g tool.Grant, now int64) (bool, error) {
 	var one int
-	err := d.QueryRow(ctx, grantedText, a.User, name, a.Session, now).Scan(&one)
+	err := d.QueryRow(ctx, grantedText, a.User, g.Tool, a.Session, now, g.Hash).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -141,7 +142,7 @@ func grants(ctx context.Context, d *db.DB, user string, now int64) ([]tool.Grant
 	return db.Collect(rows, err, "list grants", func(g *tool.Grant, from db.Row) error {
 		var session *string
 		var created, expires int64
-		if err := from.Scan(&g.Tool, &session, &created, &expires); err != nil {
+		if err := from.Scan(&g.Tool, &session, &g.Hash, &created, &expires); err != nil {
 			return err
 		}
 		if g.CreatedAt = time.UnixMilli(created).UTC(); expires > 0 {
@@ -152,6 +153,17 @@ func grants(ctx context.Context, d *db.DB, user string, now int64) ([]tool.Grant
 		}
 		return nil
 	})
+}
+
+// seals are the hashes of what is granted for a conversation alone, by tool.
+func seals(ctx context.Context, d *db.DB, user string, session, now int64) (map[string]string, error) {
+	rows, err := d.Query(ctx, sealsText, session, user, now, maxGrants)
+	list, err := db.Collect(rows, err, "list grants", func(g *tool.Grant, from db.Row) error { return from.Scan(&g.Tool, &g.Hash) })
+	out := make(map[string]string, len(list))
+	for _, g := range list {
+		out[g.Tool] = g.Hash
+	}
+	return out, err
 }
 
 // putGrant stores a grant; full is true when the user has too many.
@@ -171,7 +183,7 @@ func putGrant(ctx context.Context, d *db.DB, user string, session int64, g tool.
 		if err := chat.Meet(ctx, tx, user); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, putGrantText, user, g.Tool, session, g.CreatedAt.UnixMilli(), expires)
+		_, err := tx.Exec(ctx, putGrantText, user, g.Tool, session, g.Hash, g.CreatedAt.UnixMilli(), expires)
 		return db.Wrap("store grant", err)
 	})
 	return full, err

@@ -36,6 +36,7 @@ const (
 type Grant struct {
 	Tool      string    `json:"tool"`
 	SessionID string    `json:"sessionId,omitzero" doc:"The only conversation it holds in; all of yours without."`
+	Hash      string    `json:"hash,omitzero" doc:"Of a tool of an MCP server: what it was when it was granted. The grant ends when that changes."`
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When it ends; never without."`
 }
@@ -65,3 +66,32 @@ type Asker struct {
 type Permitted interface {
 	Permitted(ctx context.Context) bool
 }
+
+// Foreign is implemented by a tool that strangers describe and may change, as one of an
+// MCP server. It refuses calls by itself unless Worded.
+type Foreign interface {
+	Permitted
+	// Seal is the same as long as the tool is what a user was shown.
+	Seal() string
+	// About describes it to people, in the words of its server.
+	About() string
+	// MayPermit refuses users whose word does not count for it.
+	MayPermit(ctx context.Context) error
+}
+
+// AsForeign finds a Foreign in a tool or in what it stands for.
+func AsForeign(t Tool) (Foreign, bool) {
+	if w, ok := t.(interface{ Unwrap() Tool }); ok {
+		return AsForeign(w.Unwrap())
+	}
+	f, ok := t.(Foreign)
+	return f, ok
+}
+
+type wordKey struct{}
+
+// WithWord says that the user has permitted the call that ctx is for.
+func WithWord(ctx context.Context) context.Context { return context.WithValue(ctx, wordKey{}, true) }
+
+// Worded reports whether the user has permitted the call that ctx is for.
+func Worded(ctx context.Context) bool { return ctx.Value(wordKey{}) != nil }

@@ -89,6 +89,23 @@ func (r *Registry) Reserve(names ...string) error {
 	return nil
 }
 
+// Find reports whether runs of the user of ctx may come to use a tool of this name. It
+// gives the tool when that depends on the user.
+func (r *Registry) Find(ctx context.Context, name string) (t Tool, found bool) {
+	r.mu.RLock()
+	found = r.names[name]
+	r.mu.RUnlock()
+	if found {
+		return nil, true
+	}
+	for _, t := range r.ForRun(ctx) {
+		if t.Spec().Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
 // AddPerRun registers a source of tools that depend on the caller or the
 // request; ctx carries a Context. Its tools give way to those of Add.
 func (r *Registry) AddPerRun(source func(ctx context.Context) []Tool) {

@@ -12,7 +12,7 @@ const confirmName = "confirm_tool_call"; // the action by which the oracle asks 
 const at = (id) => encodeURIComponent(id);
 
 /** Answers the question whether a tool may run. */
-export const decide = (q, confirmed) => call(`/runs/${at(q.runId)}/confirmations/${at(q.callId)}`, { method: "POST", body: { confirmed } });
+export const decide = (q, confirmed, forSession = false) => call(`/runs/${at(q.runId)}/confirmations/${at(q.callId)}`, { method: "POST", body: forSession ? { confirmed, forSession } : { confirmed } });
 
 /** The frames of a stream of server-sent events. */
 async function* framesOf(answer) {

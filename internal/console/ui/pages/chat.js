@@ -41,11 +41,11 @@ function Steps({ calls, live }) {
 /** The question whether a tool that changes something may run, with exactly what it would be given. */
 function Question({ q }) {
   const [failed, fail] = useState(/** @type {any} */ (null)), [sent, mark] = useState(false);
-  const say = async (yes) => {
+  const say = async (yes, keep = false) => {
     mark(true);
     fail(null);
     try {
-      await decide(q, yes);
+      await decide(q, yes, keep);
     } catch (e) {
       mark(false);
       fail(e);
@@ -53,7 +53,7 @@ function Question({ q }) {
   };
   return html`<div class="card ask" role="group" aria-label=${t("chat.asks", { tool: q.tool })}><p><strong>${t("chat.asks", { tool: q.tool })}</strong></p>
     ${q.description && html`<p class="mute">${q.description}</p>`}<pre tabindex="0">${JSON.stringify(q.arguments, null, 1)}</pre>
-    <div class="actions"><button type="button" class="primary" disabled=${sent} onClick=${() => say(true)}>${t("chat.permit")}</button><button type="button" disabled=${sent} onClick=${() => say(false)}>${t("chat.refuse")}</button>
+    <div class="actions"><button type="button" class="primary" disabled=${sent} onClick=${() => say(true)}>${t("chat.permit")}</button><button type="button" disabled=${sent} onClick=${() => say(true, true)}>${t("chat.permitAll")}</button><button type="button" disabled=${sent} onClick=${() => say(false)}>${t("chat.refuse")}</button>
       <span class="mute">${t("chat.until")} <${Time} at=${q.expiresAt} /></span></div><${Failure} error=${failed} /></div>`;
 }
 

@@ -81,6 +81,7 @@ export default {
   "twin.more": "Show more",
   "page.chat": "Chat", "page.runs": "Runs", "page.run": "Run",
   "state.done": "done", "state.finished": "answered", "state.aborted": "stopped", "state.interrupted": "cut off", "state.recovering": "being recovered",
+  "chat.permitAll": "Yes, and all others in this conversation",
   "chat.asks": "May the oracle run {tool}?", "chat.permit": "Yes, do it", "chat.refuse": "No", "chat.until": "No answer is a no. The question ends",
   "chat.about": "Answered by {model}. It sees what you may see, and no more.", "chat.new": "New conversation", "chat.search": "Search conversations", "chat.talks": "Conversations", "chat.none": "No conversation yet.", "chat.newest": "The newest {n} are shown.", "chat.untitled": "Without a title",
   "chat.delete": "Delete {title}", "chat.sure": "Delete the conversation “{title}” for good?", "chat.export": "Save as Markdown", "chat.you": "You", "chat.oracle": "Oracle", "chat.older": "Show earlier messages",

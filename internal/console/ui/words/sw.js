@@ -81,6 +81,7 @@ export default {
   "twin.more": "Onyesha zaidi",
   "page.chat": "Msaidizi", "page.runs": "Majibu", "page.run": "Jibu",
   "state.done": "imekamilika", "state.finished": "imejibiwa", "state.aborted": "imesitishwa", "state.interrupted": "imekatika", "state.recovering": "inarejeshwa",
+  "chat.permitAll": "Ndiyo, na nyingine zote katika mazungumzo haya",
   "chat.asks": "Je, msaidizi aruhusiwe kuendesha {tool}?", "chat.permit": "Ndiyo, fanya", "chat.refuse": "Hapana", "chat.until": "Kutojibu ni hapana. Swali litaisha",
   "chat.about": "Anayejibu ni {model}. Anaona unachoruhusiwa kuona, si zaidi.", "chat.new": "Mazungumzo mapya", "chat.search": "Tafuta mazungumzo", "chat.talks": "Mazungumzo", "chat.none": "Bado hakuna mazungumzo.", "chat.newest": "Yanaonyeshwa {n} ya karibuni.", "chat.untitled": "Bila kichwa",
   "chat.delete": "Futa {title}", "chat.sure": "Ufute kabisa mazungumzo “{title}”?", "chat.export": "Hifadhi kama Markdown", "chat.you": "Wewe", "chat.oracle": "Msaidizi", "chat.older": "Onyesha ujumbe wa awali",
