@@ -37,7 +37,8 @@ func (p *Plugin) Serve(ctx context.Context) error {
 	}
 }
 
-// pass asks all that is due, as long as there is room.
+// pass asks all that is due, as long as there is room. An answer that ends wakes the
+// loop.
 func (p *Plugin) pass(ctx context.Context, answers *sync.WaitGroup) error {
 	for ctx.Err() == nil {
 		now := p.from.Now()
@@ -45,19 +46,21 @@ func (p *Plugin) pass(ctx context.Context, answers *sync.WaitGroup) error {
 		if err != nil || !ok || at > now.UnixMilli() {
 			return err
 		}
-		select {
-		case p.slots <- struct{}{}:
-		default:
-			return nil // an answer that ends wakes the loop
-		}
-		t, err := claim(ctx, p.from.DB, now.UnixMilli(), now.Add(lease).UnixMilli())
-		if err != nil || t == nil {
-			<-p.slots
+		one, ok, err := p.choose(ctx, now)
+		if err != nil || !ok {
 			return err
 		}
+		t, err := claim(ctx, p.from.DB, one, now.Add(lease).UnixMilli())
+		if err != nil {
+			return err
+		}
+		if t == nil { // another instance was faster
+			continue
+		}
+		over := p.turns.take(t.owner.User)
 		answers.Go(func() {
 			defer func() {
-				<-p.slots
+				over()
 				p.poke()
 			}()
 			if err := p.ask(ctx, t); err != nil && ctx.Err() == nil {
@@ -66,6 +69,22 @@ func (p *Plugin) pass(ctx context.Context, answers *sync.WaitGroup) error {
 		})
 	}
 	return nil
+}
+
+// choose finds the task whose turn it is; ok is false when nothing is due for which
+// there is room.
+func (p *Plugin) choose(ctx context.Context, now time.Time) (one dueTask, ok bool, err error) {
+	kinds, full := p.turns.open()
+	for _, k := range kinds {
+		due, err := due(ctx, p.from.DB, k, now.UnixMilli(), full)
+		if err != nil {
+			return dueTask{}, false, err
+		}
+		if len(due) > 0 {
+			return p.turns.pick(due), true, nil
+		}
+	}
+	return dueTask{}, false, nil
 }
 
 // ask asks a task that is claimed, and waits for the answer. What cannot be found

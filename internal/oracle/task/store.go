@@ -17,17 +17,16 @@ const (
 	// Two requests at once must not both find room for one more.
 	lockText   = `UPDATE chat_users SET sessions = sessions WHERE user_did = $1`
 	countText  = `SELECT count(*) FROM (SELECT 1 FROM oracle_tasks WHERE user_did = $1 LIMIT $2) AS few`
-	insertText = `INSERT INTO oracle_tasks(` + columns + `, workspace, did) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`
+	insertText = `INSERT INTO oracle_tasks(` + columns + `, workspace, did, signed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
 	changeText = `UPDATE oracle_tasks SET title = $3, prompt = $4, cron = $5, zone = $6, status = $7, reason = $8, planned_at = $9, due_at = $10, once_at = $11, owner = $12, updated_at = $13, waits_since = NULL
 		WHERE user_did = $1 AND id = $2`
 	removeText = `DELETE FROM oracle_tasks WHERE user_did = $1 AND id = $2`
 	eraseText  = `DELETE FROM oracle_tasks WHERE workspace = $1 AND did = $2`
 
 	soonestText = `SELECT due_at FROM oracle_tasks WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`
-	claimSQLite = `UPDATE oracle_tasks SET due_at = $2 WHERE nid = (SELECT nid FROM oracle_tasks WHERE due_at <= $1 ORDER BY due_at LIMIT 1) RETURNING ` + columns
-	// SKIP LOCKED lets instances claim at the same time without getting the same one.
-	claimPostgres = `WITH due AS MATERIALIZED (SELECT nid AS due_nid FROM oracle_tasks WHERE due_at <= $1 ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-		UPDATE oracle_tasks SET due_at = $2 FROM due WHERE nid = due_nid RETURNING ` + columns
+	// Without the owners who have all they may have; their number is bounded.
+	dueText      = `SELECT nid, user_did, due_at FROM oracle_tasks WHERE signed = $1 AND due_at <= $2 AND user_did NOT IN ($3, $4, $5, $6, $7, $8, $9, $10) ORDER BY due_at LIMIT $11`
+	claimText    = `UPDATE oracle_tasks SET due_at = $3 WHERE nid = $1 AND due_at = $2 RETURNING ` + columns
 	postponeText = `UPDATE oracle_tasks SET due_at = $3, waits_since = coalesce(waits_since, $4) WHERE nid = $1 AND due_at = $2`
 	// What the owner has changed meanwhile stays; that it ran is noted in any case.
 	concludeText = `UPDATE oracle_tasks SET status = $3, reason = $4, planned_at = $5, due_at = $5, waits_since = NULL WHERE nid = $1 AND due_at = $2`
@@ -87,7 +86,7 @@ func insert(ctx context.Context, tx *db.Tx, t *task, limit int) (*task, error) {
 	}
 	who := chat.TalkerOf(user)
 	_, err = tx.Exec(ctx, insertText, t.nid, t.id, user, owner, t.title, t.prompt, t.cron, t.zone, t.status, t.reason, t.planned, t.due, t.once, t.waits,
-		t.last, t.lastRun, t.lastError, t.session, t.created, t.updated, who.In(), who.DID)
+		t.last, t.lastRun, t.lastError, t.session, t.created, t.updated, who.In(), who.DID, kind(user))
 	return t, db.Wrap("insert task", err)
 }
 
@@ -123,18 +122,33 @@ func soonest(ctx context.Context, q db.Querier) (at int64, ok bool, err error) {
 	return at, err == nil, db.Wrap("find next task", err)
 }
 
-// claim takes a task that is due, until a time; nil when there is none.
-func claim(ctx context.Context, d *db.DB, now, until int64) (*task, error) {
+// dueTask is a task that is due, of an owner.
+type dueTask struct {
+	nid  int64
+	user string
+	due  int64
+}
+
+// due lists the first tasks of a kind of owners that are due, without those of some.
+func due(ctx context.Context, d *db.DB, kind int, now int64, without []string) ([]dueTask, error) {
+	args := []any{kind, now}
+	for i := range atOnce / ofOwner {
+		if i < len(without) {
+			args = append(args, without[i])
+		} else {
+			args = append(args, "")
+		}
+	}
+	rows, err := d.Query(ctx, dueText, append(args, choice)...)
+	return db.Collect(rows, err, "list tasks that are due", func(t *dueTask, from db.Row) error { return from.Scan(&t.nid, &t.user, &t.due) })
+}
+
+// claim takes a task that is due, until a time; nil when somebody else has it.
+func claim(ctx context.Context, d *db.DB, one dueTask, until int64) (*task, error) {
 	var t *task
 	err := d.InTx(ctx, func(tx *db.Tx) error {
-		var row db.Row
-		if d.Dialect() == db.Postgres {
-			row = tx.QueryRow(ctx, claimPostgres, now, until)
-		} else {
-			row = tx.QueryRow(ctx, claimSQLite, now, until)
-		}
 		t = &task{}
-		err := t.scan(row)
+		err := t.scan(tx.QueryRow(ctx, claimText, one.nid, one.due, until))
 		if errors.Is(err, sql.ErrNoRows) {
 			t = nil
 			return nil

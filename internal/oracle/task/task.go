@@ -78,7 +78,7 @@ type Plugin struct {
 	least time.Duration // between two times of a schedule
 	lock  time.Duration // how long a time waits for the answer to the one before
 	wake  chan struct{}
-	slots chan struct{} // answers in the making here
+	turns *turns // of answers in the making here
 }
 
 var (
@@ -88,16 +88,12 @@ var (
 	_ plugin.Routes   = (*Plugin)(nil)
 )
 
-// atOnce is how many answers of tasks are in the making in one process: those who
-// are there to read theirs come first.
-const atOnce = 16
-
 // New makes the plugin.
 func New(from Source) *Plugin {
 	if from.Now == nil {
 		from.Now = time.Now
 	}
-	return &Plugin{from: from, log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1), slots: make(chan struct{}, atOnce)}
+	return &Plugin{from: from, log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1), turns: &turns{held: map[string]int{}, last: map[string]int64{}}}
 }
 
 // Manifest says what the plugin is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -37,6 +38,7 @@ type rig struct {
 	busy  bool
 	stand error
 	send  error
+	await chan struct{} // nil: answers end at once
 }
 
 func newRig(t *testing.T, d *db.DB) *rig {
@@ -69,7 +71,15 @@ func (r *rig) instance(settings map[string]string) *task.Plugin {
 			r.asked = append(r.asked, m)
 			return task.Sent{Run: "run_" + m.Key, Session: "$1"}, r.send
 		},
-		Await: func(context.Context, string, string) (string, error) { return "", nil },
+		Await: func(ctx context.Context, _, _ string) (string, error) {
+			if r.await != nil {
+				select {
+				case <-r.await:
+				case <-ctx.Done():
+				}
+			}
+			return "", nil
+		},
 		Tell: func(_ context.Context, _ task.Message, text string) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -183,6 +193,73 @@ func TestTimes(t *testing.T) {
 		r.at("2026-11-20T13:30:00Z", a, b)
 		if got := r.read(a, once.ID); len(r.asked) != 3 || got.Status != "done" || !got.NextRunAt.IsZero() || got.At.Format(time.RFC3339) != "2026-11-20T12:30:00Z" {
 			t.Errorf("the one for once was asked %d times and stands as %+v", len(r.asked)-2, got)
+		}
+	})
+}
+
+// However many tasks of one owner, or of DIDs that cost nothing, are due before, the
+// first of everybody else is asked.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		r.await = make(chan struct{})
+		p := r.instance(map[string]string{"maxPerUser": "1000"})
+		add := func(user string, n int) {
+			t.Helper()
+			for range n {
+				if _, err := r.serve(p, user, "POST /tasks", `{"title":"x","prompt":"x","at":"2026-11-17T06:00:00Z"}`); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		add("did:key:zGreedy", 30)
+		for i := range 30 {
+			add(fmt.Sprintf("did:key:zFree%d", i), 1)
+		}
+		add("ws did:key:zKeeper rights", 5)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		r.locked(func() { r.now = time.Date(2026, 11, 17, 6, 0, 0, 0, time.UTC) })
+		go func() { ended <- p.Serve(ctx) }()
+		count := func() (all int, by map[string]int) {
+			by = map[string]int{}
+			r.locked(func() {
+				for _, m := range r.asked {
+					by[m.User]++
+				}
+				all = len(r.asked)
+			})
+			return all, by
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			all, by := count()
+			if all == 14 && by["did:key:zGreedy"] <= 2 && by["ws did:key:zKeeper rights"] == 2 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("asked %v, want 12 of those who sign, at most 2 of each owner, and 2 of the one with a key", by)
+			}
+		}
+		close(r.await) // from now on answers end at once
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if all, _ := count(); all == 65 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("not all were asked")
+			}
+		}
+		last := map[string]int{}
+		for i, m := range r.asked {
+			last[m.User] = i
+		}
+		if last["did:key:zFree29"] > last["did:key:zGreedy"] {
+			t.Error("whoever has one task waits for all of somebody else")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }
