@@ -161,3 +161,51 @@ func TestTaskOfKey(t *testing.T) {
 		}
 	})
 }
+
+// What a task of a delegation alone makes ends when the delegation does, as the task
+// itself.
+func TestTaskOfTaskEnds(t *testing.T) {
+	t.Parallel()
+	b := app.BuildTo(t, owner, io.Discard, func(c *config.Config) { settings(t, c) })
+	s := &tasked{&notesServer{b}, t}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.RunTasks(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	if w := s.do(t, "PUT", "/grants/create_task", "{}", 'a'); w.Code != 200 {
+		t.Fatalf("PUT /grants/create_task = %d %s", w.Code, w.Body)
+	}
+	body, _ := json.Marshal(map[string]string{
+		"title": "parent", "prompt": `/tool create_task {"title":"child","prompt":"x","cron":"0 9 * * *"}`, "at": time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano),
+	})
+	r := httptest.NewRequest("POST", "/tasks", strings.NewReader(string(body)))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Ucan-Delegation", token(t, b, 'a'))
+	w := httptest.NewRecorder()
+	if s.Handler.ServeHTTP(w, r); w.Code != 200 {
+		t.Fatalf("POST /tasks = %d %s", w.Code, w.Body)
+	}
+	ends := map[string]string{}
+	for deadline := time.Now().Add(time.Minute); len(ends) < 2; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute there are %v; %s", ends, s.do(t, "GET", "/tasks", "", 'a').Body)
+		}
+		for _, title := range []string{"parent", "child"} {
+			var owner string
+			var of struct {
+				Ends string `json:"ends"`
+			}
+			if err := s.DB.QueryRow(t.Context(), `SELECT owner FROM oracle_tasks WHERE title = $1`, title).Scan(&owner); err == nil && json.Unmarshal([]byte(owner), &of) == nil {
+				ends[title] = of.Ends
+			}
+		}
+	}
+	if ends["parent"] == "" || ends["child"] != ends["parent"] {
+		t.Errorf("the tasks end at %v", ends)
+	}
+}

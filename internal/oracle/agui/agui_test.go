@@ -2,6 +2,8 @@ package agui_test
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -236,6 +238,46 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
+// TestPartConfirmsNothing: a delegation alone that gives less than everything goes on a
+// conversation, and decides nothing in it.
+func TestPartConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	h, u := small(t), newUser(t, 1)
+	question := says(`/tool burn {"stove":"7"}`)
+	pending := end(h.run(u, ask("talk", "r1", confirm, question)).all()).Outcome.PendingToolCallIDs
+	if len(pending) != 1 {
+		t.Fatalf("pending %v", pending)
+	}
+	body := ask("talk", "r2", confirm, question, gives(pending[0], `{"confirmed":true}`))
+	for _, can := range []string{"memory/read", "*"} {
+		want := http.StatusUnauthorized
+		if can == "*" {
+			want = http.StatusOK
+		}
+		r, err := http.NewRequestWithContext(t.Context(), "POST", h.url+"/ag-ui", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == http.StatusOK && h.effects.Load() != 0 {
+			t.Error("a part of the user has confirmed")
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Ucan-Delegation", delegation(t, 1, can))
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("a delegation of %s: %d %s, want %d", can, res.StatusCode, text, want)
+		}
+	}
+	if h.effects.Load() != 1 {
+		t.Errorf("%d effects, want the one of the whole user", h.effects.Load())
+	}
+}
+
 // TestConfirmationWithResult: a question and a call of the client's own tool in one
 // round are answered together.
 func TestConfirmationWithResult(t *testing.T) {
@@ -393,6 +435,9 @@ func TestRefusals(t *testing.T) {
 		if status, body := h.do(c.user, "POST", "/ag-ui", c.body); status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%.80s = %d %s, want %d with %q", c.body, status, body, c.status, c.want)
 		}
+	}
+	if status, body := h.do(u, "GET", "/sessions", ""); status != 200 || strings.Count(body, `"sessionId"`) != 1 {
+		t.Errorf("what was refused leaves conversations: %d %s", status, body)
 	}
 }
 

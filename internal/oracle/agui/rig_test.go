@@ -146,6 +146,20 @@ func newUser(t testing.TB, seed byte) string {
 	return token.Text()
 }
 
+// delegation gives one of somebody to the oracle.
+func delegation(t testing.TB, seed byte, can string) string {
+	t.Helper()
+	s, err := ucan.NewSigner("", ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.Mint(ucan.Draft{Audience: oracleDID, Expires: time.Now().Add(time.Hour), Capabilities: []ucan.Capability{{Can: can, With: ucan.DefaultResource}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.Text()
+}
+
 // open sends a request and leaves its answer to be read.
 func (h *rig) open(ctx context.Context, user, method, path, body string) *http.Response {
 	h.t.Helper()

@@ -46,6 +46,11 @@ func (s *Service) serve(g *oracle.Guest, raw []byte) error {
 	default:
 		err = v.resume("")
 	}
+	if err != nil && v.write == nil && v.newest == "" {
+		if left := s.cfg.Chat.DropThread(context.WithoutCancel(g.Context()), g.User(), in.thread); left != nil {
+			s.cfg.Log.WarnContext(g.Context(), "an empty conversation is left", "err", left.Error())
+		}
+	}
 	if err == nil || v.write == nil {
 		return err
 	}

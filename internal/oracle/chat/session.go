@@ -3,7 +3,9 @@ package chat
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,6 +65,22 @@ func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, err
 		return s.show(r), nil
 	}
 	return s.Session(ctx, user, id)
+}
+
+// DropThread removes the conversation that OpenThread has made under a name when nothing
+// was ever said in it: what was to be said first was refused.
+func (s *Store) DropThread(ctx context.Context, user, name string) error {
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := countSession(ctx, tx, user, -1); err != nil {
+			return err
+		}
+		var nid int64
+		return tx.QueryRow(ctx, removeEmptyText, user, threadID(user, name)).Scan(&nid)
+	})
+	if errors.Is(err, sql.ErrNoRows) { // it is in use, or is none of that kind
+		return nil
+	}
+	return db.Wrap("remove empty conversation", err)
 }
 
 // threadID is the id of the session of a conversation of another protocol, in the

@@ -52,6 +52,7 @@ const (
 		ORDER BY updated_at DESC, nid DESC LIMIT $2 OFFSET $3`
 	updateTitleText   = `UPDATE chat_sessions SET title = $3 WHERE user_did = $1 AND id = $2 AND title = 'Untitled'`
 	holdSessionText   = `UPDATE chat_sessions SET turns = turns WHERE user_did = $1 AND id = $2 RETURNING nid`
+	removeEmptyText   = `DELETE FROM chat_sessions WHERE user_did = $1 AND id = $2 AND turns = 0 RETURNING nid`
 	removeSessionText = `DELETE FROM chat_sessions WHERE user_did = $1 AND id = $2 RETURNING nid`
 
 	insertTrashText    = `INSERT INTO chat_trash(session, at) VALUES ($1, $2)`
