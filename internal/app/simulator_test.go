@@ -188,7 +188,7 @@ func TestSimulatorAsksTheOracle(t *testing.T) {
 	t.Parallel()
 	p := newProgramme(t, func(c *config.Config) { c.USSD.Menu = "../../examples/ussd/oracle.yaml" })
 	s := &simulated{p: p, key: owner}
-	s.walk(t, "Customer ID is", "", "5", "Asha", "48213", "48213")
+	s.walk(t, "Customer ID is", "", "4", "Asha", "48213", "48213")
 	id := customerForm.FindString(s.last.Screen)
 	s.walk(t, "Please log in first.", "0", "2", "/echo hello")
 	s.walk(t, "Welcome.", id, "48213")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -24,7 +25,7 @@ var errNoOracle = errors.New("the oracle is switched off")
 type menuOracle struct {
 	mind     func() *mind // nil: this server has no oracle
 	who      func(ctx context.Context, q fetch.Question) *caller.Identity
-	readOnly bool
+	readOnly bool // nobody but an operator who tries a menu asks
 }
 
 var _ fetch.Oracle = (*menuOracle)(nil)
@@ -37,6 +38,9 @@ func (o *menuOracle) Send(ctx context.Context, q fetch.Question) (user, run stri
 	}
 	e := oracle.Errand{
 		Who: o.who(ctx, q), Thread: "ussd " + q.Key, Key: q.Key, Title: "USSD", Text: q.Text, Brief: briefHandset + q.Lang + ".", ReadOnly: o.readOnly,
+	}
+	if !o.readOnly {
+		e.Customer = cmp.Or(q.Lang, "en")
 	}
 	if q.Tool != "" {
 		e.Call = &tool.Call{Name: q.Tool, Args: q.Args}

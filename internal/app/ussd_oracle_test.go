@@ -40,6 +40,10 @@ func (s *shed) Tools() []plugin.Tool {
 				return map[string]any{"opens": "08:00", "user": c.User, "args": string(c.Args)}, nil
 			},
 		},
+		{Name: "shed_deaf", Description: "Stop at nothing.", ReadOnly: true, Public: true, Run: func(context.Context, plugin.Call) (any, error) {
+			<-s.gate
+			return "late", nil
+		}},
 		{Name: "shed_mark", Description: "Mark the shed.", Run: func(context.Context, plugin.Call) (any, error) { return s.marked.Add(1), nil }},
 		{Name: "shed_count", Description: "Count the shed.", ReadOnly: true, Run: func(ctx context.Context, c plugin.Call) (any, error) {
 			select {
@@ -93,7 +97,7 @@ func TestMenusAskTheOracle(t *testing.T) {
 	}
 	opening := map[string]string{"tool": "shed_opening", "size": "12", "dry": ""}
 	picks := []menu.Pick{{Var: "opens", At: "/opens"}, {Var: "user", At: "/user"}, {Var: "args", At: "/args"}}
-	const long = time.Minute
+	const long, notHere = time.Minute, "I cannot answer that here. Please choose from the menu, or ask your agent."
 	for _, tt := range []struct {
 		name, action, key, account string
 		with, want                 map[string]string
@@ -110,8 +114,8 @@ func TestMenusAskTheOracle(t *testing.T) {
 		{"a tool that changes something", "oracleTool", "k8", account, map[string]string{"tool": "shed_mark"}, nil, "refused"},
 		{"a closed account", "oracleTool", "k9", "gone", opening, nil, "missing"},
 		{"a question without a login", "oracleAsk", "q1", "", map[string]string{"question": "/echo hello"}, nil, "missing"},
-		{"a question", "oracleAsk", "q2", account, map[string]string{"question": "/echo hello"}, map[string]string{"reply": "hello"}, "ok"},
-		{"a model that fails", "oracleAsk", "q3", account, map[string]string{"question": "/fail server"}, nil, "failed"},
+		{"a question", "oracleAsk", "q2", account, map[string]string{"question": "Who are you?"}, map[string]string{"reply": notHere}, "ok"},
+		{"a command", "oracleAsk", "q3", account, map[string]string{"question": "/fail server"}, map[string]string{"reply": notHere}, "ok"},
 	} {
 		var from []menu.Pick
 		if tt.want["opens"] != "" {
@@ -136,6 +140,9 @@ func TestMenusAskTheOracle(t *testing.T) {
 	grant(t, b, did, "shed_mark")
 	if res := do(long, "oracleTool", "k10", account, map[string]string{"tool": "shed_mark"}, nil); res.Name != "ok" || s.marked.Load() != 1 {
 		t.Errorf("with a grant: %+v, ran %d times", res, s.marked.Load())
+	}
+	if res := do(300*time.Millisecond, "oracleTool", "deaf", "", map[string]string{"tool": "shed_deaf"}, nil); res.Name != "later" {
+		t.Errorf("a public tool that does not stop: %+v, want later", res)
 	}
 	lookAgain(t, s, func(wait time.Duration, action, key, account string, with, vars map[string]string) machine.Result {
 		return do(wait, action, key, account, with, vars)

@@ -35,6 +35,7 @@ type Errand struct {
 	Text        string     // what the user says
 	Call        *tool.Call // in place of Text: the one tool to call
 	Brief       string     // how the model is to answer, in our own words
+	Customer    string     // language of a customer with a simple phone; "" for everybody else
 	ReadOnly    bool       // no tool that changes something
 	Timezone    string
 }
@@ -51,11 +52,15 @@ type Errands struct {
 	s       *Service
 	caller  *agent.Agent // calls the one tool of an errand
 	schemas *tool.Checker
+	public  chan struct{} // calls for people who are not known, those that nobody waits for too
 }
+
+// maxPublic is how many tools work for people who are not known.
+const maxPublic = 64
 
 // NewErrands makes the errands of a service.
 func NewErrands(s *Service) Errands {
-	return Errands{s, agent.New(agent.Config{Model: llm.Func(direct), Log: s.cfg.Log}), tool.NewChecker()}
+	return Errands{s, agent.New(agent.Config{Model: llm.Func(direct), Log: s.cfg.Log}), tool.NewChecker(), make(chan struct{}, maxPublic)}
 }
 
 // Send begins an errand, or finds it when one with its key was there. It gives the
@@ -156,17 +161,51 @@ func (d Errands) Public(ctx context.Context, c tool.Call) (r Reply, err error) {
 	if c.Args = fitted(spec, c.Args); d.schemas.Check(spec, c.Args) != "" {
 		return Reply{Refused: true}, nil
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			s.cfg.Log.ErrorContext(ctx, "tool panicked", "tool", c.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			err = fault.New(fault.Internal, "INTERNAL", "Internal error.")
-		}
-	}()
-	out, err := s.cfg.Tools.Wrapped(all[i : i+1])[0].Run(ctx, c)
+	out, err := d.apart(ctx, s.cfg.Tools.Wrapped(all[i : i+1])[0], c)
 	if f := fault.As(err); f != nil && f.Kind != fault.Internal && f.Kind != fault.Unavailable || err == nil && out.Err != "" {
 		return Reply{Refused: true}, nil
 	}
 	return Reply{Text: out.String()}, err
+}
+
+// apart runs a tool for as long as ctx lasts and no longer, whatever the tool does.
+func (d Errands) apart(ctx context.Context, t tool.Tool, c tool.Call) (tool.Output, error) {
+	select {
+	case d.public <- struct{}{}:
+	default:
+		return tool.Output{}, fault.New(fault.Unavailable, "TOO_MANY_RUNS", "Too many tools are at work.")
+	}
+	type end struct {
+		out tool.Output
+		err error
+	}
+	ends := make(chan end, 1)
+	go func() {
+		var e end
+		defer func() {
+			if v := recover(); v != nil {
+				d.s.cfg.Log.ErrorContext(ctx, "tool panicked", "tool", c.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				e = end{err: fault.New(fault.Internal, "INTERNAL", "Internal error.")}
+			}
+			ends <- e
+			<-d.public
+		}()
+		e.out, e.err = t.Run(ctx, c)
+	}()
+	select {
+	case e := <-ends:
+		return e.out, e.err
+	case <-ctx.Done():
+		return tool.Output{}, context.Cause(ctx)
+	}
+}
+
+// customer is the language of a customer who asks, "" for everybody else.
+func (t *turn) customer() string {
+	if t.errand == nil {
+		return ""
+	}
+	return t.errand.Customer
 }
 
 // brief is how the model is to answer.

@@ -139,7 +139,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	t.account.Model = s.cfg.Models.Resolve(t.message.Model)
 	res, err := s.cfg.Agent.Turn(ctx, agent.Turn{
 		History: history, Session: r.SessionNumber(), System: s.prompt(ctx, t.about.Timezone, t.message.Metadata) + t.brief(), User: said,
-		Model: t.account.Model, Tools: s.cfg.Tools.Wrapped(tools), Ready: func(tools []tool.Tool) []tool.Tool { return s.cfg.Tools.Wrapped(ready(tools)) },
+		Model: t.account.Model, Customer: t.customer(), Tools: s.cfg.Tools.Wrapped(tools), Ready: func(tools []tool.Tool) []tool.Tool { return s.cfg.Tools.Wrapped(ready(tools)) },
 	}, k)
 	if flushed := k.words.Flush(); err == nil {
 		err = flushed

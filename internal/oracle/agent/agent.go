@@ -48,7 +48,9 @@ type Turn struct {
 	System  string
 	User    llm.Message // without content: the turn goes on from the results in History
 	Model   string      // empty: the default one
-	Tools   []tool.Tool
+	// Customer is the language of a customer, see llm.Request.
+	Customer string
+	Tools    []tool.Tool
 	// Ready does to the tools of sub-agents what was done to Tools: it has their users
 	// asked. Nil: nothing is done.
 	Ready  func([]tool.Tool) []tool.Tool

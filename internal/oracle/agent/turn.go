@@ -32,18 +32,20 @@ const (
 
 // turn is one turn as it goes on.
 type turn struct {
-	a       *Agent
-	root    *root
-	depth   int    // how many agents it is below the first
-	home    string // the step it is at between calls
-	clock   *clock // of a sub-agent; nil has no end
-	limits  Limits
-	sink    Sink
-	model   string
-	session int64
-	tools   map[string]tool.Tool
-	specs   []tool.Spec
-	hidden  []tool.Spec // of capabilities that are not loaded
+	a      *Agent
+	root   *root
+	depth  int    // how many agents it is below the first
+	home   string // the step it is at between calls
+	clock  *clock // of a sub-agent; nil has no end
+	limits Limits
+	sink   Sink
+	model  string
+	// customer is the language of one, see Turn.
+	customer string
+	session  int64
+	tools    map[string]tool.Tool
+	specs    []tool.Spec
+	hidden   []tool.Spec // of capabilities that are not loaded
 
 	system  string
 	history []llm.Message // well-formed, not yet part of messages
@@ -81,7 +83,7 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 // newTurn makes a turn that has still to be given a sink and a home.
 func newTurn(a *Agent, r *root, t Turn) *turn {
 	u := &turn{
-		a: a, root: r, limits: t.Limits.or(a.limits), model: t.Model, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
+		a: a, root: r, limits: t.Limits.or(a.limits), model: t.Model, customer: t.Customer, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
 		tools: make(map[string]tool.Tool, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
 		failed: map[string]bool{}, garbled: map[string]bool{},
 	}
@@ -259,7 +261,7 @@ func (u *turn) request(final bool) llm.Request {
 	messages := make([]llm.Message, 0, len(u.head)+len(u.sent))
 	return llm.Request{
 		Model: u.model, Messages: append(append(messages, u.head...), u.sent...), Tools: u.specs, NoTools: final,
-		MaxTokens: u.limits.AnswerTokens, Temperature: u.limits.Temperature,
+		MaxTokens: u.limits.AnswerTokens, Temperature: u.limits.Temperature, Customer: u.customer,
 	}
 }
 

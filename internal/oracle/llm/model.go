@@ -71,6 +71,9 @@ type Request struct {
 	MaxTokens   int  // of the answer; 0: what the server has as default
 	Temperature *float64
 	Purpose     Purpose
+	// Customer is the language of somebody who asks with a simple phone, "" for everybody
+	// else. No server is told; the offline model has other words for them.
+	Customer string
 }
 
 // Usage counts the tokens of one answer, or of all answers of a turn.

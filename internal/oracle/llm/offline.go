@@ -48,6 +48,9 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 	case Title:
 		return w.say(ctx, titleOf(r.Messages))
 	}
+	if r.Customer != "" {
+		return o.serve(ctx, w, r)
+	}
 	last := len(r.Messages) - 1
 	for last >= 0 && r.Messages[last].Role == System {
 		last--

@@ -33,6 +33,35 @@ func offline(t *testing.T, messages ...llm.Message) (heard, error) {
 	return h, err
 }
 
+// Customers read nothing of models, tools or settings, and have no commands.
+func TestOfflineForCustomers(t *testing.T) {
+	t.Parallel()
+	failed := llm.Message{Role: llm.Tool, ToolName: "count_twins", Content: "You have no right to see this.", Failed: true}
+	for _, tt := range []struct {
+		lang string
+		last llm.Message
+		want string
+	}{
+		{"en", llm.Message{Role: llm.User, Content: "/tool count_twins {}"}, "I cannot answer that here."},
+		{"sw", llm.Message{Role: llm.User, Content: "/echo x"}, "Siwezi kujibu swali hilo hapa."},
+		{"sw-KE", llm.Message{Role: llm.User, Content: "msaada"}, "Siwezi kujibu swali hilo hapa."},
+		{"fr", llm.Message{Role: llm.User, Content: "help"}, "I cannot answer that here."},
+		{"en", failed, "I could not look that up."},
+		{"sw", failed, "Sikuweza kupata jibu hilo."},
+		{"en", llm.Message{Role: llm.Tool, ToolName: "x", Content: "There are 7."}, "There are 7."},
+	} {
+		var h heard
+		err := llm.Offline{}.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "x"}, tt.last}, Tools: offlineTools(), Customer: tt.lang}, h.take)
+		if err != nil || !strings.HasPrefix(h.text, tt.want) || strings.Contains(h.text, "model") || len(h.calls) != 0 {
+			t.Errorf("%s, %q: %+v, %v, want %q", tt.lang, tt.last.Content, h, err, tt.want)
+		}
+	}
+	var h heard
+	if err := (llm.Offline{}).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "Kuna kaya ngapi katika Kitui?"}}, Tools: offlineTools(), Customer: "sw"}, h.take); err != nil || len(h.calls) != 1 {
+		t.Errorf("a plain question: %+v, %v", h, err)
+	}
+}
+
 func TestOfflineIntents(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ said, call string }{
