@@ -157,7 +157,7 @@ func (h *house) mindPart(r web.Route, name string) string {
 	case name == "{runId}":
 		return h.ids["run"]
 	case name == "{tool}":
-		return "burn"
+		return "remember"
 	case name == "{callId}":
 		return "call_1"
 	case name == "{memoryId}" || name == "{fileId}":

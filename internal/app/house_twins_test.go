@@ -132,9 +132,6 @@ func (h *house) part(route, before, name string) string {
 	case "mcp-servers", "credits":
 		return h.ids[before]
 	case "grants":
-		if strings.HasPrefix(route, "/grants/") {
-			return "remember"
-		}
 		return h.ids["mcp-servers"] + "__forecast"
 	}
 	switch name {
