@@ -126,6 +126,13 @@ type Settings interface {
 	Settings() []Setting
 }
 
+// Checks is a plugin that can say what is wrong with its settings without being
+// started, where that is more than their form: a file that is missing. `hearth config
+// check` asks.
+type Checks interface {
+	Check(settings Values) error
+}
+
 // Starts is a plugin that needs something of the server. It is started once,
 // after the plugins it needs; an error stops the server.
 type Starts interface {

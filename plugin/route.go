@@ -9,7 +9,9 @@ type Route struct {
 	// "/weather/now". A segment in braces stands for any text: "/notes/{id}".
 	Path string
 	// Public routes are for everybody and know nobody. All others need a caller.
-	Public      bool
+	Public bool
+	// Personal routes are about their caller, so that no setting can make them public.
+	Personal    bool
 	Summary     string
 	Description string
 	Query       []Param

@@ -19,7 +19,9 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -208,6 +210,11 @@ func CheckFiles(cfg *config.Config) error {
 	if dir := cfg.Server.ConsoleDir; dir != "" {
 		if _, wrong := os.Stat(filepath.Join(dir, "index.html")); wrong != nil {
 			err = errors.Join(err, fmt.Errorf("HEARTH_CONSOLE_DIR: %w", wrong))
+		}
+	}
+	if cfg.HasArea("d") {
+		if _, wrong := mcp.Open(cfg.Oracle.MCPServersFile, cfg.Oracle.MCPProtected, auth.OperatorWorkspace); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("MCP_SERVERS_FILE: %w", wrong))
 		}
 	}
 	if !cfg.HasArea("c") {

@@ -27,8 +27,20 @@ import (
 // CheckPlugins says what is wrong with the plugins of this program or with what
 // the configuration says of them. It starts none.
 func CheckPlugins(cfg *config.Config, plugins []plugin.Plugin) error {
-	_, err := newPlugins(cfg, extend.Config{Plugins: slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{}), credit.New(credit.Config{})), plugins)})
-	return err
+	set, err := newPlugins(cfg, extend.Config{Plugins: slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{}), credit.New(credit.Config{})), plugins)})
+	if err != nil {
+		return err
+	}
+	return set.Check()
+}
+
+// PluginNames are the names of the plugins of a program that is built with some.
+func PluginNames(plugins []plugin.Plugin) []string {
+	var out []string
+	for _, p := range slices.Concat(ownPlugins(lookup.Source{}, task.New(task.Source{}), credit.New(credit.Config{})), plugins) {
+		out = append(out, p.Manifest().Name)
+	}
+	return out
 }
 
 // ownPlugins are those that are part of the server: they do not work through its

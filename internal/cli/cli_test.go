@@ -52,6 +52,8 @@ func TestCommandLine(t *testing.T) {
 		{"no backup", "backup verify /nowhere/x.db", 1, "", "no such file"},
 		{"nobody listens", "health --port 1", 1, "", "hearth:"},
 		{"good settings", "config check", 0, "The configuration is valid", ""},
+		{"a file of MCP servers that is not there", "config check --mcp-servers-file /nope.yaml", 2, "", "MCP_SERVERS_FILE: "},
+		{"a plugin of a name that is taken", "plugin new tasks", 2, "", "Hearth has a plugin tasks already"},
 		{"printed settings", "config print --owner-key 0123456789abcdef0123456789abcdef", 0, "****", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -56,6 +57,9 @@ func pluginNew(_ context.Context, c *call) error {
 	if !pluginName.MatchString(name) {
 		return errUsage{fmt.Sprintf("the folder %q gives the plugin its name: lower-case words with hyphens between them", name)}
 	}
+	if slices.Contains(app.PluginNames(c.plugins), name) {
+		return errUsage{fmt.Sprintf("Hearth has a plugin %s already, and two cannot have one name: take another folder", name)}
+	}
 	checkout, err := findCheckout(c.own.(*pluginOwn).checkout)
 	if err != nil {
 		return err
@@ -72,7 +76,7 @@ func pluginNew(_ context.Context, c *call) error {
 	if err := writeModule(dir, checkout, "example.com/"+name); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%s is the plugin %s.\n\n  cd %s\n  go test ./...\n  go run . serve\n\nThen: curl localhost:3000/%s\n", dir, name, dir, name)
+	_, err = fmt.Fprintf(c.out, "%s is the plugin %s, built with the checkout of Hearth in %s.\n\n  cd %s\n  go test ./...\n  go run . serve\n\nThen: curl 'localhost:3000/%s?name=Amina'\n", dir, name, checkout, dir, name)
 	return err
 }
 

@@ -105,7 +105,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
-			Method: "GET", Path: "/files", Summary: "List the files that the oracle has made for you", Answer: api.Page[api.MadeFile]{},
+			Method: "GET", Path: "/files", Personal: true, Summary: "List the files that the oracle has made for you", Answer: api.Page[api.MadeFile]{},
 			Description: "Newest first. There is one page: a user has at most 50.",
 			Serve: func(r *plugin.Request) (any, error) {
 				found, err := p.made(r.Context())
@@ -113,11 +113,11 @@ func (p *Plugin) Routes() []plugin.Route {
 			},
 		},
 		{
-			Method: "GET", Path: "/files/{fileId}", Summary: "Download a file that the oracle has made for you",
+			Method: "GET", Path: "/files/{fileId}", Personal: true, Summary: "Download a file that the oracle has made for you",
 			Description: "The answer is the file.", Serve: p.serve,
 		},
 		{
-			Method: "DELETE", Path: "/files/{fileId}", Summary: "Remove a file that the oracle has made for you", Answer: map[string]bool{},
+			Method: "DELETE", Path: "/files/{fileId}", Personal: true, Summary: "Remove a file that the oracle has made for you", Answer: map[string]bool{},
 			Serve: func(r *plugin.Request) (any, error) {
 				shelf, f, err := p.find(r.Context(), r.PathValue("fileId"))
 				if err != nil {

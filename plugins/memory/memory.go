@@ -119,7 +119,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
-			Method: "GET", Path: "/memory", Summary: "List what the oracle remembers of you", Answer: api.Page[api.Memory]{},
+			Method: "GET", Path: "/memory", Personal: true, Summary: "List what the oracle remembers of you", Answer: api.Page[api.Memory]{},
 			Description: "The newest come first; with `query` the best come first, and there is one page.",
 			Query: []plugin.Param{
 				{Name: "query", Doc: "Words to look for, at most 200 characters."},
@@ -129,7 +129,7 @@ func (p *Plugin) Routes() []plugin.Route {
 			Serve: p.serveList,
 		},
 		{
-			Method: "DELETE", Path: "/memory/{memoryId}", Summary: "Have the oracle forget a memory of yours", Answer: api.Forgotten{},
+			Method: "DELETE", Path: "/memory/{memoryId}", Personal: true, Summary: "Have the oracle forget a memory of yours", Answer: api.Forgotten{},
 			Serve: func(r *plugin.Request) (any, error) {
 				n, err := p.drop(r.Context(), []string{r.PathValue("memoryId")})
 				if err == nil && n == 0 {

@@ -127,12 +127,12 @@ func (p *Plugin) set(ctx context.Context, call plugin.Call) (any, error) {
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
-			Method: "GET", Path: "/user-preferences", Summary: "Read how you want to be addressed and answered", Answer: &api.UserPreferences{},
+			Method: "GET", Path: "/user-preferences", Personal: true, Summary: "Read how you want to be addressed and answered", Answer: &api.UserPreferences{},
 			Description: "The answer is null when you have said nothing.",
 			Serve:       func(r *plugin.Request) (any, error) { return p.read(r.Context()) },
 		},
 		{
-			Method: "PUT", Path: "/user-preferences", Summary: "Say how you want to be addressed and answered", Answer: &api.UserPreferences{},
+			Method: "PUT", Path: "/user-preferences", Personal: true, Summary: "Say how you want to be addressed and answered", Answer: &api.UserPreferences{},
 			Description: "They replace those before; an empty object takes all back, and the answer is null.",
 			Body:        api.UserPreferences{UserName: "Amina", Language: "sw", Formality: "friendly"},
 			Serve: func(r *plugin.Request) (any, error) {

@@ -57,6 +57,7 @@ type Plugin struct {
 
 var (
 	_ plugin.Settings     = (*Plugin)(nil)
+	_ plugin.Checks       = (*Plugin)(nil)
 	_ plugin.Starts       = (*Plugin)(nil)
 	_ plugin.Closes       = (*Plugin)(nil)
 	_ plugin.Prompts      = (*Plugin)(nil)
@@ -80,9 +81,20 @@ func (p *Plugin) Settings() []plugin.Setting {
 	return []plugin.Setting{{Name: "directory", Doc: "Folder whose folders are skills, each with a SKILL.md. Empty: there are none."}}
 }
 
+// Check reads the skills and forgets them.
+func (p *Plugin) Check(settings plugin.Values) error {
+	found := New()
+	if err := found.open(settings); err != nil {
+		return err
+	}
+	return found.Close(context.Background())
+}
+
 // Start reads the names and descriptions of the skills.
-func (p *Plugin) Start(_ context.Context, host plugin.Host) (err error) {
-	dir := host.Settings.Text("directory")
+func (p *Plugin) Start(_ context.Context, host plugin.Host) error { return p.open(host.Settings) }
+
+func (p *Plugin) open(settings plugin.Values) (err error) {
+	dir := settings.Text("directory")
 	if dir == "" {
 		return nil
 	}

@@ -159,8 +159,17 @@ func TestBadFolders(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), `"good"`) {
 		t.Error("a good folder is named too")
 	}
-	if _, err := start(t, filepath.Join(t.TempDir(), "missing")); err == nil {
+	missing := filepath.Join(t.TempDir(), "missing")
+	if _, err := start(t, missing); err == nil {
 		t.Error("it starts with a folder that is not there")
+	}
+	p := skills.New()
+	values, err := plugin.Read(p.Settings(), map[string]string{"directory": missing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Check(values); err == nil || !strings.Contains(err.Error(), "directory: ") {
+		t.Errorf("Check() = %v, want the folder named", err)
 	}
 }
 

@@ -124,16 +124,16 @@ func (s *Slack) Routes() []plugin.Route {
 			Serve:       s.serveEvent,
 		},
 		{
-			Method: http.MethodPost, Path: "/slack/links", Summary: "Get a code that links you to Slack", Answer: api.SlackCode{},
+			Method: http.MethodPost, Path: "/slack/links", Personal: true, Summary: "Get a code that links you to Slack", Answer: api.SlackCode{},
 			Description: "Write `link CODE` to the app in Slack within ten minutes. From then on it answers you there, with your rights. The code counts once.",
 			Serve:       s.serveCode,
 		},
 		{
-			Method: http.MethodGet, Path: "/slack/links", Summary: "List who you are in Slack", Answer: api.SlackLinks{},
+			Method: http.MethodGet, Path: "/slack/links", Personal: true, Summary: "List who you are in Slack", Answer: api.SlackLinks{},
 			Serve: s.serveLinks,
 		},
 		{
-			Method: http.MethodDelete, Path: "/slack/links/{linkId}", Summary: "Unlink yourself from Slack", Answer: api.SlackLinks{},
+			Method: http.MethodDelete, Path: "/slack/links/{linkId}", Personal: true, Summary: "Unlink yourself from Slack", Answer: api.SlackLinks{},
 			Serve: s.serveUnlink,
 		},
 	}

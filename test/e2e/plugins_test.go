@@ -46,7 +46,7 @@ func TestPluginNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "stove-talk")
-	if text := ok(t, nil, "plugin", "new", "--checkout", root, dir); !strings.Contains(text, "curl localhost:3000/stove-talk") {
+	if text := ok(t, nil, "plugin", "new", "--checkout", root, dir); !strings.Contains(text, "curl 'localhost:3000/stove-talk?name=Amina'") || !strings.Contains(text, "checkout of Hearth in "+root) {
 		t.Errorf("hearth plugin new printed %s", text)
 	}
 	if out, err := exec.CommandContext(t.Context(), "gofmt", "-l", dir).Output(); err != nil || len(out) > 0 {

@@ -98,8 +98,20 @@ func (d Draft) Validate() error {
 		check.Plain(&c, "/name", d.Name, maxName)
 	}
 	check.Each(&c, "/scopes", d.Scopes, maxDraft, auth.WrongScope)
-	check.Each(&c, "/members", d.Members, maxDraft, wrongDID)
+	check.Each(&c, "/members", d.Members, maxDraft, wrongMember)
 	return c.Err("GROUP_INVALID", "The group is not valid.")
+}
+
+// wrongMember is what is wrong with s as a member, "" when nothing is: nobody could ever
+// sign with a did:key that holds no key.
+func wrongMember(s string) string {
+	if text := wrongDID(s); text != "" {
+		return text
+	}
+	if _, _, err := did.DID(s).KeyKind(); err != nil && did.DID(s).Method() == "key" {
+		return "The value must be the did:key of a key."
+	}
+	return ""
 }
 
 // wrongDID is what is wrong with s as a DID, "" when nothing is.

@@ -91,7 +91,7 @@ func (u *turn) decide(c *tool.Call) job {
 	j := job{call: c, spec: t.Spec()}
 	j.spec.Agent = cmp.Or(j.spec.Agent, u.agent())
 	if slices.ContainsFunc(u.hidden, func(s tool.Spec) bool { return s.Name == c.Name }) {
-		j.out.Err = "The tool is not loaded. Call " + tool.LoadName + " with the name " + strconv.Quote(j.spec.Capability) + " first."
+		j.out.Err = "The tool is not loaded. Call " + tool.LoadName + " with {\"names\":[" + strconv.Quote(j.spec.Capability) + "]} first."
 		return j
 	}
 	wrong := "The arguments are not valid JSON."

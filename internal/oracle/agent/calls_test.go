@@ -136,3 +136,16 @@ func TestAbortWhileCallsWait(t *testing.T) {
 		}
 	})
 }
+
+// What is wrong with an argument is said once, though the fault names it twice.
+func TestBadArgumentOnce(t *testing.T) {
+	t.Parallel()
+	picky := does("picky", `{"type":"object"}`, func(context.Context, tool.Call) (tool.Output, error) {
+		return tool.Output{}, tool.BadArgument("names", "There is none.")
+	})
+	_, e, err := turn(t, modeltest.NewFake(modeltest.Called(call("picky", `{}`)), modeltest.Spoken("So.")), agent.Turn{User: said("x"), Tools: []tool.Tool{picky}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, e, "start picky{}", "end picky error names: There is none.")
+}

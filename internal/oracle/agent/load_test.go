@@ -47,7 +47,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLines(t, e,
-		"start get_weather{}", `end get_weather error The tool is not loaded. Call load_capability with the name "weather" first.`,
+		"start get_weather{}", `end get_weather error The tool is not loaded. Call load_capability with {"names":["weather"]} first.`,
 		"start load_capability{}", `end load_capability done {"loaded":["weather"],"tools":["get_weather"]}`,
 		"start get_weather{}", "end get_weather done sunny")
 	if _, _, err = turn(t, f, agent.Turn{User: said("and now?"), Tools: loadable(), History: append([]llm.Message{said("weather?")}, r.Messages...)}); err != nil {

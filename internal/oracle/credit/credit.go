@@ -105,7 +105,7 @@ func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 // Routes show users what they have.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{{
-		Method: "GET", Path: "/credits", Summary: "Read how many credits you have", Answer: api.Credits{},
+		Method: "GET", Path: "/credits", Personal: true, Summary: "Read how many credits you have", Answer: api.Credits{},
 		Serve: func(r *plugin.Request) (any, error) {
 			who, err := holderOf(r.Context())
 			if err != nil {

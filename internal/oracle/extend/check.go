@@ -181,9 +181,13 @@ func (s *Set) open() []error {
 		found := false
 		for _, m := range s.all {
 			for i, r := range m.routes {
-				if name == r.Method+" "+r.Path {
-					m.routes[i].Public, found = true, true
+				if name != r.Method+" "+r.Path {
+					continue
 				}
+				if found = true; r.Personal {
+					bad = append(bad, fmt.Errorf("HEARTH_PUBLIC_ROUTES: %s of the plugin %s is about its caller and cannot be public", name, m.about.Name))
+				}
+				m.routes[i].Public = true
 			}
 		}
 		if !found {

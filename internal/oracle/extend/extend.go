@@ -104,6 +104,24 @@ func New(c Config) (*Set, error) {
 	return s, errors.Join(bad...)
 }
 
+// Check has plugins look at what their settings name. None is started.
+func (s *Set) Check() error {
+	var bad []error
+	for _, m := range s.all {
+		if p, ok := m.Plugin.(plugin.Checks); ok {
+			if err := m.check(p); err != nil {
+				bad = append(bad, fmt.Errorf("plugin %s: %w", m.about.Name, err))
+			}
+		}
+	}
+	return errors.Join(bad...)
+}
+
+func (m *member) check(p plugin.Checks) (err error) {
+	defer m.recovered("Check", &err)
+	return p.Check(m.values)
+}
+
 // meet asks the plugins what they are.
 func (s *Set) meet() []error {
 	var bad []error

@@ -116,6 +116,7 @@ func TestRefused(t *testing.T) {
 		return given(map[string]map[string]string{name: {"enabled": "false"}})
 	}
 	silent, lonely := about("quiet"), about("lonely")
+	mine := plugin.Route{Method: "GET", Path: "/mine", Personal: true, Summary: "s", Serve: func(*plugin.Request) (any, error) { return nil, nil }}
 	silent.Visibility, lonely.Visibility, lonely.WhenToUse = plugin.Silent, plugin.OnDemand, nil
 	for _, tt := range []struct {
 		name string
@@ -145,6 +146,7 @@ func TestRefused(t *testing.T) {
 		{"unknown setting", extend.Config{Plugins: []plugin.Plugin{bare("a")}, Settings: given(map[string]map[string]string{"a": {"hue": "red"}})}, "plugin a: hue: there is no setting"},
 		{"stray setting", extend.Config{Settings: given(nil, "plugins.b.x")}, "plugins.b.x: this program has no plugin"},
 		{"public core route", extend.Config{Plugins: []plugin.Plugin{bare("a")}, Public: []string{"POST /sessions"}}, "HEARTH_PUBLIC_ROUTES: POST /sessions is not a route of a plugin"},
+		{"public personal route", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a"), routes: []plugin.Route{mine}}}, Public: []string{"GET /mine"}}, "GET /mine of the plugin a is about its caller and cannot be public"},
 		{"public other method", extend.Config{Plugins: []plugin.Plugin{&sample{about: about("a"), routes: []plugin.Route{route("GET", "/a")}}}, Public: []string{"PUT /a"}}, "PUT /a is not a route"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -42,7 +42,11 @@ func (o Offline) serve(ctx context.Context, w *speaker, r Request) error {
 		if m.Failed {
 			return w.say(ctx, customerWords(customerFailed, r.Customer))
 		}
-		return w.say(ctx, shown(table(m.Content)))
+		l := inEnglish
+		if strings.HasPrefix(strings.ToLower(r.Customer), "sw") {
+			l = inSwahili
+		}
+		return w.say(ctx, shown(l.table(m.Content)))
 	}
 	if call, ok := intent(english(strings.TrimSpace(m.Content)), r.Tools); ok && !r.NoTools {
 		return w.call(ctx, call)

@@ -111,6 +111,23 @@ func TestOfflineIntents(t *testing.T) {
 	}
 }
 
+// A table has no two columns of the same heading: one that says nothing else is left
+// out, and one that does says what it is of.
+func TestTableHeadings(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"twins":[{"did":"did:x:1","name":"Amina","properties":{"name":"Amina"}},{"did":"did:x:2","name":"Baraka"}]}`:        "| Name ",
+		`{"twins":[{"did":"did:x:1","name":"Amina","properties":{"name":"Amina K."}},{"did":"did:x:2","name":"Baraka"}]}`:     "| Properties name |",
+		`{"twins":[{"did":"did:x:1","a":{"size":"1"},"b":{"size":"2"}},{"did":"did:x:2","a":{"size":"1"},"b":{"size":"2"}}]}`: "| B size |",
+	} {
+		h, err := offline(t, llm.Message{Role: llm.User, Content: "list twins"}, llm.Message{Role: llm.Tool, ToolName: "search_twins", Content: content})
+		head, _, _ := strings.Cut(h.text[max(strings.Index(h.text, "|"), 0):], "\n")
+		if err != nil || !strings.Contains(head, want) || strings.Count(head, "| Name ") > 1 || strings.Count(head, "| Size ") > 1 {
+			t.Errorf("%s\nhas the columns %s, %v, want %q", content, head, err, want)
+		}
+	}
+}
+
 func TestOfflineSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	h, err := offline(t, llm.Message{Role: llm.System, Content: "x"}, llm.Message{Role: llm.User, Content: "hello"})

@@ -172,6 +172,7 @@ func (l language) columns(rows []map[string]any) string {
 	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(order[a]-order[b], count[b]-count[a], strings.Compare(a, b))
 	})
+	names, labels := l.labelled(names, rows)
 	if len(names) > maxColumns {
 		names = names[:maxColumns]
 		if count["did"] > 0 { // it leads to the rest
@@ -181,7 +182,7 @@ func (l language) columns(rows []map[string]any) string {
 	width := make([]int, len(names))
 	lines := [][]string{make([]string, len(names))}
 	for i, name := range names {
-		lines[0][i] = l.heading(name)
+		lines[0][i] = labels[name]
 	}
 	for _, r := range rows {
 		line := make([]string, len(names))
@@ -203,6 +204,26 @@ func (l language) columns(rows []map[string]any) string {
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// labelled gives columns their headings. Of two with the same one the second is left
+// out where it says nothing else, and says what it is of where it does.
+func (l language) labelled(names []string, rows []map[string]any) (kept []string, labels map[string]string) {
+	labels = map[string]string{}
+	first := map[string]string{} // by heading
+	for _, name := range names {
+		label := l.heading(name)
+		other, taken := first[label]
+		if taken && !slices.ContainsFunc(rows, func(r map[string]any) bool { return cell(r[name]) != "" && cell(r[name]) != cell(r[other]) }) {
+			continue
+		}
+		if of, _, inner := strings.Cut(name, "."); taken && inner {
+			label = l.heading(of) + " " + strings.ToLower(label)
+		}
+		first[label], labels[name] = name, label
+		kept = append(kept, name)
+	}
+	return kept, labels
 }
 
 func writeLine(b *strings.Builder, line []string, width []int, fill string) {

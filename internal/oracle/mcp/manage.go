@@ -2,11 +2,15 @@ package mcp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -230,8 +234,8 @@ func (s *Service) Tools(ctx context.Context, name string) ([]api.MCPTool, error)
 	return out, nil
 }
 
-// look lists the tools of a server and says no more about a failure than that it
-// failed: a caller must not learn from it what is in our network.
+// look lists the tools of a server. Of a failure it says the kind and nothing that a
+// server or our network said.
 func (s *Service) look(ctx context.Context, ws string, server Server) ([]offer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -239,8 +243,29 @@ func (s *Service) look(ctx context.Context, ws string, server Server) ([]offer, 
 	if err == nil {
 		return found, nil
 	}
-	return nil, fault.New(fault.Unprocessable, "MCP_SERVER_UNREACHABLE",
-		"The MCP server does not answer, answers something else, or may not be called. Check its address and headers, and try again in a minute.").Wrap(err)
+	return nil, fault.New(fault.Unprocessable, "MCP_SERVER_UNREACHABLE", why(err)+" Try again in a minute.").Wrap(err)
+}
+
+// why says why a server cannot be used, by the kind of the failure.
+func why(err error) string {
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var slow net.Error
+	switch {
+	case fault.CodeOf(err) == "OUTBOUND_REFUSED":
+		return "The address of the MCP server is a private one, or one that may not be called."
+	case errors.As(err, &dns):
+		return "The name of the MCP server cannot be found (DNS). Check its address."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "The MCP server refuses connections. Check its port, and that it runs."
+	case errors.As(err, &cert), errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
+		return "There is no secure connection with the MCP server (TLS). Check its certificate."
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+		return "The MCP server does not answer in time."
+	}
+	return "What answers there does not speak MCP, or refuses us. Check the path of the address and the headers."
 }
 
 // showTool is a tool as people see it; the zero grant is none.

@@ -251,6 +251,30 @@ func TestHostileAddresses(t *testing.T) {
 	})
 }
 
+// TestWhyUnreachable: whoever names a server learns which of the things that can be
+// wrong is.
+func TestWhyUnreachable(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, loopback)
+		gone := httptest.NewServer(http.NotFoundHandler())
+		gone.Close()
+		plain := httptest.NewServer(http.NotFoundHandler())
+		t.Cleanup(plain.Close)
+		secure := httptest.NewTLSServer(http.NotFoundHandler())
+		t.Cleanup(secure.Close)
+		for name, tt := range map[string][2]string{
+			"refused": {gone.URL, "refuses connections"}, "other": {plain.URL, "does not speak MCP"}, "cert": {secure.URL, "(TLS)"},
+			"notls": {strings.Replace(plain.URL, "http:", "https:", 1), "(TLS)"}, "dns": {"http://nowhere.invalid/mcp", "(DNS)"},
+		} {
+			h.put("ws", name, tt[0], nil)
+			if _, err := h.service.Tools(owner(t, "ws"), name); err == nil || !strings.Contains(err.Error(), tt[1]) {
+				t.Errorf("%s: Tools() = %v, want %q", name, err, tt[1])
+			}
+		}
+	})
+}
+
 func TestHugeAnswer(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {

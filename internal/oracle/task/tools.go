@@ -72,11 +72,11 @@ func (p *Plugin) Routes() []plugin.Route {
 	title, prompt, cron, zone, stop := "Stoves that fell silent", "Which stoves have sent nothing for a week?", "0 7 * * MON", "Africa/Nairobi", paused
 	return []plugin.Route{
 		{
-			Method: "GET", Path: "/tasks", Summary: "List your scheduled tasks, newest first", Answer: api.TaskList{},
+			Method: "GET", Path: "/tasks", Personal: true, Summary: "List your scheduled tasks, newest first", Answer: api.TaskList{},
 			Serve: func(r *plugin.Request) (any, error) { return p.list(r.Context()) },
 		},
 		{
-			Method: "POST", Path: "/tasks", Summary: "Schedule a task", Answer: api.Task{}, Body: api.TaskChange{Title: &title, Prompt: &prompt, Cron: &cron, Timezone: &zone},
+			Method: "POST", Path: "/tasks", Personal: true, Summary: "Schedule a task", Answer: api.Task{}, Body: api.TaskChange{Title: &title, Prompt: &prompt, Cron: &cron, Timezone: &zone},
 			Description: "The oracle is asked the prompt at each time of cron, or once at the time at; the answers are in the conversation sessionId. It acts with the rights you have then; tools that change something need a grant (PUT /grants/{tool}), since nobody can be asked. " +
 				"When what you came with no longer counts the task pauses and says why. All times that pass while the server is down are made up for by one run, and each time is asked once; an answer that a crash cuts off ends as interrupted and is not asked again. " +
 				"Send the same Idempotency-Key again to find the task that was made.",
@@ -96,11 +96,11 @@ func (p *Plugin) Routes() []plugin.Route {
 			},
 		},
 		{
-			Method: "GET", Path: "/tasks/{taskId}", Summary: "Read a scheduled task", Answer: api.Task{},
+			Method: "GET", Path: "/tasks/{taskId}", Personal: true, Summary: "Read a scheduled task", Answer: api.Task{},
 			Serve: func(r *plugin.Request) (any, error) { return p.read(r.Context(), r.PathValue("taskId")) },
 		},
 		{
-			Method: "PATCH", Path: "/tasks/{taskId}", Summary: "Change, pause or resume a scheduled task", Answer: api.Task{}, Body: api.TaskChange{Status: &stop},
+			Method: "PATCH", Path: "/tasks/{taskId}", Personal: true, Summary: "Change, pause or resume a scheduled task", Answer: api.Task{}, Body: api.TaskChange{Status: &stop},
 			Description: "Members that are absent stay. From then on it runs with what you come with now.",
 			Serve: func(r *plugin.Request) (any, error) {
 				var in api.TaskChange
@@ -111,7 +111,7 @@ func (p *Plugin) Routes() []plugin.Route {
 			},
 		},
 		{
-			Method: "DELETE", Path: "/tasks/{taskId}", Summary: "Cancel a scheduled task", Answer: note{}, Description: "Its conversation stays.",
+			Method: "DELETE", Path: "/tasks/{taskId}", Personal: true, Summary: "Cancel a scheduled task", Answer: note{}, Description: "Its conversation stays.",
 			Serve: func(r *plugin.Request) (any, error) {
 				return note{"Task cancelled"}, p.cancel(r.Context(), r.PathValue("taskId"))
 			},
