@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
+	"github.com/hearth-dmrv/hearth/internal/entity/graph"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
@@ -47,6 +48,20 @@ func (l lookups) source() lookup.Source {
 			return l.surveys.surveys.Progress(ctx, survey, round)
 		},
 		Usage: l.usage,
+		Graph: func(ctx context.Context, q lookup.GraphQuery) (any, error) {
+			return l.twins.graph.Subgraph(ctx, graph.Walk{Root: q.DID, Depth: q.Depth, Direction: graph.Both, Limit: q.Limit})
+		},
+		Change: func(ctx context.Context, did string, edit func(jsontext.Value) (jsontext.Value, error)) error {
+			body, revision, err := l.twins.entities.Read(ctx, did)
+			if err != nil {
+				return err
+			}
+			merge, err := edit(jsontext.Value(body))
+			if err == nil {
+				_, err = l.twins.entities.Patch(ctx, did, web.ETag(revision), entity.Change{Merge: merge, Reason: "asked of the oracle"})
+			}
+			return err
+		},
 	}
 }
 

@@ -1,11 +1,12 @@
 // Package lookup is the plugins twins and surveys: the oracle's tools that look
-// things up on this server. They only read, and see what the user of the run may
-// see: each call asks for the user's rights at that moment.
+// things up on this server. They see what the user of the run may see: each call asks
+// for the user's rights at that moment. All but one only read.
 package lookup
 
 import (
 	"context"
 	stdjson "encoding/json"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,13 +96,18 @@ type Source struct {
 	// Usage reads a page of what the stoves of a project were used, by day, and
 	// says where the next one begins. Days are such as 2024-02-20, "" the last 30.
 	Usage func(ctx context.Context, l UsageList) (page []StoveDay, next string, err error)
+	// Graph reads what is around a twin.
+	Graph func(ctx context.Context, q GraphQuery) (any, error)
+	// Change changes a twin by the merge patch that edit makes of it as it is.
+	Change func(ctx context.Context, did string, edit func(body jsontext.Value) (merge jsontext.Value, err error)) error
 }
 
-// lookupTool is a tool that only reads: one value of the table, with what its
-// arguments are and what it does.
+// lookupTool is one value of the table of tools, with what its arguments are and what
+// it does.
 type lookupTool struct {
 	name, scope, about string
 	schema, output     string // of the arguments, and of what it gives
+	writes             bool   // it changes something
 	do                 func(ctx context.Context, s Source, args jsontext.Value) (any, error)
 }
 
@@ -182,8 +188,8 @@ var _ plugin.Tools = family{}
 
 // NewTwins makes the plugin of digital twins, with what their devices measured.
 func NewTwins(s Source) plugin.Plugin {
-	return family{source: s, tools: twinTools, about: plugin.Manifest{
-		Name: "twins", Title: "Digital twins", Summary: "Finds, counts and reads households, stoves, devices, projects and organisations.",
+	return family{source: s, tools: slices.Concat(twinTools, changeTools), about: plugin.Manifest{
+		Name: "twins", Title: "Digital twins", Summary: "Finds, counts, reads and changes households, stoves, devices, projects and organisations, and what they are related to.",
 		WhenToUse: []string{"Questions about households, stoves, devices, projects or organisations, or how much stoves are used."},
 		Examples: []plugin.Example{
 			{User: "How many stoves are active in Kitui?", Tool: "count_twins", Args: `{"type":"stoves","status":"active","in":"Kitui"}`},
@@ -210,7 +216,7 @@ func (f family) Tools() []plugin.Tool {
 	out := make([]plugin.Tool, len(f.tools))
 	for i, l := range f.tools {
 		out[i] = plugin.Tool{
-			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: true,
+			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: !l.writes,
 			Run: func(ctx context.Context, c plugin.Call) (any, error) {
 				ctx, err := f.source.AsUser(ctx, l.scope)
 				if err != nil {

@@ -200,3 +200,41 @@ func TestProgressByName(t *testing.T) {
 		}
 	}
 }
+
+// A draft shows what would differ and changes nothing; a change takes just that, and
+// nothing when the twin is another one by then.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	body := jsontext.Value(`{"did":"did:x:1","status":"active","properties":{"district":"Kitui","size":{"m2":40}},"metadata":{"name":"Home"}}`)
+	var merge string
+	s := lists()
+	s.ReadTwin = func(context.Context, string) (jsontext.Value, error) { return body, nil }
+	s.Change = func(_ context.Context, _ string, edit func(jsontext.Value) (jsontext.Value, error)) error {
+		out, err := edit(body)
+		merge = string(out)
+		return err
+	}
+	out, err := call(t, s, "draft_twin_change", `{"did":"did:x:1","set":{"properties.district":"Makueni","properties.size.m2":41,"metadata.name":"Home","properties.roof":"tin"}}`)
+	const changes = `"changes":[{"path":"properties.district","from":"Kitui","to":"Makueni"},{"path":"properties.roof","from":null,"to":"tin"},{"path":"properties.size.m2","from":40,"to":41}]`
+	if err != nil || !strings.Contains(out, changes) || merge != "" {
+		t.Fatalf("draft = %s, %v; changed by %q", out, err, merge)
+	}
+	if _, err := call(t, s, "change_twin", `{"did":"did:x:1",`+changes+`}`); err != nil || merge != `{"properties":{"district":"Makueni","roof":"tin","size":{"m2":41}}}` {
+		t.Errorf("changed by %s, %v", merge, err)
+	}
+	for args, want := range map[string]string{
+		`{"did":"did:x:1","changes":[{"path":"properties.district","from":"Machakos","to":"Makueni"}]}`: `"Kitui" now`,
+		`{"did":"did:x:1","changes":[{"path":"status","from":"active","to":"deactivated"}]}`:            "want a path such as",
+		`{"did":"did:x:1","changes":[{"path":"controllers.0","from":null,"to":"did:key:z"}]}`:           "want a path such as",
+		`{"did":"did:x:1","changes":[{"path":"properties..x","from":null,"to":1}]}`:                     "want a path such as",
+	} {
+		if _, err := call(t, s, "change_twin", args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s = %v, want %q", args, err, want)
+		}
+	}
+	for _, one := range lookup.NewTwins(s).(plugin.Tools).Tools() {
+		if one.ReadOnly == (one.Name == "change_twin") {
+			t.Errorf("%s only reads: %v", one.Name, one.ReadOnly)
+		}
+	}
+}
