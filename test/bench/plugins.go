@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/plugin"
 	bundled "github.com/hearth-dmrv/hearth/plugins"
+	"github.com/hearth-dmrv/hearth/test/bench/chatter"
+	"github.com/hearth-dmrv/hearth/test/server"
 )
 
 // The bars of plugins, as ratios, and of an MCP call: so many bare round trips, and
@@ -56,17 +60,33 @@ func (b *bench) pluginCosts(ctx context.Context) error {
 	return b.bundledCosts(ctx)
 }
 
-// bundledCosts compares a turn with all plugins that come with the program and with
-// none of them, on servers that take turns.
+// own are the plugins that are part of the server.
+var own = []string{"twins", "surveys", "tasks", "credits"}
+
+// bundledCosts compares a turn with all plugins that come with the program, those too
+// that are off unless they are wanted, and with none of them, on servers that take turns.
 func (b *bench) bundledCosts(ctx context.Context) error {
-	var off []string
-	for _, p := range bundled.Bundled() {
-		off = append(off, "HEARTH_PLUGIN_"+strings.ToUpper(strings.ReplaceAll(p.Manifest().Name, "-", "_"))+"_ENABLED=false")
+	skill := filepath.Join(b.dir, "skills", "visit")
+	if err := os.MkdirAll(skill, 0o700); err != nil {
+		return err
 	}
+	if err := os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("---\nname: visit\ndescription: How to visit a household.\n---\nKnock first."), 0o600); err != nil {
+		return err
+	}
+	var on, off []string
+	names := slices.Clone(own)
+	for _, p := range bundled.Bundled() {
+		names = append(names, p.Manifest().Name)
+	}
+	for _, name := range names {
+		variable := "HEARTH_PLUGIN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_"
+		on, off = append(on, variable+"ENABLED=true"), append(off, variable+"ENABLED=false")
+	}
+	on = append(on, "HEARTH_PLUGIN_SLACK_SIGNING_SECRET=x", "HEARTH_PLUGIN_SLACK_BOT_TOKEN=x", "HEARTH_PLUGIN_SKILLS_DIRECTORY="+filepath.Dir(skill))
 	say := "/echo " + strings.TrimSpace(strings.Repeat("word ", 100))
 	var with, without, ratios []float64
 	for range b.rounds {
-		a, err := b.talk(ctx, say)
+		a, err := b.talkWith(ctx, say, func(s *server.Server) error { return fund(ctx, s) }, on...)
 		if err != nil {
 			return err
 		}
@@ -80,8 +100,27 @@ func (b *bench) bundledCosts(ctx context.Context) error {
 	slices.Sort(without)
 	slices.Sort(ratios)
 	times := ratios[len(ratios)/2]
-	fmt.Printf("%-26s %9.2f %9.2f %7.2f   bar %.1f times %s\n", strconv.Itoa(len(off))+" bundled plugins, a turn", with[len(with)/2], without[len(without)/2], times,
+	fmt.Printf("%-26s %9.2f %9.2f %7.2f   bar %.1f times %s\n", strconv.Itoa(len(names))+" bundled plugins, a turn", with[len(with)/2], without[len(without)/2], times,
 		pluginsBar, b.verdict("bundled plugins", times <= pluginsBar))
+	return nil
+}
+
+// fund gives every talker an account with credits.
+func fund(ctx context.Context, s *server.Server) error {
+	c := s.Client(1)
+	defer c.Close()
+	for i := range talkers {
+		path := "/v1/oracle/credits/" + chatter.DID(byte(i+1))
+		for _, step := range [][3]string{{"PUT", path, `{"status":"active"}`}, {"POST", path + "/entries", `{"amount":1000000000}`}} {
+			got, err := c.Do(ctx, step[0], step[1], []byte(step[2]))
+			if err != nil {
+				return err
+			}
+			if got.Status >= 300 {
+				return fmt.Errorf("%s %s: %d %s", step[0], step[1], got.Status, got.Body)
+			}
+		}
+	}
 	return nil
 }
 

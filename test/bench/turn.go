@@ -63,11 +63,21 @@ func (b *bench) turnCosts(ctx context.Context) error {
 // talk has the talkers say something again and again for a time, and returns
 // the server's CPU for one turn in milliseconds.
 func (b *bench) talk(ctx context.Context, say string, env ...string) (ms float64, err error) {
+	return b.talkWith(ctx, say, nil, env...)
+}
+
+// talkWith is talk on a server that ready has prepared.
+func (b *bench) talkWith(ctx context.Context, say string, ready func(*server.Server) error, env ...string) (ms float64, err error) {
 	s, err := b.start(append(env, "THROTTLE_LIMIT=0")...)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Kill()) }()
+	if ready != nil {
+		if err := ready(s); err != nil {
+			return 0, err
+		}
+	}
 	callers := make([]*chatter.Talker, talkers)
 	for i := range callers {
 		if callers[i], err = chatter.New(ctx, s, byte(i+1)); err != nil {

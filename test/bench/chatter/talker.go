@@ -51,6 +51,12 @@ func New(ctx context.Context, s *server.Server, seed byte) (*Talker, error) {
 	return t, t.Open(ctx)
 }
 
+// DID is who New makes of a seed.
+func DID(seed byte) string {
+	key, _ := ed25519.NewKeyFromSeed(slices.Repeat([]byte{seed}, ed25519.SeedSize)).Public().(ed25519.PublicKey)
+	return did.FromEd25519(key).String()
+}
+
 // Known makes a caller without a session.
 func Known(s *server.Server, seed byte) (*Talker, error) {
 	signer, err := ucan.NewSigner("", ed25519.NewKeyFromSeed(slices.Repeat([]byte{seed}, ed25519.SeedSize)))
