@@ -100,7 +100,7 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 	}
 	hash := sha256.Sum256([]byte(t.message.Text))
 	if err := t.admit(ctx, s); err != nil {
-		if left := s.cfg.Chat.DropThread(ctx, user, e.Thread); left != nil {
+		if left := chat.DropThread(ctx, s.cfg.Chat, user, e.Thread); left != nil {
 			s.cfg.Log.WarnContext(ctx, "an empty conversation is left", "err", left.Error())
 		}
 		return "", run.Started{}, unheard(err)

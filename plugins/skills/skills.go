@@ -84,10 +84,10 @@ func (p *Plugin) Settings() []plugin.Setting {
 // Check reads the skills and forgets them.
 func (p *Plugin) Check(settings plugin.Values) error {
 	found := New()
-	if err := found.open(settings); err != nil {
+	if err := found.open(settings); err != nil || found.root == nil {
 		return err
 	}
-	return found.Close(context.Background())
+	return found.root.Close()
 }
 
 // Start reads the names and descriptions of the skills.

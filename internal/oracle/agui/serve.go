@@ -7,6 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -47,7 +48,7 @@ func (s *Service) serve(g *oracle.Guest, raw []byte) error {
 		err = v.resume("")
 	}
 	if err != nil && v.write == nil && v.newest == "" {
-		if left := s.cfg.Chat.DropThread(context.WithoutCancel(g.Context()), g.User(), in.thread); left != nil {
+		if left := chat.DropThread(context.WithoutCancel(g.Context()), s.cfg.Chat, g.User(), in.thread); left != nil {
 			s.cfg.Log.WarnContext(g.Context(), "an empty conversation is left", "err", left.Error())
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, err
 
 // DropThread removes the conversation that OpenThread has made under a name when nothing
 // was ever said in it: what was to be said first was refused.
-func (s *Store) DropThread(ctx context.Context, user, name string) error {
+func DropThread(ctx context.Context, s *Store, user, name string) error {
 	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := countSession(ctx, tx, user, -1); err != nil {
 			return err

@@ -232,24 +232,23 @@ func TestTurns(t *testing.T) {
 			})
 			return all, by
 		}
-		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			all, by := count()
-			if all == 14 && by["did:key:zGreedy"] <= 2 && by["ws did:key:zKeeper rights"] == 2 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("asked %v, want 12 of those who sign, at most 2 of each owner, and 2 of the one with a key", by)
+		until := func(want string, ok func(all int, by map[string]int) bool) {
+			t.Helper()
+			for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
+				all, by := count()
+				if ok(all, by) {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("asked %v, want %s", by, want)
+				}
 			}
 		}
+		until("12 of those who sign, at most 2 of each owner, and 2 of the one with a key", func(all int, by map[string]int) bool {
+			return all == 14 && by["did:key:zGreedy"] <= 2 && by["ws did:key:zKeeper rights"] == 2
+		})
 		close(r.await) // from now on answers end at once
-		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if all, _ := count(); all == 65 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatal("not all were asked")
-			}
-		}
+		until("all", func(all int, _ map[string]int) bool { return all == 65 })
 		last := map[string]int{}
 		for i, m := range r.asked {
 			last[m.User] = i
