@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. ce88b95e564a445fc994173ee3145b409e70956c2f90cf3edd80bef083b6ad29
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 80fde72396a1d8d42f0b78d4ee3fcadc019562937984895f65312e80e85d9c47
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1175,7 +1175,7 @@ CREATE TABLE oracle_confirmations (
 	hash       TEXT   NOT NULL,
 	state      TEXT   NOT NULL,
 	created_at BIGINT NOT NULL,
-	expires_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL, seal TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (run, call)
 );
 CREATE INDEX oracle_confirmations_session ON oracle_confirmations (session, hash);
@@ -1185,7 +1185,7 @@ CREATE TABLE oracle_grants (
 	tool       TEXT   NOT NULL,
 	session    BIGINT NOT NULL,
 	created_at BIGINT NOT NULL,
-	expires_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL, hash TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (user_did, tool, session)
 );
 CREATE INDEX oracle_grants_session ON oracle_grants (session);
@@ -1249,7 +1249,7 @@ CREATE TABLE oracle_tasks (
   session TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL
-);
+, signed INTEGER NOT NULL DEFAULT 1);
 CREATE UNIQUE INDEX oracle_tasks_id ON oracle_tasks (user_did, id);
 CREATE INDEX oracle_tasks_newest ON oracle_tasks (user_did, nid);
 CREATE INDEX oracle_tasks_due ON oracle_tasks (due_at) WHERE due_at IS NOT NULL;
@@ -1309,3 +1309,4 @@ CREATE TABLE answers (
 ) WITHOUT ROWID;
 CREATE INDEX responses_rowless ON responses (survey, nid) WHERE typed <> 1;
 CREATE INDEX responses_untyped ON responses (nid) WHERE typed = 0;
+CREATE INDEX oracle_tasks_turns ON oracle_tasks (signed, due_at) WHERE due_at IS NOT NULL;
