@@ -114,6 +114,9 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 	}
 	for looked := 0; looked < examine; {
 		step := min(examine-looked, max(limit+1, 200))
+		if p.indexed { // most of them fit
+			step = min(step, limit+1)
+		}
 		rows, last, err := p.next(ctx, before, step)
 		if err != nil {
 			return nil, 0, err
