@@ -69,6 +69,7 @@ type Client struct {
 	Attachments     Attachments
 	Verifications   Verifications
 	Quality         Quality
+	Sampling        Sampling
 	Oracle          Oracle
 	Demo            DemoProgramme
 	Line            Line
@@ -97,7 +98,7 @@ func New(cfg Config) (*Client, error) {
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
 	c.Verifications, c.Quality, c.Oracle = Verifications{c}, Quality{c}, Oracle{c}
-	c.Demo, c.Line = DemoProgramme{c}, Line{c}
+	c.Demo, c.Line, c.Sampling = DemoProgramme{c}, Line{c}, Sampling{c}
 	return c, nil
 }
 

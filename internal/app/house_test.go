@@ -149,6 +149,7 @@ func furnished(t *testing.T, dir string) *house {
 	}
 	h.furnish(t)
 	h.furnishSurveys(t)
+	h.furnishSampling(t)
 	h.furnishLine(t)
 	h.furnishMind(t)
 	return h

@@ -194,6 +194,8 @@ func (h *house) query(r web.Route) string {
 		return "?from=" + h.ids["entity"] + "&to=" + h.ids["organisation"]
 	case r.Path == "/v1/names":
 		return "?did=" + h.ids["entity"] + "," + h.ids["household"]
+	case r.Path == "/v1/sampling/draws":
+		return "?projectId=did:ixo:entity:123"
 	case r.Path == "/v1/search":
 		return "?q=S"
 	case r.Path == "/v1/memberships":

@@ -96,6 +96,8 @@ func needed(method, path, name string) bool {
 		return name == "from" || name == "to"
 	case "/v1/names", "/v1/search":
 		return true
+	case "/v1/sampling/draws":
+		return name == "projectId"
 	case "/v1/webhooks/{id}/replay":
 		return name == "from"
 	case "/v1/responses/{responseId}":
@@ -153,6 +155,8 @@ func (e examples) sample(method, path, name string) string {
 		if collection == "templates" {
 			return "1"
 		}
+	case "designId":
+		return "kitui-2026"
 	case "surveyId":
 		return ownSurvey
 	case "exportId", "importId":

@@ -16,6 +16,7 @@ var tagTexts = map[string]string{
 	"responses":    "What households answered: sent once however often, checked against the template, corrected with a history.",
 	"attachments":  "Pictures, sounds and other files of responses, by the hash of their bytes.",
 	"verification": "Decisions about responses, by somebody other than who collected them.",
+	"sampling":     "Sample designs, frozen frames, and draws that anybody can make again.",
 	"quality":      "What checks have found, how collectors compare, and back-checks.",
 	"overview":     "The whole programme at once, over all areas: what DIDs are called, what begins with a text, how much there is.",
 	"erasures":     "Forgetting a person, in one call and with a certificate.",

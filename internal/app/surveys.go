@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -26,6 +27,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -44,6 +46,7 @@ type surveys struct {
 	rules     *quality.Rulebook
 	quality   *quality.Service
 	exports   *export.Service
+	sampling  *sampling.Service
 	imports   *intake.Service
 }
 
@@ -64,7 +67,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
 	})
 	s.surveys = survey.New(survey.Config{
-		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Contact: a.contactOf,
+		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Contact: a.contactOf,
 		Channels: a.cfg.Surveys.Channels, StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
@@ -88,6 +91,12 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors,
+	})
+	s.sampling = sampling.New(sampling.Config{
+		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
+		Registry: func(ctx context.Context, project string, q api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
+			return registry(ctx, a, project, q, visit)
+		},
 	})
 	s.imports = intake.New(intake.Config{
 		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,
@@ -189,6 +198,7 @@ func (s *surveys) routes(api *web.API) {
 	s.verify.Routes(api)
 	s.quality.Routes(api)
 	s.exports.Routes(api)
+	s.sampling.Routes(api)
 	s.imports.Routes(api)
 }
 
@@ -196,6 +206,7 @@ func (s *surveys) routes(api *web.API) {
 func (s *surveys) jobs(c *job.RunnerConfig) {
 	maps.Copy(c.Handlers, s.quality.Handlers())
 	maps.Copy(c.Handlers, s.responses.Handlers())
+	maps.Copy(c.Handlers, s.sampling.Handlers())
 	c.Every = append(c.Every, s.quality.Every()...)
 	c.Every = append(c.Every, job.Every{Kind: response.KindRows, Interval: time.Hour})
 }

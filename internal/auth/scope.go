@@ -43,7 +43,7 @@ var resources = []resource{
 	{name: "oracle", verbs: []string{"read", "tools", "write"}},
 	{name: "protocols", verbs: []string{"read", "write"}},
 	{name: "responses", verbs: []string{"read", "write", "pii", "check", "verify"}},
-	{name: "sampling", verbs: []string{"read", "write"}},
+	{name: "sampling", verbs: []string{"read", "write", "witness"}},
 	{name: "sessions", verbs: []string{"read", "write"}},
 	{name: "surveys", verbs: []string{"read", "write", "assign"}},
 	{name: "templates", verbs: []string{"read", "write"}},
@@ -77,7 +77,7 @@ var roles = []Role{
 	}},
 	{"verifier", []string{
 		"audit:read", "claims:read", "devices:read", "entities:read", "entities:verify", "protocols:read", "responses:read", "responses:verify",
-		"sampling:read", "surveys:read", "templates:read",
+		"sampling:read", "sampling:witness", "surveys:read", "templates:read",
 	}},
 	{"evaluator", []string{
 		"analytics:read", "claims:adjudicate", "claims:evaluate", "claims:read", "credentials:read", "devices:read", "entities:read",
@@ -85,7 +85,7 @@ var roles = []Role{
 	}},
 	{"auditor", []string{
 		"analytics:read", "audit:read", "claims:read", "credentials:read", "devices:read", "entities:read", "evaluations:read", "events:read",
-		"exports:read", "exports:write", "groups:read", "jobs:read", "keys:read", "protocols:read", "responses:read", "sampling:read",
+		"exports:read", "exports:write", "groups:read", "jobs:read", "keys:read", "protocols:read", "responses:read", "sampling:read", "sampling:witness",
 		"surveys:read", "templates:read",
 	}},
 	{"device", []string{"devices:read", "devices:write"}},

@@ -22,5 +22,5 @@ func commands() []command {
 		{name: "db migrate", summary: "Make the store or bring its schema up to date, without serving", run: dbMigrate},
 		{name: "health", summary: "Ask the running server whether it is ready", run: health},
 		{name: "version", summary: "Print the version", run: printVersion},
-	}, slices.Concat(consoleCommands(), demoCommands(), pluginCommands(), twinImportCommands(), jobCommands(), responseCommands(), ussdCommands(), ucanCommands(), mcpCommands())...)
+	}, slices.Concat(consoleCommands(), demoCommands(), pluginCommands(), twinImportCommands(), jobCommands(), responseCommands(), sampleCommands(), ussdCommands(), ucanCommands(), mcpCommands())...)
 }

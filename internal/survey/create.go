@@ -87,6 +87,9 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, mode
 	if err := s.checkProject(ctx, ws, v, &c); err != nil {
 		return nil, err
 	}
+	if err := s.checkDesign(ctx, v, &c); err != nil {
+		return nil, err
+	}
 	f, err := s.pin(ctx, ws, v, &c)
 	if err != nil {
 		return nil, err
@@ -112,6 +115,26 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, mode
 	}
 	v.Links = linksOf(v)
 	return v, nil
+}
+
+// checkDesign holds the sampling to the design it names.
+func (s *Service) checkDesign(ctx context.Context, v *Survey, c *fault.Checks) error {
+	if v.Sampling == nil {
+		return nil
+	}
+	var t *campaign.Target
+	if id := v.Sampling.DesignID; id != nil && *id != "" {
+		var err error
+		if t, err = s.cfg.Design(ctx, s.db, v.ProjectID, *id); err != nil {
+			return fmt.Errorf("look for sample design: %w", err)
+		}
+		if t == nil {
+			c.Add("/sampling/designId", "not_found", "The project has no sample design of this id.")
+			return nil
+		}
+	}
+	v.Sampling.CheckTarget(c, t)
+	return nil
 }
 
 // reserved ids are those by which a response names a shipped template.

@@ -20,6 +20,7 @@ func Personal() []privacy.Table {
 		files      = "Of files that came with its responses the hash stays; the file itself only where a response of somebody else has the same."
 		clashes    = "Of contents that clashed with a stored response stays that they came, when and from whom."
 		counted    = "It stays counted in the progress of surveys."
+		sampled    = "It stays in frozen frames of sample designs and among what was drawn of them, with its DID, stratum and cluster: the draws could not be checked otherwise."
 		certified  = "This certificate stays, and its DID among those that surveys store nothing new about."
 		numbersFor = "what checks over many responses have found, in numbers and DIDs of collectors"
 	)
@@ -40,6 +41,17 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "survey_households", Rules: []privacy.Rule{
 			privacy.Erased(PartLists, "area collector lat lon attributes"), privacy.Kept(PartLists, listed, "household stratum cluster replaces"),
+		}},
+		{Name: "sampling_designs", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws design_id project"), privacy.Kept("", privacy.Elsewhere, "body")}},
+		{Name: "sampling_versions", Rules: []privacy.Rule{privacy.Kept("", privacy.Elsewhere, "body")}},
+		{Name: "sampling_frames", Rules: []privacy.Rule{privacy.None(privacy.Ours, "state hash"), privacy.Kept("", privacy.Elsewhere, "body")}},
+		{Name: "sampling_pieces", Rules: []privacy.Rule{privacy.Kept(PartLists, sampled, "units homes")}},
+		{Name: "sampling_projects", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws project")}},
+		{Name: "sampling_draws", Rules: []privacy.Rule{
+			privacy.None(privacy.Program, "ws project survey"), privacy.None(privacy.Ours, "frame_hash state"), privacy.None(privacy.Keyed, "sealed"), privacy.Kept("", privacy.Elsewhere, "body"),
+		}},
+		{Name: "sampling_drawn", Rules: []privacy.Rule{
+			privacy.Kept(PartLists, sampled, "cell unit household stratum cluster replaces"), privacy.None(privacy.Ours, "hash state"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
 		}},
 		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
 		{Name: "survey_days", Rules: []privacy.Rule{kept(counted, "status")}},

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -28,6 +29,9 @@ type Config struct {
 	// Project reports whether a DID is held here, and whether it is a project.
 	// Without it nothing is held.
 	Project func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
+	// Design tells what a survey of a project that names a sample design must agree
+	// with; nil when there is no such design. Without it there are none.
+	Design func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error)
 	// Contact tells how a household is reached that the caller may see the twin of,
 	// personal properties aside; nil when there is none. Without it nobody knows.
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
@@ -52,6 +56,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Project == nil {
 		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
+	}
+	if c.Design == nil {
+		c.Design = func(context.Context, db.Querier, string, string) (*campaign.Target, error) { return nil, nil }
 	}
 	if c.Contact == nil {
 		c.Contact = func(context.Context, db.Querier, string) (*Contact, error) { return nil, nil }

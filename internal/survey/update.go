@@ -159,6 +159,9 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 		if err := checkChange(old.Status, before, d); err != nil {
 			return none, err
 		}
+		if err := checkDrawn(old, before, d); err != nil {
+			return none, err
+		}
 		v, err := s.revise(ctx, r, old, d)
 		if err != nil {
 			return none, err
@@ -168,6 +171,19 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 		}
 		return s.store(ctx, r, v, ch, "survey.updated")
 	})
+}
+
+// checkDrawn keeps the sampling of a survey whose list was drawn: it is part of
+// the proof. The fault is SURVEY_LOCKED.
+func checkDrawn(old *Survey, before, d campaign.Draft) error {
+	if old.Sampling == nil || old.Sampling.Draw == nil {
+		return nil
+	}
+	names, err := campaign.Changed(before, d)
+	if err != nil || !slices.Contains(names, "sampling") {
+		return err
+	}
+	return lockedFault(fault.Field{Pointer: "/sampling", Code: "locked", Detail: "The list of the survey was drawn by this sampling."})
 }
 
 // revise is the record after old with the configuration d.
@@ -187,6 +203,9 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d campaign.Dr
 	if n := len(v.Rounds) - 1; !campaign.SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[n].Window = nil // what is said last holds, for the open round too
+	}
+	if old.Sampling != nil && v.Sampling != nil {
+		v.Sampling.Draw = old.Sampling.Draw
 	}
 	v.Created, v.CreatedBy, v.Activated, v.Closed = old.Created, old.CreatedBy, old.Activated, old.Closed
 	return v, nil

@@ -23,6 +23,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -96,6 +97,9 @@ type Env struct {
 	API       *web.API
 	Settings  func(ctx context.Context, o *survey.Open) (flag.Settings, error) // of checks; may be set later
 
+	// Design tells of sample designs; may be set later
+	Design func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error)
+
 	t       testing.TB
 	once    sync.Once
 	handler http.Handler
@@ -108,7 +112,12 @@ func New(t testing.TB, d *db.DB) *Env {
 	key := Key(t)
 	v := &Env{t: t, DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: once.New(once.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
-	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key})})
+	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key}), Design: func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
+		if v.Design == nil {
+			return nil, nil
+		}
+		return v.Design(ctx, q, project, id)
+	}})
 	v.Responses = response.New(response.Config{
 		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: key}), Media: media.New(media.Config{DB: d, Key: key}), Events: v.Log, Idem: v.Idem,
 		Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server",

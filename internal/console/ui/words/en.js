@@ -169,6 +169,7 @@ export default {
   "unit.days": "days", "unit.h": "h", "unit.meals": "meals", "unit.people": "people", "unit.times": "times", "unit.bundle": "bundles", "unit.sack": "sacks", "unit.tin": "tins", "unit.cylinder": "cylinders",
   "timeline.kind.call": "Called over USSD",
   "people.find": "Add somebody: name or DID", "people.add": "Add", "people.isMember": "is a member", "people.nobody": "Nobody is known under this. Invite them first, or give their DID.", "people.remove": "Remove", "people.sureRemove": "Remove this member? What the group may do ends for them with their next request.", "people.gives": "Members may:",
+  "verb.witness": "witness",
   "verb.simulate": "simulate calls", "verb.tools": "use tools",
   "settle.settle": "Settle", "settle.change": "Change", "settle.outcome": "What came of it", "settle.explained": "explained", "settle.confirmed": "confirmed", "settle.explainedText": "Explained: nothing is wrong", "settle.confirmedText": "Confirmed: something is wrong", "settle.note": "What was found", "settle.open": "Open it again", "settle.save": "Save",
   "usage.title": "Use, day by day", "usage.events": "Cooking events", "usage.minutes": "Minutes of cooking", "usage.more": "{n} more devices are on the time line.",

@@ -170,6 +170,7 @@ export default {
   "unit.days": "siku", "unit.h": "saa", "unit.meals": "milo", "unit.people": "watu", "unit.times": "mara", "unit.bundle": "mizigo", "unit.sack": "magunia", "unit.tin": "makopo", "unit.cylinder": "mitungi",
   "timeline.kind.call": "Alipiga simu ya USSD",
   "people.find": "Ongeza mtu: jina au DID", "people.add": "Ongeza", "people.isMember": "ni mwanachama", "people.nobody": "Hakuna anayejulikana kwa hili. Mwalike kwanza, au andika DID yake.", "people.remove": "Ondoa", "people.sureRemove": "Umwondoe mwanachama huyu? Ruhusa za kikundi zitaisha kwake kuanzia ombi lake lijalo.", "people.gives": "Wanachama wanaweza:",
+  "verb.witness": "kushuhudia",
   "verb.simulate": "kuiga simu", "verb.tools": "kutumia zana",
   "settle.settle": "Shughulikia", "settle.change": "Badilisha", "settle.outcome": "Matokeo", "settle.explained": "imeelezwa", "settle.confirmed": "imethibitishwa", "settle.explainedText": "Imeelezwa: hakuna kosa", "settle.confirmedText": "Imethibitishwa: kuna kosa", "settle.note": "Kilichogunduliwa", "settle.open": "Ifungue tena", "settle.save": "Hifadhi",
   "usage.title": "Matumizi, siku kwa siku", "usage.events": "Mara za kupika", "usage.minutes": "Dakika za kupika", "usage.more": "Vifaa vingine {n} viko kwenye mfululizo wa matukio.",

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// designOf is what a survey must agree with that names a sample design. The
+// service of these is made after that of surveys.
+func (s *surveys) designOf(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
+	return s.sampling.Target(ctx, q, project, id)
+}
+
+// registry gives the households that a query finds among the twins the caller may
+// see, all as they were at one moment, and the number of the newest event before
+// it. Those that have ended are left out unless the query asks for them.
+func registry(ctx context.Context, a *App, project string, q api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	events, err := a.Events.Range(ctx, ws)
+	if err != nil {
+		return 0, err
+	}
+	query := entity.Query{Filter: q.Filter, Type: q.Type, Protocol: q.Protocol, Status: q.Status, Limit: web.MaxPage}
+	if held, _, err := projectOf(ctx, a.DB, ws, project); err != nil {
+		return 0, err
+	} else if held {
+		query.Project = project
+	}
+	err = a.DB.View(ctx, func(v db.Querier) error {
+		for {
+			found, err := a.twins.search.List(ctx, v, query)
+			if err != nil {
+				return err
+			}
+			for _, r := range found.Rows {
+				if r.DomainType != "household" || q.Status == "" && string(r.Status) == "deactivated" {
+					continue
+				}
+				row, err := framed(r, q)
+				if err == nil {
+					err = visit(row)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if query.After = found.Next; found.Next == nil {
+				return nil
+			}
+		}
+	})
+	return events.Newest, err
+}
+
+// framed is a household as a frame has it.
+func framed(r *entity.Row, q api.SampleQuery) (sampling.Row, error) {
+	out := sampling.Row{Household: r.DID}
+	if q.Stratum == "" && q.Cluster == "" {
+		return out, nil
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return out, err
+	}
+	var held map[string]jsontext.Value
+	if err := json.Unmarshal(e.Properties.Value, &held); err != nil {
+		return out, fmt.Errorf("read household: %w", err)
+	}
+	for name, to := range map[string]*string{q.Stratum: &out.Stratum, q.Cluster: &out.Cluster} {
+		switch v := held[name]; v.Kind() {
+		case '"':
+			if err := json.Unmarshal(v, to); err != nil {
+				return out, fmt.Errorf("read %s of a household: %w", name, err)
+			}
+		case '0', 't', 'f':
+			*to = string(v)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
+)
+
+func sampleCommands() []command {
+	return []command{{
+		name: "sample verify", args: "<file>", summary: "Make a published draw again without a server, and compare (- reads standard input)", run: sampleVerify,
+	}}
+}
+
+// errNotProven says that a record does not hold.
+var errNotProven = errors.New("the draw does not follow from its record")
+
+// sampleVerify checks a record as GET /v1/sampling/designs/{designId}/record gives
+// it.
+func sampleVerify(_ context.Context, c *call) error {
+	if len(c.args) != 1 {
+		return errUsage{"verify takes the file of a record"}
+	}
+	in := c.in
+	if c.args[0] != "-" {
+		f, err := os.Open(c.args[0])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	if in == nil {
+		return errUsage{"there is nothing to read"}
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	rec := new(api.SampleRecord)
+	if err := json.Unmarshal(text, rec); err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	got, err := sampling.VerifyRecord(rec)
+	if err != nil {
+		return err
+	}
+	d := rec.Draw
+	fmt.Fprintf(c.out, "draw         %s of design %s, version %d\n", d.DrawID, d.DesignID, d.Version)
+	fmt.Fprintf(c.out, "frame        %d households, %s\n", d.Population, d.FrameHash)
+	fmt.Fprintf(c.out, "drawn        %d, replaced %d\n", d.Drawn, d.Replaced)
+	for _, t := range got.Checks {
+		word := "ok"
+		if !t.OK {
+			word = "WRONG: " + t.Detail
+		}
+		fmt.Fprintf(c.out, "%-12s %s\n", t.Name, word)
+	}
+	for _, r := range got.Remarks {
+		fmt.Fprintf(c.out, "note         %s\n", r)
+	}
+	if !got.Verified {
+		return errNotProven
+	}
+	fmt.Fprintln(c.out, "verified")
+	return nil
+}

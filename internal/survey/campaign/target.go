@@ -1,0 +1,49 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Target is what a sample design aims at, with which surveys that name it must
+// agree.
+type Target struct {
+	ParameterType string
+	Confidence    float64
+	Precision     *float64
+	MarginOfError *float64
+	FrameHashes   []string // of its frames
+}
+
+// CheckTarget notes where the sampling contradicts its design, nil when it names
+// none: a target that was promised is the one that is applied, and the hash of a
+// population is that of a frame.
+func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
+	const at = "/sampling"
+	if t == nil {
+		if s.PopulationHash != "" {
+			c.Add(at+"/populationHash", "unknown", "This is the hash of no frame. Name the sample design (designId) whose frame it is; of a draw made elsewhere give drawnElsewhere.documentHash.")
+		}
+		return
+	}
+	if s.PopulationHash != "" && !slices.Contains(t.FrameHashes, s.PopulationHash) {
+		c.Add(at+"/populationHash", "unknown", "No frame of the design has this hash.")
+	}
+	if s.ParameterType != "" && s.ParameterType != t.ParameterType {
+		c.Add(at+"/parameterType", "mismatch", "The design is for a "+t.ParameterType+".")
+	}
+	for _, one := range []struct {
+		name      string
+		got, want *float64
+	}{{"confidence", s.Confidence, &t.Confidence}, {"precision", s.Precision, t.Precision}, {"marginOfError", s.MarginOfError, t.MarginOfError}} {
+		switch {
+		case one.got == nil:
+		case one.want == nil:
+			c.Add(at+"/"+one.name, "mismatch", "The design has none. Leave it out, or change the design.")
+		case *one.got != *one.want:
+			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The design aims at %v.", *one.want))
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package sampling
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	insertDesign = `INSERT INTO sampling_designs (nid, ws, design_id, project, version, deleted_at, body) VALUES ($1, $2, $3, $4, 1, 0, $5)
+		ON CONFLICT (ws, design_id) DO NOTHING`
+	insertVersion = `INSERT INTO sampling_versions (design, version, body) VALUES ($1, $2, $3) ON CONFLICT (design, version) DO UPDATE SET body = excluded.body`
+	updateDesign  = `UPDATE sampling_designs SET version = $3, body = $4 WHERE nid = $1 AND version = $2`
+	deleteDesign  = `UPDATE sampling_designs SET deleted_at = $2, body = $3 WHERE nid = $1 AND deleted_at = 0`
+	selectDesign  = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE ws = $1 AND design_id = $2`
+	designByNID   = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE nid = $1`
+	lockDesign    = `UPDATE sampling_designs SET version = version WHERE nid = $1`
+	listDesigns   = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listDesignsOf = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectVersion = `SELECT body FROM sampling_versions WHERE design = $1 AND version = $2`
+	listVersions  = `SELECT body FROM sampling_versions WHERE design = $1 AND version < $2 ORDER BY version DESC LIMIT $3`
+
+	insertFrame   = `INSERT INTO sampling_frames (nid, design, state, hash, body) VALUES ($1, $2, $3, $4, $5)`
+	updateFrame   = `UPDATE sampling_frames SET state = $2, hash = $3, body = $4 WHERE nid = $1`
+	selectFrame   = `SELECT nid, design, body FROM sampling_frames WHERE design = $1 AND nid = $2`
+	newestFrame   = `SELECT nid, design, body FROM sampling_frames WHERE design = $1 ORDER BY nid DESC LIMIT 1`
+	listHashes    = `SELECT hash FROM sampling_frames WHERE design = $1 ORDER BY nid DESC LIMIT 100`
+	insertPiece   = `INSERT INTO sampling_pieces (frame, piece, units, homes) VALUES ($1, $2, $3, $4) ON CONFLICT (frame, piece) DO UPDATE SET units = excluded.units, homes = excluded.homes`
+	selectPieces  = `SELECT units FROM sampling_pieces WHERE frame = $1 ORDER BY piece`
+	selectHomes   = `SELECT piece, homes FROM sampling_pieces WHERE frame = $1 AND piece = $2`
+	countProject  = `INSERT INTO sampling_projects (ws, project, draws) VALUES ($1, $2, 1) ON CONFLICT (ws, project) DO UPDATE SET draws = sampling_projects.draws + 1`
+	insertDraw    = `INSERT INTO sampling_draws (nid, ws, project, design, frame, frame_hash, survey, state, sealed, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	updateDraw    = `UPDATE sampling_draws SET state = $3, sealed = $4, body = $5 WHERE nid = $1 AND state = $2`
+	selectDraw    = `SELECT nid, project, design, frame, state, sealed, body FROM sampling_draws WHERE ws = $1 AND nid = $2`
+	newestDraw    = `SELECT nid, project, design, frame, state, sealed, body FROM sampling_draws WHERE design = $1 ORDER BY nid DESC LIMIT 1`
+	listDraws     = `SELECT nid, project, design, frame, state, sealed, body FROM sampling_draws WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	drawsOfFrame  = `SELECT count(*) FROM (SELECT 1 FROM sampling_draws WHERE ws = $1 AND frame_hash = $2 LIMIT 1) AS n`
+	drawsOfSurvey = `SELECT count(*) FROM (SELECT 1 FROM sampling_draws WHERE ws = $1 AND survey = $2 AND survey <> '' LIMIT 1) AS n`
+	insertDrawn   = `INSERT INTO sampling_drawn (draw, place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '', '', 0) ON CONFLICT (draw, place) DO NOTHING`
+	listDrawn   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND place > $2 ORDER BY place LIMIT $3`
+	listState   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND state = $2 AND place > $3 ORDER BY place LIMIT $4`
+	drawnUnit   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND unit = $2`
+	drawnHome   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND household = $2`
+	nextReserve = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND cell = $2 AND state = 'reserve' ORDER BY place LIMIT 1`
+	updateDrawn = `UPDATE sampling_drawn SET state = $4, replaces = $5, reason = $6, actor = $7, at = $8 WHERE draw = $1 AND place = $2 AND state = $3`
+)
+
+// designRow is a stored design: the newest version.
+type designRow struct {
+	nid, deleted int64
+	ws, project  string
+	version      int
+	Design
+}
+
+func (r *designRow) scan(row db.Row) error {
+	var body string
+	if err := row.Scan(&r.nid, &r.ws, &r.project, &r.version, &r.deleted, &body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(body), &r.Design); err != nil {
+		return fmt.Errorf("read sample design: %w", err)
+	}
+	return nil
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "DESIGN_NOT_FOUND", "No sample design has this id.")
+}
+
+// find reads a design the caller sees. The fault is DESIGN_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, id string) (*designRow, error) {
+	c := web.CallerFrom(ctx)
+	r := new(designRow)
+	err := r.scan(q.QueryRow(ctx, selectDesign, c.Workspace, id))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (!sees(c, r.project) || r.deleted > 0) {
+		return nil, notFound()
+	}
+	return r, db.Wrap("find sample design", err)
+}
+
+// frameRow is a stored frame.
+type frameRow struct {
+	nid, design int64
+	api.SampleFrame
+}
+
+func (r *frameRow) scan(row db.Row) error {
+	var body string
+	if err := row.Scan(&r.nid, &r.design, &body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(body), &r.SampleFrame); err != nil {
+		return fmt.Errorf("read frame: %w", err)
+	}
+	return nil
+}
+
+func noFrame() error {
+	return fault.New(fault.NotFound, "FRAME_NOT_FOUND", "The design has no such frame. Make one with POST …/frame.")
+}
+
+// findFrame reads a frame of a design; the newest when id is "". The fault is
+// FRAME_NOT_FOUND.
+func findFrame(ctx context.Context, q db.Querier, design int64, id string) (*frameRow, error) {
+	r := new(frameRow)
+	var err error
+	if id == "" {
+		err = r.scan(q.QueryRow(ctx, newestFrame, design))
+	} else {
+		nid, ok := numberOf("frm_", id)
+		if !ok {
+			return nil, noFrame()
+		}
+		err = r.scan(q.QueryRow(ctx, selectFrame, design, nid))
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, noFrame()
+	}
+	return r, db.Wrap("find frame", err)
+}
+
+// drawRow is a stored draw.
+type drawRow struct {
+	nid, design, frame int64
+	project            string
+	sealed             []byte
+	api.SampleDraw
+}
+
+func (r *drawRow) scan(row db.Row) error {
+	var body, state string
+	if err := row.Scan(&r.nid, &r.project, &r.design, &r.frame, &state, &r.sealed, &body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(body), &r.SampleDraw); err != nil {
+		return fmt.Errorf("read draw: %w", err)
+	}
+	r.State = state
+	return nil
+}
+
+func noDraw() error {
+	return fault.New(fault.NotFound, "SAMPLE_DRAW_NOT_FOUND", "The design has no draw. Commit to one with POST …/commit, or draw with a sole seed.")
+}
+
+// findDraw reads the newest draw of a design. The fault is SAMPLE_DRAW_NOT_FOUND.
+func findDraw(ctx context.Context, q db.Querier, design int64) (*drawRow, error) {
+	r := new(drawRow)
+	err := r.scan(q.QueryRow(ctx, newestDraw, design))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, noDraw()
+	}
+	return r, db.Wrap("find draw", err)
+}
+
+// storeDraw stores a draw that was in a state; false when it is not any more.
+func storeDraw(ctx context.Context, tx *db.Tx, r *drawRow, was string) (bool, error) {
+	body, err := json.Marshal(r.SampleDraw)
+	if err != nil {
+		return false, fmt.Errorf("encode draw: %w", err)
+	}
+	n, err := tx.Exec(ctx, updateDraw, r.nid, was, r.State, r.sealed, string(body))
+	return n > 0, db.Wrap("store draw", err)
+}
+
+// drawnRow is a household of a draw.
+type drawnRow struct {
+	cell, household string
+	at              int64
+	api.SampleUnit
+}
+
+func (r *drawnRow) scan(row db.Row) error {
+	err := row.Scan(&r.Place, &r.cell, &r.Unit, &r.household, &r.Stratum, &r.Cluster, &r.Rank, &r.State, &r.Replaces, &r.Reason, &r.By, &r.at)
+	r.At = timeOf(r.at)
+	return err
+}
+
+func scanDrawn(rows db.Rows, err error) ([]*drawnRow, error) {
+	return db.Collect(rows, err, "list drawn households", func(r **drawnRow, row db.Row) error {
+		*r = new(drawnRow)
+		return (*r).scan(row)
+	})
+}
+
+// pieces gives the published lines of a frame, piece by piece.
+func pieces(ctx context.Context, q db.Querier, frame int64, visit func(lines string) error) error {
+	rows, err := q.Query(ctx, selectPieces, frame)
+	if err != nil {
+		return fmt.Errorf("read frame: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var units string
+		if err := rows.Scan(&units); err != nil {
+			return fmt.Errorf("read frame: %w", err)
+		}
+		if err := visit(units); err != nil {
+			return err
+		}
+	}
+	return db.Wrap("read frame", rows.Err())
+}
+
+// unitsOf is a stored frame as a draw reads it.
+func unitsOf(ctx context.Context, q db.Querier, frame int64) Frame {
+	return func(visit func(Unit) error) error {
+		return pieces(ctx, q, frame, func(lines string) error { return readLines(lines, visit) })
+	}
+}
