@@ -70,6 +70,7 @@ type Client struct {
 	Verifications   Verifications
 	Quality         Quality
 	Sampling        Sampling
+	Statistics      Statistics
 	Oracle          Oracle
 	Demo            DemoProgramme
 	Line            Line
@@ -97,7 +98,7 @@ func New(cfg Config) (*Client, error) {
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
-	c.Verifications, c.Quality, c.Oracle = Verifications{c}, Quality{c}, Oracle{c}
+	c.Verifications, c.Quality, c.Statistics, c.Oracle = Verifications{c}, Quality{c}, Statistics{c}, Oracle{c}
 	c.Demo, c.Line, c.Sampling = DemoProgramme{c}, Line{c}, Sampling{c}
 	return c, nil
 }

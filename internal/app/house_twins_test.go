@@ -190,6 +190,8 @@ func (h *house) query(r web.Route) string {
 		return "?to=1.1.0"
 	case strings.HasSuffix(r.Path, "/diff"):
 		return map[bool]string{true: "?from=1.0.0&to=1.1.0", false: "?from=1&to=2"}[strings.HasPrefix(r.Path, "/v1/protocols")]
+	case strings.HasSuffix(r.Path, "/statistics"):
+		return "?question=consent/consent_given"
 	case r.Path == "/v1/graph/paths":
 		return "?from=" + h.ids["entity"] + "&to=" + h.ids["organisation"]
 	case r.Path == "/v1/names":

@@ -28,6 +28,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
+	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -45,6 +46,7 @@ type surveys struct {
 	verify    *verify.Service
 	rules     *quality.Rulebook
 	quality   *quality.Service
+	figures   *statistics.Service
 	exports   *export.Service
 	sampling  *sampling.Service
 	imports   *intake.Service
@@ -89,6 +91,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Templates: s.templates, Rules: s.rules, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem,
 		Cursors: a.cursors, Log: a.log, ActsFor: actsFor,
 	})
+	s.figures = statistics.New(a.DB, s.surveys, s.responses)
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors,
 	})
@@ -197,6 +200,7 @@ func (s *surveys) routes(api *web.API) {
 	s.drafts.Routes(api)
 	s.verify.Routes(api)
 	s.quality.Routes(api)
+	s.figures.Routes(api)
 	s.exports.Routes(api)
 	s.sampling.Routes(api)
 	s.imports.Routes(api)

@@ -37,9 +37,10 @@ type Open struct {
 	Created          time.Time
 	Policy           campaign.Policy // with its defaults
 	Probability      bool            // a confidence interval may be reported
-	OpenEnrolment    bool            // there may be others than those that are listed
-	Listed           bool            // there is a list of households
-	Assigned         bool            // some of them are somebody's to visit
+	Sampling         *campaign.Sampling
+	OpenEnrolment    bool // there may be others than those that are listed
+	Listed           bool // there is a list of households
+	Assigned         bool // some of them are somebody's to visit
 	Form             *form.Form
 	Eligibility      *cel.Program // nil: every response counts
 
@@ -117,7 +118,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		NID: r.NID, Workspace: r.Workspace, SurveyID: r.SurveyID, Project: v.ProjectID, Stage: v.Stage, TemplateID: v.TemplateID,
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
-		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(),
+		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(), Sampling: v.Sampling,
 		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: campaign.NewDuties(v.Assignments),
 		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, weight: perByte*len(r.Body) + cachedBase,
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -280,6 +281,12 @@ func setText(v reflect.Value, text string) string {
 			return "The value must be a whole number."
 		}
 		v.SetInt(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return "The value must be a number."
+		}
+		v.SetFloat(n)
 	case reflect.Slice: // comma-separated strings
 		v.Set(reflect.ValueOf(strings.Split(text, ",")))
 	default:

@@ -147,3 +147,21 @@ func (f Found) first(limit int) Found {
 	}
 	return f
 }
+
+const selectQuestion = `SELECT nid, code, num, item FROM answers WHERE qid = $1 LIMIT $2`
+
+// Given is a row and the response it is of.
+type Given struct {
+	NID int64
+	Row
+}
+
+// List gives the rows of a question in the responses of all rounds, at most
+// limit of them.
+func List(ctx context.Context, q db.Querier, qid int64, limit int) ([]Given, error) {
+	rows, err := q.Query(ctx, selectQuestion, qid, limit)
+	return db.Collect(rows, err, "read answers", func(g *Given, row db.Row) error {
+		g.QID = qid
+		return row.Scan(&g.NID, &g.Code, &g.Num, &g.Item)
+	})
+}

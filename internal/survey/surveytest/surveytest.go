@@ -58,7 +58,8 @@ func Survey(id string, reviewers int) string {
 
 // CallerOf makes a caller of a workspace. "owner" may everything, "project" is
 // an owner in one project and "stranger" in another; "reader" reads; "ann",
-// "ben", "cem", "dee" and "eve" collect; "supervisor" assigns them; any other name verifies.
+// "ben", "cem", "dee" and "eve" collect; "supervisor" assigns them; "auditor"
+// reads figures too; any other name verifies.
 func CallerOf(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -70,6 +71,8 @@ func CallerOf(ws, role string) web.Caller {
 		c.Scopes, c.Projects = []string{"*"}, []string{"did:ixo:project/other"}
 	case "reader":
 		c.Scopes = []string{"surveys:read", "responses:read"}
+	case "auditor":
+		c.Scopes = []string{"surveys:read", "responses:read", "analytics:read"}
 	case "supervisor":
 		c.Scopes = []string{"surveys:read", "surveys:assign", "responses:read", "responses:check"}
 	case "ann", "ben", "cem", "dee", "eve":

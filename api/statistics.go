@@ -1,0 +1,88 @@
+package api
+
+// SurveyStatistics is what a survey says about its population.
+type SurveyStatistics struct {
+	SurveyID    string             `json:"surveyId"`
+	Round       int                `json:"round"`
+	Question    string             `json:"question" example:"home/fuel"`
+	Statistic   string             `json:"statistic" enum:"proportion,mean,total,ratio,quantile"`
+	Per         string             `json:"per,omitzero" doc:"What a ratio is per."`
+	Q           float64            `json:"q,omitzero" doc:"Which quantile."`
+	By          string             `json:"by,omitzero"`
+	Adjust      string             `json:"adjust" enum:"none,poststrata,raking"`
+	Confidence  float64            `json:"confidence" example:"0.95"`
+	Tail        string             `json:"tail" enum:"two,one" doc:"one: each bound alone has the confidence."`
+	Basis       string             `json:"basis" enum:"drawn,drawnElsewhere,census,listed,open,nonprobability" doc:"How the households came on the list. Only drawn, drawnElsewhere and census have intervals."`
+	NoInterval  string             `json:"noInterval,omitzero" doc:"Why figures have no interval."`
+	SoleSeed    bool               `json:"soleSeed,omitzero" doc:"One party alone has named the seed of the draw."`
+	Counted     SurveyCounted      `json:"counted"`
+	Estimates   []SurveyEstimate   `json:"estimates"`
+	Differences []SurveyDifference `json:"differences,omitzero"`
+	Remarks     []string           `json:"remarks,omitzero" doc:"What a reader of the figures has to know."`
+}
+
+// SurveyCounted is what figures come from.
+type SurveyCounted struct {
+	Words        string   `json:"words" doc:"Which responses count, how many do not, and why."`
+	Sample       int      `json:"sample" doc:"Households of the sample, with replacements."`
+	Answered     int      `json:"answered" doc:"Households whose response counts."`
+	Ineligible   int      `json:"ineligible" doc:"They keep their weight, and are outside of every figure."`
+	Missing      int      `json:"missing" doc:"Refused, unreachable, partial, redacted, rejected or not asked yet: the households of their cell make up for them."`
+	OffList      int      `json:"offList" doc:"Households with a response that counts which are not in the sample. They are in no figure."`
+	Replacements int      `json:"replacements" doc:"Households of the sample that stand in for others."`
+	ResponseRate *float64 `json:"responseRate,omitzero" doc:"Of the households that were drawn first and are eligible, the share whose response counts."`
+}
+
+// SurveyEstimate is one figure with its uncertainty. Members without a value are
+// not known: noInterval says why.
+type SurveyEstimate struct {
+	Option     string           `json:"option,omitzero" doc:"The option a proportion is of."`
+	Value      string           `json:"value,omitzero" doc:"The value of by that the households have."`
+	Estimate   *float64         `json:"estimate,omitzero"`
+	SE         *float64         `json:"se,omitzero" doc:"Linearised standard error."`
+	Low        *float64         `json:"low,omitzero"`
+	High       *float64         `json:"high,omitzero"`
+	Confidence float64          `json:"confidence"`
+	Method     string           `json:"method,omitzero" enum:"wilson,kornGraubard,logit,wald,t,woodruff,exact" doc:"Of the interval."`
+	DF         *float64         `json:"df,omitzero" doc:"Degrees of freedom: first-stage units less strata."`
+	N          *int             `json:"n,omitzero" doc:"Households it comes from."`
+	Population *float64         `json:"population,omitzero" doc:"Households they stand for."`
+	Deff       *float64         `json:"deff,omitzero" doc:"Variance against that of a simple random sample of the same n."`
+	Kish       *float64         `json:"kish,omitzero" doc:"What unequal weights alone cost."`
+	EffectiveN *float64         `json:"effectiveN,omitzero" doc:"Of a proportion that of its interval, else n over deff."`
+	Unweighted *float64         `json:"unweighted,omitzero"`
+	Precision  *SurveyPrecision `json:"precision,omitzero"`
+	Suppressed bool             `json:"suppressed,omitzero" doc:"Fewer than 5 households, or the total would give such a figure away. With responses:pii it is shown."`
+	NoInterval string           `json:"noInterval,omitzero"`
+}
+
+// SurveyPrecision is the precision of a figure, against what was aimed at.
+type SurveyPrecision struct {
+	Confidence float64  `json:"confidence" doc:"That of the target, else that of the figure."`
+	Relative   *float64 `json:"relative,omitzero" doc:"Half of the interval over the figure. As in the formulas for sizes of samples, z times the standard error for proportions, t for others."`
+	Absolute   float64  `json:"absolute"`
+	Low        float64  `json:"low"`
+	High       float64  `json:"high"`
+	Target     *float64 `json:"target,omitzero" doc:"The relative precision aimed at."`
+	Margin     *float64 `json:"margin,omitzero" doc:"The absolute margin aimed at."`
+	Status     string   `json:"status,omitzero" enum:"met,bound_used,precision_not_met" doc:"The decision; absent without a target."`
+	Use        *float64 `json:"use,omitzero" doc:"The value to use: the figure, or the bound that stands in for it. Absent when neither may be used."`
+}
+
+// SurveyDifference is one figure less another one.
+type SurveyDifference struct {
+	Option     string   `json:"option,omitzero"`
+	Value      string   `json:"value" example:"comparison"`
+	Less       string   `json:"less" example:"adopter"`
+	Estimate   *float64 `json:"estimate,omitzero"`
+	SE         *float64 `json:"se,omitzero"`
+	Low        *float64 `json:"low,omitzero"`
+	High       *float64 `json:"high,omitzero"`
+	Confidence float64  `json:"confidence"`
+	DF         *float64 `json:"df,omitzero"`
+	T          *float64 `json:"t,omitzero"`
+	P          *float64 `json:"p,omitzero" doc:"Of the test that there is no difference, two-sided."`
+	Common     int      `json:"common,omitzero" doc:"Households in both rounds."`
+	Suppressed bool     `json:"suppressed,omitzero"`
+	NoInterval string   `json:"noInterval,omitzero"`
+}

@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
+
+// Statistics is what surveys say about their populations.
+type Statistics struct{ c *Client }
+
+// Nouns of package api.
+type (
+	SurveyStatistics = api.SurveyStatistics
+	SurveyEstimate   = api.SurveyEstimate
+	SurveyDifference = api.SurveyDifference
+	SurveyPrecision  = api.SurveyPrecision
+	SurveyCounted    = api.SurveyCounted
+)
+
+// StatisticsQuery says which figures of a survey are wanted; Question is required.
+type StatisticsQuery struct {
+	Question   string // section/question
+	Statistic  string // proportion, mean, total, ratio or quantile
+	Per        string // the question of a ratio
+	Q          float64
+	Option     string
+	By         string // group, stratum or a question
+	Compare    string // two values of By, or round:1
+	Round      int    // the open one for 0
+	Confidence float64
+	Tail       string // two or one
+	Interval   string // of proportions: wilson, kornGraubard, logit or wald
+	Adjust     string // none, poststrata or raking
+	Cell       string // cluster or stratum
+	Bound      string // lower or upper
+	Verified   bool
+}
+
+// Get reads what a survey says about its population, with its uncertainty. Codes: CELL_EMPTY, CELL_TOO_SMALL, POPULATION_UNKNOWN, NO_ANSWERS.
+func (s Statistics) Get(ctx context.Context, id string, q StatisticsQuery, opts ...Option) (*SurveyStatistics, error) {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"question": q.Question, "statistic": q.Statistic, "per": q.Per, "option": q.Option, "by": q.By, "compare": q.Compare, "tail": q.Tail,
+		"interval": q.Interval, "adjust": q.Adjust, "cell": q.Cell, "bound": q.Bound,
+	} {
+		set(v, name, value)
+	}
+	for name, value := range map[string]float64{"q": q.Q, "confidence": q.Confidence} {
+		if value != 0 {
+			v.Set(name, strconv.FormatFloat(value, 'g', -1, 64))
+		}
+	}
+	setInt(v, "round", int64(q.Round))
+	if q.Verified {
+		v.Set("verified", "true")
+	}
+	return do[SurveyStatistics](ctx, s.c, get(surveyPath(id)+"/statistics", v), opts)
+}

@@ -1,0 +1,176 @@
+// Package statistics answers what a survey says about its population: it reads
+// the typed answers of the responses that count, takes weights and variances
+// from how the sample was drawn (package estimate), and says with every figure
+// what it comes from. Nothing is made up: where the households were not drawn
+// by chance there is a figure, and no interval.
+package statistics
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+)
+
+// Nouns of package api, by their names here.
+type (
+	Statistics = api.SurveyStatistics
+	Estimate   = api.SurveyEstimate
+	Difference = api.SurveyDifference
+	Precision  = api.SurveyPrecision
+)
+
+// The statistics.
+const (
+	proportion = "proportion"
+	mean       = "mean"
+	total      = "total"
+	ratio      = "ratio"
+	quantile   = "quantile"
+)
+
+// Ways to fit the weights to known totals.
+const (
+	adjustNone       = "none"
+	adjustPoststrata = "poststrata"
+	adjustRaking     = "raking"
+)
+
+// maxResponses is how many responses and households of a list one request reads.
+const maxResponses = 20_000
+
+// leastShown is the number of households below which a figure is not shown to
+// callers who may not read what single households say.
+const leastShown = 5
+
+// Service answers for figures.
+type Service struct {
+	db        *db.DB
+	surveys   *survey.Service
+	responses *response.Service
+}
+
+// New makes a Service.
+func New(d *db.DB, surveys *survey.Service, responses *response.Service) *Service {
+	return &Service{db: d, surveys: surveys, responses: responses}
+}
+
+// Query is what figures are asked for.
+type Query struct {
+	Question   string  `query:"question" doc:"The question, as section/question; groups and rows of a matrix are further steps. Required." example:"home/fuel"`
+	Statistic  string  `query:"statistic" enum:"proportion,mean,total,ratio,quantile" doc:"proportion of choices and mean of numbers by default."`
+	Per        string  `query:"per" doc:"The question a ratio is per, such as the size of the household."`
+	Q          float64 `query:"q" doc:"Which quantile, above 0 and below 1; 0.5 by default."`
+	Option     string  `query:"option" doc:"The option a proportion is of, or the number; every option by default, true of yes and no."`
+	By         string  `query:"by" doc:"group, stratum or a question with options: a figure for each value, and one for all."`
+	Compare    string  `query:"compare" doc:"Two values of by with a comma between: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
+	Round      int     `query:"round" doc:"The open round by default."`
+	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; that of the sampling by default, else 0.95."`
+	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound alone has the confidence."`
+	Interval   string  `query:"interval" enum:"wilson,kornGraubard,logit,wald" doc:"Of proportions; wilson by default."`
+	Adjust     string  `query:"adjust" enum:"none,poststrata,raking" doc:"Fit the weights to sampling.totals: to the first of them, or to all."`
+	Cell       string  `query:"cell" enum:"cluster,stratum" doc:"What makes up for households that said nothing, in samples of clusters: the cluster by default. Without clusters it is the stratum."`
+	Bound      string  `query:"bound" enum:"lower,upper" doc:"What the methodology has stand in for a figure that misses the target."`
+	Verified   bool    `query:"verified" doc:"Only verified responses count."`
+}
+
+// level is how sure intervals are to be.
+func (q *Query) level() estimate.Level {
+	return estimate.Level{Confidence: q.Confidence, OneTail: q.Tail == "one"}
+}
+
+// check refuses what cannot be meant, and fills in defaults.
+func (q *Query) check(o *survey.Open) error {
+	var c fault.Checks
+	c.Require(q.Question != "", "query/question")
+	check.OneOf(&c, "query/statistic", q.Statistic, proportion, mean, total, ratio, quantile)
+	check.OneOf(&c, "query/tail", q.Tail, "two", "one")
+	check.OneOf(&c, "query/interval", q.Interval, estimate.Wilson, estimate.KornGraubard, estimate.Logit, estimate.Wald)
+	check.OneOf(&c, "query/adjust", q.Adjust, adjustNone, adjustPoststrata, adjustRaking)
+	check.OneOf(&c, "query/cell", q.Cell, "cluster", "stratum")
+	check.OneOf(&c, "query/bound", q.Bound, estimate.Lower, estimate.Upper)
+	if s := o.Sampling.Confidence; q.Confidence == 0 && s != nil {
+		q.Confidence = *s
+	} else if q.Confidence == 0 {
+		q.Confidence = 0.95
+	}
+	if !(q.Confidence > 0.5 && q.Confidence < 1) {
+		c.Add("query/confidence", "out_of_range", "The value must be above 0.5 and below 1.")
+	}
+	if q.Q != 0 && !(q.Q > 0 && q.Q < 1) {
+		c.Add("query/q", "out_of_range", "The value must be above 0 and below 1.")
+	}
+	if (q.Statistic == ratio) != (q.Per != "") {
+		c.Add("query/per", "invalid", "A ratio, and nothing else, is per a question.")
+	}
+	if a, b, ok := q.values(); q.Compare != "" && q.round() == 0 && (!ok || a == b || q.By == "") {
+		c.Add("query/compare", "invalid", "Give two values of by with a comma between, or round: and the number of a round.")
+	}
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// values are the two values of by that are compared.
+func (q *Query) values() (a, b string, ok bool) {
+	a, b, ok = strings.Cut(q.Compare, ",")
+	return a, b, ok && a != "" && b != ""
+}
+
+// round is the round that is compared with, 0 for none.
+func (q *Query) round() int {
+	digits, ok := strings.CutPrefix(q.Compare, "round:")
+	if !ok || len(digits) == 0 || len(digits) > 6 {
+		return 0
+	}
+	n := 0
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0
+		}
+		n = 10*n + int(d-'0')
+	}
+	return n
+}
+
+// Statistics are the figures of a question. Faults: SURVEY_NOT_FOUND,
+// ROUND_NOT_FOUND, INVALID_PARAMETER, STATISTICS_TOO_LARGE, ANSWERS_PENDING and
+// those of package estimate.
+func (s *Service) Statistics(ctx context.Context, surveyID string, in Query) (*Statistics, error) {
+	o, err := s.surveys.Open(ctx, surveyID)
+	if err != nil {
+		return nil, err
+	}
+	if in.Round == 0 {
+		in.Round = o.Round
+	}
+	for _, round := range []int{in.Round, in.round()} {
+		if round < 0 || round > o.Round || round == 0 && o.Round > 0 && in.Round == 0 {
+			return nil, fault.New(fault.NotFound, "ROUND_NOT_FOUND", "The survey has no such round.")
+		}
+	}
+	if err := in.check(o); err != nil {
+		return nil, err
+	}
+	ask, err := newAsk(o, in)
+	if err != nil {
+		return nil, err
+	}
+	var now, before *sheet
+	err = s.db.View(ctx, func(q db.Querier) error {
+		var err error
+		if now, err = s.read(ctx, q, ask, in.Round); err != nil || in.round() == 0 {
+			return err
+		}
+		before, err = s.read(ctx, q, ask, in.round())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ask.answer(ctx, now, before)
+}
