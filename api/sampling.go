@@ -123,7 +123,7 @@ type SampleObserved struct {
 
 // SampleFrameDraft says which households there are to choose from.
 type SampleFrameDraft struct {
-	CSV      string       `json:"csv,omitzero" doc:"A file with the columns household (a DID), and stratum and cluster where the design has any. At most 6 MiB; larger ones by PUT as text/csv."`
+	CSV      string       `json:"csv,omitzero" doc:"A file with the columns household (a DID), and stratum and cluster where the design has any. At most 6 MiB; a registry query has no such limit."`
 	Registry *SampleQuery `json:"registry,omitzero" doc:"Or the twins that a query finds, all at one moment."`
 }
 
