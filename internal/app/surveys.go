@@ -96,7 +96,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.sampling = sampling.New(sampling.Config{
-		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
+		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 		Registry: func(ctx context.Context, project string, q api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
 			return registry(ctx, a, project, q, visit)
 		},

@@ -265,8 +265,11 @@ func (s *drawer) mayContribute(ctx context.Context, d *drawRow) error {
 		}
 		return nil
 	}
+	own, err := s.isCaller(ctx, d.CommittedBy)
 	switch {
-	case c.DID == d.CommittedBy:
+	case err != nil:
+		return err
+	case own:
 		return refuse("You have committed the first part. Somebody else gives the second.")
 	case wants.Party != "" && c.DID != wants.Party:
 		return refuse("The commitment names somebody else who gives the second part.")

@@ -35,6 +35,7 @@ type env struct {
 	api  *web.API
 	now  time.Time
 	rows []sampling.Row // of the registry
+	as   []string       // whom callers act for
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
@@ -43,6 +44,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v.jobs = job.New(job.Config{DB: d, Cursors: eventtest.Cursors()})
 	v.s = sampling.New(sampling.Config{
 		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: v.Key}), Key: v.Key, Jobs: v.jobs, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Now: func() time.Time { return v.now },
+		ActsFor: func(context.Context) ([]string, error) { return v.as, nil },
 		Registry: func(_ context.Context, _ string, _ api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
 			for _, r := range v.rows {
 				if err := visit(r); err != nil {
@@ -143,6 +145,12 @@ func TestProvenDraw(t *testing.T) {
 		wantCode(t, "second part by the manager", err, "SECOND_PARTY_INVALID")
 		_, err = v.s.Contribute(collector(t), "d", api.SampleContribution{Part: "a collector's"})
 		wantCode(t, "second part by a collector", err, "SECOND_PARTY_INVALID")
+		v.as = []string{"did:key:manager"}
+		_, err = v.s.Contribute(auditor(t), "d", api.SampleContribution{Part: "a friend's"})
+		wantCode(t, "second part by one who acts for the manager", err, "SECOND_PARTY_INVALID")
+		_, err = v.s.Approve(auditor(t), "d", api.SampleApproval{})
+		wantCode(t, "approval by one who acts for the manager", err, "APPROVER_IS_MAKER")
+		v.as = nil
 		got := must(v.s.Contribute(auditor(t), "d", api.SampleContribution{Part: "auditor's part"}))(t).Value
 		if got.SecondPart != "" || got.Seed != "" {
 			t.Errorf("the parts show before the draw: %+v", got)

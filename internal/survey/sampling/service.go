@@ -26,7 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. Idem, Registry and Now have defaults.
+// Config configures a Service. Idem, Registry, ActsFor and Now have defaults.
 type Config struct {
 	DB      *db.DB
 	Surveys *survey.Service
@@ -37,6 +37,9 @@ type Config struct {
 	Idem    *once.Store
 	Cursors web.Cursors
 	Now     func() time.Time
+	// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
+	// groups it belongs to: what these have made is its own work, too.
+	ActsFor func(ctx context.Context) ([]string, error)
 	// Registry gives the twins that a query finds, by the rights of the caller, and
 	// the number of the newest event by then. Without it there are none.
 	Registry func(ctx context.Context, project string, q api.SampleQuery, visit func(Row) error) (revision int64, err error)
@@ -70,6 +73,9 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.ActsFor == nil {
+		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = func(context.Context, string, api.SampleQuery, func(Row) error) (int64, error) { return 0, nil }
 	}
@@ -83,6 +89,12 @@ func (s *Service) Handlers() map[string]job.Handler {
 }
 
 func (s *core) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// isCaller reports whether a DID is the caller, or somebody the caller acts for.
+func (s *core) isCaller(ctx context.Context, did string) (bool, error) {
+	as, err := s.cfg.ActsFor(ctx)
+	return did == web.CallerFrom(ctx).DID || slices.Contains(as, did), err
+}
 
 // timeOf is a stored time; the zero time when there is none.
 func timeOf(ms int64) time.Time {
@@ -435,7 +447,9 @@ func (s *Service) Approve(ctx context.Context, id string, a api.SampleApproval) 
 		return none, fault.New(fault.NotFound, "VERSION_NOT_FOUND", fmt.Sprintf("The newest version is %d; earlier ones are not decided about any more.", r.version))
 	}
 	caller := web.CallerFrom(ctx).DID
-	if caller == r.CreatedBy {
+	if own, err := s.isCaller(ctx, r.CreatedBy); err != nil {
+		return none, err
+	} else if own {
 		return none, fault.New(fault.Forbidden, "APPROVER_IS_MAKER", "You made this version. Somebody else decides about it.")
 	}
 	v := r.Design
