@@ -244,7 +244,7 @@ type SampleDraw struct {
 	Reserve     int             `json:"reserve" doc:"Replacements that follow."`
 	Replaced    int             `json:"replaced" doc:"Replacements that were used."`
 	Reason      string          `json:"reason,omitzero" doc:"Why the frame or the survey was drawn again."`
-	Stages      []SurveyStage   `json:"stages,omitzero"`
+	Stages      []SamplingStage `json:"stages,omitzero"`
 	Earlier     []SampleDrawRef `json:"earlier" doc:"Draws of the project before this one, of this frame and of others, also of deleted designs, newest first; at most 100."`
 	DesignGone  bool            `json:"designDeleted,omitzero"`
 }

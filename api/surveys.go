@@ -171,8 +171,8 @@ type SurveyCell struct {
 	SurveyTally
 }
 
-// SurveyStage is one step of a sample that is drawn in stages.
-type SurveyStage struct {
+// SamplingStage is one step of a sample that is drawn in stages.
+type SamplingStage struct {
 	Unit   string               `json:"unit" doc:"What is drawn in it." example:"village"`
 	Units  *float64             `json:"units,omitzero" doc:"How many there are in all." example:"120"`
 	Drawn  *float64             `json:"drawn,omitzero" doc:"How many of them were drawn." example:"24"`

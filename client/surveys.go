@@ -77,7 +77,7 @@ type SurveyFlags struct {
 type (
 	SurveyMethodology = api.SurveyMethodology
 	SurveyStratum     = api.SurveyStratum
-	SurveyStage       = api.SurveyStage
+	SamplingStage     = api.SamplingStage
 	SurveyCluster     = api.SurveyCluster
 	SurveyTotal       = api.SurveyTotal
 	SurveyElsewhere   = api.SurveyElsewhere
@@ -114,7 +114,7 @@ type SurveySampling struct {
 	Strata               []SurveyStratum  `json:"strata,omitzero"`
 	DesignID             *string          `json:"designId,omitzero"`
 	ClusterSelection     string           `json:"clusterSelection,omitzero"` // equal or size
-	Stages               []SurveyStage    `json:"stages,omitzero"`
+	Stages               []SamplingStage  `json:"stages,omitzero"`
 	Clusters             []SurveyCluster  `json:"clusters,omitzero"`
 	Totals               []SurveyTotal    `json:"totals,omitzero"`
 	DrawnElsewhere       *SurveyElsewhere `json:"drawnElsewhere,omitzero"`

@@ -295,8 +295,9 @@ func TestOwnerReaches(t *testing.T) {
 	for _, r := range h.Routes {
 		switch {
 		case r.Method == http.MethodDelete, // others need what it removes
-			r.Doc.Page,                             // for browsers: test/console
-			strings.HasSuffix(r.Path, "/transfer"), // or what it gives away
+			r.Doc.Page,                                          // for browsers: test/console
+			strings.HasSuffix(r.Path, "/transfer"),              // or what it gives away
+			strings.HasSuffix(r.Path, "/replacements"),          // of a draw that another one has followed
 			strings.HasSuffix(r.Path, "/drafts/{responseId}"),   // the response was sent
 			strings.HasSuffix(r.Path, "/evidence/{sha256}"),     // the corrected response has no file
 			r.Path == "/v1/responses/{responseId}/verification": // who has corrected the response does not verify it

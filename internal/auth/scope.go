@@ -65,7 +65,7 @@ var roles = []Role{
 	{"manager", []string{
 		"analytics:*", "audit:read", "claims:read", "claims:write", "credentials:read", "credentials:write", "devices:*",
 		"entities:pii", "entities:read", "entities:write", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
-		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:*",
+		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:read", "sampling:write",
 		"sessions:*", "surveys:*", "templates:*", "ussd:*", "webhooks:*",
 	}},
 	{"collector", []string{

@@ -43,9 +43,21 @@ func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string
 	return v.Sampling, err
 }
 
+// Undrawn refuses the list of a survey to any draw but the one that made it: two
+// designs may have been committed to for one survey. Faults: SURVEY_NOT_FOUND,
+// SURVEY_LIST_NOT_EMPTY.
+func (s *Service) Undrawn(ctx context.Context, id, draw string) error {
+	_, v, err := read(ctx, s.db, id)
+	if err == nil && v.Sampling.Draw != nil && v.Sampling.Draw.DrawID != draw {
+		err = fault.New(fault.Conflict, "SURVEY_LIST_NOT_EMPTY", "Another draw has made the list of the survey. Draw for another survey, such as a clone of it.")
+	}
+	return err
+}
+
 // AddDrawn puts households of a draw on the list of a survey, at most 1,000, in
-// one transaction with what else tx stores. Those that are on it stay as they
-// are. A household that was erased comes with its mark: it was drawn, and is not
+// one transaction with what else tx stores. Those that a draw has put there stay as
+// they are; one that somebody has listed by hand meanwhile is drawn from now on, or
+// listing would be a way to take it out of the sample. A household that was erased comes with its mark: it was drawn, and is not
 // asked. Faults: SURVEY_NOT_FOUND, SURVEY_LOCKED.
 func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []DrawnHome) error {
 	r, _, err := read(ctx, tx, id)
@@ -59,13 +71,9 @@ func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []Dr
 	if status == StatusClosed || status == StatusArchived {
 		return lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list does not change any more."})
 	}
-	fresh, err := s.fresh(ctx, tx, r, homes)
+	fresh, deltas, err := s.fresh(ctx, tx, r, homes)
 	if err != nil || len(fresh) == 0 {
 		return err
-	}
-	var deltas []Delta
-	for _, h := range fresh {
-		deltas = append(deltas, Delta{Stratum: h.Stratum, listed: 1})
 	}
 	if err := s.upsert(ctx, tx, r.NID, fresh); err != nil {
 		return err
@@ -79,37 +87,44 @@ func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []Dr
 	})
 }
 
-// fresh are those households of a draw that are not on the list yet.
-func (s *Service) fresh(ctx context.Context, tx *db.Tx, r *Row, homes []DrawnHome) ([]Household, error) {
+// fresh are those households of a draw that are not on the list as drawn yet, and
+// what they count.
+func (s *Service) fresh(ctx context.Context, tx *db.Tx, r *Row, homes []DrawnHome) (out []Household, deltas []Delta, _ error) {
 	ids := make([]string, len(homes))
 	for i, h := range homes {
 		ids[i] = h.Household
 	}
 	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), r.Workspace, ids...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	text, err := json.Marshal(ids)
 	if err != nil {
-		return nil, fmt.Errorf("encode households: %w", err)
+		return nil, nil, fmt.Errorf("encode households: %w", err)
 	}
 	held, err := s.findMany(ctx, tx, r.NID, string(text))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	gone, err := vault.ErasedAmong(ctx, tx, s.db.Dialect(), r.Workspace, string(text))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []Household
 	for _, h := range homes {
-		if held[h.Household] == nil {
-			out = append(out, Household{
-				HouseholdID: h.Household, Stratum: h.Stratum, Cluster: h.Cluster, Source: SourceDrawn, Replaces: h.Replaces, Erased: gone[h.Household],
-			})
+		next := Household{
+			HouseholdID: h.Household, Stratum: h.Stratum, Cluster: h.Cluster, Source: SourceDrawn, Replaces: h.Replaces, Erased: gone[h.Household],
 		}
+		if old := held[h.Household]; old != nil {
+			if old.Source != SourceListed {
+				continue
+			}
+			next = *old
+			next.Stratum, next.Cluster, next.Source, next.Replaces = h.Stratum, h.Cluster, SourceDrawn, h.Replaces
+			deltas = append(deltas, Delta{Stratum: old.Stratum, Group: old.Group, listed: -1})
+		}
+		out, deltas = append(out, next), append(deltas, Delta{Stratum: next.Stratum, Group: next.Group, listed: 1})
 	}
 	slices.SortFunc(out, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
-	return out, nil
+	return out, deltas, nil
 }
 
 // SetSampling gives a survey the sampling that a draw has made of the one it has.

@@ -29,12 +29,12 @@ const (
 		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', e.value->>'k', e.value->>'f', e.value->>'r', 1, $3
 		FROM json_each($2) AS e WHERE true
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, replaces = excluded.replaces, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
 	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at)
 		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', e->>'k', (e->>'f')::bigint, e->>'r', 1, $3
 		FROM jsonb_array_elements($2::jsonb) AS e
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, replaces = excluded.replaces, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
 	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
 		WHERE survey = $1 AND household = $2 AND rev = $3`
 	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`

@@ -163,7 +163,7 @@ func TestRuns(t *testing.T) {
 	run := d.runs()[0]
 	d.visit("/console/runs/" + run.ID)
 	d.see("count_twins")
-	d.see(fmt.Sprintf("%d / %d", run.Tokens.Input, run.Tokens.Output))
+	d.until("the tokens", fmt.Sprintf(`document.body.innerText.replaceAll(",", "").includes("%d / %d")`, run.Tokens.Input, run.Tokens.Output))
 	d.see("Open the conversation")
 	// Whoever may see the runs of others sees no conversation.
 	d.run("sign out", chromedp.Click(".who button.link"), chromedp.WaitVisible("#key"))

@@ -281,11 +281,7 @@ func (s *Service) Refuse(ctx context.Context, err error) error {
 	s.cfg.Log.InfoContext(ctx, "caller refused", "kind", string(kind))
 	switch kind {
 	case ucan.Missing:
-		text := ucan.TextMissing
-		if s.cfg.Keys != nil {
-			text += "; or an API key in X-API-Key"
-		}
-		return fault.New(fault.Unauthenticated, "UCAN_MISSING", text).Wrap(err)
+		return fault.New(fault.Unauthenticated, "UCAN_MISSING", ucan.TextMissing).Wrap(err)
 	case ucan.Throttled:
 		return fault.New(fault.TooMany, "UCAN_THROTTLED", TooManyText).Wrap(err).After(s.guard.wait(ctx))
 	case ucan.Unavailable:

@@ -5,9 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"math"
-	"net/http"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,22 +15,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 const home = "192.0.2.1"
-
-// Whoever comes with nothing learns of every way to come.
-func TestNothing(t *testing.T) {
-	t.Parallel()
-	for _, keys := range []func(http.Header, *http.Request) (web.Caller, bool, error){nil, func(http.Header, *http.Request) (web.Caller, bool, error) { return web.Caller{}, false, nil }} {
-		s := caller.New(caller.Config{DID: "did:ixo:entity:x", Keys: keys})
-		err := s.Refuse(t.Context(), &ucan.Error{Kind: ucan.Missing})
-		if f := fault.As(err); f == nil || !strings.HasPrefix(f.Message, ucan.TextMissing) || strings.Contains(f.Message, "X-API-Key") != (keys != nil) {
-			t.Errorf("Refuse() = %v", err)
-		}
-	}
-}
 
 func TestRequest(t *testing.T) {
 	t.Parallel()

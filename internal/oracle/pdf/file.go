@@ -157,6 +157,9 @@ func (f *file) trailers() {
 		return
 	}
 	for _, id := range f.ids() { // a file that was cut
+		if !f.work.step() {
+			return
+		}
 		if d, ok := f.get(ref(id)).(dict); ok && d["Type"] == name("Catalog") {
 			f.root = d
 		}

@@ -137,6 +137,15 @@ func TestNoText(t *testing.T) {
 }
 
 // TestHostile: files that are made to take long, or to become large, end soon.
+// ids is the table of an object stream whose objects all begin at its beginning.
+func ids(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%05d 0 ", 10_000+i)
+	}
+	return b.String()
+}
+
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	much := strings.Repeat
@@ -155,6 +164,7 @@ func TestHostile(t *testing.T) {
 		"fonts that are no object": made(catalogue, strings.Replace(pages, "5 0 R", plainFont, 1), onePage, stream("", much("/F 10 Tf ", 500_000))),
 		"widths":                   says(much("/F 10 Tf ", 10), "<< /Subtype /Type0 /DescendantFonts [<< /W ["+much("0 65535 1 ", 100_000)+"] >>] >>"),
 		"codes":                    says("/F 10 Tf", "<< /Subtype /Type0 /ToUnicode 6 0 R >>", stream("", much("<0000> <ffffffff> <0041> endbfrange ", 100_000))),
+		"spaces":                   made(stream(fmt.Sprintf("/Type /ObjStm /First %d /Filter /FlateDecode", 8*10_000), packed(ids(10_000)+much(" ", 20<<20)))),
 		"a reference to itself":    made("1 0 R", "2 0 R", onePage),
 	} {
 		t.Run(name, func(t *testing.T) {

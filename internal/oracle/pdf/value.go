@@ -61,10 +61,13 @@ func (s *scanner) skip() {
 
 // value reads the next value. ok is false at the end.
 func (s *scanner) value(depth int) (v any, ok bool) {
+	if !s.work.step() { // before spaces are passed, which may be the whole file
+		return nil, false
+	}
 	from := s.at
 	s.skip()
 	s.work.spend(s.at - from)
-	if s.at >= len(s.in) || depth > maxDepth || !s.work.step() {
+	if s.at >= len(s.in) || depth > maxDepth {
 		return nil, false
 	}
 	switch c := s.in[s.at]; {
@@ -175,6 +178,7 @@ func (s *scanner) reference(first []byte) (ref, bool) {
 		return 0, false
 	}
 	i := s.at
+	defer func() { s.work.spend(i - s.at) }() // what was looked at in vain
 	for ; i < len(s.in) && isSpace(s.in[i]); i++ {
 	}
 	from := i

@@ -25,7 +25,7 @@ func (s *Sampling) checkParts(c *fault.Checks, at string) {
 	checkElsewhere(c, at+"/drawnElsewhere", s.DrawnElsewhere)
 }
 
-func (s *Sampling) checkStage(c *fault.Checks, at string, one *api.SurveyStage) {
+func (s *Sampling) checkStage(c *fault.Checks, at string, one *api.SamplingStage) {
 	c.Require(one.Unit != "", at+"/unit")
 	check.Short(c, at+"/unit", one.Unit, maxStratum)
 	counted(c, at, one.Units, one.Drawn)

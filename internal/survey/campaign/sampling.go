@@ -25,7 +25,7 @@ type Sampling struct {
 	Strata               []api.SurveyStratum  `json:"strata" required:"false" doc:"At most 200."`
 	DesignID             *string              `json:"designId" required:"false" doc:"The sample design; null until there is one."`
 	ClusterSelection     string               `json:"clusterSelection,omitzero" enum:"equal,size" doc:"How clusters were drawn: each with the same chance, or by their size; equal by default."`
-	Stages               []api.SurveyStage    `json:"stages,omitzero" doc:"How many units there are and were drawn, first stage first; at most 3."`
+	Stages               []api.SamplingStage  `json:"stages,omitzero" doc:"How many units there are and were drawn, first stage first; at most 3."`
 	Clusters             []api.SurveyCluster  `json:"clusters,omitzero" doc:"At most 10,000. Not in lists of surveys."`
 	Totals               []api.SurveyTotal    `json:"totals,omitzero" doc:"What is known of the whole population; at most 20."`
 	DrawnElsewhere       *api.SurveyElsewhere `json:"drawnElsewhere,omitzero" doc:"The list was drawn with another tool or in an earlier year. Households uploaded until the survey starts are marked drawnElsewhere: figures carry intervals, and say that the draw was not proven here."`

@@ -96,14 +96,15 @@ func deviance(x, m float64) float64 {
 	}
 	v := (x - m) / (x + m)
 	sum, term := (x-m)*v, 2*x*v
-	for j := 3.0; ; j += 2 {
+	for j := 3.0; j < 1000; j += 2 { // some dozen steps, but for what is no number
 		term *= v * v
 		next := sum + term/j
 		if next == sum {
-			return sum
+			break
 		}
 		sum = next
 	}
+	return sum
 }
 
 // betaFraction is the continued fraction of the incomplete beta function, by

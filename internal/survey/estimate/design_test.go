@@ -133,6 +133,13 @@ func TestEdges(t *testing.T) {
 	if kg := interval(t, same, estimate.Logit, two95); kg.Method != estimate.KornGraubard || math.Abs(kg.Low-math.Pow(.025, 1./50)) > 1e-14 {
 		t.Errorf("a logit of 1: %+v", kg)
 	}
+	if c := same.Minus(same); c.Value != 0 || c.SE != 0 || !math.IsNaN(c.T) || !math.IsNaN(c.P) {
+		t.Errorf("a figure less itself: %+v", c)
+	}
+	none := counted(t, [3]float64{5000, 30, 0})
+	if p, ok := none.Precision(estimate.Target{Level: two95, Relative: .1, Bound: estimate.Upper}); !ok || p.Status != estimate.BoundUsed || p.Use != interval(t, none, "", two95).High || !(p.Use > .05 && p.Use < 1) {
+		t.Errorf("the upper bound of nobody: %+v", p)
+	}
 	if whole := interval(t, counted(t, [3]float64{50, 50, .4}), "", two95); whole != (estimate.Interval{Low: .4, High: .4, Method: estimate.Exact}) {
 		t.Errorf("a census: %+v", whole)
 	}

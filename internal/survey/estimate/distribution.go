@@ -36,6 +36,9 @@ func tQuantile(p, df float64) float64 {
 
 // tOutside is the probability of a t further from 0 than this one.
 func tOutside(t, df float64) float64 {
+	if math.IsNaN(t) || math.IsNaN(df) {
+		return math.NaN()
+	}
 	if math.IsInf(df, 1) {
 		return math.Erfc(math.Abs(t) / math.Sqrt2)
 	}

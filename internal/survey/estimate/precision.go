@@ -11,6 +11,9 @@ type Target struct {
 	// Bound is what stands in for a figure that misses the target: Lower, Upper
 	// or nothing.
 	Bound string
+	// Interval is the kind of interval that the bound of a proportion is of; Wilson
+	// when it is empty.
+	Interval string
 	// Limit is the relative precision beyond which no bound helps; 0 for none.
 	Limit float64
 }
@@ -39,8 +42,9 @@ type Precision struct {
 
 // Precision is the decision about a figure. As in the formulas for the size of
 // a sample, half of the interval is the standard error times a quantile: the
-// normal one for proportions, Student's t for others. ok is false where the
-// sample is too small to say.
+// normal one for proportions, Student's t for others. A bound that stands in for
+// the figure is that of its interval. ok is false where the sample is too small to
+// say.
 func (f *Figure) Precision(t Target) (_ Precision, ok bool) {
 	times := t.t(f.DF)
 	if f.proportion {
@@ -62,13 +66,14 @@ func (f *Figure) Precision(t Target) (_ Precision, ok bool) {
 	}
 	missed := t.Relative > 0 && !(out.Relative <= t.Relative) || t.Absolute > 0 && by > t.Absolute
 	far := t.Limit > 0 && !(out.Relative <= t.Limit)
+	bounds, ok := f.Interval(t.Interval, t.Level)
 	switch {
 	case !missed:
 		out.Status = PrecisionMet
-	case t.Bound == Lower && !far:
-		out.Status, out.Use = BoundUsed, out.Low
-	case t.Bound == Upper && !far:
-		out.Status, out.Use = BoundUsed, out.High
+	case t.Bound == Lower && !far && ok:
+		out.Status, out.Use = BoundUsed, bounds.Low
+	case t.Bound == Upper && !far && ok:
+		out.Status, out.Use = BoundUsed, bounds.High
 	default:
 		out.Status, out.Use = PrecisionNotMet, math.NaN()
 	}

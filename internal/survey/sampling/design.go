@@ -101,10 +101,13 @@ func Check(d *Draft) error {
 	return checkSums(d)
 }
 
+// maxConfidence is as sure as a sample can be: nearer to 1 no size is enough.
+const maxConfidence = 0.9999
+
 func checkTarget(c *fault.Checks, d *Draft) {
 	c.Require(d.Confidence != nil, "/confidence")
-	if v := d.Confidence; v != nil && !(*v > 0.5 && *v < 1) {
-		detail := "The value must be above 0.5 and below 1."
+	if v := d.Confidence; v != nil && !(*v > 0.5 && *v <= maxConfidence) {
+		detail := "The value must be above 0.5 and at most 0.9999."
 		if *v > 1 && *v < 100 {
 			detail += fmt.Sprintf(" Give %v %% as %v.", *v, math.Round(*v*1e4)/1e6)
 		}

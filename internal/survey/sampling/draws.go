@@ -242,7 +242,7 @@ func (s *drawer) Contribute(ctx context.Context, id string, in api.SampleContrib
 		} else if !ok {
 			return none, wrongState(d, committed)
 		}
-		err := s.record(ctx, tx, "sampling.contributed", &r.Design, map[string]any{"drawId": d.DrawID, "partHash": Commitment(in.Part)})
+		err := s.record(ctx, tx, "sampling.contributed", &r.Design, map[string]any{"drawId": d.DrawID})
 		return web.Reply[*api.SampleDraw]{Value: &d.SampleDraw}, err
 	})
 }

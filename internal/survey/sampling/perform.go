@@ -15,6 +15,11 @@ import (
 // perform draws, stores what was drawn, writes the list of the survey, and says
 // that all is done. Each step can be done again: a draw gives the same every time.
 func (s *drawer) perform(ctx context.Context, r *designRow, d *drawRow, j *job.Run) error {
+	if d.SurveyID != "" {
+		if err := s.cfg.Surveys.Undrawn(ctx, d.SurveyID, d.DrawID); err != nil {
+			return err
+		}
+	}
 	got, err := Redraw(&d.Plan, d.Seed, progress(unitsOf(ctx, s.db, d.frame), d.Population, j))
 	if err != nil {
 		return fault.New(fault.Unprocessable, tooFewCode, "The frame cannot be drawn by this plan: "+err.Error()+".")
@@ -39,7 +44,7 @@ func (s *drawer) perform(ctx context.Context, r *designRow, d *drawRow, j *job.R
 			return err // the same request has done it meanwhile
 		}
 		return s.record(ctx, tx, "sampling.drawn", &r.Design, map[string]any{
-			"drawId": d.DrawID, "frameHash": d.FrameHash, "seed": d.Seed, "soleSeed": d.SoleSeed, "population": d.Population, "drawn": d.Drawn, "surveyId": d.SurveyID,
+			"drawId": d.DrawID, "frameHash": d.FrameHash, "soleSeed": d.SoleSeed, "population": d.Population, "drawn": d.Drawn, "surveyId": d.SurveyID,
 		})
 	})
 }

@@ -266,6 +266,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"as documented", func(*sampling.Draft) {}, ""},
 		{"95 for 0.95", func(d *sampling.Draft) { d.Confidence = f(95) }, "SAMPLING_PARAMETERS_INVALID"},
+		{"surer than any sample", func(d *sampling.Draft) { d.Confidence = f(1 - 1e-16) }, "SAMPLING_PARAMETERS_INVALID"},
 		{"no target", func(d *sampling.Draft) { d.Precision = nil }, "SAMPLING_PARAMETERS_INVALID"},
 		{"two targets", func(d *sampling.Draft) { d.MarginOfError = f(.1) }, "SAMPLING_PARAMETERS_INVALID"},
 		{"no project", func(d *sampling.Draft) { d.ProjectID = "" }, "SAMPLING_PARAMETERS_INVALID"},

@@ -24,7 +24,7 @@ type Frame func(visit func(Unit) error) error
 // replacements in their order.
 type Drawn struct {
 	Units    []Selected
-	Stages   []api.SurveyStage
+	Stages   []api.SamplingStage
 	Clusters []api.SurveyCluster // that were drawn
 }
 
@@ -129,7 +129,7 @@ func drawClusters(p *Plan, seed string, f Frame) (*Drawn, error) {
 	}
 	var c cells
 	out := &Drawn{}
-	first := api.SurveyStage{Unit: p.Clusters.Unit}
+	first := api.SamplingStage{Unit: p.Clusters.Unit}
 	for _, h := range p.Strata {
 		ranked := rankClusters(seed, found[h.Name])
 		chosen, err := choose(p, seed, h, ranked)
@@ -158,11 +158,11 @@ func drawClusters(p *Plan, seed string, f Frame) (*Drawn, error) {
 
 // stagesOf are the stages of a cluster sample; without strata the first says its
 // numbers itself.
-func stagesOf(first api.SurveyStage) []api.SurveyStage {
+func stagesOf(first api.SamplingStage) []api.SamplingStage {
 	if len(first.Strata) == 1 && first.Strata[0].Name == "" {
 		first.Units, first.Drawn, first.Strata = first.Strata[0].Units, first.Strata[0].Drawn, nil
 	}
-	return []api.SurveyStage{first, {Unit: "household"}}
+	return []api.SamplingStage{first, {Unit: "household"}}
 }
 
 func rankClusters(seed string, found map[string]int) []group {

@@ -139,6 +139,9 @@ func TestProvenDraw(t *testing.T) {
 		}
 		part := strings.Repeat("manager's part ", 3)
 		must(v.s.Commit(ctx, "d", api.SampleCommit{Commitment: sampling.Commitment(part), Second: api.SampleSecond{Source: "party"}}))(t)
+		// To list a household by hand takes it out of no sample.
+		rural := "rural"
+		must(v.Surveys.AddHouseholds(ctx, "s", survey.Upload{Items: unwanted(&rural)}))(t)
 		_, err := v.s.Draw(ctx, "d", api.SampleDrawDraft{Part: part})
 		wantCode(t, "draw before the second part", err, "SAMPLE_DRAW_STATE_INVALID")
 		_, err = v.s.Contribute(ctx, "d", api.SampleContribution{Part: "mine too"})
@@ -165,6 +168,15 @@ func TestProvenDraw(t *testing.T) {
 		v.replaces(t, "d", "s")
 		v.hides(t, "d")
 	})
+}
+
+// unwanted are the rural households of a frame.
+func unwanted(rural *string) []campaign.HouseholdDraft {
+	var out []campaign.HouseholdDraft
+	for i := 2; i <= 40; i += 2 {
+		out = append(out, campaign.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%d", i), Stratum: rural})
+	}
+	return out
 }
 
 func flags() *campaign.Flags {

@@ -18,6 +18,7 @@ type figure struct {
 	option, value string
 	whole         bool // of all households
 	f             *estimate.Figure
+	partly        bool // a part of it is hidden
 }
 
 // answer makes the figures of a query.
@@ -121,7 +122,7 @@ func (a *ask) figures(sh *sheet) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, figure{option, "", true, whole})
+		out = append(out, figure{option, "", true, whole, false})
 		if a.by == nil {
 			continue
 		}
@@ -138,7 +139,7 @@ func (a *ask) figures(sh *sheet) ([]figure, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			out = append(out, figure{option, part, false, f})
+			out = append(out, figure{option, part, false, f, false})
 		}
 	}
 	return out, nil
@@ -241,7 +242,11 @@ func (a *ask) hidden(ctx context.Context, figures []figure) []bool {
 		if a.by != nil {
 			counts = append(counts, rest)
 		}
-		copy(out[from+1:to], estimate.Suppress(counts, leastShown))
+		parts := estimate.Suppress(counts, leastShown)
+		copy(out[from+1:to], parts)
+		// Two sums of the same households with two sets of weights would be two
+		// equations for what is hidden.
+		figures[from].partly = slices.Contains(parts, true)
 		out[from] = figures[from].f.N < leastShown
 		from = to
 	}
@@ -265,7 +270,10 @@ func (a *ask) shown(sh *sheet, one figure, hidden bool) Estimate {
 		return out
 	}
 	f, l := one.f, a.in.level()
-	out.Estimate, out.N, out.Unweighted = number(f.Value), &f.N, number(f.Unweighted)
+	out.Estimate, out.N = number(f.Value), &f.N
+	if !one.partly {
+		out.Unweighted = number(f.Unweighted)
+	}
 	if !sh.chance() {
 		out.NoInterval = sh.why
 		return out
@@ -293,7 +301,7 @@ func (a *ask) shown(sh *sheet, one figure, hidden bool) Estimate {
 // precision is the decision about a figure, at the level of the target.
 func (a *ask) precision(f *estimate.Figure) *Precision {
 	s := a.o.Sampling
-	t := estimate.Target{Level: a.in.level(), Bound: a.in.Bound}
+	t := estimate.Target{Level: a.in.level(), Bound: a.in.Bound, Interval: a.in.Interval}
 	kind := s.ParameterType
 	if kind == "" {
 		kind = proportion

@@ -88,7 +88,7 @@ func TestSuppressed(t *testing.T) {
 			if dif := s.Differences[0]; dif.Suppressed != hidden || (dif.Estimate == nil) != hidden {
 				t.Errorf("%s: difference %+v", role, dif)
 			}
-			if e := of(t, s, ""); e.Estimate == nil {
+			if e := of(t, s, ""); e.Estimate == nil || (e.Unweighted == nil) != hidden {
 				t.Errorf("%s: all %+v", role, e)
 			}
 		}
@@ -113,6 +113,9 @@ func TestRounds(t *testing.T) {
 		// Everybody says 2 more: the change has no error, however the answers spread.
 		if c := s.Differences[0]; math.Abs(number(c.Estimate)-2) > 1e-9 || number(c.SE) > 1e-6 || c.Common != 18 || c.Less != "round:1" {
 			t.Errorf("change %+v", c)
+		}
+		if same := v.get(t, "owner", "s", query("question=home/fuel", "compare=round:2")); number(same.Differences[0].SE) > 1e-6 || number(same.Differences[0].Estimate) != 0 {
+			t.Errorf("a round less itself %+v", same.Differences[0])
 		}
 		if before := v.get(t, "owner", "s", "question=home/fuel&round=1"); before.Round != 1 || math.Abs(number(of(t, before, "").Estimate)+2-number(of(t, s, "").Estimate)) > 1e-9 {
 			t.Errorf("round 1 %+v", before)
