@@ -168,13 +168,15 @@ func TestAssistantsSeeTheirOwn(t *testing.T) {
 	}
 	narrow := h.key(t, ctx, "narrow", "events:read").Text
 	twin := "hearth://twins/" + h.ids["household"]
-	for name, headers := range map[string]bearer{
-		"a key without rights": withKey(narrow), "another workspace": withKey(h.other),
-		"a stranger's UCAN": {"X-Auth-Type": "ucan", "Authorization": "Bearer " + token(t, h.Built, 'z')},
+	for name, headers := range map[string]func() bearer{
+		"a key without rights": func() bearer { return withKey(narrow) }, "another workspace": func() bearer { return withKey(h.other) },
+		"a stranger's UCAN": func() bearer {
+			return bearer{"X-Auth-Type": "ucan", "Authorization": "Bearer " + token(t, h.Built, 'z')}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := assistant(t, base, headers)
+			s := assistant(t, base, headers()) // a token made before the test had its turn may have ended
 			if got, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: twin}); err == nil {
 				t.Errorf("reads %+v", got.Contents[0])
 			}
