@@ -10,7 +10,7 @@ import (
 // Format names the form of a published record.
 const Format = "hearth-sample-1"
 
-// Verify makes a published draw again and tells whether everything in it follows:
+// Verify makes a published draw again and reports whether everything in it follows:
 // the frame has its hash, the first part was committed before the second came,
 // the seed is made of both, and the sample and its replacements are those that
 // the seed gives, in their order. frame reads the published lines; sum is the
