@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -46,7 +47,11 @@ func registry(ctx context.Context, a *App, project string, q api.SampleQuery, vi
 				if r.DomainType != "household" || q.Status == "" && string(r.Status) == "deactivated" {
 					continue
 				}
-				row, err := framed(r, q)
+				personal, err := a.twins.protocols.Personal(ctx, v, ws, r.Protocol)
+				if err != nil {
+					return err
+				}
+				row, err := framed(r, q, personal)
 				if err == nil {
 					err = visit(row)
 				}
@@ -62,9 +67,16 @@ func registry(ctx context.Context, a *App, project string, q api.SampleQuery, vi
 	return events.Newest, err
 }
 
-// framed is a household as a frame has it.
-func framed(r *entity.Row, q api.SampleQuery) (sampling.Row, error) {
+// framed is a household as a frame has it. A frame is published and stays when a
+// household is erased: nothing personal stands in it, whoever asks. The fault is
+// FRAME_INVALID.
+func framed(r *entity.Row, q api.SampleQuery, personal []string) (sampling.Row, error) {
 	out := sampling.Row{Household: r.DID}
+	for _, name := range personal {
+		if name == q.Stratum || name == q.Cluster {
+			return out, fault.New(fault.Unprocessable, "FRAME_INVALID", "The property "+name+" is personal and cannot be a stratum or a cluster: frames are published.")
+		}
+	}
 	if q.Stratum == "" && q.Cluster == "" {
 		return out, nil
 	}

@@ -86,7 +86,7 @@ func (h handlers) drawRoutes(a *web.API) {
 	})
 	web.Post(a, one+"/contribute", h.serveContribute, web.Doc{
 		Summary: "Add the second part of the seed", Scope: witness, Tag: tag, Once: true, Example: api.SampleContribution{Part: "6 14 22 31 40 45, lottery of 1 March"},
-		Codes: append(stateCodes, "SECOND_PARTY_INVALID", "BEACON_NOT_YET"), Description: "By the party that the commitment names, or anybody else than who committed; of a beacon once its time has come.",
+		Codes: append(stateCodes, "SECOND_PARTY_INVALID", "BEACON_NOT_YET"), Description: "By the party that the commitment names, or anybody but the committer; of a beacon once its time has come.",
 	})
 	web.Post(a, one+"/draw", h.serveDraw, web.Doc{
 		Summary: "Draw the sample", Status: http.StatusCreated, Also: []int{http.StatusOK, http.StatusAccepted}, Scope: write, Tag: tag, Example: api.SampleDrawDraft{Seed: "20240220", Reason: "As planned."},
