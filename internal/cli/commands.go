@@ -19,6 +19,7 @@ func commands() []command {
 		{name: "backup restore", args: "<file>", summary: "Put a verified backup in place of the store", run: backupRestore},
 		{name: "backup list", summary: "List the backups of the backup folder", run: backupList},
 		{name: "db check", summary: "Check the store for damage", run: dbCheck},
+		{name: "db compact", summary: "Give the disk back what deleted rows leave in the embedded store; stop the server first", run: dbCompact},
 		{name: "db migrate", summary: "Make the store or bring its schema up to date, without serving", run: dbMigrate},
 		{name: "health", summary: "Ask the running server whether it is ready", run: health},
 		{name: "version", summary: "Print the version", run: printVersion},

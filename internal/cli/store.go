@@ -137,6 +137,19 @@ func dbCheck(ctx context.Context, c *call) error {
 	})
 }
 
+func dbCompact(ctx context.Context, c *call) error {
+	if err := c.needStore(); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.err, "writing the store anew and checking it; this needs as much free space on the disk as the store has rows …")
+	before, after, err := db.Compact(ctx, app.StoreConfig(c.cfg, nil))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "before  %d bytes\nafter   %d bytes\n", before, after)
+	return nil
+}
+
 func dbMigrate(ctx context.Context, c *call) error {
 	return withCore(ctx, c, func(core *app.Core) error {
 		s, err := core.DB.Schema(ctx)

@@ -77,7 +77,8 @@ func (d *DB) checkLite(ctx context.Context, r *Report) error {
 		err = fmt.Errorf("%d bytes: a reader has been open for very long", st.WALBytes)
 	}
 	r.add("write-ahead log", err, fmt.Sprintf("%d bytes", st.WALBytes))
-	r.add("size", nil, fmt.Sprintf("%d bytes", st.FileBytes))
+	free, err := freeBytes(ctx, c)
+	r.add("size", err, fmt.Sprintf("%d bytes, %d of them free: new rows take them, and hearth db compact gives them back", st.FileBytes, free))
 	return nil
 }
 

@@ -15,7 +15,7 @@ func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	commands := []string{
 		"serve", "config check", "config print", "keys create", "keys list", "keys rotate", "keys revoke", "workspaces create", "workspaces list",
-		"backup create", "backup verify", "backup restore", "backup list", "db check", "db migrate", "health", "version",
+		"backup create", "backup verify", "backup restore", "backup list", "db check", "db compact", "db migrate", "health", "version",
 	}
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"-h"}} {
 		text := ok(t, nil, args...)
