@@ -123,7 +123,7 @@ type SampleObserved struct {
 
 // SampleFrameDraft says which households there are to choose from.
 type SampleFrameDraft struct {
-	CSV      string       `json:"csv,omitzero" doc:"A file with the columns household (a DID), and stratum and cluster where the design has any. At most 6 MiB; a registry query has no such limit."`
+	CSV      string       `json:"csv,omitzero" doc:"A file with the columns household (a DID), and stratum and cluster where the design has any. At most 6 MiB; larger ones are sent to POST …/frame/file."`
 	Registry *SampleQuery `json:"registry,omitzero" doc:"Or the twins that a query finds, all at one moment."`
 }
 
@@ -191,20 +191,22 @@ type SampleCommit struct {
 	FrameID    string       `json:"frameId,omitzero" doc:"The newest frame by default."`
 	Commitment string       `json:"commitment,omitzero" doc:"SHA-256 of your part of the seed, 64 hex digits; keep the part, of 32 characters or more, until the draw. When absent the server makes a part and shows it to nobody before the draw."`
 	Second     SampleSecond `json:"second" doc:"Where the second part will come from."`
-	Reason     string       `json:"reason,omitzero" doc:"Needed where the frame, or the survey of the design, has been drawn or committed before."`
+	Reason     string       `json:"reason,omitzero" doc:"Needed where the frame, the design or its survey has been drawn or committed before."`
 }
 
 // SampleSecond is where the second part of a seed comes from.
 type SampleSecond struct {
 	Source string    `json:"source" enum:"party,beacon" doc:"party: another principal with the scope sampling:witness; beacon: a public value that does not exist yet."`
 	Party  string    `json:"party,omitzero" doc:"DID of the one who must give it; anybody else than you when absent."`
-	Beacon string    `json:"beacon,omitzero" doc:"Which public value, so that anybody finds it." example:"drand quicknet, round 14000000"`
-	At     time.Time `json:"at,omitzero" doc:"When the value of the beacon is published; it must be in the future."`
+	Beacon string    `json:"beacon,omitzero" doc:"Which beacon: drand/quicknet, drand/default, nist/2.0, or the name of another one, so that anybody finds it." example:"drand/quicknet"`
+	Round  int64     `json:"round,omitzero" doc:"Of drand: the round, which says when its value is published." example:"14000000"`
+	At     time.Time `json:"at,omitzero" doc:"When the value is published: it must be in the future. drand's follows from the round; NIST's is a full minute."`
+	Format string    `json:"format,omitzero" enum:"hex64,hex128,numbers" doc:"How the value is written: 64 or 128 hex digits in lower case, or numbers with one space between, such as those of a lottery. Known for drand and NIST."`
 }
 
 // SampleContribution is the second part of a seed.
 type SampleContribution struct {
-	Part string `json:"part" doc:"Your part, or the published value; at most 200 characters." example:"b7c1…"`
+	Part string `json:"part" doc:"Your part, at most 200 characters, or the published value in the format of the commitment." example:"b7c1…"`
 }
 
 // SampleDrawDraft asks for a draw.
@@ -212,7 +214,7 @@ type SampleDrawDraft struct {
 	Part    string `json:"part,omitzero" doc:"The part you have committed to; not where the server made it."`
 	Seed    string `json:"seed,omitzero" doc:"Without a commitment: the whole seed, at most 200 characters. The draw is marked soleSeed." example:"20240220"`
 	FrameID string `json:"frameId,omitzero" doc:"With seed: the frame; the newest by default."`
-	Reason  string `json:"reason,omitzero" doc:"With seed, needed where the frame, or the survey of the design, has been drawn or committed before."`
+	Reason  string `json:"reason,omitzero" doc:"With seed, needed where the frame, the design or its survey has been drawn or committed before."`
 }
 
 // SampleDraw is a draw, or one that was committed to.
@@ -245,32 +247,51 @@ type SampleDraw struct {
 	Replaced    int             `json:"replaced" doc:"Replacements that were used."`
 	Reason      string          `json:"reason,omitzero" doc:"Why the frame or the survey was drawn again."`
 	Stages      []SamplingStage `json:"stages,omitzero"`
-	Earlier     []SampleDrawRef `json:"earlier" doc:"Draws of the project before this one, of this frame and of others, also of deleted designs, newest first; at most 100."`
+	Earlier     []SampleDrawRef `json:"earlier,omitzero" doc:"Draws before this one, also of deleted designs, newest first: the last 100 of the same frame and the last 100 of the project. Left out in lists; GET /v1/sampling/draws?frameHash= has all of a frame."`
 	DesignGone  bool            `json:"designDeleted,omitzero"`
+
+	EarlierOfFrame   int64         `json:"earlierOfFrame" doc:"How many draws of the same frame came before, in all."`
+	EarlierOfProject int64         `json:"earlierOfProject" doc:"How many draws of the project came before, in all."`
+	Entries          []SampleEntry `json:"entries,omitzero" doc:"What the audit log says of the commitment and of the draw."`
 }
 
 // SampleDrawRef is a draw that was made before another one.
 type SampleDrawRef struct {
-	DrawID    string    `json:"drawId"`
-	DesignID  string    `json:"designId"`
-	FrameHash string    `json:"frameHash"`
-	SameFrame bool      `json:"sameFrame,omitzero"`
-	State     string    `json:"state"`
-	SoleSeed  bool      `json:"soleSeed,omitzero"`
-	At        time.Time `json:"at"`
-	Reason    string    `json:"reason,omitzero"`
+	DrawID     string    `json:"drawId"`
+	DesignID   string    `json:"designId"`
+	FrameHash  string    `json:"frameHash"`
+	SameFrame  bool      `json:"sameFrame,omitzero"`
+	SameDesign bool      `json:"sameDesign,omitzero" doc:"Of the same design or survey."`
+	State      string    `json:"state"`
+	SoleSeed   bool      `json:"soleSeed,omitzero"`
+	At         time.Time `json:"at"`
+	Reason     string    `json:"reason,omitzero"`
+}
+
+// SampleEntry is an entry of the audit log as the record of a draw has it. Its
+// hash is that of what GET /v1/audit answers about it.
+type SampleEntry struct {
+	Seq      int64     `json:"seq,omitzero" doc:"Number of the entry in the audit log of the workspace; left out where the log does not keep it any more."`
+	Type     string    `json:"type" enum:"sampling.committed,sampling.drawn"`
+	Subject  string    `json:"subject" doc:"The design."`
+	Revision int64     `json:"revision" doc:"Version of the design."`
+	Actor    string    `json:"actor"`
+	Time     time.Time `json:"time"`
+	Data     string    `json:"data" doc:"The data of the entry as JSON. members has the SHA-256 of each member of the record that was fixed then."`
+	Hash     string    `json:"hash" doc:"SHA-256 of type, subject, revision, actor, time (as 2026-03-01T08:00:00.000Z) and data with 0x1F between."`
 }
 
 // SampleUnit is a household of a draw.
 type SampleUnit struct {
-	Place       int       `json:"place" doc:"In the draw, counted from 1; replacements of a stratum or cluster follow its sample."`
-	Unit        string    `json:"unit"`
-	HouseholdID string    `json:"householdId,omitzero" doc:"For keys that may know who households are."`
+	Place       int       `json:"place,omitzero" doc:"In the draw, counted from 1; replacements of a stratum or cluster follow its sample."`
+	Unit        string    `json:"unit,omitzero"`
+	HouseholdID string    `json:"householdId,omitzero" doc:"For keys with responses:pii. To whoever replaces a household by its DID without this scope the next one is named by its DID too, and by no unit."`
 	Stratum     string    `json:"stratum,omitzero"`
 	Cluster     string    `json:"cluster,omitzero"`
-	Rank        string    `json:"rank" doc:"SHA-256(seed 0x1F unit)."`
+	Rank        string    `json:"rank,omitzero" doc:"SHA-256(seed 0x1F unit)."`
 	State       string    `json:"state" enum:"drawn,replaced,replacement,reserve" doc:"drawn; drawn and replaced; a replacement that was used; one that was not."`
 	Replaces    string    `json:"replaces,omitzero" doc:"Unit it stands in for."`
+	ReplacedBy  string    `json:"replacedBy,omitzero" doc:"Unit that stands in for it."`
 	Reason      string    `json:"reason,omitzero" doc:"Why it was replaced, or came in."`
 	At          time.Time `json:"at,omitzero" doc:"When it was replaced, or came in."`
 	By          string    `json:"by,omitzero"`
@@ -286,7 +307,7 @@ type SampleReplacement struct {
 // SampleRecord is a draw as it is published: all that is needed to make it
 // again, with the frame as text and what was drawn.
 type SampleRecord struct {
-	Format string       `json:"format" doc:"hearth-sample-1"`
+	Format string       `json:"format" doc:"hearth-sample-2; hearth-sample-1 of draws made before entries of the audit log were part of it."`
 	Design SampleDesign `json:"design" doc:"The version that was drawn."`
 	Draw   SampleDraw   `json:"draw"`
 	Units  []SampleUnit `json:"units" doc:"The sample and the replacements that were used; never those that were not."`
@@ -304,7 +325,7 @@ type SampleCheck struct {
 
 // SampleTest is one thing that was checked.
 type SampleTest struct {
-	Name   string `json:"name" enum:"frame,commitment,second,seed,sample,replacements"`
+	Name   string `json:"name" enum:"frame,plan,commitment,second,seed,sample,replacements,record"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitzero"`
 }

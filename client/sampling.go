@@ -33,6 +33,7 @@ type (
 	SampleDrawDraft      = api.SampleDrawDraft
 	SampleDraw           = api.SampleDraw
 	SampleUnit           = api.SampleUnit
+	SampleEntry          = api.SampleEntry
 	SampleReplacement    = api.SampleReplacement
 	SampleRecord         = api.SampleRecord
 	SampleCheck          = api.SampleCheck
@@ -102,6 +103,18 @@ func (s Sampling) PutFrame(ctx context.Context, id string, d SampleFrameDraft, o
 	return do[SampleFrame](ctx, s.c, post(designPath(id)+"/frame", d), opts)
 }
 
+// PutFrameFile freezes the households of a large CSV file; a job reads it. Codes:
+// BODY_TOO_LARGE, SCOPE_MISSING.
+func (s Sampling) PutFrameFile(ctx context.Context, id string, csv io.Reader, opts ...Option) (*SampleFrame, error) {
+	raw, err := readFile(csv)
+	if err != nil {
+		return nil, err
+	}
+	k := post(designPath(id)+"/frame/file", raw)
+	k.media, k.long = "text/csv", true
+	return do[SampleFrame](ctx, s.c, k, opts)
+}
+
 // Frame reads the newest frame. Code: FRAME_NOT_FOUND.
 func (s Sampling) Frame(ctx context.Context, id string, opts ...Option) (*SampleFrame, error) {
 	return do[SampleFrame](ctx, s.c, get(designPath(id)+"/frame", nil), opts)
@@ -144,11 +157,45 @@ func (s Sampling) Units(ctx context.Context, id, state string, opts ...Option) i
 	return pages[SampleUnit](ctx, s.c, designPath(id)+"/draw/units", v, opts)
 }
 
-// Draws walks over all draws of a project, also of deleted designs.
-func (s Sampling) Draws(ctx context.Context, project string, opts ...Option) iter.Seq2[SampleDraw, error] {
+// Draws walks over all draws of a project, or of one frame in it, also of deleted
+// designs.
+func (s Sampling) Draws(ctx context.Context, project, frameHash string, opts ...Option) iter.Seq2[SampleDraw, error] {
 	v := url.Values{}
 	set(v, "projectId", project)
-	return pages[SampleDraw](ctx, s.c, "/v1/sampling/draws", v, opts)
+	set(v, "frameHash", frameHash)
+	return pages[SampleDraw](ctx, s.c, drawsPath, v, opts)
+}
+
+const drawsPath = "/v1/sampling/draws"
+
+func drawPath(id string) string { return drawsPath + "/" + url.PathEscape(id) }
+
+// OneDraw reads a draw by its id, also of a deleted design. Code:
+// SAMPLE_DRAW_NOT_FOUND.
+func (s Sampling) OneDraw(ctx context.Context, drawID string, opts ...Option) (*SampleDraw, error) {
+	return do[SampleDraw](ctx, s.c, get(drawPath(drawID), nil), opts)
+}
+
+// UnitsOf walks over the households of a draw, as Units does.
+func (s Sampling) UnitsOf(ctx context.Context, drawID, state string, opts ...Option) iter.Seq2[SampleUnit, error] {
+	v := url.Values{}
+	set(v, "state", state)
+	return pages[SampleUnit](ctx, s.c, drawPath(drawID)+"/units", v, opts)
+}
+
+// VerifyOf makes a draw again. Codes: VERIFY_IN_JOB, SCOPE_MISSING.
+func (s Sampling) VerifyOf(ctx context.Context, drawID string, opts ...Option) (*SampleCheck, error) {
+	return do[SampleCheck](ctx, s.c, get(drawPath(drawID)+"/verify", nil), opts)
+}
+
+// VerifyOfLater has a job do so, whose result is a SampleCheck.
+func (s Sampling) VerifyOfLater(ctx context.Context, drawID string, opts ...Option) (*Job, error) {
+	return do[Job](ctx, s.c, post(drawPath(drawID)+"/verify", Object{}), opts)
+}
+
+// RecordOf opens the record of a draw, as Record does. Close it.
+func (s Sampling) RecordOf(ctx context.Context, drawID string, opts ...Option) (io.ReadCloser, error) {
+	return s.c.download(ctx, get(drawPath(drawID)+"/record", nil), opts)
 }
 
 // Replace gives the next household in place of a drawn one. Codes:

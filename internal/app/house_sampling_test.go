@@ -14,6 +14,9 @@ const houseDesign = `{"designId":"%","projectId":"did:ixo:entity:123","confidenc
 
 const houseFrame = `{"csv":"household,stratum\ndid:ixo:household/1,rural\ndid:ixo:household/2,rural\ndid:ixo:household/3,urban\ndid:ixo:household/4,urban\n"}`
 
+// houseTable is the same frame as a file.
+const houseTable = "household,stratum\ndid:ixo:household/1,rural\ndid:ixo:household/2,rural\ndid:ixo:household/3,urban\ndid:ixo:household/4,urban\n"
+
 // furnishSampling puts sample designs into the house: one with a frame, one that
 // is drawn, and one that somebody else has made and committed.
 func (h *house) furnishSampling(t *testing.T) {
@@ -42,9 +45,13 @@ func (h *house) furnishSampling(t *testing.T) {
 		}
 	}
 	for seed := range 100 { // until household 1 is drawn, which the example replaces
-		if w := h.post("/v1/sampling/designs/zq.drawn/draw", fmt.Sprintf(`{"seed":"%d","reason":"house"}`, seed)); w.Code != 201 {
+		w := h.post("/v1/sampling/designs/zq.drawn/draw", fmt.Sprintf(`{"seed":"%d","reason":"house"}`, seed))
+		if w.Code != 201 {
 			t.Fatalf("draw: %d %s", w.Code, w.Body)
 		}
+		h.ids["draw"] = read[struct {
+			DrawID string `json:"drawId"`
+		}](w).DrawID
 		if w := h.as(owner, "GET", "/v1/sampling/designs/zq.drawn/draw/units", ""); strings.Contains(w.Body.String(), `"did:ixo:household/1"`) {
 			return
 		}
@@ -56,7 +63,7 @@ func (h *house) furnishSampling(t *testing.T) {
 func designPart(route string) string {
 	last := route[strings.LastIndex(route, "/")+1:]
 	switch last {
-	case "approve", "contribute":
+	case "approve", "contribute", "file":
 		return "zq.second"
 	case "replacements", "verify", "record", "units", "draw":
 		return "zq.drawn"

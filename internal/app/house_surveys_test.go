@@ -175,6 +175,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["survey import"]
 	case "{designId}":
 		return designPart(route)
+	case "{drawId}":
+		return h.ids["draw"]
 	case "{backCheckId}":
 		return h.ids["back-check"]
 	case "{version}":

@@ -198,6 +198,9 @@ func body(t *testing.T, r web.Route) string {
 	if r.Path == "/v1/surveys/{surveyId}/imports" {
 		return importedResponse
 	}
+	if strings.HasSuffix(r.Path, "/frame/file") {
+		return houseTable
+	}
 	if sendsPicture(r) {
 		return otherPicture
 	}
@@ -248,7 +251,7 @@ func (h *house) request(t *testing.T, r web.Route, path string) *http.Request {
 	if text == importLine {
 		req.Header.Set("Content-Type", "application/x-ndjson")
 	}
-	if text == importedTable {
+	if text == importedTable || text == houseTable {
 		req.Header.Set("Content-Type", "text/csv")
 	}
 	if r.Doc.Patch {

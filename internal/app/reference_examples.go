@@ -159,7 +159,7 @@ func (e examples) sample(method, path, name string) string {
 		return "kitui-2026"
 	case "surveyId":
 		return ownSurvey
-	case "exportId", "importId":
+	case "exportId", "importId", "drawId":
 		return noID
 	case "responseId":
 		return "resp_789"

@@ -67,6 +67,13 @@ func registry(ctx context.Context, a *App, project string, q api.SampleQuery, vi
 	return events.Newest, err
 }
 
+// checkRegistry refuses a query that the search of twins refuses. Faults are those
+// of search.
+func checkRegistry(ctx context.Context, a *App, q api.SampleQuery) error {
+	_, err := a.twins.search.List(ctx, a.DB, entity.Query{Filter: q.Filter, Type: q.Type, Protocol: q.Protocol, Status: q.Status, Limit: 1})
+	return err
+}
+
 // framed is a household as a frame has it. A frame is published and stays when a
 // household is erased: nothing personal stands in it, whoever asks. The fault is
 // FRAME_INVALID.

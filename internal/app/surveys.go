@@ -97,9 +97,11 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	s.sampling = sampling.New(sampling.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
+		Exchange: a.exchange, Project: projectOf, StrictRefs: a.cfg.Server.StrictRefs,
 		Registry: func(ctx context.Context, project string, q api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
 			return registry(ctx, a, project, q, visit)
 		},
+		CheckQuery: func(ctx context.Context, q api.SampleQuery) error { return checkRegistry(ctx, a, q) },
 	})
 	s.imports = intake.New(intake.Config{
 		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,

@@ -2,6 +2,8 @@ package event
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -47,6 +49,24 @@ func (l *Log) Since(ctx context.Context, ws string, after int64, types Filter, s
 		}
 	}
 	return out, nil
+}
+
+// Number finds the number of an event by its type, subject, time and data; 0 when
+// the log does not have it, or not any more.
+func (l *Log) Number(ctx context.Context, e Event) (int64, error) {
+	if err := l.numberAll(ctx, e.Workspace); err != nil {
+		return 0, err
+	}
+	data, err := encodeData(e.Data)
+	if err != nil {
+		return 0, err
+	}
+	var seq int64
+	err = l.db.QueryRow(ctx, selectNumber, subjectKey(e.Workspace, e.Subject), e.Workspace, e.Subject, e.Type, e.At.UnixMilli(), data).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return seq, db.Wrap("find event", err)
 }
 
 // Query asks for events of a workspace after a number. Types and Where pick by

@@ -54,6 +54,7 @@ const (
 		FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
 	selectSubjectAfter = `SELECT seq, type, subject, revision, actor, request_id, at, data
 		FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq > $4 ORDER BY seq`
+	selectNumber      = `SELECT seq FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq > 0 AND type = $4 AND at = $5 AND data = $6 ORDER BY seq LIMIT 1`
 	selectActorBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
 		FROM events WHERE actor_key = $1 AND ws = $2 AND actor = $3 AND seq < $4 AND seq >= $5 ORDER BY seq DESC LIMIT $6`
 )

@@ -73,9 +73,15 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Sur
 }
 
 // prepare checks a draft and makes the record of it, all but what only the
-// server says. All that is wrong is named at once. modes are those it has.
-func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, modes []string) (*Survey, error) {
+// server says. All that is wrong is named at once. old is the record before; nil
+// when it is a new one.
+func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old *Survey) (*Survey, error) {
 	var c fault.Checks
+	var modes []string
+	settled := false // its list was drawn by a version of its design, whatever that is now
+	if old != nil {
+		modes, settled = old.Modes, old.Sampling != nil && old.Sampling.Draw != nil
+	}
 	d.Check(&c)
 	d.CheckServed(&c, s.cfg.Channels, modes)
 	checkDuties(&c, &d.Content)
@@ -87,8 +93,10 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, mode
 	if err := s.checkProject(ctx, ws, v, &c); err != nil {
 		return nil, err
 	}
-	if err := s.checkDesign(ctx, v, &c); err != nil {
-		return nil, err
+	if !settled {
+		if err := s.checkDesign(ctx, v, &c); err != nil {
+			return nil, err
+		}
 	}
 	f, err := s.pin(ctx, ws, v, &c)
 	if err != nil {
@@ -117,7 +125,8 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, mode
 	return v, nil
 }
 
-// checkDesign holds the sampling to the design it names.
+// checkDesign holds the sampling to the design it names, which gives the size
+// where the sampling does not.
 func (s *Service) checkDesign(ctx context.Context, v *Survey, c *fault.Checks) error {
 	if v.Sampling == nil {
 		return nil
@@ -134,6 +143,11 @@ func (s *Service) checkDesign(ctx context.Context, v *Survey, c *fault.Checks) e
 		}
 	}
 	v.Sampling.CheckTarget(c, t)
+	if t != nil && v.Sampling.Size == nil && t.Size >= 1 {
+		sized := *v.Sampling
+		sized.Size = &t.Size
+		v.Sampling = &sized
+	}
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 type DrawnHome struct {
 	Household, Stratum, Cluster string
 	Replaces                    string // the drawn household it stands in for
+	Reason                      string // why it does
 }
 
 // Drawable is the sampling of a survey of a project that a draw can make the list
@@ -60,7 +61,7 @@ func (s *Service) Undrawn(ctx context.Context, id, draw string) error {
 // listing would be a way to take it out of the sample. A household that was erased comes with its mark: it was drawn, and is not
 // asked. Faults: SURVEY_NOT_FOUND, SURVEY_LOCKED.
 func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []DrawnHome) error {
-	r, _, err := read(ctx, tx, id)
+	r, v, err := read(ctx, tx, id)
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,13 @@ func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []Dr
 	if err != nil || len(fresh) == 0 {
 		return err
 	}
-	if err := s.upsert(ctx, tx, r.NID, fresh); err != nil {
+	if err := s.upsert(ctx, tx, r.NID, v.Round, fresh); err != nil {
 		return err
+	}
+	for _, h := range homes {
+		if err := s.markReplaced(ctx, tx, r.NID, h); err != nil {
+			return err
+		}
 	}
 	if err := s.countAll(ctx, tx, r.NID, deltas); err != nil {
 		return err
@@ -85,6 +91,21 @@ func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []Dr
 	return s.events.Append(ctx, tx, event.Event{
 		Workspace: r.Workspace, Type: "survey.households_changed", Subject: r.SurveyID, Revision: revision, Data: map[string]int{"added": len(fresh), "changed": 0},
 	})
+}
+
+// markReplaced notes on the list which household stands in for another one, by
+// whom and why.
+func (l *lists) markReplaced(ctx context.Context, tx *db.Tx, survey int64, h DrawnHome) error {
+	if h.Replaces == "" {
+		return nil
+	}
+	now := l.now()
+	text, err := json.Marshal(Replacement{HouseholdID: h.Household, Reason: h.Reason, By: web.CallerFrom(ctx).DID, At: now})
+	if err != nil {
+		return fmt.Errorf("encode replacement: %w", err)
+	}
+	_, err = tx.Exec(ctx, markReplaced, survey, h.Replaces, string(text), now.UnixMilli())
+	return db.Wrap("mark replaced household", err)
 }
 
 // fresh are those households of a draw that are not on the list as drawn yet, and

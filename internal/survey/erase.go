@@ -14,7 +14,7 @@ import (
 // nothing, so no upload looks like it.
 const erasedMark = "null"
 
-const blankLists = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '` + erasedMark + `', area = '', collector = '', rev = rev + 1, updated_at = $3
+const blankLists = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '` + erasedMark + `', area = '', collector = '', replacement = '', rev = rev + 1, updated_at = $3
 	WHERE household = $2 AND attributes <> '` + erasedMark + `' AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = survey_households.survey AND s.ws = $1)`
 
 // Erase removes what lists keep about a household. It is an erase.Eraser.

@@ -84,6 +84,7 @@ type Household struct {
 	Cluster      string             `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village."`
 	Source       string             `json:"source" enum:"listed,drawn,drawnElsewhere" doc:"How it came on the list: put there by hand, drawn here from a frozen frame, or drawn elsewhere as sampling.drawnElsewhere says."`
 	Replaces     string             `json:"replaces,omitzero" doc:"The drawn household it stands in for."`
+	Replacement  *Replacement       `json:"replacement,omitzero" doc:"The household that stands in for it, and why."`
 	Collector    string             `json:"collector,omitzero" doc:"Named for this very household."`
 	AssignedTo   string             `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
 	Outcome      string             `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"In the open round. It follows the response of the household: one that is rejected, redacted or invalidated leaves it contacted."`
@@ -100,6 +101,14 @@ type Household struct {
 
 	// outcome as stored: that of outcomeRound, which may be an earlier round
 	outcome, round int
+}
+
+// Replacement is the household that stands in for a drawn one.
+type Replacement struct {
+	HouseholdID string    `json:"householdId"`
+	Reason      string    `json:"reason"`
+	By          string    `json:"by" doc:"DID of whoever has replaced it."`
+	At          time.Time `json:"at"`
 }
 
 // in is the outcome in a round.

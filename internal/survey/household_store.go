@@ -19,32 +19,38 @@ import (
 // Many households go through one statement as a JSON array: $2. One that is
 // erased between the read and the write stays so.
 const (
-	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at
+	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, replacement, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household = $2`
-	selectManySQLite = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.cluster, h.source, h.replaces, h.rev, h.updated_at
+	selectManySQLite = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.cluster, h.source, h.replaces, h.replacement, h.rev, h.updated_at
 		FROM json_each($2) AS e CROSS JOIN survey_households h ON h.survey = $1 AND h.household = e.value`
-	selectManyPostgres = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.cluster, h.source, h.replaces, h.rev, h.updated_at
+	selectManyPostgres = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.cluster, h.source, h.replaces, h.replacement, h.rev, h.updated_at
 		FROM survey_households h WHERE h.survey = $1 AND h.household = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
-	upsertManySQLite = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at)
-		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', e.value->>'k', e.value->>'f', e.value->>'r', 1, $3
+	upsertManySQLite = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, since, rev, updated_at)
+		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', e.value->>'k', e.value->>'f', e.value->>'r', $4, 1, $3
 		FROM json_each($2) AS e WHERE true
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
 			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, replaces = excluded.replaces, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
-	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at)
-		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', e->>'k', (e->>'f')::bigint, e->>'r', 1, $3
+	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, since, rev, updated_at)
+		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', e->>'k', (e->>'f')::bigint, e->>'r', $4, 1, $3
 		FROM jsonb_array_elements($2::jsonb) AS e
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
 			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, cluster = excluded.cluster, source = excluded.source, replaces = excluded.replaces, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
 	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
 		WHERE survey = $1 AND household = $2 AND rev = $3`
+	keepOutcome = `INSERT INTO survey_outcomes (survey, round, household, outcome, at)
+		SELECT survey, outcome_round, household, outcome, outcome_at FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3
+		ON CONFLICT (survey, round, household) DO NOTHING`
+	markReplaced    = `UPDATE survey_households SET replacement = $3, rev = rev + 1, updated_at = $4 WHERE survey = $1 AND household = $2 AND attributes <> '` + erasedMark + `'`
 	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`
 	removeSome      = `DELETE FROM survey_households WHERE survey = $1 AND household IN
 		(SELECT household FROM survey_households WHERE survey = $1 ORDER BY household LIMIT $2)`
+	removeOutcomes = `DELETE FROM survey_outcomes WHERE survey = $1 AND household IN
+		(SELECT household FROM survey_households WHERE survey = $1 ORDER BY household LIMIT $2)`
 	selectAny        = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 LIMIT 1) AS n`
 	selectAnyNamed   = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 AND collector <> '' LIMIT 1) AS n`
-	selectHouseholds = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at
+	selectHouseholds = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, replacement, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household > $2 ORDER BY household LIMIT $3`
-	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, rev, updated_at
+	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, replacement, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND collector = $2 AND collector <> '' AND household > $3 ORDER BY household LIMIT $4`
 )
 
@@ -55,8 +61,8 @@ func (h *Household) scan(row db.Row) error {
 	var group, source int
 	var outcomeAt, updated int64
 	var lat, lon *float64
-	var attributes string
-	err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Area, &h.Collector, &h.outcome, &h.round, &outcomeAt, &lat, &lon, &attributes, &h.Cluster, &source, &h.Replaces, &h.Revision, &updated)
+	var attributes, replacement string
+	err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Area, &h.Collector, &h.outcome, &h.round, &outcomeAt, &lat, &lon, &attributes, &h.Cluster, &source, &h.Replaces, &replacement, &h.Revision, &updated)
 	if err != nil {
 		return err
 	}
@@ -71,7 +77,11 @@ func (h *Household) scan(row db.Row) error {
 	if outcomeAt > 0 {
 		h.OutcomeAt = time.UnixMilli(outcomeAt).UTC()
 	}
-	return nil
+	if replacement == "" {
+		return nil
+	}
+	h.Replacement = new(Replacement)
+	return json.Unmarshal([]byte(replacement), h.Replacement)
 }
 
 // findHousehold reads a household of a list; nil when it is not there.
@@ -137,8 +147,9 @@ type storedHome struct {
 	R string   `json:"r"`
 }
 
-// upsert stores new and changed households, sorted by their DID.
-func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Household) error {
+// upsert stores new and changed households, sorted by their DID. Those that are
+// new belong to the list from round on, and to none before.
+func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, round int, list []Household) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -157,9 +168,9 @@ func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Hous
 		return fmt.Errorf("encode households: %w", err)
 	}
 	if now := l.now().UnixMilli(); l.db.Dialect() == db.Postgres {
-		_, err = tx.Exec(ctx, upsertManyPostgres, survey, string(text), now)
+		_, err = tx.Exec(ctx, upsertManyPostgres, survey, string(text), now, round)
 	} else {
-		_, err = tx.Exec(ctx, upsertManySQLite, survey, string(text), now)
+		_, err = tx.Exec(ctx, upsertManySQLite, survey, string(text), now, round)
 	}
 	if err != nil {
 		return fmt.Errorf("store households: %w", err)
@@ -168,6 +179,9 @@ func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Hous
 }
 
 func removeHouseholds(ctx context.Context, tx *db.Tx, survey int64) (int64, error) {
+	if _, err := tx.Exec(ctx, removeOutcomes, survey, removeChunk); err != nil {
+		return 0, fmt.Errorf("remove outcomes: %w", err)
+	}
 	n, err := tx.Exec(ctx, removeSome, survey, removeChunk)
 	if err != nil {
 		return 0, fmt.Errorf("remove households: %w", err)

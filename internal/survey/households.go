@@ -82,7 +82,7 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items [
 			return nil, err
 		}
 	}
-	if err := l.upsert(ctx, tx, r.NID, p.store); err != nil {
+	if err := l.upsert(ctx, tx, r.NID, v.Round, p.store); err != nil {
 		return nil, err
 	}
 	if err := l.countAll(ctx, tx, r.NID, p.deltas); err != nil {

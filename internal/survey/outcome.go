@@ -62,10 +62,16 @@ func outcomeDelta(outcome, n int) (d Delta) {
 }
 
 // setOutcome stores an outcome in the open round and returns the household as
-// it was just before. h may be out of date. Faults: HOUSEHOLD_ERASED of
+// it was just before. What it has from an earlier round is kept apart, so that the
+// figures of that round stay. h may be out of date. Faults: HOUSEHOLD_ERASED of
 // /householdId, STORE_BUSY.
 func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome int) (*Household, error) {
 	for range maxTries {
+		if h.outcome != 0 && h.round < o.Round {
+			if _, err := tx.Exec(ctx, keepOutcome, o.NID, h.HouseholdID, h.Revision); err != nil {
+				return nil, fmt.Errorf("keep outcome: %w", err)
+			}
+		}
 		n, err := tx.Exec(ctx, setOutcome, o.NID, h.HouseholdID, h.Revision, outcome, o.Round, c.clock().UnixMilli())
 		if err != nil {
 			return nil, fmt.Errorf("store outcome: %w", err)

@@ -13,7 +13,7 @@ const (
 func Personal() []privacy.Table {
 	const (
 		lists      = "Files that were sent with templates stay as long as a version uses them: what such a list says about it is not looked for."
-		listed     = "It stays on lists of surveys with its DID, stratum, cluster, group, which household it stands in for and last outcome, marked as erased."
+		listed     = "It stays on lists of surveys with its DID, stratum, cluster, group, which household it stands in for and its outcomes, marked as erased."
 		responses  = "Its responses stay with their ids and revisions, its DID, survey, round, stratum and group, how and when they were given and by whom collected and sent, and their status."
 		unmarked   = "Answers that the template does not mark as personal stay."
 		decisions  = "Decisions about its responses stay: who decided what and when, without reason and note. So does what checks and back-checks have found."
@@ -40,8 +40,9 @@ func Personal() []privacy.Table {
 			privacy.Kept("", privacy.Acts, "actor"), privacy.Kept("", privacy.Elsewhere, "reason body"),
 		}},
 		{Name: "survey_households", Rules: []privacy.Rule{
-			privacy.Erased(PartLists, "area collector lat lon attributes"), privacy.Kept(PartLists, listed, "household stratum cluster replaces"),
+			privacy.Erased(PartLists, "area collector lat lon attributes replacement"), privacy.Kept(PartLists, listed, "household stratum cluster replaces"),
 		}},
+		{Name: "survey_outcomes", Rules: []privacy.Rule{privacy.Kept(PartLists, listed, "household")}},
 		{Name: "sampling_designs", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws design_id project"), privacy.Kept("", privacy.Elsewhere, "body")}},
 		{Name: "sampling_versions", Rules: []privacy.Rule{privacy.Kept("", privacy.Elsewhere, "body")}},
 		{Name: "sampling_frames", Rules: []privacy.Rule{privacy.None(privacy.Ours, "state hash"), privacy.Kept("", privacy.Elsewhere, "body")}},
@@ -51,7 +52,7 @@ func Personal() []privacy.Table {
 			privacy.None(privacy.Program, "ws project survey"), privacy.None(privacy.Ours, "frame_hash state"), privacy.None(privacy.Keyed, "sealed"), privacy.Kept("", privacy.Elsewhere, "body"),
 		}},
 		{Name: "sampling_drawn", Rules: []privacy.Rule{
-			privacy.Kept(PartLists, sampled, "cell unit household stratum cluster replaces"), privacy.None(privacy.Ours, "hash state"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
+			privacy.Kept(PartLists, sampled, "cell unit household stratum cluster replaces replaced_by"), privacy.None(privacy.Ours, "hash state"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
 		}},
 		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
 		{Name: "survey_days", Rules: []privacy.Rule{kept(counted, "status")}},

@@ -14,24 +14,24 @@ type Sampled struct {
 	Cluster     string
 	Source      string
 	Replaces    string
-	Outcome     string // in the round, as far as it is the one that was noted last
+	Outcome     string // in the round
 }
 
-const selectSampled = `SELECT household, stratum, grp, cluster, source, replaces, outcome, outcome_round FROM survey_households WHERE survey = $1 ORDER BY household LIMIT $2`
+const selectSampled = `SELECT h.household, h.stratum, h.grp, h.cluster, h.source, h.replaces, CASE WHEN h.outcome_round = $2 THEN h.outcome ELSE coalesce(o.outcome, 0) END
+	FROM survey_households h LEFT JOIN survey_outcomes o ON o.survey = h.survey AND o.round = $2 AND o.household = h.household
+	WHERE h.survey = $1 AND h.since <= $2 ORDER BY h.household LIMIT $3`
 
-// Sampled are the households of the list of a campaign, at most limit of them.
-// An erased one stays where it was drawn.
+// Sampled are the households of the list of a campaign in a round, at most limit
+// of them: those that came later are not among them. An erased one stays where it
+// was drawn.
 func (s *Service) Sampled(ctx context.Context, q db.Querier, o *Open, round, limit int) ([]Sampled, error) {
-	rows, err := q.Query(ctx, selectSampled, o.NID, limit)
+	rows, err := q.Query(ctx, selectSampled, o.NID, round, limit)
 	return db.Collect(rows, err, "read sample", func(h *Sampled, row db.Row) error {
-		var group, source, outcome, in int
-		if err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Cluster, &source, &h.Replaces, &outcome, &in); err != nil {
+		var group, source, outcome int
+		if err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Cluster, &source, &h.Replaces, &outcome); err != nil {
 			return err
 		}
-		h.Group, h.Source = groupName(group), sourceName(source)
-		if in == round {
-			h.Outcome = outcomeName(outcome)
-		}
+		h.Group, h.Source, h.Outcome = groupName(group), sourceName(source), outcomeName(outcome)
 		return nil
 	})
 }

@@ -192,7 +192,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d campaign.Dr
 	var v *Survey
 	var err error
 	if old.Status == StatusDraft || old.Status == StatusReady {
-		v, err = s.prepare(ctx, r.Workspace, d, old.Modes)
+		v, err = s.prepare(ctx, r.Workspace, d, old)
 	} else {
 		v, err = s.amend(ctx, r.Workspace, old, d)
 	}

@@ -55,10 +55,16 @@ func (x view) present(h *Household) {
 	}
 	h.Masked = h.Location != nil || !h.Attributes.IsZero()
 	h.Location, h.Attributes.Value = nil, nil
+	if h.Replacement != nil {
+		h.Replacement = &Replacement{HouseholdID: h.Replacement.HouseholdID, At: h.Replacement.At}
+	}
 	if !x.All() {
 		h.HouseholdID, h.Collector, h.AssignedTo = x.Household(h.HouseholdID), x.Person(h.Collector), x.Person(h.AssignedTo)
 		if h.Replaces != "" {
 			h.Replaces = x.Household(h.Replaces)
+		}
+		if h.Replacement != nil {
+			h.Replacement.HouseholdID = x.Household(h.Replacement.HouseholdID)
 		}
 	}
 }

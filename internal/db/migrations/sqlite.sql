@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a1af5ff6a21ec01b91141cb06917b1f0f3432f9dd03fd1ef1be7ae236148f940
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c27669ec34a3e7957eae95468a8b2dbf9ddf36cc610934e6362e0e0d655bc6d9
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -431,7 +431,7 @@ CREATE TABLE survey_households (
 	lon           REAL,
 	attributes    TEXT   NOT NULL,
 	rev           BIGINT NOT NULL,
-	updated_at    BIGINT NOT NULL, cluster TEXT NOT NULL DEFAULT '', source BIGINT NOT NULL DEFAULT 0, replaces TEXT NOT NULL DEFAULT '',
+	updated_at    BIGINT NOT NULL, cluster TEXT NOT NULL DEFAULT '', source BIGINT NOT NULL DEFAULT 0, replaces TEXT NOT NULL DEFAULT '', since BIGINT NOT NULL DEFAULT 0, replacement TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (survey, household)
 ) WITHOUT ROWID;
 CREATE INDEX survey_households_of ON survey_households (household, survey);
@@ -1360,9 +1360,8 @@ CREATE TABLE sampling_draws (
 	state      TEXT   NOT NULL,
 	sealed     BLOB   NOT NULL,
 	body       TEXT   NOT NULL
-);
+, of_frame BIGINT NOT NULL DEFAULT 0, of_project BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX sampling_draws_project ON sampling_draws (ws, project, nid);
-CREATE INDEX sampling_draws_frame ON sampling_draws (ws, frame_hash, nid);
 CREATE INDEX sampling_draws_survey ON sampling_draws (ws, survey, nid);
 CREATE INDEX sampling_draws_design ON sampling_draws (design, nid);
 CREATE TABLE sampling_drawn (
@@ -1378,10 +1377,19 @@ CREATE TABLE sampling_drawn (
 	replaces  TEXT   NOT NULL,
 	reason    TEXT   NOT NULL,
 	actor     TEXT   NOT NULL,
-	at        BIGINT NOT NULL,
+	at        BIGINT NOT NULL, replaced_by TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (draw, place)
 );
 CREATE INDEX sampling_drawn_next ON sampling_drawn (draw, cell, state, place);
 CREATE INDEX sampling_drawn_unit ON sampling_drawn (draw, unit);
 CREATE INDEX sampling_drawn_household ON sampling_drawn (draw, household);
 CREATE INDEX sampling_drawn_state ON sampling_drawn (draw, state, place);
+CREATE TABLE survey_outcomes (
+	survey    BIGINT NOT NULL,
+	round     BIGINT NOT NULL,
+	household TEXT   NOT NULL,
+	outcome   BIGINT NOT NULL,
+	at        BIGINT NOT NULL,
+	PRIMARY KEY (survey, round, household)
+) WITHOUT ROWID;
+CREATE INDEX sampling_draws_frame ON sampling_draws (ws, project, frame_hash, nid);

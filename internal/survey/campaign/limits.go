@@ -11,7 +11,7 @@ const (
 
 	maxDescription = 4000 // characters; of instructions in one language too
 	maxSections    = 100
-	maxStages      = 3
+	maxStages      = 2 // figures follow no more
 	maxClusters    = 10_000
 	maxTotals      = 20
 	maxValues      = 200 // of one total

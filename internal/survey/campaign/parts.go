@@ -14,7 +14,7 @@ import (
 func (s *Sampling) checkParts(c *fault.Checks, at string) {
 	check.OneOf(c, at+"/clusterSelection", s.ClusterSelection, "equal", "size")
 	if len(s.Stages) > maxStages {
-		c.Add(at+"/stages", "too_many", fmt.Sprintf("There may be at most %d stages.", maxStages))
+		c.Add(at+"/stages", "too_many", fmt.Sprintf("There may be at most %d stages: clusters, and households in them. Of a sample with more give the first stage and the last; the variance comes from the first.", maxStages))
 	} else {
 		for i := range s.Stages {
 			s.checkStage(c, fmt.Sprintf("%s/stages/%d", at, i), &s.Stages[i])

@@ -14,7 +14,7 @@ import (
 // Sampling is how the households of a campaign are chosen.
 type Sampling struct {
 	Method               string               `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
-	Size                 *float64             `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
+	Size                 *float64             `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census, and taken from the design where designId names one." example:"100"`
 	Confidence           *float64             `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
 	MarginOfError        *float64             `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
 	Precision            *float64             `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
@@ -25,7 +25,7 @@ type Sampling struct {
 	Strata               []api.SurveyStratum  `json:"strata" required:"false" doc:"At most 200."`
 	DesignID             *string              `json:"designId" required:"false" doc:"The sample design; null until there is one."`
 	ClusterSelection     string               `json:"clusterSelection,omitzero" enum:"equal,size" doc:"How clusters were drawn: each with the same chance, or by their size; equal by default."`
-	Stages               []api.SamplingStage  `json:"stages,omitzero" doc:"How many units there are and were drawn, first stage first; at most 3."`
+	Stages               []api.SamplingStage  `json:"stages,omitzero" doc:"How many units there are and were drawn, first stage first; at most 2, clusters and households."`
 	Clusters             []api.SurveyCluster  `json:"clusters,omitzero" doc:"At most 10,000. Not in lists of surveys."`
 	Totals               []api.SurveyTotal    `json:"totals,omitzero" doc:"What is known of the whole population; at most 20."`
 	DrawnElsewhere       *api.SurveyElsewhere `json:"drawnElsewhere,omitzero" doc:"The list was drawn with another tool or in an earlier year. Households uploaded until the survey starts are marked drawnElsewhere: figures carry intervals, and say that the draw was not proven here."`
@@ -99,7 +99,8 @@ func (s *Sampling) check(c *fault.Checks) {
 	required(c, at+"/method", s.Method, methodNames())
 	check.OneOf(c, at+"/parameterType", s.ParameterType, "proportion", "mean")
 	check.OneOf(c, at+"/enrolment", s.Enrolment, "list", enrolmentOpen)
-	c.Require(s.Size != nil || s.Method == methodCensus, at+"/size")
+	designed := s.DesignID != nil && *s.DesignID != ""
+	c.Require(s.Size != nil || s.Method == methodCensus || designed, at+"/size")
 	whole(c, at+"/size", s.Size)
 	whole(c, at+"/population", s.Population)
 	if s.Size != nil && s.Population != nil && *s.Population >= 1 && *s.Size > *s.Population {
@@ -231,14 +232,16 @@ func (s *Sampling) Complete() *Sampling {
 	return &out
 }
 
-// misses says what a margin of error is too large for.
+// misses says what a margin of error is too large for. A design has computed the
+// size for its target by the value it expects, which is not one half.
 func (s *Sampling) misses(margin float64) []string {
 	var out []string
-	if s.MarginOfError != nil && margin > *s.MarginOfError {
+	designed := s.DesignID != nil && *s.DesignID != ""
+	if !designed && s.MarginOfError != nil && margin > *s.MarginOfError {
 		out = append(out, fmt.Sprintf("the size gives a margin of error of %v, more than the %v aimed at", margin, *s.MarginOfError))
 	}
 	// Of a proportion of one half the margin is twice as large a share.
-	if relative := math.Round(2e4*margin) / 1e4; s.Precision != nil && relative > *s.Precision {
+	if relative := math.Round(2e4*margin) / 1e4; !designed && s.Precision != nil && relative > *s.Precision {
 		out = append(out, fmt.Sprintf("the size gives a relative precision of %v for a proportion of one half, not the %v aimed at", relative, *s.Precision))
 	}
 	if s.Method == methodCluster || s.Method == methodMultistage {

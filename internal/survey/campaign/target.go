@@ -14,6 +14,7 @@ type Target struct {
 	Confidence    float64
 	Precision     *float64
 	MarginOfError *float64
+	Size          float64  // households it draws
 	FrameHashes   []string // of its frames
 }
 

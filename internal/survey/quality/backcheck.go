@@ -259,17 +259,16 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 // told nothing about them: it would learn who the collector is.
 func (s *Service) mayAsk(ctx context.Context, by string, r *response.Row) error {
 	caller := web.CallerFrom(ctx)
-	as, err := s.cfg.ActsFor(ctx)
+	own, err := s.cfg.ActsFor.Made(ctx, r.Collector, r.Sender)
 	if err != nil {
 		return err
 	}
-	own := func(who string) bool { return who == r.Collector || who == r.Sender }
 	switch {
-	case own(caller.DID) || slices.ContainsFunc(as, own):
+	case own:
 	case by != caller.DID && !caller.May("imports:write"):
 		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To say that somebody else has asked needs the scope imports:write.").
 			With(fault.Field{Pointer: "/by", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope imports:write."})
-	case !own(by):
+	case by != r.Collector && by != r.Sender:
 		return nil
 	}
 	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected or sent a response, or belongs to the group that did, cannot do its back-check.").

@@ -63,8 +63,7 @@ type Config struct {
 	Cursors   web.Cursors
 	Log       *slog.Logger
 	Now       func() time.Time
-	// ActsFor is that of package verify.
-	ActsFor func(ctx context.Context) ([]string, error)
+	ActsFor   survey.ActsFor
 }
 
 // reviews reports whether the suitability of a template was looked at in time.
@@ -85,9 +84,6 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.ActsFor == nil {
-		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

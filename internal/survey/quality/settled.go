@@ -89,12 +89,11 @@ func noFlag() error {
 
 // maySettle wants somebody else than whoever has collected or sent the response.
 func (s settler) maySettle(ctx context.Context, r *response.Row) error {
-	as, err := s.cfg.ActsFor(ctx)
+	own, err := s.cfg.ActsFor.Made(ctx, r.Collector, r.Sender)
 	if err != nil {
 		return err
 	}
-	own := func(who string) bool { return who == r.Collector || who == r.Sender }
-	if own(web.CallerFrom(ctx).DID) || slices.ContainsFunc(as, own) {
+	if own {
 		return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected or sent a response, or belongs to the group that did, cannot settle its flags.")
 	}
 	return nil

@@ -30,6 +30,7 @@ const (
 
 	OffList  Class = "offList"  // of a survey with a list, and not on it
 	Replaced Class = "replaced" // another response stands in its place
+	Surplus  Class = "surplus"  // it stands in for a household that answered after all
 )
 
 // Unit is what is known of a household in a round, by one of its responses or,
@@ -89,7 +90,7 @@ func noted(outcome string) Class {
 }
 
 // Sampled reports whether a household of the class is part of the sample.
-func (c Class) Sampled() bool { return c != OffList && c != Replaced }
+func (c Class) Sampled() bool { return c != OffList && c != Replaced && c != Surplus }
 
 // Answers reports whether the class says something about the household: that it
 // counts, or that it is not eligible.
@@ -107,6 +108,36 @@ func (c Class) rank() int {
 		return 0
 	}
 	return 1
+}
+
+// InSurplus finds the replacements that nobody needs. A drawn household and those
+// that stand in for it, one after the other, fill one place of the sample: the
+// first of them whose answer counts fills it, and those after it are no part of
+// the sample, whatever they say. So a household that was given up and answers late
+// counts as itself. Those before it stay what they are: not reached, or not
+// eligible.
+func InSurplus(homes []survey.Sampled, class func(household string) Class) map[string]bool {
+	next, listed := map[string]string{}, map[string]bool{}
+	for _, h := range homes {
+		listed[h.HouseholdID] = true
+		if h.Replaces != "" {
+			next[h.Replaces] = h.HouseholdID
+		}
+	}
+	out := map[string]bool{}
+	for _, h := range homes {
+		if listed[h.Replaces] || next[h.HouseholdID] == "" {
+			continue // not the first of several
+		}
+		filled := false
+		for id := h.HouseholdID; id != "" && !out[id]; id = next[id] {
+			if filled {
+				out[id] = true
+			}
+			filled = filled || class(id) == Counted
+		}
+	}
+	return out
 }
 
 // Tally is how many households are in each class.
@@ -158,6 +189,9 @@ func (t Tally) Words(verifiedOnly bool) string {
 	}
 	if len(why) > 0 {
 		out = append(out, fmt.Sprintf("Without an answer that counts: %d (%s).", all-t[Counted]-t[Ineligible], strings.Join(why, ", ")))
+	}
+	if n := t[Surplus]; n > 0 {
+		out = append(out, fmt.Sprintf("Replacements of households that answered after all, in no figure: %d.", n))
 	}
 	if n := t[OffList]; n > 0 {
 		out = append(out, fmt.Sprintf("Responses of households that are not on the list, counted apart: %d.", n))

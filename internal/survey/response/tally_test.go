@@ -1,8 +1,12 @@
 package response_test
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -97,5 +101,32 @@ func TestTallyWords(t *testing.T) {
 		if got := tt.tally.Words(tt.verified); got != tt.want {
 			t.Errorf("Words() = %s\nwant      %s", got, tt.want)
 		}
+	}
+}
+
+// A drawn household and those that stand in for it fill one place of the sample.
+func TestInSurplus(t *testing.T) {
+	t.Parallel()
+	homes := []survey.Sampled{{HouseholdID: "a"}, {HouseholdID: "b", Replaces: "a"}, {HouseholdID: "c", Replaces: "b"}, {HouseholdID: "d"}, {HouseholdID: "late", Replaces: "gone"}}
+	for _, tt := range []struct {
+		a, b, c response.Class
+		want    string
+	}{
+		{response.ClassRefused, response.ClassUnreachable, response.Counted, ""},
+		{response.Counted, response.Counted, response.Counted, "bc"},
+		{response.Counted, response.ClassSilent, response.ClassSilent, "bc"},
+		{response.ClassRefused, response.Counted, response.Counted, "c"},
+		{response.Ineligible, response.Counted, response.ClassSilent, "c"},
+		{response.Ineligible, response.Ineligible, response.Counted, ""},
+		{response.ClassUnverified, response.Counted, response.ClassSilent, "c"},
+	} {
+		by := map[string]response.Class{"a": tt.a, "b": tt.b, "c": tt.c, "d": response.Counted, "late": response.Counted}
+		got := response.InSurplus(homes, func(id string) response.Class { return by[id] })
+		if words := strings.Join(slices.Sorted(maps.Keys(got)), ""); words != tt.want {
+			t.Errorf("%s, %s, %s: surplus %q, want %q", tt.a, tt.b, tt.c, words, tt.want)
+		}
+	}
+	if response.Surplus.Sampled() {
+		t.Error("a surplus replacement is part of the sample")
 	}
 }

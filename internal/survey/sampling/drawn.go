@@ -29,13 +29,13 @@ func listOf(part []Selected, homes map[int64]string) []survey.DrawnHome {
 
 // Units reads a page of the households of a draw after a place. Replacements that
 // were not used are never in it. Faults: DESIGN_NOT_FOUND, SAMPLE_DRAW_NOT_FOUND.
-func (s *drawer) Units(ctx context.Context, id, state string, after, limit int) (items []*api.SampleUnit, next int, err error) {
+func (s *drawer) Units(ctx context.Context, w Which, state string, after, limit int) (items []*api.SampleUnit, next int, err error) {
 	var c fault.Checks
 	check.OneOf(&c, "query/state", state, drawn, "replaced", "replacement")
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return nil, 0, err
 	}
-	_, d, err := s.newest(ctx, id)
+	d, err := findDraw(ctx, s.db, w)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -52,13 +52,13 @@ func (s *drawer) Units(ctx context.Context, id, state string, after, limit int) 
 	if err != nil {
 		return nil, 0, err
 	}
-	know := knows(ctx)
+	see := sightOf(ctx, false)
 	for _, r := range rows {
 		if len(items) == limit {
 			return items, after, nil
 		}
 		if after = r.Place; r.State != "reserve" {
-			items = append(items, r.shown(ctx, s.core, d, know))
+			items = append(items, r.shown(ctx, s.core, d, see))
 		}
 	}
 	if len(rows) < examine {
@@ -67,23 +67,46 @@ func (s *drawer) Units(ctx context.Context, id, state string, after, limit int) 
 	return items, after, nil
 }
 
-// knows reports whether the caller may know which household a unit is.
-func knows(ctx context.Context) bool {
+// sight is how a caller knows the households of a draw.
+type sight int
+
+// Whoever may read personal data sees the unit and the household behind it. To
+// all others the two never stand side by side: they would be a dictionary of the
+// names in published frames and exports.
+const (
+	byUnit sight = iota
+	byHome       // to those who manage lists, of what they have named by its DID
+	both
+)
+
+// sightOf is how the caller sees households that it has named by their DIDs, or
+// not.
+func sightOf(ctx context.Context, named bool) sight {
 	c := web.CallerFrom(ctx)
-	return c.May("responses:pii") || c.May("surveys:write") || c.May("surveys:assign")
+	switch {
+	case c.May("responses:pii"):
+		return both
+	case named && (c.May("surveys:write") || c.May("surveys:assign")):
+		return byHome
+	}
+	return byUnit
 }
 
-// shown is a unit as the caller may know it: ranks are for those who may prove,
-// DIDs for those who may know households.
-func (r *drawnRow) shown(ctx context.Context, s *core, d *drawRow, know bool) *api.SampleUnit {
+// shown is a unit as the caller may know it. Ranks are for those who may prove.
+func (r *drawnRow) shown(ctx context.Context, s *core, d *drawRow, see sight) *api.SampleUnit {
 	u := r.SampleUnit
-	if know {
+	switch {
+	case see == byHome:
+		u.Place, u.Unit, u.Rank, u.Replaces, u.ReplacedBy, u.HouseholdID = 0, "", "", "", "", r.household
+		return &u
+	case see == both:
 		u.HouseholdID = r.household
-	} else if d.Units == byDID {
+	case d.Units == byDID:
 		names := s.cfg.Vault.Pseudonyms(web.CallerFrom(ctx).Workspace, d.project)
-		u.Unit = names.Household(u.Unit)
-		if u.Replaces != "" {
-			u.Replaces = names.Household(u.Replaces)
+		for _, at := range []*string{&u.Unit, &u.Replaces, &u.ReplacedBy} {
+			if *at != "" {
+				*at = names.Household(*at)
+			}
 		}
 	}
 	if mayProve(ctx, byPseudonym) != nil {
@@ -107,7 +130,7 @@ func (s *drawer) Replace(ctx context.Context, id string, in api.SampleReplacemen
 	if err := c.Err(badDraw, "The replacement is not valid."); err != nil {
 		return none, err
 	}
-	r, d, err := s.newest(ctx, id)
+	v, d, err := s.which(ctx, Which{Design: id})
 	if err != nil {
 		return none, err
 	}
@@ -115,24 +138,24 @@ func (s *drawer) Replace(ctx context.Context, id string, in api.SampleReplacemen
 		return none, wrongState(d, drawn)
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.SampleUnit], error) {
-		d, err := findDraw(ctx, tx, r.nid)
+		if _, err := tx.Exec(ctx, lockDesign, d.design); err != nil {
+			return none, fmt.Errorf("lock sample design: %w", err)
+		}
+		d, err := findDraw(ctx, tx, Which{Draw: d.DrawID})
 		if err != nil {
 			return none, err
 		}
-		next, err := s.replaceTx(ctx, tx, r, d, in)
+		next, err := s.replaceTx(ctx, tx, v, d, in)
 		if err != nil {
 			return none, err
 		}
-		return web.Reply[*api.SampleUnit]{Value: next.shown(ctx, s.core, d, knows(ctx)), Status: http.StatusCreated}, nil
+		return web.Reply[*api.SampleUnit]{Value: next.shown(ctx, s.core, d, sightOf(ctx, in.HouseholdID != "")), Status: http.StatusCreated}, nil
 	})
 }
 
-// replaceTx is Replace in its transaction. The design is locked first, so that
+// replaceTx is Replace in its transaction. The design is locked before, so that
 // no two replacements take the same household.
-func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, r *designRow, d *drawRow, in api.SampleReplacement) (*drawnRow, error) {
-	if _, err := tx.Exec(ctx, lockDesign, r.nid); err != nil {
-		return nil, fmt.Errorf("lock sample design: %w", err)
-	}
+func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, v *Design, d *drawRow, in api.SampleReplacement) (*drawnRow, error) {
 	old := new(drawnRow)
 	err := old.scan(tx.QueryRow(ctx, drawnUnit, d.nid, in.Unit))
 	if in.HouseholdID != "" {
@@ -155,14 +178,14 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, r *designRow, d *draw
 	}
 	by, now := web.CallerFrom(ctx).DID, s.now()
 	was := old.State
-	old.State = "replaced"
+	old.State, old.ReplacedBy = "replaced", next.Unit
 	next.State, next.Replaces, next.Reason, next.By, next.At = "replacement", old.Unit, in.Reason, by, now
 	for _, one := range []struct {
-		row      *drawnRow
-		from     string
-		replaces string
-	}{{old, was, old.Replaces}, {next, "reserve", old.Unit}} {
-		n, err := tx.Exec(ctx, updateDrawn, d.nid, one.row.Place, one.from, one.row.State, one.replaces, in.Reason, by, now.UnixMilli())
+		row  *drawnRow
+		from string
+	}{{old, was}, {next, "reserve"}} {
+		r := one.row
+		n, err := tx.Exec(ctx, updateDrawn, d.nid, r.Place, one.from, r.State, r.Replaces, r.ReplacedBy, in.Reason, by, now.UnixMilli())
 		if err != nil {
 			return nil, fmt.Errorf("store replacement: %w", err)
 		}
@@ -170,14 +193,14 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, r *designRow, d *draw
 			return nil, web.Overtaken()
 		}
 	}
-	return next, s.tellReplaced(ctx, tx, r, d, swap{old, next})
+	return next, s.tellReplaced(ctx, tx, v, d, swap{old, next})
 }
 
 // swap is a household and the one that stands in for it.
 type swap struct{ old, next *drawnRow }
 
 // tellReplaced puts a replacement on the list of the survey, and tells of it.
-func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, r *designRow, d *drawRow, x swap) error {
+func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, v *Design, d *drawRow, x swap) error {
 	old, next := x.old, x.next
 	d.Replaced++
 	if ok, err := storeDraw(ctx, tx, d, drawn); err != nil {
@@ -186,10 +209,10 @@ func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, r *designRow, d *d
 		return web.Overtaken()
 	}
 	if d.SurveyID != "" {
-		home := survey.DrawnHome{Household: next.household, Stratum: next.Stratum, Cluster: next.Cluster, Replaces: old.household}
+		home := survey.DrawnHome{Household: next.household, Stratum: next.Stratum, Cluster: next.Cluster, Replaces: old.household, Reason: next.Reason}
 		if err := s.cfg.Surveys.AddDrawn(ctx, tx, d.SurveyID, []survey.DrawnHome{home}); err != nil {
 			return err
 		}
 	}
-	return s.record(ctx, tx, "sampling.replaced", &r.Design, map[string]any{"drawId": d.DrawID, "place": next.Place, "replaces": old.Place})
+	return s.record(ctx, tx, "sampling.replaced", v, map[string]any{"drawId": d.DrawID, "place": next.Place, "replaces": old.Place})
 }

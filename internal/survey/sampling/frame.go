@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
@@ -78,13 +79,30 @@ type errRow struct {
 
 func (e errRow) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
 
+// cellsBy is what stands between the cells of a file, by its first line:
+// semicolons and tabs where there is no comma, as office programs write it.
+func cellsBy(r *bufio.Reader) rune {
+	head, _ := r.Peek(1 << 10)
+	head, _, _ = bytes.Cut(head, []byte("\n"))
+	for _, sep := range []byte(",;\t") {
+		if bytes.IndexByte(head, sep) >= 0 {
+			return rune(sep)
+		}
+	}
+	return ','
+}
+
 // ReadCSV reads a file with the columns household (a DID), and stratum and
-// cluster where there are any.
+// cluster where there are any. Commas, semicolons or tabs stand between them.
 func ReadCSV(r io.Reader, visit func(line int, row Row) error) error {
-	in := csv.NewReader(r)
-	in.ReuseRecord, in.FieldsPerRecord = true, -1
+	text := bufio.NewReader(r)
+	in := csv.NewReader(text)
+	in.ReuseRecord, in.FieldsPerRecord, in.Comma = true, -1, cellsBy(text)
+	var broken *csv.ParseError // anything else is no fault of the file
 	head, err := in.Read()
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &broken) {
+		return fmt.Errorf("read file: %w", err)
+	} else if err != nil {
 		return errRow{1, "The file must begin with a line that names its columns: household, stratum, cluster."}
 	}
 	if len(head) > 0 {
@@ -107,6 +125,8 @@ func ReadCSV(r io.Reader, visit func(line int, row Row) error) error {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
+		} else if err != nil && !errors.As(err, &broken) {
+			return fmt.Errorf("read file: %w", err)
 		} else if err != nil {
 			return errRow{n, "The line cannot be read: " + err.Error() + "."}
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ func (s *frames) PutFrame(ctx context.Context, id string, d api.SampleFrameDraft
 	if (d.CSV == "") == (d.Registry == nil) {
 		return none, fault.New(fault.Invalid, badFrame, "Send either csv or registry.").With(fault.Field{Pointer: "/csv", Code: "one_of", Detail: "Send either csv or registry."})
 	}
+	if err := mayName(ctx, r.Units); err != nil {
+		return none, err
+	}
 	f := &frameRow{nid: s.db.NewNID(), design: r.nid}
 	f.SampleFrame = api.SampleFrame{FrameID: name("frm_", f.nid), DesignID: r.DesignID, State: "building", Units: r.Units, By: web.CallerFrom(ctx).DID}
 	if d.Registry != nil {
@@ -64,14 +68,31 @@ func (s *frames) PutFrame(ctx context.Context, id string, d api.SampleFrameDraft
 	}
 	sum := sha256.Sum256([]byte(d.CSV))
 	f.FileHash = hex.EncodeToString(sum[:])
-	if err := s.freeze(ctx, r, f, list, nil); err != nil {
+	if err := s.lay(ctx, r, f, list, nil); err != nil {
 		return none, err
 	}
-	return web.Reply[*api.SampleFrame]{Value: &f.SampleFrame, Status: http.StatusCreated, Location: r.Links.Frame}, nil
+	reply, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.SampleFrame], error) {
+		return web.Reply[*api.SampleFrame]{Value: &f.SampleFrame, Status: http.StatusCreated, Location: r.Links.Frame}, s.freeze(ctx, tx, r, f)
+	})
+	if err != nil || reply.Replayed { // another frame stands, or none
+		_, gone := s.db.Exec(context.WithoutCancel(ctx), removePieces, f.nid)
+		err = errors.Join(err, db.Wrap("remove pieces", gone))
+	}
+	return reply, err
+}
+
+// mayName wants whoever freezes a frame under pseudonyms to be allowed to know
+// them: they choose the households, so that what comes back would tell which
+// household has which name. The fault is SCOPE_MISSING.
+func mayName(ctx context.Context, units string) error {
+	if units == byDID || web.CallerFrom(ctx).May("responses:pii") {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "SCOPE_MISSING", "This frame names households by pseudonyms, and whoever chooses the households learns these. To freeze it needs the scope responses:pii.")
 }
 
 // readFile reads the households of a file. The fault is FRAME_INVALID.
-func readFile(in *strings.Reader) ([]Row, error) {
+func readFile(in io.Reader) ([]Row, error) {
 	var list []Row
 	var bad []fault.Field
 	err := ReadCSV(in, func(line int, row Row) error {
@@ -128,6 +149,9 @@ func (s *frames) enqueueFrame(ctx context.Context, f *frameRow, q api.SampleQuer
 	if !web.CallerFrom(ctx).May("entities:read") {
 		return none, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope entities:read is needed too.")
 	}
+	if err := s.cfg.CheckQuery(ctx, q); err != nil {
+		return none, registryFault(err)
+	}
 	f.Registry = &q
 	body, err := json.Marshal(f.SampleFrame)
 	if err != nil {
@@ -145,39 +169,73 @@ func (s *frames) enqueueFrame(ctx context.Context, f *frameRow, q api.SampleQuer
 	})
 }
 
+// registryFault points to the members of the body that a query was made of.
+func registryFault(err error) error {
+	bad := fault.As(err)
+	if bad == nil {
+		return err
+	}
+	out := *bad
+	out.Fields = slices.Clone(bad.Fields)
+	for i := range out.Fields {
+		if name, ok := strings.CutPrefix(out.Fields[i].Pointer, "query/"); ok {
+			out.Fields[i].Pointer = "/registry/" + name
+		}
+	}
+	return &out
+}
+
 // runFrame reads the registry, all at one moment.
 func (s *frames) runFrame(ctx context.Context, j *job.Run) error {
 	var in frameJob
 	if err := j.Decode(&in); err != nil {
 		return err
 	}
-	r, err := find(ctx, s.db, in.Design)
+	return s.freezeAs(ctx, j, in.Design, in.Frame, func(r *designRow, f *frameRow) (list []Row, err error) {
+		f.Revision, err = s.cfg.Registry(ctx, r.project, in.Query, func(row Row) error {
+			if len(list) >= maxUnits {
+				return fault.New(fault.Invalid, badFrame, fmt.Sprintf("A frame has at most %d households.", maxUnits))
+			}
+			if what := wrongRow(row); what != "" {
+				return fault.New(fault.Invalid, badFrame, "The registry has a household that cannot be in a frame: "+row.Household+". "+what)
+			}
+			list = append(list, row)
+			if len(list)%1000 == 0 {
+				j.Progress(int64(len(list)), 0, "reading the registry")
+			}
+			return nil
+		})
+		return list, err
+	})
+}
+
+// freezeAs is the job of a frame: it reads the households and freezes them. What a
+// refusal says stands in the frame. Taken up again it does all of it anew, unless
+// the frame is frozen.
+func (s *frames) freezeAs(ctx context.Context, j *job.Run, design string, frame int64, read func(*designRow, *frameRow) ([]Row, error)) error {
+	r, err := find(ctx, s.db, design)
 	if err != nil {
 		return permanent(err)
 	}
-	f, err := findFrame(ctx, s.db, r.nid, name("frm_", in.Frame))
+	f, err := findFrame(ctx, s.db, r.nid, name("frm_", frame))
 	if err != nil {
 		return permanent(err)
 	}
 	if f.State == "frozen" {
+		j.SetResult(f.SampleFrame)
 		return nil
 	}
-	var list []Row
-	f.Revision, err = s.cfg.Registry(ctx, r.project, in.Query, func(row Row) error {
-		if len(list) >= maxUnits {
-			return fault.New(fault.Invalid, badFrame, fmt.Sprintf("A frame has at most %d households.", maxUnits))
-		}
-		if what := wrongRow(row); what != "" {
-			return fault.New(fault.Invalid, badFrame, "The registry has a household that cannot be in a frame: "+row.Household+". "+what)
-		}
-		list = append(list, row)
-		if len(list)%1000 == 0 {
-			j.Progress(int64(len(list)), 0, "reading the registry")
-		}
-		return nil
-	})
+	list, err := read(r, f)
 	if err == nil {
-		err = s.freeze(ctx, r, f, list, j)
+		err = s.lay(ctx, r, f, list, j)
+	}
+	if err == nil {
+		err = s.db.InTx(ctx, func(tx *db.Tx) error {
+			if err := j.Hold(ctx, tx); err != nil {
+				return err
+			}
+			return s.freeze(ctx, tx, r, f)
+		})
 	}
 	if fault.CodeOf(err) != "" {
 		f.State, f.Warnings = "failed", []string{err.Error()}
@@ -206,8 +264,8 @@ func (s *frames) saveFrame(ctx context.Context, f *frameRow) error {
 	return db.Wrap("store frame", err)
 }
 
-// freeze stores the pieces of a frame and then the frame itself, with its hash.
-func (s *frames) freeze(ctx context.Context, r *designRow, f *frameRow, list []Row, j *job.Run) error {
+// lay stores the pieces of a frame, and fills in what follows from them.
+func (s *frames) lay(ctx context.Context, r *designRow, f *frameRow, list []Row, j *job.Run) error {
 	homes, err := s.named(ctx, r, list)
 	if err != nil {
 		return err
@@ -241,20 +299,23 @@ func (s *frames) freeze(ctx context.Context, r *designRow, f *frameRow, list []R
 		}
 	}
 	f.State, f.Hash, f.Frozen = "frozen", sum.String(), s.now()
+	return nil
+}
+
+// freeze stores a frame whose pieces are stored.
+func (s *frames) freeze(ctx context.Context, tx *db.Tx, r *designRow, f *frameRow) error {
 	body, err := json.Marshal(f.SampleFrame)
 	if err != nil {
 		return fmt.Errorf("encode frame: %w", err)
 	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error {
-		n, err := tx.Exec(ctx, updateFrame, f.nid, f.State, f.Hash, string(body))
-		if err == nil && n == 0 {
-			_, err = tx.Exec(ctx, insertFrame, f.nid, f.design, f.State, f.Hash, string(body))
-		}
-		if err != nil {
-			return fmt.Errorf("store frame: %w", err)
-		}
-		return s.record(ctx, tx, "sampling.framed", &r.Design, map[string]any{"frameId": f.FrameID, "frameHash": f.Hash, "population": f.Population, "registryRevision": f.Revision})
-	})
+	n, err := tx.Exec(ctx, updateFrame, f.nid, f.State, f.Hash, string(body))
+	if err == nil && n == 0 {
+		_, err = tx.Exec(ctx, insertFrame, f.nid, f.design, f.State, f.Hash, string(body))
+	}
+	if err != nil {
+		return fmt.Errorf("store frame: %w", err)
+	}
+	return s.record(ctx, tx, "sampling.framed", &r.Design, map[string]any{"frameId": f.FrameID, "frameHash": f.Hash, "population": f.Population, "registryRevision": f.Revision})
 }
 
 // named gives households the names the draw knows them by, sorted by these.

@@ -54,6 +54,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	h.frameRoutes(a)
 	h.drawRoutes(a)
+	h.ownRoutes(a)
 }
 
 const designing = "The size follows from the target (confidence and precision or marginOfError) and from what is expected, for the population; designEffect and dropoutRate make it larger, and strata or clusters share it out. " +
@@ -63,8 +64,14 @@ func (h handlers) frameRoutes(a *web.API) {
 	web.Post(a, one+"/frame", h.servePutFrame, web.Doc{
 		Summary: "Freeze the households there are to choose from", Status: http.StatusCreated, Also: []int{http.StatusAccepted}, Scope: write, Tag: tag, Once: true, MaxBody: maxCSV + 1<<20,
 		Example:     api.SampleFrameDraft{CSV: "household,stratum\ndid:ixo:household/1,rural\ndid:ixo:household/2,rural\ndid:ixo:household/3,urban\ndid:ixo:household/4,urban\n"},
-		Codes:       []string{"DESIGN_NOT_FOUND", badFrame, tooFewCode, conflictCode, "SCOPE_MISSING"},
-		Description: "From a file, answered at once, or from the twins that a query finds, read at one moment by a job (202). hash is the SHA-256 of the published frame: the line unit,stratum,cluster and a line for each household, sorted by unit. Strata and clusters that the design does not have are left out.",
+		Codes:       []string{"DESIGN_NOT_FOUND", badFrame, tooFewCode, conflictCode, "SCOPE_MISSING", "INVALID_FILTER", "UNKNOWN_FIELD", "INVALID_PARAMETER"},
+		Description: "From a file, answered at once, or from the twins that a query finds, read at one moment by a job (202). hash is the SHA-256 of the published frame: the line unit,stratum,cluster and a line for each household, sorted by unit. Strata and clusters that the design does not have are left out. Commas, semicolons or tabs stand between columns. With units pseudonym the scope `responses:pii` is needed too.",
+	})
+	a.Handle(http.MethodPost, one+"/frame/file", h.serveFrameFile, web.Doc{
+		Summary: "Freeze the households of a large file", Status: http.StatusAccepted, Scope: write, Tag: tag, Once: true, Consumes: "text/csv", Answer: api.SampleFrame{},
+		Query:       []web.Param{{Name: "Idempotency-Key", Doc: "Send the same key again to get the same frame.", Header: true}},
+		Codes:       []string{"DESIGN_NOT_FOUND", "BODY_REQUIRED", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING"},
+		Description: "The body is the file, at most 512 MiB and 5,000,000 households, with the columns of csv in POST …/frame. A job reads it; what is wrong with it is in the job and in the warnings of the frame.",
 	})
 	web.Get(a, one+"/frame", h.serveGetFrame, web.Doc{
 		Summary: "Read the newest frame of a design, and what a draw takes of it", Scope: read, Tag: tag, Codes: []string{"DESIGN_NOT_FOUND", "FRAME_NOT_FOUND"},
@@ -86,7 +93,7 @@ func (h handlers) drawRoutes(a *web.API) {
 	})
 	web.Post(a, one+"/contribute", h.serveContribute, web.Doc{
 		Summary: "Add the second part of the seed", Scope: witness, Tag: tag, Once: true, Example: api.SampleContribution{Part: "6 14 22 31 40 45, lottery of 1 March"},
-		Codes: append(stateCodes, "SECOND_PARTY_INVALID", "BEACON_NOT_YET"), Description: "By the party that the commitment names, or anybody but the committer; of a beacon once its time has come.",
+		Codes: append(stateCodes, "SECOND_PARTY_INVALID", "BEACON_NOT_YET"), Description: "By the party that the commitment names, or anybody but the committer; of a beacon once its time has come, written in the format of the commitment.",
 	})
 	web.Post(a, one+"/draw", h.serveDraw, web.Doc{
 		Summary: "Draw the sample", Status: http.StatusCreated, Also: []int{http.StatusOK, http.StatusAccepted}, Scope: write, Tag: tag, Example: api.SampleDrawDraft{Seed: "20240220", Reason: "As planned."},
@@ -96,33 +103,52 @@ func (h handlers) drawRoutes(a *web.API) {
 			"A frame of more than 20,000 households is drawn by a job (202). The same request again is answered with 200, and goes on where it was cut off.",
 	})
 	web.Get(a, one+"/draw", h.serveGetDraw, web.Doc{
-		Summary: "Read the newest draw of a design, with all draws of the project before it", Scope: read, Tag: tag, Codes: stateCodes[:2],
+		Summary: "Read the newest draw of a design, with those before it", Scope: read, Tag: tag, Codes: stateCodes[:2],
 		Description: "Seed and parts are shown once it is drawn, to keys with one of sampling:write, sampling:witness and audit:read.",
 	})
 	web.Get(a, one+"/draw/units", h.serveUnits, web.Doc{
 		Summary: "List the households of a draw", Scope: read, Tag: tag, Codes: append(stateCodes[:2:2], "INVALID_PARAMETER"),
-		Description: "In the order of the draw. Replacements are in it once they are used, never before. householdId is for keys with responses:pii, surveys:write or surveys:assign.",
-	})
-	web.Get(a, "/v1/sampling/draws", h.serveDraws, web.Doc{
-		Summary: "List all draws of a project, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
-		Description: "Also of deleted designs, and those that were committed to and never made.",
+		Description: "In the order of the draw. Replacements are in it once they are used, never before. householdId is for keys with responses:pii; the list of the survey names households to those who visit them.",
 	})
 	web.Post(a, one+"/replacements", h.serveReplace, web.Doc{
 		Summary: "Replace a drawn household by the next one", Status: http.StatusCreated, Scope: "sampling:write or surveys:assign", Tag: tag, Once: true, Example: api.SampleReplacement{HouseholdID: "did:ixo:household/1", Reason: "Moved away; neighbours confirm."},
 		Codes:       append(stateCodes, "UNIT_NOT_DRAWN", "UNIT_REPLACED", "REPLACEMENTS_EXHAUSTED", "SURVEY_LOCKED"),
-		Description: "In the order that the draw has fixed, in the same stratum or cluster. Nobody sees which household comes next before the reason is stored. Figures count the first draw: a replacement hides no refusal.",
+		Description: "In the order that the draw has fixed, in the same stratum or cluster. Nobody sees which household comes next before the reason is stored. Figures count the first draw: a replacement hides no refusal. Where the replaced household answers after all, its answer counts and the replacement is surplus.",
 	})
 	web.Get(a, one+"/verify", h.serveVerify, web.Doc{
-		Summary: "Make the newest draw again and compare", Scope: prove, Tag: tag, Codes: append(stateCodes[:3:3], "SCOPE_MISSING", "VERIFY_IN_JOB"),
-		Description: "For keys with one of sampling:write, sampling:witness and audit:read. Up to 20,000 households; larger ones by POST.",
+		Summary: "Make the newest draw of a design again and compare", Scope: prove, Tag: tag, Codes: append(stateCodes[:3:3], "SCOPE_MISSING", "VERIFY_IN_JOB"), Description: verifying,
 	})
 	web.Post(a, one+"/verify", h.serveVerifyLater, web.Doc{
-		Summary: "Have a job make the newest draw again", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"), Description: "The result of the job is what GET …/verify answers.",
+		Summary: "Have a job make the newest draw of a design again", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"), Description: "The result of the job is what GET …/verify answers.",
 	})
 	a.Handle(http.MethodGet, one+"/record", h.serveRecord, web.Doc{
-		Summary: "Fetch the record of the newest draw", Scope: prove, Tag: tag, Answer: api.SampleRecord{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"),
-		Description: "Frame, plan, seed with its parts, sample and used replacements in one file, to publish: hearth sample verify FILE makes the draw again without a server, and so does the script of docs/sampling.md. With units pseudonym it holds no DID of a household.",
+		Summary: "Fetch the record of the newest draw of a design", Scope: prove, Tag: tag, Answer: api.SampleRecord{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"), Description: recording,
 	})
+}
+
+const (
+	verifying = "For keys with one of sampling:write, sampling:witness and audit:read. Up to 20,000 households; larger ones by POST. Each check that fails names the member of the record that does not hold."
+	recording = "Frame, design, plan, seed with its parts, sample, used replacements and the entries of the audit log in one file, to publish: hearth sample verify FILE makes the draw again without a server, and so does the script of docs/sampling.md. With units pseudonym it holds no DID of a household."
+	kept      = " A draw is found by its id also when it is not the newest of its design, or the design was deleted."
+)
+
+// ownRoutes are those of draws by their own ids.
+func (h handlers) ownRoutes(a *web.API) {
+	const all, draw = "/v1/sampling/draws", "/v1/sampling/draws/{drawId}"
+	codes := []string{"SAMPLE_DRAW_NOT_FOUND", wrongNow, "SCOPE_MISSING"}
+	web.Get(a, all, h.serveDraws, web.Doc{
+		Summary: "List all draws of a project, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
+		Description: "Also of deleted designs, and those that were committed to and never made; with frameHash only those of one frame.",
+	})
+	web.Get(a, draw, h.serveOneDraw, web.Doc{Summary: "Read a draw", Scope: read, Tag: tag, Codes: codes[:1], Description: "As GET /v1/sampling/designs/{designId}/draw." + kept})
+	web.Get(a, draw+"/units", h.serveUnitsOf, web.Doc{
+		Summary: "List the households of one draw", Scope: read, Tag: tag, Codes: append(codes[:1:1], "INVALID_PARAMETER"), Description: "As GET /v1/sampling/designs/{designId}/draw/units." + kept,
+	})
+	web.Get(a, draw+"/verify", h.serveVerifyOf, web.Doc{Summary: "Make a draw again and compare", Scope: prove, Tag: tag, Codes: append(codes[:3:3], "VERIFY_IN_JOB"), Description: verifying + kept})
+	web.Post(a, draw+"/verify", h.serveVerifyOfLater, web.Doc{
+		Summary: "Have a job make a draw again", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: codes, Description: "The result of the job is what GET …/verify answers." + kept,
+	})
+	a.Handle(http.MethodGet, draw+"/record", h.serveRecord, web.Doc{Summary: "Fetch the record of a draw", Scope: prove, Tag: tag, Answer: api.SampleRecord{}, Codes: codes, Description: recording + kept})
 }
 
 func number(v float64) *float64 { return &v }
@@ -260,30 +286,62 @@ func (h handlers) serveDraw(ctx context.Context, in *struct {
 }
 
 func (h handlers) serveGetDraw(ctx context.Context, in *ofDesign) (web.Reply[*api.SampleDraw], error) {
-	return h.GetDraw(ctx, in.ID)
+	return h.GetDraw(ctx, in.newest())
 }
 
-func (h handlers) serveUnits(ctx context.Context, in *struct {
-	ofDesign
+// newest names the newest draw of the design.
+func (in *ofDesign) newest() Which { return Which{Design: in.ID} }
+
+// ofDraw names a draw.
+type ofDraw struct {
+	ID string `path:"drawId" doc:"Id of the draw." example:"drw_7310428377145344"`
+}
+
+func (in *ofDraw) which() Which { return Which{Draw: in.ID} }
+
+// ofState narrows the households of a draw.
+type ofState struct {
 	State string `query:"state" enum:"drawn,replaced,replacement" doc:"Only those in one state."`
 	web.Paging
-},
-) (web.Reply[web.Page[*api.SampleUnit]], error) {
+}
+
+func (h handlers) units(ctx context.Context, w Which, in ofState) (web.Reply[web.Page[*api.SampleUnit]], error) {
 	var at place
 	return web.List(ctx, h.cfg.Cursors, in.Paging, &at, func(limit int) ([]*api.SampleUnit, place, error) {
-		items, next, err := h.Units(ctx, in.ID, in.State, int(at.Before), limit)
+		items, next, err := h.Units(ctx, w, in.State, int(at.Before), limit)
 		return items, place{int64(next)}, err
 	})
 }
 
+func (h handlers) serveUnits(ctx context.Context, in *struct {
+	ofDesign
+	ofState
+},
+) (web.Reply[web.Page[*api.SampleUnit]], error) {
+	return h.units(ctx, in.newest(), in.ofState)
+}
+
+func (h handlers) serveUnitsOf(ctx context.Context, in *struct {
+	ofDraw
+	ofState
+},
+) (web.Reply[web.Page[*api.SampleUnit]], error) {
+	return h.units(ctx, in.which(), in.ofState)
+}
+
+func (h handlers) serveOneDraw(ctx context.Context, in *ofDraw) (web.Reply[*api.SampleDraw], error) {
+	return h.GetDraw(ctx, in.which())
+}
+
 func (h handlers) serveDraws(ctx context.Context, in *struct {
 	Project string `query:"projectId" doc:"The project." example:"did:ixo:entity:123"`
+	Frame   string `query:"frameHash" doc:"Only draws of the frame with this hash."`
 	web.Paging
 },
 ) (web.Reply[web.Page[*api.SampleDraw]], error) {
 	var at place
 	return web.List(ctx, h.cfg.Cursors, in.Paging, &at, func(limit int) ([]*api.SampleDraw, place, error) {
-		items, next, err := h.Draws(ctx, in.Project, at.Before, limit)
+		items, next, err := h.Draws(ctx, in.Project, in.Frame, at.Before, limit)
 		return items, place{next}, err
 	})
 }
@@ -297,9 +355,17 @@ func (h handlers) serveReplace(ctx context.Context, in *struct {
 }
 
 func (h handlers) serveVerify(ctx context.Context, in *ofDesign) (*api.SampleCheck, error) {
-	return h.Verify(ctx, in.ID)
+	return h.Verify(ctx, in.newest())
+}
+
+func (h handlers) serveVerifyOf(ctx context.Context, in *ofDraw) (*api.SampleCheck, error) {
+	return h.Verify(ctx, in.which())
 }
 
 func (h handlers) serveVerifyLater(ctx context.Context, in *ofDesign) (web.Reply[job.Job], error) {
-	return h.VerifyLater(ctx, in.ID)
+	return h.VerifyLater(ctx, in.newest())
+}
+
+func (h handlers) serveVerifyOfLater(ctx context.Context, in *ofDraw) (web.Reply[job.Job], error) {
+	return h.VerifyLater(ctx, in.which())
 }

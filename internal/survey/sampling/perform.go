@@ -14,39 +14,46 @@ import (
 
 // perform draws, stores what was drawn, writes the list of the survey, and says
 // that all is done. Each step can be done again: a draw gives the same every time.
-func (s *drawer) perform(ctx context.Context, r *designRow, d *drawRow, j *job.Run) error {
+// It reports whether nobody else was done before.
+func (s *drawer) perform(ctx context.Context, d *drawRow, j *job.Run) (first bool, _ error) {
+	v, err := versionBy(ctx, s.db, d)
+	if err != nil {
+		return false, err
+	}
 	if d.SurveyID != "" {
 		if err := s.cfg.Surveys.Undrawn(ctx, d.SurveyID, d.DrawID); err != nil {
-			return err
+			return false, err
 		}
 	}
 	got, err := Redraw(&d.Plan, d.Seed, progress(unitsOf(ctx, s.db, d.frame), d.Population, j))
 	if err != nil {
-		return fault.New(fault.Unprocessable, tooFewCode, "The frame cannot be drawn by this plan: "+err.Error()+".")
+		return false, fault.New(fault.Unprocessable, tooFewCode, "The frame cannot be drawn by this plan: "+err.Error()+".")
 	}
 	homes, err := s.homesOf(ctx, d.frame, got)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := s.storeDrawn(ctx, d, result{got, homes}, j); err != nil {
-		return err
+		return false, err
 	}
 	d.Stages = got.Stages
 	d.State, d.DrawnAt = drawn, s.now()
 	if d.SurveyID != "" {
-		if err := s.cfg.Surveys.SetSampling(ctx, d.SurveyID, func(old campaign.Sampling) *campaign.Sampling { return samplingOf(old, &r.Design, d, got) }); err != nil {
-			return err
+		if err := s.cfg.Surveys.SetSampling(ctx, d.SurveyID, func(old campaign.Sampling) *campaign.Sampling { return samplingOf(old, v, d, got) }); err != nil {
+			return false, err
 		}
 	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error {
-		ok, err := storeDraw(ctx, tx, d, drawing)
-		if err != nil || !ok {
-			return err // the same request has done it meanwhile
+	e, err := s.entry(ctx, drawnEvent, v, d)
+	if err != nil {
+		return false, err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		if first, err = storeDraw(ctx, tx, d, drawing); err != nil || !first {
+			return err
 		}
-		return s.record(ctx, tx, "sampling.drawn", &r.Design, map[string]any{
-			"drawId": d.DrawID, "frameHash": d.FrameHash, "soleSeed": d.SoleSeed, "population": d.Population, "drawn": d.Drawn, "surveyId": d.SurveyID,
-		})
+		return s.cfg.Events.Append(ctx, tx, e)
 	})
+	return first, err
 }
 
 // progress tells a job how far the reading of a frame has come.

@@ -2,7 +2,9 @@ package sampling
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -155,12 +157,17 @@ func PlanOf(v *Design, f *api.SampleFrame) (*Plan, *api.SampleParameters, error)
 	d := v.SampleDesignDraft
 	p := v.Parameters
 	n := float64(f.Population)
-	p.Population = &n
+	p.Population, p.DropoutRate, p.DesignEffect = &n, or(d.DropoutRate, 0), or(d.DesignEffect, 1)
 	have, clusters := map[string]int64{}, map[string]int{}
 	for _, h := range f.Strata {
-		have[h.Name], clusters[h.Name] = h.Population, h.Clusters
+		if h.Population > 0 {
+			have[h.Name], clusters[h.Name] = h.Population, h.Clusters
+		}
 	}
 	strata := []api.SamplePlanStratum{{Population: int(f.Population)}}
+	if !Stratified(&d) && have[""] != f.Population {
+		return nil, nil, fault.New(fault.Conflict, conflictCode, "The frame was frozen with strata, and the design has none now. Freeze the frame again.")
+	}
 	if Stratified(&d) {
 		strata = nil
 		var bad []fault.Field
@@ -169,6 +176,10 @@ func PlanOf(v *Design, f *api.SampleFrame) (*Plan, *api.SampleParameters, error)
 				bad = append(bad, fault.Field{Pointer: fmt.Sprintf("/stratification/strata/%d", i), Code: "empty", Detail: "The frame has no household in this stratum."})
 			}
 			strata = append(strata, api.SamplePlanStratum{Name: h.Name, Population: int(have[h.Name])})
+			delete(have, h.Name)
+		}
+		if rest := slices.Collect(maps.Keys(have)); len(rest) > 0 {
+			bad = append(bad, fault.Field{Pointer: "/stratification/strata", Code: "unknown", Detail: fmt.Sprintf("The frame has a stratum %q, the design has not.", slices.Min(rest))})
 		}
 		if len(bad) > 0 {
 			return nil, nil, fault.New(fault.Conflict, conflictCode, "The strata of the frame are not those of the design.").With(bad...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -21,8 +22,8 @@ const VerifyKind = "sampling.verify"
 // published is a draw that is over, as it is published, all but its frame. Faults:
 // DESIGN_NOT_FOUND, SAMPLE_DRAW_NOT_FOUND, SAMPLE_DRAW_STATE_INVALID,
 // SCOPE_MISSING.
-func (s *proofs) published(ctx context.Context, id string) (*api.SampleRecord, *drawRow, error) {
-	r, d, err := s.newest(ctx, id)
+func (s *proofs) published(ctx context.Context, w Which) (*api.SampleRecord, *drawRow, error) {
+	v, d, err := s.which(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,13 +33,19 @@ func (s *proofs) published(ctx context.Context, id string) (*api.SampleRecord, *
 	if err := mayProve(ctx, d.Units); err != nil {
 		return nil, nil, err
 	}
-	v, err := versionOf(ctx, s.db, r, d.Version)
-	if err != nil {
+	rec := &api.SampleRecord{Format: Format, Design: *v, Draw: d.SampleDraw, Units: []api.SampleUnit{}}
+	if len(d.Entries) == 0 {
+		rec.Format = firstFormat
+	}
+	if rec.Draw.Earlier, err = s.earlier(ctx, s.db, d); err != nil {
 		return nil, nil, err
 	}
-	rec := &api.SampleRecord{Format: Format, Design: *v, Draw: d.SampleDraw, Units: []api.SampleUnit{}}
-	if rec.Draw.Earlier, err = s.earlier(ctx, d); err != nil {
-		return nil, nil, err
+	for i := range rec.Draw.Entries {
+		e := &rec.Draw.Entries[i]
+		e.Seq, err = s.cfg.Events.Number(ctx, event.Event{Workspace: web.CallerFrom(ctx).Workspace, Type: e.Type, Subject: e.Subject, At: e.Time, Data: jsontext.Value(e.Data)})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	for after := 0; ; {
 		rows, err := scanDrawn(s.db.Query(ctx, listDrawn, d.nid, after, 1000))
@@ -56,10 +63,10 @@ func (s *proofs) published(ctx context.Context, id string) (*api.SampleRecord, *
 	}
 }
 
-// Verify makes the newest draw of a design again. Faults: those of published, and
+// Verify makes a draw again. Faults: those of published, and
 // VERIFY_IN_JOB for a large frame.
-func (s *proofs) Verify(ctx context.Context, id string) (*api.SampleCheck, error) {
-	rec, d, err := s.published(ctx, id)
+func (s *proofs) Verify(ctx context.Context, w Which) (*api.SampleCheck, error) {
+	rec, d, err := s.published(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +84,15 @@ func (s *proofs) verify(ctx context.Context, rec *api.SampleRecord, d *drawRow) 
 	return Verify(rec, sum.String(), unitsOf(ctx, s.db, d.frame)), nil
 }
 
-// VerifyLater has a job verify the newest draw of a design. Faults are those of
-// published.
-func (s *proofs) VerifyLater(ctx context.Context, id string) (web.Reply[job.Job], error) {
+// VerifyLater has a job verify a draw. Faults are those of published.
+func (s *proofs) VerifyLater(ctx context.Context, w Which) (web.Reply[job.Job], error) {
 	var reply web.Reply[job.Job]
-	if _, _, err := s.published(ctx, id); err != nil {
+	_, d, err := s.published(ctx, w)
+	if err != nil {
 		return reply, err
 	}
-	err := s.db.InTx(ctx, func(tx *db.Tx) error {
-		j, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: VerifyKind, Payload: drawJob{id}, About: linksOf(id).Verify})
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		j, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: VerifyKind, Payload: drawJob{d.DrawID}, About: drawPath(d.DrawID)})
 		if err == nil {
 			reply, err = s.cfg.Jobs.Accepted(ctx, tx, j)
 		}
@@ -99,7 +106,7 @@ func (s *proofs) runVerify(ctx context.Context, j *job.Run) error {
 	if err := j.Decode(&in); err != nil {
 		return err
 	}
-	rec, d, err := s.published(ctx, in.Design)
+	rec, d, err := s.published(ctx, Which{Draw: in.Draw})
 	if err != nil {
 		return permanent(err)
 	}
@@ -113,7 +120,7 @@ func (s *proofs) runVerify(ctx context.Context, j *job.Run) error {
 // serveRecord sends the published record, the frame piece by piece.
 func (s *proofs) serveRecord(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	rec, d, err := s.published(ctx, r.PathValue("designId"))
+	rec, d, err := s.published(ctx, Which{Draw: r.PathValue("drawId"), Design: r.PathValue("designId")})
 	if err != nil {
 		return err
 	}

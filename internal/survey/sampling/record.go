@@ -2,55 +2,239 @@ package sampling
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Format names the form of a published record.
-const Format = "hearth-sample-1"
+// Format names the form of a published record. In the first one nothing pointed to
+// the audit log.
+const (
+	Format      = "hearth-sample-2"
+	firstFormat = "hearth-sample-1"
+)
+
+// proof gathers what came of the checks.
+type proof struct{ *api.SampleCheck }
+
+func (p proof) add(name string, ok bool, detail string) {
+	if ok {
+		detail = ""
+	}
+	p.Checks = append(p.Checks, api.SampleTest{Name: name, OK: ok, Detail: detail})
+}
 
 // Verify makes a published draw again and reports whether everything in it follows:
-// the frame has its hash, the first part was committed before the second came,
-// the seed is made of both, and the sample and its replacements are those that
-// the seed gives, in their order. frame reads the published lines; sum is the
-// hash of them. It needs no server.
+// the frame has its hash, the plan is what the design takes of it, the first part
+// was committed before the second came, the seed is made of both, the sample and
+// its replacements are those that the seed gives, in their order, and all else is
+// what the entries of the audit log fix. frame reads the published lines; sum is
+// the hash of them. It needs no server.
 func Verify(rec *api.SampleRecord, sum string, frame Frame) *api.SampleCheck {
 	d := &rec.Draw
-	out := &api.SampleCheck{DrawID: d.DrawID, SoleSeed: d.SoleSeed}
-	add := func(name string, ok bool, detail string) {
-		if ok {
-			detail = ""
-		}
-		out.Checks = append(out.Checks, api.SampleTest{Name: name, OK: ok, Detail: detail})
-	}
-	add("frame", sum == d.FrameHash, "The SHA-256 of the frame is "+sum+", the draw names "+d.FrameHash+".")
-	if d.SoleSeed {
-		out.Remarks = append(out.Remarks, "One party alone has named the seed: nothing shows that it was not chosen for its sample.")
-	} else {
-		add("commitment", Commitment(d.FirstPart) == d.Commitment, "The first part is not the one that was committed to.")
-		add("second", secondHolds(d), "The second part did not come after the commitment, or not from where the commitment says.")
-		add("seed", Join(d.FirstPart, d.SecondPart) == d.Seed, "The seed is not made of the two parts.")
-		if d.Second != nil && d.Second.Source == "beacon" {
-			out.Remarks = append(out.Remarks, fmt.Sprintf("Compare the second part with what %s published at %s.", d.Second.Beacon, d.Second.At.UTC().Format("2006-01-02 15:04:05 UTC")))
-		}
-	}
+	out := proof{&api.SampleCheck{DrawID: d.DrawID, SoleSeed: d.SoleSeed}}
+	out.add("frame", sum == d.FrameHash, "The SHA-256 of the frame is "+sum+", the draw names "+d.FrameHash+".")
+	wrong := samePlan(rec, frame)
+	out.add("plan", wrong == "", wrong)
+	out.seed(d)
 	again, err := Redraw(&d.Plan, d.Seed, frame)
 	if err != nil {
-		add("sample", false, err.Error())
+		out.add("sample", false, err.Error())
+		again = &Drawn{}
 	} else {
-		wrong := sameSample(again, rec.Units)
-		add("sample", wrong == "", wrong)
+		wrong = sameSample(again, rec.Units)
+		out.add("sample", wrong == "", wrong)
 		wrong = sameReplacements(&d.Plan, again, rec.Units)
-		add("replacements", wrong == "", wrong)
+		out.add("replacements", wrong == "", wrong)
+	}
+	bad := sameRest(rec, again)
+	out.add("record", len(bad) == 0, "These members do not follow from the draw, or are not what the audit log fixes: "+strings.Join(bad, ", ")+".")
+	out.remarks(d)
+	out.Verified = !slices.ContainsFunc(out.Checks, func(t api.SampleTest) bool { return !t.OK })
+	return out.SampleCheck
+}
+
+// seed checks where the seed comes from.
+func (p proof) seed(d *api.SampleDraw) {
+	if d.SoleSeed {
+		p.Remarks = append(p.Remarks, "One party alone has named the seed: nothing shows that it was not chosen for its sample.")
+		return
+	}
+	p.add("commitment", Commitment(d.FirstPart) == d.Commitment, "The firstPart is not the one that was committed to.")
+	p.add("second", secondHolds(d), "The secondPart did not come after the commitment, or not from where second says, or is not written as it says.")
+	p.add("seed", Join(d.FirstPart, d.SecondPart) == d.Seed, "The seed is not made of firstPart and secondPart.")
+	if d.Second != nil && d.Second.Source == "beacon" {
+		p.Remarks = append(p.Remarks, found(d.Second))
+	}
+}
+
+// remarks says what is left to ask.
+func (p proof) remarks(d *api.SampleDraw) {
+	for _, e := range d.Entries {
+		where := fmt.Sprintf("entry %d", e.Seq)
+		if e.Seq == 0 {
+			where = "the entry, which the server does not keep any more,"
+		}
+		p.Remarks = append(p.Remarks, fmt.Sprintf("Compare with the audit log: %s %s of %s, hash %s.", where, e.Type, e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC"), e.Hash))
+	}
+	if len(d.Entries) == 0 {
+		p.Remarks = append(p.Remarks, "The draw is older than entries of the audit log in records: times, reasons and the design were not compared with it.")
+	}
+	if n := d.EarlierOfFrame; n > maxEarlier {
+		p.Remarks = append(p.Remarks, fmt.Sprintf("The same frame was drawn or committed %d times before; the last %d are named.", n, maxEarlier))
 	}
 	for _, o := range d.Earlier {
 		if o.SameFrame {
-			out.Remarks = append(out.Remarks, "The same frame was drawn or committed before, in "+o.DrawID+". Ask why.")
+			p.Remarks = append(p.Remarks, "The same frame was drawn or committed before, in "+o.DrawID+". Ask why.")
+		} else if o.SameDesign {
+			p.Remarks = append(p.Remarks, "The same design or survey was drawn or committed before, from another frame, in "+o.DrawID+". Ask why.")
 		}
 	}
-	out.Verified = !slices.ContainsFunc(out.Checks, func(t api.SampleTest) bool { return !t.OK })
+}
+
+// samePlan says which member of the plan is not what the design takes of the
+// frame; "" when all are.
+func samePlan(rec *api.SampleRecord, frame Frame) string {
+	counted, err := tally(frame)
+	if err != nil {
+		return err.Error()
+	}
+	if counted.Population != rec.Draw.Population {
+		return fmt.Sprintf("The frame has %d households, population says %d.", counted.Population, rec.Draw.Population)
+	}
+	plan, _, err := PlanOf(&rec.Design, counted)
+	if err != nil {
+		return "The design takes nothing of this frame: " + err.Error() + "."
+	}
+	if at := differs(plan, &rec.Draw.Plan); at != "" {
+		return "The design takes something else of the frame than the plan says in " + at + "."
+	}
+	return ""
+}
+
+// tally counts the households and clusters of a frame.
+func tally(frame Frame) (*api.SampleFrame, error) {
+	out := &api.SampleFrame{}
+	at, clusters := map[string]int{}, map[string]map[string]bool{}
+	err := frame(func(u Unit) error {
+		i, ok := at[u.Stratum]
+		if !ok {
+			i = len(out.Strata)
+			name := strings.Clone(u.Stratum)
+			at[name], clusters[name] = i, map[string]bool{}
+			out.Strata = append(out.Strata, api.SampleFrameCount{Name: name})
+		}
+		out.Population++
+		out.Strata[i].Population++
+		if u.Cluster != "" && !clusters[u.Stratum][u.Cluster] {
+			clusters[u.Stratum][strings.Clone(u.Cluster)] = true
+			out.Strata[i].Clusters++
+		}
+		return nil
+	})
+	return out, err
+}
+
+// differs is the path of the first member in which two values differ as JSON; ""
+// when they are the same.
+func differs(a, b any) string {
+	return differsAt("plan", reread(a), reread(b))
+}
+
+// reread is a value as JSON gives it back.
+func reread(v any) (out any) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return err.Error()
+	}
 	return out
+}
+
+func differsAt(path string, a, b any) string {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok {
+			return path
+		}
+		all := maps.Clone(x)
+		maps.Copy(all, y)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if at := differsAt(path+"/"+name, x[name], y[name]); at != "" {
+				return at
+			}
+		}
+		return ""
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return path
+		}
+		for i := range x {
+			if at := differsAt(fmt.Sprintf("%s/%d", path, i), x[i], y[i]); at != "" {
+				return at
+			}
+		}
+		return ""
+	}
+	if a != b {
+		return path
+	}
+	return ""
+}
+
+// sameRest names the members that neither frame, plan nor seed decide about and
+// that do not hold.
+func sameRest(rec *api.SampleRecord, again *Drawn) (wrong []string) {
+	d := &rec.Draw
+	no := func(path string, ok bool) {
+		if !ok {
+			wrong = append(wrong, path)
+		}
+	}
+	sample, reserve, replaced, same := 0, 0, 0, int64(0)
+	for _, u := range again.Units {
+		if u.Reserve {
+			reserve++
+		} else {
+			sample++
+		}
+	}
+	for _, u := range rec.Units {
+		if u.Replaces != "" {
+			replaced++
+		}
+	}
+	for _, o := range d.Earlier {
+		if o.SameFrame && o.FrameHash == d.FrameHash {
+			same++
+		}
+	}
+	no("draw/state", d.State == drawn)
+	no("draw/drawn", d.Drawn == sample)
+	no("draw/reserve", d.Reserve == reserve)
+	no("draw/replaced", d.Replaced == replaced)
+	no("draw/stages", differs(d.Stages, again.Stages) == "")
+	no("draw/designId", d.DesignID == rec.Design.DesignID)
+	no("draw/projectId", d.ProjectID == rec.Design.ProjectID)
+	no("draw/version", d.Version == rec.Design.Version)
+	if rec.Format == firstFormat && len(d.Entries) == 0 {
+		return wrong
+	}
+	no("draw/earlier", same == min(d.EarlierOfFrame, maxEarlier))
+	for _, path := range entriesHold(rec) {
+		if !slices.Contains(wrong, path) {
+			wrong = append(wrong, path)
+		}
+	}
+	return wrong
 }
 
 func secondHolds(d *api.SampleDraw) bool {
@@ -58,7 +242,7 @@ func secondHolds(d *api.SampleDraw) bool {
 		return false
 	}
 	if d.Second.Source == "beacon" {
-		return d.Second.At.After(d.CommittedAt) && !d.SecondAt.Before(d.Second.At)
+		return beaconHolds(d)
 	}
 	return d.SecondBy != d.CommittedBy && (d.Second.Party == "" || d.Second.Party == d.SecondBy)
 }
@@ -84,7 +268,7 @@ func sameSample(again *Drawn, units []api.SampleUnit) string {
 		switch {
 		case !ok:
 			return "The draw gives " + u.Unit.Unit + ", which was not published."
-		case p.Replaces != "" || p.Place != i+1 || p.Stratum != u.Stratum || p.Cluster != u.Cluster || p.Rank != "" && p.Rank != u.Rank.String():
+		case p.Replaces != "" || p.Place != i+1 || p.Stratum != u.Stratum || p.Cluster != u.Cluster || p.Rank != u.Rank.String():
 			return "The draw gives " + u.Unit.Unit + fmt.Sprintf(" at place %d, and it was published as something else.", i+1)
 		}
 	}
@@ -94,27 +278,69 @@ func sameSample(again *Drawn, units []api.SampleUnit) string {
 	return ""
 }
 
-// sameReplacements says which replacement was not the next one; "" when all were.
+// sameReplacements says which replacement was not the next one, or is not told of
+// in the same way by both; "" when there is none.
 func sameReplacements(p *Plan, again *Drawn, units []api.SampleUnit) string {
-	order := map[string][]string{}
-	for _, u := range again.Units {
+	order := map[string][]int{} // places in the draw
+	for i, u := range again.Units {
 		if u.Reserve {
-			order[cellOf(p, u.Unit)] = append(order[cellOf(p, u.Unit)], u.Unit.Unit)
+			order[cellOf(p, u.Unit)] = append(order[cellOf(p, u.Unit)], i)
 		}
 	}
-	used := map[string]int{}
+	used, by := map[string]int{}, map[string]api.SampleUnit{}
+	for _, u := range units {
+		by[u.Unit] = u
+	}
 	for _, u := range sortedByPlace(units) {
+		if wrong := sameSwap(u, by); wrong != "" {
+			return wrong
+		}
 		if u.Replaces == "" {
 			continue
 		}
 		cell := cellOf(p, Unit{u.Unit, u.Stratum, u.Cluster})
-		if at := used[cell]; at >= len(order[cell]) || order[cell][at] != u.Unit {
+		at := used[cell]
+		if at >= len(order[cell]) || again.Units[order[cell][at]].Unit.Unit != u.Unit {
 			return u.Unit + " was taken as a replacement, and another one came next."
+		}
+		if i := order[cell][at]; u.Place != i+1 || u.Rank != again.Units[i].Rank.String() {
+			return u.Unit + " has another place or rank in the draw."
 		}
 		used[cell]++
 		if u.Reason == "" {
 			return u.Unit + " was taken as a replacement without a reason."
 		}
+	}
+	return ""
+}
+
+// sameSwap says what a unit and those that it replaces, or is replaced by, do not
+// tell in the same way.
+func sameSwap(u api.SampleUnit, by map[string]api.SampleUnit) string {
+	state := drawn
+	switch {
+	case u.ReplacedBy != "":
+		state = "replaced"
+	case u.Replaces != "":
+		state = "replacement"
+	}
+	if u.State != state {
+		return u.Unit + " has the state " + u.State + ", and must have " + state + "."
+	}
+	if u.Replaces != "" && by[u.Replaces].ReplacedBy != u.Unit {
+		return u.Unit + " replaces " + u.Replaces + ", which is not replacedBy it."
+	}
+	if u.ReplacedBy == "" {
+		return ""
+	}
+	next, ok := by[u.ReplacedBy]
+	switch {
+	case !ok || next.Replaces != u.Unit:
+		return u.Unit + " is replacedBy " + u.ReplacedBy + ", which does not replace it."
+	case u.Reason == "" || u.By == "" || u.At.IsZero():
+		return u.Unit + " was replaced without reason, by or at."
+	case next.ReplacedBy == "" && (next.Reason != u.Reason || next.By != u.By || !next.At.Equal(u.At)):
+		return u.Unit + " and " + next.Unit + ", which replaces it, have another reason, by or at."
 	}
 	return ""
 }
@@ -127,7 +353,7 @@ func sortedByPlace(units []api.SampleUnit) []api.SampleUnit {
 
 // VerifyRecord checks a published record as a file has it.
 func VerifyRecord(rec *api.SampleRecord) (*api.SampleCheck, error) {
-	if rec.Format != Format {
+	if rec.Format != Format && rec.Format != firstFormat {
 		return nil, fmt.Errorf("the file is not a record of a draw: its format is %q, not %q", rec.Format, Format)
 	}
 	lines, ok := cutHeader(rec.Frame)

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
@@ -34,16 +35,20 @@ type env struct {
 	jobs *job.Service
 	api  *web.API
 	now  time.Time
+	done chan struct{}  // a job has ended
 	rows []sampling.Row // of the registry
 	as   []string       // whom callers act for
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
-	v := &env{Env: surveytest.New(t, d), now: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
-	v.jobs = job.New(job.Config{DB: d, Cursors: eventtest.Cursors()})
+	v := &env{Env: surveytest.New(t, d), now: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), done: make(chan struct{}, 1000)}
+	v.jobs = job.New(job.Config{DB: d, Cursors: eventtest.Cursors(), Record: func(_ context.Context, tx *db.Tx, _, _ string, _ int64) error {
+		tx.AfterCommit(func() { v.done <- struct{}{} })
+		return nil
+	}})
 	v.s = sampling.New(sampling.Config{
-		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: v.Key}), Key: v.Key, Jobs: v.jobs, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Now: func() time.Time { return v.now },
+		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: v.Key}), Key: v.Key, Jobs: v.jobs, Exchange: exchange.New(exchange.Config{DB: d, Jobs: v.jobs}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Now: func() time.Time { return v.now },
 		ActsFor: func(context.Context) ([]string, error) { return v.as, nil },
 		Registry: func(_ context.Context, _ string, _ api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
 			for _, r := range v.rows {
@@ -59,7 +64,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 		c := callers[role]
 		c.Workspace, c.DID = ws, "did:key:"+role
 		return c
-	}).API(v.Surveys.Routes, v.s.Routes)
+	}).API(v.Surveys.Routes, v.s.Routes, v.jobs.Routes)
 	return v
 }
 
@@ -96,6 +101,8 @@ func csv(n int) string {
 	}
 	return b.String()
 }
+
+func newest(design string) sampling.Which { return sampling.Which{Design: design} }
 
 func wantCode(t *testing.T, what string, err error, code string) {
 	t.Helper()
@@ -204,8 +211,8 @@ func (v *env) holds(t *testing.T, design, id string) {
 	if _, err := v.Surveys.Update(ctx, id, "*", "", []byte(`{"name":"Baseline"}`)); err != nil {
 		t.Error(err)
 	}
-	got := must(v.s.Verify(auditor(t), design))(t)
-	if !got.Verified || len(got.Checks) != 6 {
+	got := must(v.s.Verify(auditor(t), newest(design)))(t)
+	if !got.Verified || len(got.Checks) != 8 {
 		t.Errorf("verify: %+v", got)
 	}
 }
@@ -225,7 +232,7 @@ func (v *env) get(ctx context.Context, path string) *httptest.ResponseRecorder {
 func (v *env) replaces(t *testing.T, design, id string) {
 	t.Helper()
 	ctx := manager(t)
-	units, _, err := v.s.Units(ctx, design, "", 0, 100)
+	units, _, err := v.s.Units(ctx, newest(design), "", 0, 100)
 	if err != nil || len(units) != 8 {
 		t.Fatalf("%d units, %v", len(units), err)
 	}
@@ -245,11 +252,11 @@ func (v *env) replaces(t *testing.T, design, id string) {
 	if w := v.get(ctx, "/v1/surveys/"+id+"/households"); strings.Count(w.Body.String(), `"replaces":`) != 3 {
 		t.Errorf("list with replacements: %s", w.Body)
 	}
-	got := must(v.s.Verify(auditor(t), design))(t)
+	got := must(v.s.Verify(auditor(t), newest(design)))(t)
 	if !got.Verified {
 		t.Errorf("verify after replacements: %+v", got)
 	}
-	if d := must(v.s.GetDraw(ctx, design))(t).Value; d.Replaced != 3 {
+	if d := must(v.s.GetDraw(ctx, newest(design)))(t).Value; d.Replaced != 3 {
 		t.Errorf("%d replaced, want 3", d.Replaced)
 	}
 }
@@ -258,10 +265,10 @@ func (v *env) replaces(t *testing.T, design, id string) {
 func (v *env) hides(t *testing.T, design string) {
 	t.Helper()
 	ctx := collector(t)
-	if d := must(v.s.GetDraw(ctx, design))(t).Value; d.Seed != "" || d.FirstPart != "" || d.SecondPart != "" {
+	if d := must(v.s.GetDraw(ctx, newest(design)))(t).Value; d.Seed != "" || d.FirstPart != "" || d.SecondPart != "" {
 		t.Errorf("a collector sees the seed: %+v", d)
 	}
-	units, _, err := v.s.Units(ctx, design, "", 0, 100)
+	units, _, err := v.s.Units(ctx, newest(design), "", 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,9 +277,9 @@ func (v *env) hides(t *testing.T, design string) {
 			t.Errorf("a collector sees %+v", u)
 		}
 	}
-	_, _, err = v.s.Units(ctx, design, "reserve", 0, 100)
+	_, _, err = v.s.Units(ctx, newest(design), "reserve", 0, 100)
 	wantCode(t, "asked for the reserve", err, "INVALID_PARAMETER")
-	_, err = v.s.Verify(ctx, design)
+	_, err = v.s.Verify(ctx, newest(design))
 	wantCode(t, "verify by a collector", err, "SCOPE_MISSING")
 	for _, path := range []string{"/frame.csv", "/record"} {
 		if w := v.get(ctx, "/v1/sampling/designs/"+design+path); w.Code != 403 {
@@ -313,7 +320,7 @@ func TestDrawnOnce(t *testing.T) {
 		if len(got.Earlier) != 2 || got.Earlier[1].DrawID != first.DrawID || !got.Earlier[1].SameFrame || got.Earlier[0].State != "committed" {
 			t.Errorf("earlier draws %+v", got.Earlier)
 		}
-		list, _, err := v.s.Draws(ctx, project, 0, 10)
+		list, _, err := v.s.Draws(ctx, project, "", 0, 10)
 		if err != nil || len(list) != 3 {
 			t.Errorf("%d draws of the project, %v", len(list), err)
 		}
@@ -340,7 +347,7 @@ func TestEmptyFrame(t *testing.T) {
 		_, err := v.s.PutFrame(ctx, "d", api.SampleFrameDraft{CSV: tt.csv})
 		wantCode(t, tt.csv, err, tt.code)
 	}
-	if list, _, err := v.s.Draws(ctx, project, 0, 10); err != nil || len(list) != 0 {
+	if list, _, err := v.s.Draws(ctx, project, "", 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("%d draws, %v", len(list), err)
 	}
 }
@@ -352,7 +359,7 @@ func TestBeacon(t *testing.T) {
 	ctx := manager(t)
 	must(v.s.Create(ctx, small("d")))(t)
 	must(v.s.PutFrame(ctx, "d", api.SampleFrameDraft{CSV: csv(40)}))(t)
-	second := api.SampleSecond{Source: "beacon", Beacon: "drand round 7", At: v.now}
+	second := api.SampleSecond{Source: "beacon", Beacon: "Lottery of Nairobi", Format: "numbers", At: v.now}
 	_, err := v.s.Commit(ctx, "d", api.SampleCommit{Second: second})
 	wantCode(t, "a value that is known", err, "SAMPLE_DRAW_INVALID")
 	second.At = v.now.Add(time.Hour)
@@ -360,9 +367,11 @@ func TestBeacon(t *testing.T) {
 	_, err = v.s.Contribute(ctx, "d", api.SampleContribution{Part: "beef"})
 	wantCode(t, "before its time", err, "BEACON_NOT_YET")
 	v.now = v.now.Add(2 * time.Hour)
-	must(v.s.Contribute(ctx, "d", api.SampleContribution{Part: "beef"}))(t)
+	_, err = v.s.Contribute(ctx, "d", api.SampleContribution{Part: "beef"})
+	wantCode(t, "a value in another form", err, "SAMPLE_DRAW_INVALID")
+	must(v.s.Contribute(ctx, "d", api.SampleContribution{Part: "6 14 22 31 40 45"}))(t)
 	must(v.s.Draw(ctx, "d", api.SampleDrawDraft{}))(t)
-	if got := must(v.s.Verify(auditor(t), "d"))(t); !got.Verified || len(got.Remarks) != 1 {
+	if got := must(v.s.Verify(auditor(t), newest("d")))(t); !got.Verified || len(got.Remarks) != 3 {
 		t.Errorf("verify %+v", got)
 	}
 }
@@ -424,19 +433,19 @@ func TestSampleStrangers(t *testing.T) {
 		ctx := web.WithCaller(t.Context(), c)
 		_, err := v.s.Get(ctx, "d", 0)
 		wantCode(t, name, err, "DESIGN_NOT_FOUND")
-		_, err = v.s.GetDraw(ctx, "d")
+		_, err = v.s.GetDraw(ctx, newest("d"))
 		wantCode(t, name, err, "DESIGN_NOT_FOUND")
 		_, err = v.s.PutFrame(ctx, "d", api.SampleFrameDraft{CSV: csv(4)})
 		wantCode(t, name, err, "DESIGN_NOT_FOUND")
 		_, err = v.s.Replace(ctx, "d", api.SampleReplacement{Unit: "x", Reason: "y"})
 		wantCode(t, name, err, "DESIGN_NOT_FOUND")
-		if list, _, err := v.s.Draws(ctx, project, 0, 10); err != nil || len(list) != 0 {
+		if list, _, err := v.s.Draws(ctx, project, "", 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("%s: %d draws, %v", name, len(list), err)
 		}
 		if list, _, err := v.s.List(ctx, "", 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("%s: %d designs, %v", name, len(list), err)
 		}
-		_, err = v.s.Create(ctx, small("x"))
+		_, err = v.s.Create(ctx, small(""))
 		if want := map[bool]string{true: "", false: "SAMPLING_PARAMETERS_INVALID"}[name == "another workspace"]; fault.CodeOf(err) != want {
 			t.Errorf("%s: create: %v", name, err)
 		}

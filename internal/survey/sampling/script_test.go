@@ -35,7 +35,7 @@ func TestScript(t *testing.T) {
 	must(v.s.Commit(ctx, "d", api.SampleCommit{Second: api.SampleSecond{Source: "party"}}))(t)
 	must(v.s.Contribute(auditor(t), "d", api.SampleContribution{Part: "x"}))(t)
 	must(v.s.Draw(ctx, "d", api.SampleDrawDraft{}))(t)
-	units, _, err := v.s.Units(ctx, "d", "", 0, 10)
+	units, _, err := v.s.Units(ctx, newest("d"), "", 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

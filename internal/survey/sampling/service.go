@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
@@ -26,23 +26,29 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. Idem, Registry, ActsFor and Now have defaults.
+// Config configures a Service. Idem, Registry, CheckQuery, ActsFor,
+// Project and Now have defaults.
 type Config struct {
-	DB      *db.DB
-	Surveys *survey.Service
-	Vault   *vault.Vault // names households
-	Key     secret.Key   // seals parts of seeds
-	Jobs    *job.Service
-	Events  *event.Log
-	Idem    *once.Store
-	Cursors web.Cursors
-	Now     func() time.Time
-	// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
-	// groups it belongs to: what these have made is its own work, too.
-	ActsFor func(ctx context.Context) ([]string, error)
+	DB       *db.DB
+	Surveys  *survey.Service
+	Vault    *vault.Vault // names households
+	Key      secret.Key   // seals parts of seeds
+	Jobs     *job.Service
+	Exchange *exchange.Service // keeps files that are sent
+	Events   *event.Log
+	Idem     *once.Store
+	Cursors  web.Cursors
+	Now      func() time.Time
+	ActsFor  survey.ActsFor
+	// Project tells what is known of a DID: whether it is held here, and is a
+	// project. StrictRefs refuses those that are not held.
+	Project    func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
+	StrictRefs bool
 	// Registry gives the twins that a query finds, by the rights of the caller, and
 	// the number of the newest event by then. Without it there are none.
 	Registry func(ctx context.Context, project string, q api.SampleQuery, visit func(Row) error) (revision int64, err error)
+	// CheckQuery refuses a query that Registry would refuse.
+	CheckQuery func(ctx context.Context, q api.SampleQuery) error
 }
 
 // Service is the use cases of sample designs.
@@ -73,11 +79,14 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.ActsFor == nil {
-		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
+	if cfg.Project == nil {
+		cfg.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
 	}
 	if cfg.Registry == nil {
 		cfg.Registry = func(context.Context, string, api.SampleQuery, func(Row) error) (int64, error) { return 0, nil }
+	}
+	if cfg.CheckQuery == nil {
+		cfg.CheckQuery = func(context.Context, api.SampleQuery) error { return nil }
 	}
 	c := &core{cfg: cfg, db: cfg.DB}
 	return &Service{c, frames{c}, drawer{c}, proofs{c}}
@@ -85,16 +94,10 @@ func New(cfg Config) *Service {
 
 // Handlers does the jobs.
 func (s *Service) Handlers() map[string]job.Handler {
-	return map[string]job.Handler{FrameKind: s.runFrame, DrawKind: s.runDraw, VerifyKind: s.runVerify}
+	return map[string]job.Handler{FrameKind: s.runFrame, FileKind: s.runFile, DrawKind: s.runDraw, VerifyKind: s.runVerify}
 }
 
 func (s *core) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
-
-// isCaller reports whether a DID is the caller, or somebody the caller acts for.
-func (s *core) isCaller(ctx context.Context, did string) (bool, error) {
-	as, err := s.cfg.ActsFor(ctx)
-	return did == web.CallerFrom(ctx).DID || slices.Contains(as, did), err
-}
 
 // timeOf is a stored time; the zero time when there is none.
 func timeOf(ms int64) time.Time {
@@ -122,6 +125,11 @@ func numberOf(prefix, id string) (int64, bool) {
 // DESIGN_EXISTS, SURVEY_NOT_FOUND, SAMPLING_TARGET_MISMATCH.
 func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Design], error) {
 	var none web.Reply[*Design]
+	if d.DesignID != "" && len(web.CallerFrom(ctx).Projects) > 0 {
+		return none, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{
+			Pointer: "/designId", Code: "not_allowed", Detail: "A key that is limited to projects chooses no id: whether one is taken would tell about designs of others. Leave it out.",
+		})
+	}
 	v, err := s.prepare(ctx, d)
 	if err != nil {
 		return once.Refuse[*Design](ctx, s.cfg.Idem, err)
@@ -172,14 +180,36 @@ func (s *Service) prepare(ctx context.Context, d Draft) (*Design, error) {
 	if err := Check(&d); err != nil {
 		return nil, err
 	}
-	if !sees(web.CallerFrom(ctx), d.ProjectID) {
-		return nil, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{Pointer: "/projectId", Code: "not_found", Detail: "The key is limited to other projects."})
+	if err := s.checkProject(ctx, d.ProjectID); err != nil {
+		return nil, err
 	}
 	v, err := Compute(d)
 	if err != nil || d.SurveyID == "" {
 		return v, err
 	}
 	return v, s.checkSurvey(ctx, s.db, v)
+}
+
+// checkProject wants a project that there is, and that the caller sees. The fault
+// is SAMPLING_PARAMETERS_INVALID.
+func (s *core) checkProject(ctx context.Context, project string) error {
+	c := web.CallerFrom(ctx)
+	refuse := func(code, detail string) error {
+		return fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{Pointer: "/projectId", Code: code, Detail: detail})
+	}
+	if !sees(c, project) { // looks as if it did not exist, whether it does or not
+		return refuse("not_found", "The key is limited to other projects.")
+	}
+	held, is, err := s.cfg.Project(ctx, s.db, c.Workspace, project)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for project: %w", err)
+	case held && !is:
+		return refuse("not_a_project", "The DID is held here, and is not a project.")
+	case !held && s.cfg.StrictRefs:
+		return refuse("not_found", "The project is not held here, and references to others are refused.")
+	}
+	return nil
 }
 
 // checkSurvey wants the survey of a design to have its target and a list to be
@@ -215,6 +245,7 @@ func (s *Service) Target(ctx context.Context, q db.Querier, project, id string) 
 		return nil, err
 	}
 	t := targetOf(&r.Design)
+	t.Size = float64(r.Parameters.DrawnSize)
 	rows, err := q.Query(ctx, listHashes, r.nid)
 	t.FrameHashes, err = db.Collect(rows, err, "list frames", db.Column[string])
 	t.FrameHashes = slices.DeleteFunc(t.FrameHashes, func(h string) bool { return h == "" })
@@ -233,7 +264,36 @@ func (s *Service) Get(ctx context.Context, id string, version int) (web.Reply[*D
 	if err != nil {
 		return none, err
 	}
+	if v == &r.Design {
+		if err := s.overtaken(ctx, r); err != nil {
+			return none, err
+		}
+	}
 	return replyDesign(v, 0), nil
+}
+
+// overtaken warns where the newest frame has another size drawn than the design
+// says by itself.
+func (s *Service) overtaken(ctx context.Context, r *designRow) error {
+	f, err := findFrame(ctx, s.db, r.nid, "")
+	if fault.KindOf(err) == fault.NotFound || err == nil && f.State != "frozen" {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	plan, _, err := PlanOf(&r.Design, &f.SampleFrame)
+	if err != nil {
+		r.Warnings = append(r.Warnings, "nothing can be drawn of the newest frame: "+err.Error())
+		return nil
+	}
+	n := 0
+	for _, h := range plan.Strata {
+		n += h.Size
+	}
+	if n != r.Parameters.DrawnSize {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the newest frame has %d households: a draw takes %d of it, not the %d that the design says by itself", f.Population, n, r.Parameters.DrawnSize))
+	}
+	return nil
 }
 
 func versionOf(ctx context.Context, q db.Querier, r *designRow, version int) (*Design, error) {
@@ -302,167 +362,6 @@ func (s *Service) List(ctx context.Context, project string, before int64, limit 
 		before = 0
 	}
 	return items, before, nil
-}
-
-// Versions reads a page of the versions of a design, newest first.
-func (s *Service) Versions(ctx context.Context, id string, before, limit int) (items []*Design, next int, err error) {
-	r, err := find(ctx, s.db, id)
-	if err != nil {
-		return nil, 0, err
-	}
-	if before == 0 {
-		before = math.MaxInt32
-	}
-	items, err = designs(s.db.Query(ctx, listVersions, r.nid, before, limit+1))
-	if err != nil || len(items) <= limit {
-		return items, 0, err
-	}
-	return items[:limit], items[limit-1].Version, nil
-}
-
-// Recalculate makes a new version from what was observed; the old one stays.
-// Faults: DESIGN_NOT_FOUND, SAMPLING_PARAMETERS_INVALID, INSUFFICIENT_POPULATION.
-func (s *Service) Recalculate(ctx context.Context, id string, o api.SampleObserved) (web.Reply[*Design], error) {
-	var c fault.Checks
-	check.Reason(&c, "/reason", o.Reason, true)
-	if o.Mean == nil && o.SD == nil && o.DropoutRate == nil && o.DesignEffect == nil && o.Population == nil {
-		c.Add("/mean", "required", "Give at least one of mean, sd, dropoutRate, designEffect and population.")
-	}
-	if err := c.Err(invalidCode, invalidText); err != nil {
-		return web.Reply[*Design]{}, err
-	}
-	return s.revise(ctx, id, o.Reason, func(d Draft) (Draft, *api.SampleObserved) {
-		set := func(to **float64, v *float64) {
-			if v != nil {
-				*to = v
-			}
-		}
-		set(&d.ExpectedMean, o.Mean)
-		set(&d.ExpectedSD, o.SD)
-		set(&d.DropoutRate, o.DropoutRate)
-		set(&d.DesignEffect, o.DesignEffect)
-		if o.Population != nil && Stratified(&d) {
-			for i := range d.Stratification.Strata { // their shares stay
-				h := &d.Stratification.Strata[i]
-				if h.Weight == nil && h.Population != nil && d.Population != nil {
-					w := *h.Population / *d.Population
-					h.Weight = &w
-				}
-				h.Population = nil
-			}
-		}
-		set(&d.Population, o.Population)
-		return d, &o
-	})
-}
-
-// Revise makes a new version of a design as its maker sends it. Faults are those
-// of Create, and DESIGN_NOT_FOUND.
-func (s *Service) Revise(ctx context.Context, id string, d Draft) (web.Reply[*Design], error) {
-	return s.revise(ctx, id, "", func(Draft) (Draft, *api.SampleObserved) { return d, nil })
-}
-
-// draftOf is a design as its maker would send it now.
-func draftOf(v *Design) Draft {
-	d := v.SampleDesignDraft
-	if s := d.Stratification; s != nil {
-		one := *s
-		one.Strata = slices.Clone(s.Strata)
-		for i := range one.Strata {
-			h := &one.Strata[i]
-			h.Clusters = nil
-			if one.Method != fixed {
-				h.SampleSize = nil
-			}
-			if h.Weight != nil {
-				h.Population = nil // it followed from the weight
-			}
-		}
-		d.Stratification = &one
-	}
-	return d
-}
-
-func (s *Service) revise(ctx context.Context, id, reason string, change func(Draft) (Draft, *api.SampleObserved)) (web.Reply[*Design], error) {
-	var none web.Reply[*Design]
-	r, err := find(ctx, s.db, id)
-	if err != nil {
-		return none, err
-	}
-	d, observed := change(draftOf(&r.Design))
-	d.DesignID = r.DesignID
-	if d.ProjectID != r.project {
-		return none, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{Pointer: "/projectId", Code: "read_only", Detail: "A design stays in its project."})
-	}
-	if observed != nil {
-		d.SurveyID = "" // the survey it was drawn for has its list
-	}
-	v, err := s.prepare(ctx, d)
-	if err != nil {
-		return none, err
-	}
-	v.Version, v.Created, v.CreatedBy, v.Links = r.version+1, s.now(), web.CallerFrom(ctx).DID, r.Links
-	v.Observed, v.Reason = observed, reason
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Design], error) {
-		if err := s.storeVersion(ctx, tx, r, v); err != nil {
-			return none, err
-		}
-		return replyDesign(v, http.StatusCreated), s.record(ctx, tx, "sampling.design_updated", v, nil)
-	})
-}
-
-// storeVersion stores v as the version after that of r, or in its place.
-func (s *Service) storeVersion(ctx context.Context, tx *db.Tx, r *designRow, v *Design) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode sample design: %w", err)
-	}
-	n, err := tx.Exec(ctx, updateDesign, r.nid, r.version, v.Version, string(body))
-	if err != nil {
-		return fmt.Errorf("update sample design: %w", err)
-	}
-	if n == 0 {
-		return web.Overtaken()
-	}
-	_, err = tx.Exec(ctx, insertVersion, r.nid, v.Version, string(body))
-	return db.Wrap("insert version", err)
-}
-
-// Approve records what somebody else than its maker thinks of the newest version.
-// Faults: DESIGN_NOT_FOUND, VERSION_NOT_FOUND, APPROVER_IS_MAKER,
-// SAMPLING_PARAMETERS_INVALID.
-func (s *Service) Approve(ctx context.Context, id string, a api.SampleApproval) (web.Reply[*Design], error) {
-	var none web.Reply[*Design]
-	var c fault.Checks
-	check.OneOf(&c, "/status", a.Status, "approved", "rejected")
-	check.Short(&c, "/note", a.Note, check.MaxReason)
-	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
-		return none, err
-	}
-	r, err := find(ctx, s.db, id)
-	if err != nil {
-		return none, err
-	}
-	if a.Version != 0 && a.Version != r.version {
-		return none, fault.New(fault.NotFound, "VERSION_NOT_FOUND", fmt.Sprintf("The newest version is %d; earlier ones are not decided about any more.", r.version))
-	}
-	caller := web.CallerFrom(ctx).DID
-	if own, err := s.isCaller(ctx, r.CreatedBy); err != nil {
-		return none, err
-	} else if own {
-		return none, fault.New(fault.Forbidden, "APPROVER_IS_MAKER", "You made this version. Somebody else decides about it.")
-	}
-	v := r.Design
-	v.Verification = api.SampleVerification{Status: "approved", Verifier: caller, Timestamp: s.now(), Note: a.Note}
-	if a.Status != "" {
-		v.Verification.Status = a.Status
-	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Design], error) {
-		if err := s.storeVersion(ctx, tx, r, &v); err != nil {
-			return none, err
-		}
-		return replyDesign(&v, 0), s.record(ctx, tx, "sampling.design_decided", &v, map[string]string{"status": v.Verification.Status})
-	})
 }
 
 // Delete removes a design from lists. Its frames and draws stay, for the draws

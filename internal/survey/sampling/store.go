@@ -21,7 +21,6 @@ const (
 	updateDesign  = `UPDATE sampling_designs SET version = $3, body = $4 WHERE nid = $1 AND version = $2`
 	deleteDesign  = `UPDATE sampling_designs SET deleted_at = $2, body = $3 WHERE nid = $1 AND deleted_at = 0`
 	selectDesign  = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE ws = $1 AND design_id = $2`
-	designByNID   = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE nid = $1`
 	lockDesign    = `UPDATE sampling_designs SET version = version WHERE nid = $1`
 	listDesigns   = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listDesignsOf = `SELECT nid, ws, project, version, deleted_at, body FROM sampling_designs WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
@@ -34,24 +33,28 @@ const (
 	newestFrame   = `SELECT nid, design, body FROM sampling_frames WHERE design = $1 ORDER BY nid DESC LIMIT 1`
 	listHashes    = `SELECT hash FROM sampling_frames WHERE design = $1 ORDER BY nid DESC LIMIT 100`
 	insertPiece   = `INSERT INTO sampling_pieces (frame, piece, units, homes) VALUES ($1, $2, $3, $4) ON CONFLICT (frame, piece) DO UPDATE SET units = excluded.units, homes = excluded.homes`
+	removePieces  = `DELETE FROM sampling_pieces WHERE frame = $1`
 	selectPieces  = `SELECT units FROM sampling_pieces WHERE frame = $1 ORDER BY piece`
 	selectHomes   = `SELECT piece, homes FROM sampling_pieces WHERE frame = $1 AND piece = $2`
-	countProject  = `INSERT INTO sampling_projects (ws, project, draws) VALUES ($1, $2, 1) ON CONFLICT (ws, project) DO UPDATE SET draws = sampling_projects.draws + 1`
-	insertDraw    = `INSERT INTO sampling_draws (nid, ws, project, design, frame, frame_hash, survey, state, sealed, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	countProject  = `INSERT INTO sampling_projects (ws, project, draws) VALUES ($1, $2, 1) ON CONFLICT (ws, project) DO UPDATE SET draws = sampling_projects.draws + 1 RETURNING draws`
+	insertDraw    = `INSERT INTO sampling_draws (nid, ws, project, design, frame, frame_hash, survey, state, sealed, body, of_frame, of_project) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 	updateDraw    = `UPDATE sampling_draws SET state = $3, sealed = $4, body = $5 WHERE nid = $1 AND state = $2`
-	selectDraw    = `SELECT nid, project, design, frame, state, sealed, body FROM sampling_draws WHERE ws = $1 AND nid = $2`
-	newestDraw    = `SELECT nid, project, design, frame, state, sealed, body FROM sampling_draws WHERE design = $1 ORDER BY nid DESC LIMIT 1`
-	listDraws     = `SELECT nid, project, design, frame, state, sealed, body FROM sampling_draws WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
-	drawsOfFrame  = `SELECT count(*) FROM (SELECT 1 FROM sampling_draws WHERE ws = $1 AND frame_hash = $2 LIMIT 1) AS n`
+	drawColumns   = `SELECT d.nid, d.project, d.design, d.frame, d.state, d.sealed, d.body, d.of_frame, d.of_project, g.deleted_at FROM sampling_draws d JOIN sampling_designs g ON g.nid = d.design`
+	selectDraw    = drawColumns + ` WHERE d.nid = $1 AND d.ws = $2`
+	newestDraw    = drawColumns + ` WHERE d.design = $1 ORDER BY d.nid DESC LIMIT 1`
+	listDraws     = drawColumns + ` WHERE d.ws = $1 AND d.project = $2 AND d.nid < $3 ORDER BY d.nid DESC LIMIT $4`
+	listOfFrame   = drawColumns + ` WHERE d.ws = $1 AND d.project = $2 AND d.frame_hash = $3 AND d.nid < $4 ORDER BY d.nid DESC LIMIT $5`
+	lastOfFrame   = `SELECT of_frame FROM sampling_draws WHERE ws = $1 AND project = $2 AND frame_hash = $3 ORDER BY nid DESC LIMIT 1`
 	drawsOfSurvey = `SELECT count(*) FROM (SELECT 1 FROM sampling_draws WHERE ws = $1 AND survey = $2 AND survey <> '' LIMIT 1) AS n`
+	drawsOfDesign = `SELECT count(*) FROM (SELECT 1 FROM sampling_draws WHERE design = $1 LIMIT 1) AS n`
 	insertDrawn   = `INSERT INTO sampling_drawn (draw, place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '', '', 0) ON CONFLICT (draw, place) DO NOTHING`
-	listDrawn   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND place > $2 ORDER BY place LIMIT $3`
-	listState   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND state = $2 AND place > $3 ORDER BY place LIMIT $4`
-	drawnUnit   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND unit = $2`
-	drawnHome   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND household = $2`
-	nextReserve = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND cell = $2 AND state = 'reserve' ORDER BY place LIMIT 1`
-	updateDrawn = `UPDATE sampling_drawn SET state = $4, replaces = $5, reason = $6, actor = $7, at = $8 WHERE draw = $1 AND place = $2 AND state = $3`
+	listDrawn   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND place > $2 ORDER BY place LIMIT $3`
+	listState   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND state = $2 AND place > $3 ORDER BY place LIMIT $4`
+	drawnUnit   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND unit = $2`
+	drawnHome   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND household = $2`
+	nextReserve = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND cell = $2 AND state = 'reserve' ORDER BY place LIMIT 1`
+	updateDrawn = `UPDATE sampling_drawn SET state = $4, replaces = $5, replaced_by = $6, reason = $7, actor = $8, at = $9 WHERE draw = $1 AND place = $2 AND state = $3`
 )
 
 // designRow is a stored design: the newest version.
@@ -139,13 +142,14 @@ type drawRow struct {
 
 func (r *drawRow) scan(row db.Row) error {
 	var body, state string
-	if err := row.Scan(&r.nid, &r.project, &r.design, &r.frame, &state, &r.sealed, &body); err != nil {
+	var ofFrame, ofProject, deleted int64
+	if err := row.Scan(&r.nid, &r.project, &r.design, &r.frame, &state, &r.sealed, &body, &ofFrame, &ofProject, &deleted); err != nil {
 		return err
 	}
 	if err := json.Unmarshal([]byte(body), &r.SampleDraw); err != nil {
 		return fmt.Errorf("read draw: %w", err)
 	}
-	r.State = state
+	r.State, r.Earlier, r.EarlierOfFrame, r.EarlierOfProject, r.DesignGone = state, nil, ofFrame, ofProject, deleted > 0
 	return nil
 }
 
@@ -153,14 +157,54 @@ func noDraw() error {
 	return fault.New(fault.NotFound, "SAMPLE_DRAW_NOT_FOUND", "The design has no draw. Commit to one with POST …/commit, or draw with a sole seed.")
 }
 
-// findDraw reads the newest draw of a design. The fault is SAMPLE_DRAW_NOT_FOUND.
-func findDraw(ctx context.Context, q db.Querier, design int64) (*drawRow, error) {
+// Which names a draw: by its own id, or as the newest of a design.
+type Which struct{ Draw, Design string }
+
+// findDraw reads a draw the caller sees; one that is named by its own id also when
+// its design was deleted. The faults are DESIGN_NOT_FOUND and
+// SAMPLE_DRAW_NOT_FOUND.
+func findDraw(ctx context.Context, q db.Querier, w Which) (*drawRow, error) {
+	r, c := new(drawRow), web.CallerFrom(ctx)
+	var err error
+	if w.Draw == "" {
+		of, err := find(ctx, q, w.Design)
+		if err != nil {
+			return nil, err
+		}
+		return newestOf(ctx, q, of.nid)
+	}
+	nid, ok := numberOf("drw_", w.Draw)
+	if ok {
+		err = r.scan(q.QueryRow(ctx, selectDraw, nid, c.Workspace))
+	}
+	if !ok || errors.Is(err, sql.ErrNoRows) || err == nil && !sees(c, r.project) {
+		return nil, fault.New(fault.NotFound, "SAMPLE_DRAW_NOT_FOUND", "No draw has this id.")
+	}
+	return r, db.Wrap("find draw", err)
+}
+
+// newestOf reads the newest draw of a design. The fault is SAMPLE_DRAW_NOT_FOUND.
+func newestOf(ctx context.Context, q db.Querier, design int64) (*drawRow, error) {
 	r := new(drawRow)
 	err := r.scan(q.QueryRow(ctx, newestDraw, design))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, noDraw()
 	}
 	return r, db.Wrap("find draw", err)
+}
+
+// versionBy reads the version of its design that a draw was committed with: what
+// became of the design since changes nothing about the draw.
+func versionBy(ctx context.Context, q db.Querier, d *drawRow) (*Design, error) {
+	rows, err := q.Query(ctx, selectVersion, d.design, d.Version)
+	list, err := designs(rows, err)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("draw %s: its version %d of the design is gone", d.DrawID, d.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
 }
 
 // storeDraw stores a draw that was in a state; false when it is not any more.
@@ -181,7 +225,7 @@ type drawnRow struct {
 }
 
 func (r *drawnRow) scan(row db.Row) error {
-	err := row.Scan(&r.Place, &r.cell, &r.Unit, &r.household, &r.Stratum, &r.Cluster, &r.Rank, &r.State, &r.Replaces, &r.Reason, &r.By, &r.at)
+	err := row.Scan(&r.Place, &r.cell, &r.Unit, &r.household, &r.Stratum, &r.Cluster, &r.Rank, &r.State, &r.Replaces, &r.ReplacedBy, &r.Reason, &r.By, &r.at)
 	r.At = timeOf(r.at)
 	return err
 }

@@ -2,6 +2,7 @@ package statistics
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -66,6 +67,7 @@ func newSheet(a *ask, list []survey.Sampled, all []response.Standing, round int)
 			}
 		}
 	}
+	sh.dropSurplus(said)
 	for i, h := range sh.homes {
 		m := estimate.Member{ID: h.HouseholdID, Stratum: h.Stratum, Cluster: h.Cluster}
 		k, ok := said[h.HouseholdID]
@@ -90,6 +92,16 @@ func newSheet(a *ask, list []survey.Sampled, all []response.Standing, round int)
 		}
 	}
 	return sh, nil
+}
+
+// dropSurplus takes replacements out of the sample whose place is filled.
+func (sh *sheet) dropSurplus(said map[string]classed) {
+	surplus := response.InSurplus(sh.homes, func(id string) response.Class { return said[id].class })
+	sh.homes = slices.DeleteFunc(sh.homes, func(h survey.Sampled) bool { return surplus[h.HouseholdID] })
+	for id := range surplus {
+		sh.tally[response.Surplus]++
+		delete(said, id)
+	}
 }
 
 // classed is a response and how its household counts by it.

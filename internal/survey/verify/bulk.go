@@ -116,7 +116,7 @@ func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	as, err := s.cfg.ActsFor(ctx)
+	as, err := s.cfg.ActsFor.Selves(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -57,11 +57,11 @@ type (
 // other. A decision needs no turn, and one by somebody else counts. Faults:
 // SURVEY_NOT_FOUND, RESPONSE_NOT_FOUND.
 func (s *Service) Next(ctx context.Context, t Turn) (*Taken, error) {
-	own, err := s.cfg.ActsFor(ctx)
+	own, err := s.cfg.ActsFor.Selves(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := line{own: append(own, web.CallerFrom(ctx).DID), now: s.cfg.Now(), left: maxWaiting, look: firstLook}
+	l := line{own: own, now: s.cfg.Now(), left: maxWaiting, look: firstLook}
 	queues, err := s.queues(ctx, t, &l)
 	if err != nil {
 		return nil, err

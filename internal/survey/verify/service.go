@@ -30,10 +30,8 @@ type Config struct {
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
-	// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
-	// groups it belongs to: what these have collected or sent is its own work, too.
-	ActsFor func(ctx context.Context) ([]string, error)
-	Now     func() time.Time
+	ActsFor   survey.ActsFor
+	Now       func() time.Time
 }
 
 // Service holds the use cases of verification.
@@ -46,9 +44,6 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)
-	}
-	if cfg.ActsFor == nil {
-		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -72,7 +67,7 @@ func (s *Service) Decide(ctx context.Context, id string, about web.Judged, d Dra
 	if err != nil {
 		return none, err
 	}
-	as, err := s.cfg.ActsFor(ctx)
+	as, err := s.cfg.ActsFor.Selves(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -93,7 +88,7 @@ func (s *Service) Decide(ctx context.Context, id string, about web.Judged, d Dra
 type order struct {
 	id    string
 	about web.Judged
-	as    []string // for whom the verifier acts besides
+	as    []string // all that the verifier acts as
 	Draft
 }
 
@@ -115,12 +110,12 @@ func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want 
 	if again, err := decided(ctx, tx, r.NID, Decision{Verifier: verifier, Judged: judged}, want.Draft); err != nil || again {
 		return r, nil, err
 	}
-	m, err := decide(r, want.Draft, append([]string{verifier}, want.as...), o.Policy.MinReviewers)
+	m, err := decide(r, want.Draft, want.as, o.Policy.MinReviewers)
 	if err != nil {
 		return r, nil, err
 	}
 	m.Judged = judged
-	if err := mayJudge(ctx, tx, r, append([]string{verifier}, want.as...)); err != nil {
+	if err := mayJudge(ctx, tx, r, want.as); err != nil {
 		return r, nil, err
 	}
 	return s.cfg.Responses.MoveTx(ctx, tx, o, r, m)

@@ -1,0 +1,28 @@
+package survey
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
+// groups it belongs to: what these have made is its own work, too. nil lists none.
+type ActsFor func(ctx context.Context) ([]string, error)
+
+// Selves are all DIDs the caller of ctx acts as, its own among them.
+func (f ActsFor) Selves(ctx context.Context) ([]string, error) {
+	own := []string{web.CallerFrom(ctx).DID}
+	if f == nil {
+		return own, nil
+	}
+	more, err := f(ctx)
+	return append(own, more...), err
+}
+
+// Made reports whether one of some DIDs is the caller of ctx, or one it acts for.
+func (f ActsFor) Made(ctx context.Context, dids ...string) (bool, error) {
+	own, err := f.Selves(ctx)
+	return slices.ContainsFunc(dids, func(d string) bool { return slices.Contains(own, d) }), err
+}
