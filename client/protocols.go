@@ -264,6 +264,25 @@ func (p Protocols) Validate(ctx context.Context, did, version string, s Sample, 
 	return do[Validation](ctx, p.c, k, opts)
 }
 
+// What a rubric is tried with, and what it says.
+type (
+	RubricTrial    = api.RubricTrial
+	TriedClaim     = api.TriedClaim
+	KnownFact      = api.KnownFact
+	RubricDecision = api.RubricDecision
+	RubricStep     = api.RubricStep
+)
+
+// RubricName names a rubric. Without a version it is that of the one that is used.
+type RubricName struct{ Protocol, Version, Kind string }
+
+// TryRubric asks a rubric about a claim that nobody has made, and stores nothing.
+func (p Protocols) TryRubric(ctx context.Context, n RubricName, t RubricTrial, opts ...Option) (*RubricDecision, error) {
+	k := post(protocolPath(n.Protocol)+"/rubrics/"+url.PathEscape(n.Kind)+"/try", t)
+	k.query, k.keyed, k.safe = versionQuery(n.Version), false, true
+	return do[RubricDecision](ctx, p.c, k, opts)
+}
+
 // MigrationDraft says how to take twins to another version of their protocol.
 type MigrationDraft struct {
 	From     string             `json:"from,omitzero"` // only twins of this version; all older ones by default

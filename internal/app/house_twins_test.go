@@ -56,7 +56,8 @@ func (h *house) furnish(t *testing.T) {
 		`"controllers":["`+id(org, "controller")+`","`+amina+`"],`+
 		`"services":[{"id":"#data","type":"DataIngestion","endpoint":"https://example.org/ingest"}]}`), "did")
 	h.ids["relationship"] = id(made("/v1/entities/"+h.ids["whole"]+"/relationships", `{"role":"operator","target":"`+h.ids["organisation"]+`"}`), "id")
-	proto := id(made("/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"},"relationships":{"verifier":"OracleEntity"}}`), "did")
+	proto := id(made("/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"},"relationships":{"verifier":"OracleEntity"},"claimTypes":{"fuel-saved":{"verification":{"facts":[{"id":"usageRate","type":"number"}],`+
+		`"rubric":[{"id":"used","stage":"approval","when":"facts.usageRate > 0.8","then":{"outcome":"approved","reasonCode":"IN_USE"}}]}}}}`), "did")
 	made("/v1/protocols/"+proto+"/publish", `{}`)
 	made("/v1/protocols/"+proto+"/versions", `{"version":"1.1.0"}`)
 	h.ids["protocol"] = proto
@@ -145,6 +146,8 @@ func (h *house) part(route, before, name string) string {
 		return amina
 	case "{name}":
 		return "metricOne"
+	case "{kind}":
+		return "fuel-saved"
 	case "{did}":
 		return h.twin(route, before)
 	}

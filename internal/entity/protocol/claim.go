@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -21,7 +22,8 @@ const (
 
 // ClaimRule is how claims of a type are verified: what is obeyed of the member
 // verification of a claim type. The mode is manual: somebody who controls an
-// oracle gives the verdict. facts, rubric and precision are for their eyes.
+// oracle gives the verdict. Its rubric is checked and can be tried; a verdict does not
+// depend on it.
 type ClaimRule struct {
 	Oracles []string // DIDs of those who may; nil: any
 	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
@@ -111,6 +113,7 @@ func senseVerification(v jsontext.Value, at string, c *fault.Checks) {
 	}
 	senseOracles(f.Oracles, n, at, c)
 	senseReasons(f.Reasons, at+"/reasonCodes", c)
+	rubric.Compile(v, at, c)
 }
 
 func senseOracles(v jsontext.Value, quorum int, at string, c *fault.Checks) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -16,7 +17,7 @@ const creating = "A new protocol is a draft. Publish it with POST /v1/protocols/
 	"or the DID of a protocol, which asks for at least one, or {class, min, max, requiredFor: active or claims}. Limits: 1,000 protocols of 100 versions each in a workspace; 256 KiB; 200 properties of 16 KiB, " +
 	"16 levels and 500 subschemas each, 2,000 in all; patterns of 512 characters in RE2; 100 relationships; 10 ancestors.\n\n" +
 	"What no twin could meet is refused: an empty enum, bounds that exclude each other, a default that does not fit, a class and a domainType that contradict each other. " +
-	"Services are as those of twins: id, type, endpoint. The schema of a claim type is a JSON Schema; its verification has mode auto, manual or hybrid, a quorum of at least 1, and oracles that are DIDs. " +
+	"Services are as those of twins: id, type, endpoint. The schema of a claim type is a JSON Schema; its verification has the mode manual, a quorum of at least 1, oracles that are DIDs, and a rubric that compiles (POST /v1/protocols/{did}/rubrics/{kind}/try tries one). " +
 	"A survey template is its id; governance.approvals is 0 or more. What a draft extends need not be there yet; it must be when the draft is published."
 
 // handlers answer the requests of the API with the use cases.
@@ -71,7 +72,19 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Check properties without making a twin", Scope: read, Tag: tag, Example: map[string]any{"properties": map[string]any{"metricOne": "value", "metricTwo": 42}},
 		Codes: []string{"PROTOCOL_NOT_FOUND"}, Description: "Nothing is stored. The answer is 200 whether the properties are valid or not.",
 	})
+	web.Post(a, "/v1/protocols/{did}/rubrics/{kind}/try", h.serveTry, web.Doc{
+		Summary: "Try the rubric of a type of claims", Scope: read, Tag: tag, Description: trying,
+		Example: api.RubricTrial{Claim: api.TriedClaim{Amount: 12.5, Unit: "t"}, Facts: map[string]api.KnownFact{"usageRate": {Value: 0.9}}},
+		Codes:   []string{"PROTOCOL_NOT_FOUND", "RUBRIC_NOT_FOUND", "RUBRIC_INVALID", "CLAIM_FACTS_INVALID"},
+	})
 }
+
+const trying = "Says what the rubric of a version, a draft too, decides about a claim with these facts, and by which rule. Nothing is stored.\n\n" +
+	"A rubric is the members facts and rubric of a claim type's verification. A fact is {id, type: number, text, boolean, date or choice, unit, values of a choice, source, confidence, description}; " +
+	"confidence is the least one: a fact that is less certain is missing. A rule is {id, stage, when, then: {outcome, reasonCode, amount}, text}. when is a CEL expression over claim " +
+	"(kind, subject, claimant, amount, unit, periodStart, periodEnd, days, evidence, submitted) and facts, or {fact, equals}. " +
+	"The stages stand in the order admissibility, veto, missing_evidence, conflict, manual_review, partial, approval. The first rule that holds decides. Where none holds, where one cannot be " +
+	"evaluated, and where the amount of a partial outcome is not between 0 and what is claimed, people decide. At most 100 facts and 100 rules."
 
 // moveRoutes adds the routes that change a status.
 func (h handlers) moveRoutes(a *web.API, tag string, scope web.Scope) {
@@ -276,4 +289,13 @@ func (h handlers) serveValidate(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return h.service.Validate(ctx, in.DID, in.Version, in.Body)
+}
+
+func (h handlers) serveTry(ctx context.Context, in *struct {
+	oneVersion
+	Kind string `path:"kind" doc:"Type of claims." example:"emission-reduction"`
+	Body api.RubricTrial
+},
+) (*api.RubricDecision, error) {
+	return h.service.TryRubric(ctx, in.DID, in.Version, in.Kind, in.Body)
 }

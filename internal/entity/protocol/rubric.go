@@ -1,0 +1,77 @@
+package protocol
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Rubric is the one for a type of claims. Faults: RUBRIC_NOT_FOUND, and RUBRIC_INVALID
+// for one that was published before rubrics were checked.
+func (p *Protocol) Rubric(kind string) (*rubric.Rubric, error) {
+	var types map[string]jsontext.Value
+	if v := p.ClaimTypes(); given(v) && json.Unmarshal(v, &types) != nil {
+		types = nil // what is no object has no claim types
+	}
+	var t claimForm
+	if v := types[kind]; v.Kind() == '{' && json.Unmarshal(v, &t) != nil {
+		t = claimForm{}
+	}
+	var c fault.Checks
+	r := rubric.Compile(t.Verification, "/claimTypes/"+check.Escape(kind)+"/verification", &c)
+	if err := c.Err("RUBRIC_INVALID", "The rubric of this version cannot be used. Publish a version with one that works."); err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, fault.New(fault.NotFound, "RUBRIC_NOT_FOUND", "The protocol has no rubric for this type of claims: people decide about them.").
+			With(fault.Field{Pointer: "path/kind", Code: "unknown", Detail: "It names these types of claims: " + strings.Join(slices.Sorted(maps.Keys(types)), ", ") + "."})
+	}
+	return r, nil
+}
+
+// TryRubric asks the rubric of a type of claims about a claim that nobody has made, and
+// stores nothing. Faults: PROTOCOL_NOT_FOUND, CLAIM_FACTS_INVALID and those of Rubric.
+func (s *Service) TryRubric(ctx context.Context, id, version, kind string, trial api.RubricTrial) (*api.RubricDecision, error) {
+	p, err := s.FindAny(ctx, web.CallerFrom(ctx).Workspace, id, version)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Rubric(kind)
+	if err != nil {
+		return nil, err
+	}
+	facts := map[string]rubric.Known{}
+	for name, f := range trial.Facts {
+		raw, err := json.Marshal(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		facts[name] = rubric.Known{Value: raw, Confidence: f.Confidence}
+	}
+	c := trial.Claim
+	d, err := r.Decide(rubric.Claim{
+		Kind: kind, Subject: c.Subject, Claimant: c.Claimant, Amount: c.Amount, Unit: c.Unit,
+		PeriodStart: c.PeriodStart, PeriodEnd: c.PeriodEnd, Evidence: c.Evidence, Submitted: c.Submitted,
+	}, facts)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.RubricDecision{
+		Protocol: p.DID, Version: p.Version, RubricHash: r.Hash(), Outcome: string(d.Outcome), ReasonCode: d.ReasonCode,
+		Rule: d.Rule, Amount: d.Amount, Missing: append([]string{}, d.Missing...), Steps: []api.RubricStep{},
+	}
+	for _, step := range d.Steps {
+		out.Steps = append(out.Steps, api.RubricStep(step))
+	}
+	return out, nil
+}

@@ -1,0 +1,194 @@
+package rubric
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Claim is what rules may know of a claim.
+type Claim struct {
+	Kind, Subject, Claimant string
+	Amount                  float64
+	Unit                    string
+	PeriodStart, PeriodEnd  time.Time // zero: none
+	Evidence                int
+	Submitted               time.Time
+}
+
+// Known is a fact as somebody or something found it.
+type Known struct {
+	Value      jsontext.Value `json:"value"`
+	Confidence *float64       `json:"confidence,omitzero"` // nil: nobody doubts it
+}
+
+// Step is a rule that was asked.
+type Step struct {
+	Rule  string `json:"rule"`
+	Stage string `json:"stage"`
+	Held  bool   `json:"held"`
+	Why   string `json:"why,omitzero"` // it could not be decided
+}
+
+// Decision is what a rubric says about a claim.
+type Decision struct {
+	Outcome    Outcome
+	ReasonCode string
+	Rule       string  // the one that decided; "" for none
+	Amount     float64 // that is approved
+	Missing    []string
+	Steps      []Step
+}
+
+// Decide asks the rules one after the other; the first that holds decides. A rule that
+// cannot be evaluated, an amount that is none and a claim about which no rule speaks are
+// for people to decide: nothing is approved by accident. Facts that do not fit what is
+// declared are a fault CLAIM_FACTS_INVALID.
+func (r *Rubric) Decide(claim Claim, given map[string]Known) (Decision, error) {
+	values, missing, err := r.values(given)
+	if err != nil {
+		return Decision{}, err
+	}
+	vars := scope{claim: &cel.Record{Shape: r.claim, Members: claim.members()}, facts: &cel.Record{Shape: r.known, Members: members(values)}}
+	d := Decision{Outcome: Manual, ReasonCode: NoRule, Missing: missing}
+	for i := range r.rules {
+		each := &r.rules[i]
+		held, _, err := each.when.Holds(vars)
+		step := Step{Rule: each.ID, Stage: each.Stage, Held: held}
+		if err != nil {
+			step.Why = why(each, missing)
+			d.Steps = append(d.Steps, step)
+			d.Rule, d.ReasonCode = each.ID, Undecided
+			return d, nil
+		}
+		d.Steps = append(d.Steps, step)
+		if held {
+			d.Rule, d.Outcome, d.ReasonCode = each.ID, each.Then.Outcome, each.Then.ReasonCode
+			d.settle(each, claim, vars)
+			return d, nil
+		}
+	}
+	return d, nil
+}
+
+// settle finds the amount of a decision.
+func (d *Decision) settle(r *rule, claim Claim, vars scope) {
+	switch d.Outcome {
+	case Approved:
+		d.Amount = claim.Amount
+	case Partial:
+		v, _, err := r.amount.Eval(vars)
+		n, ok := number(v)
+		if err != nil || !ok || math.IsNaN(n) || n <= 0 || n > claim.Amount {
+			d.Outcome, d.ReasonCode = Manual, BadAmount
+			return
+		}
+		d.Amount = n
+	}
+}
+
+func number(v cel.Value) (float64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	switch n := v.Value().(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// why says which facts a rule lacks.
+func why(r *rule, missing []string) string {
+	for _, name := range r.asks {
+		if slices.Contains(missing, name) {
+			return "The fact " + name + " is missing."
+		}
+	}
+	return "It cannot be evaluated with these facts."
+}
+
+// values holds the facts that are given against those that are declared, in their order.
+// Those that are missing, or less certain than they must be, are null.
+func (r *Rubric) values(given map[string]Known) (values []cel.Value, missing []string, err error) {
+	var c fault.Checks
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.ContainsFunc(r.facts, func(f Fact) bool { return f.ID == name }) {
+			c.Add("/facts/"+check.Escape(name), "unknown", "The rubric knows no such fact.")
+		}
+	}
+	values = make([]cel.Value, len(r.facts))
+	for i := range r.facts {
+		f := &r.facts[i]
+		k, ok := given[f.ID]
+		values[i] = cel.Null
+		if certain := k.Confidence == nil || *k.Confidence >= f.Confidence; !ok || len(k.Value) == 0 || k.Value.Kind() == 'n' || !certain {
+			missing = append(missing, f.ID)
+			continue
+		}
+		at := "/facts/" + check.Escape(f.ID)
+		if v, err := factTypes[f.Type].value(f, k.Value); err != nil {
+			c.Add(at+"/value", "wrong_type", sentence(err))
+		} else {
+			values[i] = v
+		}
+		if k.Confidence != nil && !(*k.Confidence >= 0 && *k.Confidence <= 1) {
+			c.Add(at+"/confidence", "out_of_range", "The value must be a number from 0 to 1.")
+		}
+	}
+	return values, missing, c.Err("CLAIM_FACTS_INVALID", "The facts do not fit the rubric.")
+}
+
+// members are the values of a record by their places.
+type members []cel.Value
+
+// Member is the value at a place.
+func (m members) Member(i int) cel.Value { return m[i] }
+
+// Answered reports whether there is any.
+func (m members) Answered() bool { return len(m) > 0 }
+
+// members are those of claimFields.
+func (c Claim) members() members {
+	days := cel.Null
+	if !c.PeriodStart.IsZero() && !c.PeriodEnd.IsZero() {
+		days = cel.NumberValue(math.Floor(c.PeriodEnd.Sub(c.PeriodStart).Hours()/24) + 1)
+	}
+	return members{
+		cel.TextValue(c.Kind), cel.TextValue(c.Subject), cel.TextValue(c.Claimant), cel.NumberValue(c.Amount), cel.TextValue(c.Unit),
+		instant(c.PeriodStart), instant(c.PeriodEnd), days, cel.NumberValue(float64(c.Evidence)), instant(c.Submitted),
+	}
+}
+
+func instant(t time.Time) cel.Value {
+	if t.IsZero() {
+		return cel.Null
+	}
+	return cel.InstantValue(t)
+}
+
+// scope gives the two records to a rule.
+type scope struct{ claim, facts *cel.Record }
+
+// Parent is none.
+func (s scope) Parent() cel.Vars { return nil }
+
+// ResolveName gives a record.
+func (s scope) ResolveName(name string) (any, bool) {
+	switch name {
+	case claimName:
+		return s.claim, true
+	case factsName:
+		return s.facts, true
+	}
+	return nil, false
+}
