@@ -71,6 +71,7 @@ type Client struct {
 	Quality         Quality
 	Sampling        Sampling
 	Statistics      Statistics
+	Emissions       Emissions
 	Oracle          Oracle
 	Demo            DemoProgramme
 	Line            Line
@@ -99,7 +100,7 @@ func New(cfg Config) (*Client, error) {
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
 	c.Verifications, c.Quality, c.Statistics, c.Oracle = Verifications{c}, Quality{c}, Statistics{c}, Oracle{c}
-	c.Demo, c.Line, c.Sampling = DemoProgramme{c}, Line{c}, Sampling{c}
+	c.Demo, c.Line, c.Sampling, c.Emissions = DemoProgramme{c}, Line{c}, Sampling{c}, Emissions{c}
 	return c, nil
 }
 

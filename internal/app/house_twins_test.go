@@ -49,8 +49,9 @@ func (h *house) furnish(t *testing.T) {
 		t.Fatalf("an organisation without a group: %v", org)
 	}
 	h.ids["group"] = id(group, "target")
-	h.ids["household"] = id(made("/v1/households", `{"did":"`+erasable+`","location":{"district":"XYZ"}}`), "did")
+	h.ids["household"] = id(made("/v1/households", `{"did":"`+erasable+`","location":{"district":"XYZ"},"baseline":{"fuelType":"Charcoal","monthlyConsumption":40}}`), "did")
 	h.ids["device"] = id(made("/v1/devices", `{"type":"StoveUseMonitor","householdId":"`+erasable+`"}`), "did")
+	made("/v1/devices/"+h.ids["device"]+"/readings", `{"readings":[{"timestamp":"2024-02-10T08:00:00Z","temperature":80},{"timestamp":"2024-02-10T08:05:00Z","temperature":20}]}`)
 	h.ids["entity"] = id(made("/v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"value","metricTwo":100}}`), "did")
 	h.ids["whole"] = id(made("/v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"value"},`+
 		`"controllers":["`+id(org, "controller")+`","`+amina+`"],`+

@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/console"
+	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -65,6 +66,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		a.surveys.routes(area)
 	}
 	a.overview().Routes(area)
+	calculator.New(a.cursors).Routes(area)
 	a.mind.ledger(area)
 	phones, desk := fresh.phones(), fresh.phones()
 	a.line.routes(phones, desk)

@@ -190,6 +190,8 @@ func unready(op *shown, status int) bool {
 	case "/v1/ussd/calls/{id}", "/v1/ussd/accounts/{id}", "/v1/ussd/accounts/{id}/unlock", "/v1/ussd/accounts/{id}/hold", "/v1/ussd/accounts/{id}/release",
 		"/v1/ussd/accounts/{id}/reset", "/v1/ussd/accounts/{id}/close":
 		return status == http.StatusNotFound // somebody calls, and opens an account
+	case "/v1/analysis/household":
+		return status == http.StatusNotFound // a household that has sent readings
 	case "/v1/console/sessions/{id}":
 		return status == http.StatusNotFound // a browser opens one
 	}

@@ -18,6 +18,7 @@ var tagTexts = map[string]string{
 	"verification": "Decisions about responses, by somebody other than who collected them.",
 	"sampling":     "Sample designs, frozen frames, and draws that anybody can make again.",
 	"quality":      "What checks have found, how collectors compare, and back-checks.",
+	"emissions":    "Emission calculations by versioned modules: every step, every rule that was applied, and hashes of both.",
 	"overview":     "The whole programme at once, over all areas: what DIDs are called, what begins with a text, how much there is.",
 	"erasures":     "Forgetting a person, in one call and with a certificate.",
 	"dids":         "DID documents: of entities, of this server, and of other DIDs.",

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -33,6 +34,9 @@ const (
 	aboutUsage = "A row for each day of UTC and device, in this order; a device that was moved during the day has one for each place. A day counts for the project of the device, or else of the household it was in, or of its stove. " +
 		"Rows are kept as readings come. Late, corrected and withdrawn readings, other settings of the device and other relationships have them remade: at once for the readings of a batch, within minutes for those that a device sends one by one and for all else. " +
 		"The last 30 days by default, at most 92. A page may be short although there is more."
+	aboutAnalysis = "The fuel that the household burnt before (baseline.fuelType: wood, charcoal, kerosene or lpg; baseline.monthlyConsumption in kg), less what the hours on new stoves have displaced on days with readings. " +
+		"Stoves whose type says traditional, three-stone, open fire or baseline are the old ones. baseline.cookingHours (hours a day before) and baseline.fNRB take the place of what is assumed. " +
+		"It is the module household-use, whose steps and assumptions are in the answer: a figure to look at, not for credits. It reads the days that are kept, in which new readings are within minutes. You must be able to read the household; devices that your key does not see do not count."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
 	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
 )
@@ -102,6 +106,11 @@ func (s *Service) householdRoutes(a *web.API) {
 	web.Get(a, "/v1/households/{did}/stacking", s.serveStacking, web.Doc{
 		Summary: "Find stoves of a household that were used at once", Scope: "devices:read", Tag: tag, Description: aboutStacking,
 		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
+	})
+	web.Post(a, "/v1/analysis/household", analyses{s}.serve, web.Doc{
+		Summary: "Analyse what a household has saved", Scope: "analytics:read", Tag: tag, Description: aboutAnalysis,
+		Example: api.HouseholdAnalysisDraft{HouseholdID: "did:ixo:entity:175d7824ba25002e4ec206365e206236", PeriodStart: "2024-02-01", PeriodEnd: "2024-02-29"},
+		Codes:   []string{"ANALYSIS_INVALID", "ENTITY_NOT_FOUND", "BASELINE_MISSING", "READINGS_MISSING"},
 	})
 }
 

@@ -1,10 +1,10 @@
 package campaign
 
-import "math"
+import (
+	"math"
 
-// quantile is the z below which a standard normal value lies with probability
-// p, to about 15 digits.
-func quantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+	"github.com/hearth-dmrv/hearth/internal/quantile"
+)
 
 // impliedMargin is the absolute margin of error of a proportion of one half in
 // a simple random sample of n, to four digits. population is nil when it is not
@@ -14,7 +14,7 @@ func impliedMargin(n, confidence float64, population *float64) float64 {
 	if population != nil && *population > 1 {
 		v *= (*population - n) / (*population - 1)
 	}
-	return math.Round(1e4*quantile((1+confidence)/2)*math.Sqrt(v)) / 1e4
+	return math.Round(1e4*quantile.Normal((1+confidence)/2)*math.Sqrt(v)) / 1e4
 }
 
 // margin is impliedMargin of the sample; where the populations of all strata are
@@ -40,5 +40,5 @@ func (s *Sampling) margin() float64 {
 			v += share * share * 0.25 / n * max(0, (*h.Population-n)/(*h.Population-1))
 		}
 	}
-	return math.Round(1e4*quantile((1+*s.Confidence)/2)*math.Sqrt(v)) / 1e4
+	return math.Round(1e4*quantile.Normal((1+*s.Confidence)/2)*math.Sqrt(v)) / 1e4
 }

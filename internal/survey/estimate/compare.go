@@ -3,6 +3,8 @@ package estimate
 import (
 	"math"
 	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/quantile"
 )
 
 // Change is the difference between two figures.
@@ -37,7 +39,7 @@ func (f *Figure) Minus(o *Figure) *Change {
 	if c.DF < 1 || c.SE == 0 {
 		c.T = math.NaN()
 	}
-	c.P = tOutside(c.T, c.DF)
+	c.P = quantile.Outside(c.T, c.DF)
 	return c
 }
 

@@ -1,6 +1,10 @@
 package estimate
 
-import "math"
+import (
+	"math"
+
+	"github.com/hearth-dmrv/hearth/internal/quantile"
+)
 
 // Level is how sure an interval is to be.
 type Level struct {
@@ -15,14 +19,14 @@ func (l Level) p() float64 {
 	return (1 + l.Confidence) / 2
 }
 
-func (l Level) z() float64 { return normalQuantile(l.p()) }
+func (l Level) z() float64 { return quantile.Normal(l.p()) }
 
 // t is NaN where there is no degree of freedom.
 func (l Level) t(df float64) float64 {
 	if !(df >= 1) {
 		return math.NaN()
 	}
-	return tQuantile(l.p(), df)
+	return quantile.T(l.p(), df)
 }
 
 // The kinds of intervals. All but the first two are for proportions.
@@ -101,10 +105,10 @@ func (f *Figure) kornGraubard(l Level) Interval {
 	q := l.p()
 	out := Interval{0, 1, KornGraubard}
 	if p > 0 {
-		out.Low, _ = betaQuantile(n*p, n*(1-p)+1, 1-q, q)
+		out.Low, _ = quantile.Beta(n*p, n*(1-p)+1, 1-q, q)
 	}
 	if p < 1 {
-		out.High, _ = betaQuantile(n*p+1, n*(1-p), q, 1-q)
+		out.High, _ = quantile.Beta(n*p+1, n*(1-p), q, 1-q)
 	}
 	return out
 }

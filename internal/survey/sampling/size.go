@@ -1,6 +1,10 @@
 package sampling
 
-import "math"
+import (
+	"math"
+
+	"github.com/hearth-dmrv/hearth/internal/quantile"
+)
 
 // Aim is what a sample is to show, as sizes are computed from it.
 type Aim struct {
@@ -14,15 +18,12 @@ type Aim struct {
 	Population float64 // 0 when it is not known: taken as very large
 }
 
-// quantile is the z below which a standard normal value lies with probability p.
-func quantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
-
 // z is how many standard errors the interval reaches to each side.
 func (a Aim) z() float64 {
 	if a.OneSided {
-		return quantile(a.Confidence)
+		return quantile.Normal(a.Confidence)
 	}
-	return quantile((1 + a.Confidence) / 2)
+	return quantile.Normal((1 + a.Confidence) / 2)
 }
 
 // spread is the variance in the unit of the target: of the value itself, or

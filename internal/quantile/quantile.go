@@ -1,41 +1,44 @@
-package estimate
+// Package quantile has the quantiles and tails of the normal, Student's t and
+// the beta distribution, good to about 1e-13 of themselves. There is one
+// implementation, for all that computes intervals.
+package quantile
 
 import "math"
 
-// normalQuantile is the z with probability p below it.
-func normalQuantile(p float64) float64 {
+// Normal is the z with probability p below it.
+func Normal(p float64) float64 {
 	if p > 0.5 {
-		return -normalQuantile(1 - p)
+		return -Normal(1 - p)
 	}
 	z := -math.Sqrt2 * math.Erfinv(1-2*p)
 	// One step of Newton gives back the digits that 1-2p has lost.
 	return z - (math.Erfc(-z/math.Sqrt2)/2-p)*math.Sqrt(2*math.Pi)*math.Exp(z*z/2)
 }
 
-// tQuantile is the quantile of Student's t. Infinitely many degrees of freedom
+// T is the quantile of Student's t. Infinitely many degrees of freedom
 // make it the normal one.
-func tQuantile(p, df float64) float64 {
+func T(p, df float64) float64 {
 	switch {
 	case math.IsInf(df, 1):
-		return normalQuantile(p)
+		return Normal(p)
 	case p < 0.5:
-		return -tQuantile(1-p, df)
+		return -T(1-p, df)
 	case p == 0.5:
 		return 0
 	case df > 1e4:
 		// So close to the normal one that the beta distribution loses digits:
 		// the expansion of Cornish and Fisher.
-		z := normalQuantile(p)
+		z := Normal(p)
 		s := z * z
 		return z * (1 + (s+1)/(4*df) + (5*s*s+16*s+3)/(96*df*df) + (3*s*s*s+19*s*s+17*s-15)/(384*df*df*df))
 	}
 	// t²/(df+t²) has a beta distribution.
-	x, y := betaQuantile(0.5, df/2, 2*p-1, 2*(1-p))
+	x, y := Beta(0.5, df/2, 2*p-1, 2*(1-p))
 	return math.Sqrt(df * x / y)
 }
 
-// tOutside is the probability of a t further from 0 than this one.
-func tOutside(t, df float64) float64 {
+// Outside is the probability of a t further from 0 than this one.
+func Outside(t, df float64) float64 {
 	if math.IsNaN(t) || math.IsNaN(df) {
 		return math.NaN()
 	}

@@ -1,4 +1,4 @@
-package estimate
+package quantile
 
 import "math"
 
@@ -18,9 +18,9 @@ func betaTails(a, b, x, y float64) (lower, upper float64) {
 	return 1 - upper, upper
 }
 
-// betaQuantile is the x with probability p below and q = 1-p above, and 1-x.
+// Beta is the x with probability p below and q = 1-p above, and 1-x.
 // Both are good to about 1e-14 of themselves.
-func betaQuantile(a, b, p, q float64) (x, y float64) {
+func Beta(a, b, p, q float64) (x, y float64) {
 	if lower, _ := betaTails(a, b, 0.5, 0.5); lower < p {
 		y, x = betaLow(b, a, q, p)
 		return x, y
@@ -28,7 +28,7 @@ func betaQuantile(a, b, p, q float64) (x, y float64) {
 	return betaLow(a, b, p, q)
 }
 
-// betaLow is betaQuantile for an x of at most one half. It takes the steps of
+// betaLow is Beta for an x of at most one half. It takes the steps of
 // Newton and halves the interval where they lead out of it.
 func betaLow(a, b, p, q float64) (x, y float64) {
 	low, high := 0.0, 0.5
