@@ -2,7 +2,6 @@ package emission_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -372,6 +371,6 @@ func sound(t *testing.T, c *api.EmissionCalculation) {
 		}
 	}
 	if r := c.Result.Reductions; sum > r*(1+1e-12) || r-sum > 1e-7+1e-12*r {
-		t.Error(fmt.Sprintf("years make %v of %v", sum, r))
+		t.Errorf("years make %v of %v", sum, r)
 	}
 }
