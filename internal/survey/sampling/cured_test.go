@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +229,14 @@ func TestEveryMemberIsFixed(t *testing.T) {
 	}
 	if e := rec.Draw.Entries; len(e) != 2 || e[0].Seq == 0 || e[1].Seq <= e[0].Seq || e[0].Hash != sampling.EntryHash(&e[0]) {
 		t.Errorf("entries %+v", rec.Draw.Entries)
+	}
+	old := *rec // as it was published before entries were part of it
+	old.Format, old.Draw.Entries, old.Units = "hearth-sample-1", nil, slices.Clone(rec.Units)
+	for i := range old.Units {
+		old.Units[i].ReplacedBy = ""
+	}
+	if got := must(sampling.VerifyRecord(&old))(t); !got.Verified || !slices.ContainsFunc(got.Remarks, func(r string) bool { return strings.Contains(r, "older than entries") }) {
+		t.Errorf("a record of the first format: %+v", got)
 	}
 	var doc map[string]any
 	if err := json.Unmarshal(text, &doc); err != nil {

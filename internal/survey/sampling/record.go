@@ -36,6 +36,9 @@ func (p proof) add(name string, ok bool, detail string) {
 // the hash of them. It needs no server.
 func Verify(rec *api.SampleRecord, sum string, frame Frame) *api.SampleCheck {
 	d := &rec.Draw
+	if rec.Format == firstFormat {
+		rec.Units = withReplaced(rec.Units)
+	}
 	out := proof{&api.SampleCheck{DrawID: d.DrawID, SoleSeed: d.SoleSeed}}
 	out.add("frame", sum == d.FrameHash, "The SHA-256 of the frame is "+sum+", the draw names "+d.FrameHash+".")
 	wrong := samePlan(rec, frame)
@@ -56,6 +59,20 @@ func Verify(rec *api.SampleRecord, sum string, frame Frame) *api.SampleCheck {
 	out.remarks(d)
 	out.Verified = !slices.ContainsFunc(out.Checks, func(t api.SampleTest) bool { return !t.OK })
 	return out.SampleCheck
+}
+
+// withReplaced is the units of a record of the first format with what they did not
+// say: which unit stands in for a replaced one.
+func withReplaced(units []api.SampleUnit) []api.SampleUnit {
+	next := map[string]string{}
+	for _, u := range units {
+		next[u.Replaces] = u.Unit
+	}
+	out := slices.Clone(units)
+	for i := range out {
+		out[i].ReplacedBy = next[out[i].Unit]
+	}
+	return out
 }
 
 // seed checks where the seed comes from.
