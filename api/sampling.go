@@ -297,6 +297,15 @@ type SampleUnit struct {
 	By          string    `json:"by,omitzero"`
 }
 
+// SurveyReplacement is the household that stands in for a drawn one on the list of
+// a survey.
+type SurveyReplacement struct {
+	HouseholdID string    `json:"householdId"`
+	Reason      string    `json:"reason,omitzero" doc:"For those who see all of the household."`
+	By          string    `json:"by,omitzero" doc:"DID of whoever has replaced it, for those who see all of the household."`
+	At          time.Time `json:"at"`
+}
+
 // SampleReplacement asks for the next household in place of a drawn one.
 type SampleReplacement struct {
 	HouseholdID string `json:"householdId,omitzero" doc:"DID of the household that is not reached."`

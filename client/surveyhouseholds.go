@@ -11,28 +11,32 @@ import (
 
 // ListedHousehold is a household on the list of a campaign.
 type ListedHousehold struct {
-	HouseholdID  string    `json:"householdId"`
-	Stratum      string    `json:"stratum,omitzero"`
-	Group        string    `json:"group,omitzero"` // adopter or comparison
-	Area         string    `json:"area,omitzero"`
-	Collector    string    `json:"collector,omitzero"` // named for this very household
-	Cluster      string    `json:"cluster,omitzero"`
-	Source       string    `json:"source"`              // listed, drawn or drawnElsewhere
-	Replaces     string    `json:"replaces,omitzero"`   // the drawn household it stands in for
-	AssignedTo   string    `json:"assignedTo,omitzero"` // by name or by the assignments
-	Outcome      string    `json:"outcome"`             // listed, contacted, completed, partial, refused, ineligible or unreachable
-	OutcomeRound int       `json:"outcomeRound,omitzero"`
-	OutcomeAt    time.Time `json:"outcomeAt,omitzero"`
-	Location     *Place    `json:"location,omitzero"`
-	Attributes   Object    `json:"attributes,omitzero"`
-	Contact      *Contact  `json:"contact,omitzero"` // of a household assigned to you, when asked for
-	Masked       bool      `json:"masked,omitzero"`  // location and attributes are not shown, and names stand for DIDs
-	Erased       bool      `json:"erased,omitzero"`  // what was known of it is gone, and nothing new is taken
-	Revision     int64     `json:"revision"`
-	Updated      time.Time `json:"updated"`
+	HouseholdID  string             `json:"householdId"`
+	Stratum      string             `json:"stratum,omitzero"`
+	Group        string             `json:"group,omitzero"` // adopter or comparison
+	Area         string             `json:"area,omitzero"`
+	Collector    string             `json:"collector,omitzero"` // named for this very household
+	Cluster      string             `json:"cluster,omitzero"`
+	Source       string             `json:"source"`               // listed, drawn or drawnElsewhere
+	Replaces     string             `json:"replaces,omitzero"`    // the drawn household it stands in for
+	Replacement  *SurveyReplacement `json:"replacement,omitzero"` // the household that stands in for it
+	AssignedTo   string             `json:"assignedTo,omitzero"`  // by name or by the assignments
+	Outcome      string             `json:"outcome"`              // listed, contacted, completed, partial, refused, ineligible or unreachable
+	OutcomeRound int                `json:"outcomeRound,omitzero"`
+	OutcomeAt    time.Time          `json:"outcomeAt,omitzero"`
+	Location     *Place             `json:"location,omitzero"`
+	Attributes   Object             `json:"attributes,omitzero"`
+	Contact      *Contact           `json:"contact,omitzero"` // of a household assigned to you, when asked for
+	Masked       bool               `json:"masked,omitzero"`  // location and attributes are not shown, and names stand for DIDs
+	Erased       bool               `json:"erased,omitzero"`  // what was known of it is gone, and nothing new is taken
+	Revision     int64              `json:"revision"`
+	Updated      time.Time          `json:"updated"`
 
 	Warnings []string `json:"warnings,omitempty"` // after a change: what may be a mistake
 }
+
+// SurveyReplacement is the household that stands in for a drawn one.
+type SurveyReplacement = api.SurveyReplacement
 
 // Contact is how a household is reached.
 type Contact struct {

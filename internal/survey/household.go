@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
@@ -104,12 +105,7 @@ type Household struct {
 }
 
 // Replacement is the household that stands in for a drawn one.
-type Replacement struct {
-	HouseholdID string    `json:"householdId"`
-	Reason      string    `json:"reason"`
-	By          string    `json:"by" doc:"DID of whoever has replaced it."`
-	At          time.Time `json:"at"`
-}
+type Replacement = api.SurveyReplacement
 
 // in is the outcome in a round.
 func (h *Household) in(round int) string { return outcomeName(h.code(round)) }
