@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // The figures of a round that is over stay, whatever is noted or listed later.
@@ -46,6 +49,42 @@ func TestClosedRoundStays(t *testing.T) {
 			if after := v.get(t, "owner", "s", first); !reflect.DeepEqual(after, before) {
 				t.Errorf("step %d: round 1 was\n%+v\nand is\n%+v", step, before, after)
 			}
+		}
+	})
+}
+
+// A household that was replaced and answers after all counts as itself, and its
+// replacement in no figure.
+func TestLateAnswerOfTheReplaced(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		homes := twenty()
+		late := homes[0]
+		homes[0].answers = nil
+		v.start(t, "s", drawnTwo, homes)
+		v.ask(t, "s", 1, homes)
+		ctx := web.WithCaller(t.Context(), web.Caller{Workspace: "ws", DID: "did:key:owner", Scopes: []string{"*"}})
+		err := d.InTx(ctx, func(tx *db.Tx) error {
+			return v.Surveys.AddDrawn(ctx, tx, "s", []survey.DrawnHome{{Household: "did:ixo:household/next", Stratum: late.Stratum, Replaces: late.ID, Reason: "Nobody at home"}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := late
+		next.ID, next.answers = "did:ixo:household/next", map[string]any{"uses": true, "fuel": 1000., "size": 3}
+		v.ask(t, "s", 100, []home{next})
+		with := v.get(t, "owner", "s", "question=home/fuel")
+		if c := with.Counted; c.Sample != 21 || c.Replacements != 1 || c.Answered != 18 {
+			t.Errorf("with the replacement %+v", c)
+		}
+		v.ask(t, "s", 200, []home{late})
+		got := v.get(t, "owner", "s", "question=home/fuel")
+		if c := got.Counted; c.Sample != 20 || c.Replacements != 0 || c.Answered != 18 || c.OffList != 0 || !strings.Contains(c.Words, "answered after all, in no figure: 1.") {
+			t.Errorf("after the late answer %+v", c)
+		}
+		if of(t, got, "").Estimate == nil || number(of(t, got, "").Estimate) >= number(of(t, with, "").Estimate) {
+			t.Errorf("the figure was %v and is %v", number(of(t, with, "").Estimate), number(of(t, got, "").Estimate))
 		}
 	})
 }
