@@ -4,7 +4,7 @@ import "time"
 
 // SampleDesignDraft asks for a sample design.
 type SampleDesignDraft struct {
-	DesignID       string                `json:"designId,omitzero" doc:"Made by the server when absent: letters, digits, dot, dash and underscore, at most 100." example:"kitui-2026"`
+	DesignID       string                `json:"designId,omitzero" doc:"Made by the server when absent: letters, digits, dot, dash and underscore, at most 100. A key that is limited to projects leaves it out." example:"kitui-2026"`
 	Name           string                `json:"name,omitzero"`
 	ProjectID      string                `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
 	SurveyID       string                `json:"surveyId,omitzero" doc:"The survey whose list a draw makes. Its confidence, precision, margin and parameterType must be those of the design where it says them."`

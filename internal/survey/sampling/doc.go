@@ -9,6 +9,9 @@
 // that were made before. Where one party alone named the seed, every record says
 // so (soleSeed).
 //
-// size.go, allocate.go, rank.go, redraw.go and record.go are pure: no database,
-// no HTTP, no clock. Estimates from what was answered are no part of it.
+// A draw outlives its design and keeps to the version it was committed with. What
+// of it cannot be computed is fixed by entries of the audit log (entry.go).
+//
+// size.go, allocate.go, plan.go, rank.go, redraw.go and record.go are pure: no
+// database, no HTTP, no clock. Estimates from what was answered are no part of it.
 package sampling
