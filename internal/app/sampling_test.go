@@ -17,6 +17,9 @@ func TestFramesHoldNothingPersonal(t *testing.T) {
 	if w := h.post("/v1/sampling/designs", `{"designId":"frames","projectId":"did:ixo:project/elsewhere","confidence":0.9,"precision":0.1,"expectedMean":0.8}`); w.Code != 201 {
 		t.Fatalf("design: %d %s", w.Code, w.Body)
 	}
+	if w := h.post(design+"/frame", `{"registry":{"filter":"eq(domainType"}}`); w.Code != 400 || !strings.Contains(w.Body.String(), `"/registry/filter"`) {
+		t.Errorf("a bad filter: %d %s", w.Code, w.Body)
+	}
 	for property, want := range map[string]string{"name": "FRAME_INVALID: The property name is personal", "district": `"state":"frozen"`} {
 		if w := h.post(design+"/frame", `{"registry":{"cluster":"`+property+`"}}`); w.Code != 202 {
 			t.Fatalf("frame by %s: %d %s", property, w.Code, w.Body)

@@ -50,6 +50,15 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v.s = sampling.New(sampling.Config{
 		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: v.Key}), Key: v.Key, Jobs: v.jobs, Exchange: exchange.New(exchange.Config{DB: d, Jobs: v.jobs}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Now: func() time.Time { return v.now },
 		ActsFor: func(context.Context) ([]string, error) { return v.as, nil },
+		Project: func(_ context.Context, _ db.Querier, _, did string) (bool, bool, error) {
+			return did == project || strings.HasPrefix(did, "did:ixo:household/"), did == project, nil
+		},
+		CheckQuery: func(_ context.Context, q api.SampleQuery) error {
+			if q.Filter == "(" {
+				return fault.New(fault.Invalid, "INVALID_FILTER", "No.").With(fault.Field{Pointer: "query/filter", Code: "invalid"})
+			}
+			return nil
+		},
 		Registry: func(_ context.Context, _ string, _ api.SampleQuery, visit func(sampling.Row) error) (int64, error) {
 			for _, r := range v.rows {
 				if err := visit(r); err != nil {

@@ -146,6 +146,17 @@ func TestFrameSmall(t *testing.T) {
 		_, err := v.s.Create(limited, draft)
 		wantCode(t, id, err, "SAMPLING_PARAMETERS_INVALID")
 	}
+	stove := small("stove")
+	stove.ProjectID = "did:ixo:household/1"
+	_, err := v.s.Create(ctx, stove)
+	if fields := fieldsOf(err); len(fields) != 1 || fields[0].Pointer != "/projectId" || fields[0].Code != "not_a_project" {
+		t.Errorf("a design of no project: %v %+v", err, fields)
+	}
+	_, err = v.s.PutFrame(ctx, "d", api.SampleFrameDraft{Registry: &api.SampleQuery{Filter: "("}})
+	wantCode(t, "a bad filter", err, "INVALID_FILTER")
+	if fields := fieldsOf(err); len(fields) != 1 || fields[0].Pointer != "/registry/filter" {
+		t.Errorf("a bad filter: %+v", fields)
+	}
 	got := must(v.s.Get(ctx, "d", 0))(t).Value
 	if len(got.Warnings) != 1 { // no population is given
 		t.Errorf("warnings %q", got.Warnings)
