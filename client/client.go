@@ -70,6 +70,7 @@ type Client struct {
 	Verifications   Verifications
 	Quality         Quality
 	Sampling        Sampling
+	Credentials     Credentials
 	Statistics      Statistics
 	Emissions       Emissions
 	Oracle          Oracle
@@ -101,6 +102,7 @@ func New(cfg Config) (*Client, error) {
 	c.Templates, c.Surveys, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Responses{c}, Attachments{c}
 	c.Verifications, c.Quality, c.Statistics, c.Oracle = Verifications{c}, Quality{c}, Statistics{c}, Oracle{c}
 	c.Demo, c.Line, c.Sampling, c.Emissions = DemoProgramme{c}, Line{c}, Sampling{c}, Emissions{c}
+	c.Credentials = Credentials{c}
 	return c, nil
 }
 

@@ -100,6 +100,7 @@ func buildHouse(t *testing.T, dir string) *app.Built {
 	}
 	return app.Build(t, owner, func(c *config.Config) {
 		c.Data.Dir, c.Server.PublicURL = dir, "https://hearth.example.org"
+		c.VC.DirectIssue = true
 		c.USSD.SessionTTL = time.Hour       // longer than the tests
 		c.Data.SQLiteSynchronous = "normal" // nothing here is cut off
 	})

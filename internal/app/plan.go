@@ -67,6 +67,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	}
 	a.overview().Routes(area)
 	calculator.New(a.cursors).Routes(area)
+	vcAPI(a).Routes(area)
 	a.mind.ledger(area)
 	phones, desk := fresh.phones(), fresh.phones()
 	a.line.routes(phones, desk)

@@ -46,6 +46,7 @@ var ladder = map[string]int{
 	"internal/ops":      base,
 	"internal/ucan":     base,
 	"internal/socketio": base,
+	"internal/vc":       base,
 
 	"internal/check": footing,
 	"internal/once":  footing,
@@ -58,6 +59,7 @@ var ladder = map[string]int{
 	"internal/exchange":      floor,
 	"internal/emission":      floor,
 	"internal/privacy/vault": floor,
+	"internal/vc/vcapi":      floor,
 
 	"internal/entity": area,
 	"internal/survey": area,

@@ -30,6 +30,7 @@ type Config struct {
 	Limits  Limits  `file:"limits" title:"Limits"`
 	Auth    Auth    `file:"auth" title:"Identity"`
 	Events  Events  `file:"events" title:"Events, jobs, webhooks"`
+	VC      VC      `file:"vc" title:"Verifiable credentials"`
 	Surveys Surveys `file:"surveys" title:"Surveys (area B)"`
 	USSD    USSD    `file:"ussd" title:"USSD (area C)"`
 	Oracle  Oracle  `file:"oracle" title:"Oracle (area D)"`
@@ -121,6 +122,11 @@ type Events struct {
 	WebhookTimeout       time.Duration `env:"HEARTH_WEBHOOK_TIMEOUT" file:"webhookTimeout" default:"10s" is:"duration 1s 5m" doc:"How long one webhook delivery may take."`
 	WebhookMaxAttempts   int           `env:"HEARTH_WEBHOOK_MAX_ATTEMPTS" file:"webhookMaxAttempts" default:"12" is:"integer 1 100" doc:"Attempts before a delivery becomes a dead letter."`
 	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models, menus and MCP servers of workspaces may reach, on any port or the one given; public ones need no entry."`
+}
+
+// VC is what is said about verifiable credentials.
+type VC struct {
+	DirectIssue bool `env:"HEARTH_VC_DIRECT_ISSUE" file:"directIssue" default:"false" is:"boolean" doc:"For test suites: POST /v1/vc-api/credentials/issue signs credentials that rest on no claim, with a key that signs nothing else."`
 }
 
 // Surveys is area B.

@@ -1,7 +1,10 @@
 package did
 
 import (
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"strings"
 )
 
@@ -54,4 +57,30 @@ func (d DID) KeyKind() (kind KeyKind, multibase string, err error) {
 // Multibase is a public key as DID documents show it.
 func Multibase(key ed25519.PublicKey) string {
 	return strings.TrimPrefix(string(FromEd25519(key)), "did:key:")
+}
+
+// PublicKey is the key inside a did:key whose signatures can be checked here: an
+// ed25519.PublicKey, or an *ecdsa.PublicKey on the curve P-256. It returns ErrSyntax
+// for any other DID and any other kind of key.
+func (d DID) PublicKey() (crypto.PublicKey, error) {
+	kind, multibase, err := d.KeyKind()
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case Ed25519Key:
+		return d.Ed25519()
+	case P256Key:
+		raw, err := unbase58(multibase[1:])
+		if err != nil {
+			return nil, err
+		}
+		x, y := elliptic.UnmarshalCompressed(elliptic.P256(), raw[2:])
+		if x == nil {
+			return nil, ErrSyntax // not on the curve
+		}
+		point := append([]byte{4}, append(x.FillBytes(make([]byte, 32)), y.FillBytes(make([]byte, 32))...)...)
+		return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	}
+	return nil, ErrSyntax
 }

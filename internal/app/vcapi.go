@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/vc"
+	"github.com/hearth-dmrv/hearth/internal/vc/vcapi"
+)
+
+// vcAPI makes the service of the W3C VC-API.
+func vcAPI(a *App) *vcapi.Service {
+	return vcapi.New(vcapi.Config{Key: a.Key, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf})
+}
+
+// methodOf finds a verification method in the public document of a did:web of this
+// server. No other host is asked.
+func (t *twins) methodOf(ctx context.Context, method string) (vc.Method, bool, error) {
+	id, _, _ := strings.Cut(method, "#")
+	if did.DID(id).Method() != "web" {
+		return vc.Method{}, false, nil
+	}
+	found, err := t.resolve.ResolvePublic(ctx, id, resolve.Version{})
+	if fault.As(err) != nil {
+		return vc.Method{}, false, nil // not ours, or not there
+	} else if err != nil {
+		return vc.Method{}, false, err
+	}
+	var doc api.DIDDocument
+	if err := json.Unmarshal(found.DIDDocument.Value, &doc); err != nil || found.DocumentMetadata.Deactivated {
+		return vc.Method{}, false, err
+	}
+	i := slices.IndexFunc(doc.VerificationMethod, func(m api.DIDMethod) bool { return m.ID == method && m.Controller == id })
+	if i < 0 {
+		return vc.Method{}, false, nil
+	}
+	key, err := did.DID("did:key:" + doc.VerificationMethod[i].PublicKeyMultibase).PublicKey()
+	if err != nil {
+		return vc.Method{}, false, nil // of a kind that is not verified here
+	}
+	m := vc.Method{Controller: id, Key: key, Purposes: []string{}}
+	for purpose, methods := range map[string][]string{vc.Assertion: doc.AssertionMethod, vc.Authentication: doc.Authentication} {
+		if slices.Contains(methods, method) {
+			m.Purposes = append(m.Purposes, purpose)
+		}
+	}
+	return m, true, nil
+}

@@ -1,0 +1,127 @@
+package vc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Sizes of status lists, in places. A list is never smaller than the least, so that
+// a place in it says nothing about its credential.
+const (
+	MinPlaces = 131_072
+	maxPlaces = 1 << 27 // 16 MiB when unpacked
+)
+
+// ErrStatusList says that a status list cannot be read.
+var ErrStatusList = errors.New("not a status list")
+
+// StatusList is a Bitstring Status List: one bit for each place.
+type StatusList struct{ bits []byte }
+
+// NewStatusList makes a list with no bit set. It has MinPlaces places or more.
+func NewStatusList(places int) *StatusList {
+	return &StatusList{make([]byte, (max(places, MinPlaces)+7)/8)}
+}
+
+// Len is how many places the list has.
+func (l *StatusList) Len() int { return len(l.bits) * 8 }
+
+// Set sets or clears the bit of a place. The first place is the highest bit of the
+// first byte.
+func (l *StatusList) Set(place int, on bool) {
+	mask := byte(0x80) >> (place % 8)
+	if on {
+		l.bits[place/8] |= mask
+	} else {
+		l.bits[place/8] &^= mask
+	}
+}
+
+// Get reports whether the bit of a place is set; false for a place the list has not.
+func (l *StatusList) Get(place int) bool {
+	return place >= 0 && place < l.Len() && l.bits[place/8]&(0x80>>(place%8)) != 0
+}
+
+// Encode is the list as the member encodedList has it: packed, in base 64.
+func (l *StatusList) Encode() (string, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(l.bits); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	return "u" + base64.RawURLEncoding.EncodeToString(b.Bytes()), nil
+}
+
+// DecodeStatusList reads an encodedList. It returns ErrStatusList for anything else,
+// and for lists that are too small or unpack to more than 16 MiB.
+func DecodeStatusList(s string) (*StatusList, error) {
+	encoded, ok := strings.CutPrefix(s, "u")
+	packed, err := base64.RawURLEncoding.DecodeString(encoded)
+	if !ok || err != nil {
+		return nil, ErrStatusList
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, ErrStatusList
+	}
+	bits, err := io.ReadAll(io.LimitReader(z, maxPlaces/8+1))
+	if err != nil || len(bits) > maxPlaces/8 || len(bits)*8 < MinPlaces {
+		return nil, ErrStatusList
+	}
+	return &StatusList{bits}, nil
+}
+
+// statusEntry is a place in a list that a credential names.
+type statusEntry struct {
+	at, purpose, list string
+	place             int
+}
+
+// readEntry reads a credentialStatus of type BitstringStatusListEntry. The reason is
+// status_invalid; ok is false for other types.
+func readEntry(o map[string]any, at string) (e statusEntry, ok bool, err error) {
+	if text(o, "type") != "BitstringStatusListEntry" {
+		return e, false, nil
+	}
+	e = statusEntry{at: at, purpose: text(o, "statusPurpose"), list: text(o, "statusListCredential")}
+	if size, there := o["statusSize"]; there && size != 1.0 {
+		return e, true, fail(at+"/statusSize", "status_invalid", "Statuses of one bit are checked.")
+	}
+	e.place, err = strconv.Atoi(text(o, "statusListIndex"))
+	if err != nil || e.place < 0 || e.purpose == "" || !absolute(e.list) {
+		return e, true, fail(at, "status_invalid", "A status has statusPurpose, statusListIndex (digits) and statusListCredential (a URL).")
+	}
+	return e, true, nil
+}
+
+// in looks the place up in the credential of its list.
+func (e statusEntry) in(m map[string]any) (bool, error) {
+	wrong := fail(e.at, "status_unavailable", "The status list of this credential cannot be read.")
+	subject, ok := m["credentialSubject"].(map[string]any)
+	if !ok || text(subject, "type") != "BitstringStatusList" {
+		return false, wrong
+	}
+	found := false
+	for _, purpose := range list(subject["statusPurpose"]) {
+		found = found || purpose == e.purpose
+	}
+	if !found {
+		return false, fail(e.at+"/statusPurpose", "status_invalid", "The list is for another purpose.")
+	}
+	l, err := DecodeStatusList(text(subject, "encodedList"))
+	if err != nil {
+		return false, wrong
+	}
+	if e.place >= l.Len() {
+		return false, fail(e.at+"/statusListIndex", "status_invalid", "The list has no such place.")
+	}
+	return l.Get(e.place), nil
+}

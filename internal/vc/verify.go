@@ -1,0 +1,266 @@
+package vc
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Checks that a caller can ask for. The structure is always checked.
+const (
+	CheckProof    = "proof"
+	CheckValidity = "validity"
+	CheckStatus   = "status"
+)
+
+// Options say what a verification looks at. No Checks are all of them.
+type Options struct {
+	Checks    []string
+	Domain    string // which a proof must name, when it is not empty
+	Challenge string
+}
+
+func (o Options) wants(check string) bool {
+	return len(o.Checks) == 0 || slices.Contains(o.Checks, check)
+}
+
+// Verifier checks documents. Its zero value knows did:key and no status list.
+type Verifier struct {
+	Lookup Lookup
+	// StatusList gives the credential of a status list of this server; false says that
+	// it is not one. Lists of others are never fetched.
+	StatusList func(ctx context.Context, address string) (jsontext.Value, bool, error)
+	TestIssuer string // the DID of the issuer that vouches for nothing
+	Now        func() time.Time
+}
+
+// Result is what a verification found. It is verified when it has no reasons.
+type Result struct {
+	Form     string   // data-integrity, jose, legacy, or "" when there is no proof to speak of
+	Issuer   string   // of a credential
+	Holder   string   // of a presentation: whose proof it has
+	Test     bool     // by the test issuer: it proves nothing about the world
+	Reasons  []Reason // why it is not verified
+	Warnings []Reason // what was not checked, or is worth knowing
+	Shown    []Result // the credentials of a presentation
+	Document jsontext.Value
+}
+
+// Verified reports whether nothing speaks against the document.
+func (r Result) Verified() bool { return len(r.Reasons) == 0 }
+
+func (r *Result) refuse(err error) { r.Reasons = append(r.Reasons, reasonOf(err)) }
+
+func (r *Result) warn(pointer, code, detail string) {
+	r.Warnings = append(r.Warnings, Reason{Pointer: pointer, Code: code, Detail: detail})
+}
+
+func (v *Verifier) now() time.Time {
+	if v.Now != nil {
+		return v.Now()
+	}
+	return time.Now()
+}
+
+// Credential verifies a credential: with embedded proofs, or in an envelope.
+func (v *Verifier) Credential(ctx context.Context, raw jsontext.Value, o Options) Result {
+	r := Result{}
+	d, err := parse(raw)
+	if err != nil {
+		r.refuse(err)
+		return r
+	}
+	if isEnvelope(d.members, envelopedCredential) {
+		v.envelope(ctx, d, o, &r)
+	} else {
+		r.Document = raw
+		v.embedded(ctx, d, o, &r)
+	}
+	if r.Document == nil {
+		return r
+	}
+	if inner, err := parse(r.Document); err == nil {
+		v.afterwards(ctx, inner.members, o, &r)
+	}
+	return r
+}
+
+// embedded checks structure and proofs of a credential.
+func (v *Verifier) embedded(ctx context.Context, d *document, o Options, r *Result) {
+	r.Issuer = partyID(d.members["issuer"])
+	if r.Reasons = shapeOf(d.members, false); len(r.Reasons) > 0 || !o.wants(CheckProof) {
+		return
+	}
+	controllers := v.proofs(ctx, d, proofs{purpose: Assertion, options: Options{Domain: o.Domain, Challenge: o.Challenge}}, r)
+	if r.Verified() && !slices.Contains(controllers, r.Issuer) {
+		r.refuse(fail("/issuer", "issuer_mismatch", "None of the proofs is by the issuer."))
+	}
+}
+
+// proofs verifies all proofs of a document and tells whose keys made them.
+func (v *Verifier) proofs(ctx context.Context, d *document, s proofs, r *Result) []string {
+	all, err := readProofs(d)
+	if err != nil {
+		r.refuse(err)
+		return nil
+	}
+	s.doc, s.all, s.lookup, s.now = d, all, v.Lookup, v.now()
+	r.Form = "data-integrity"
+	mapped := true
+	var controllers []string
+	for _, p := range all {
+		if text(p.members, "type") == legacyType {
+			r.Form = "legacy"
+		}
+		mapped = mapped && text(p.members, "cryptosuite") == JCS
+		if err := s.verify(ctx, p); err != nil {
+			if reason := reasonOf(err); !slices.Contains(r.Reasons, reason) {
+				r.Reasons = append(r.Reasons, reason)
+			}
+		}
+		controllers = append(controllers, p.controller)
+	}
+	if mapped && r.Verified() {
+		v.terms(d, r)
+	}
+	return controllers
+}
+
+// terms looks at the contexts of documents whose proofs do without: where all are
+// known, terms that none defines are an error as they are with the other suite.
+func (v *Verifier) terms(d *document, r *Result) {
+	reason, ok := d.defined()
+	if ok {
+		return
+	}
+	if strings.HasPrefix(reason.Code, "context_") {
+		r.warn(reason.Pointer, "terms_unchecked", "The signature is good; what the terms mean was not checked. "+reason.Detail)
+		return
+	}
+	r.Reasons = append(r.Reasons, reason)
+}
+
+// defined reports whether contexts define everything in a document beside its
+// proofs, or what they do not.
+func (d *document) defined() (Reason, bool) {
+	plain := maps.Clone(d.members)
+	delete(plain, "proof")
+	_, err := normalise(plain)
+	reason := Reason{}
+	if err != nil {
+		reason = reasonOf(err)
+	}
+	return reason, err == nil || reason.Code == directionLost
+}
+
+// envelope checks a credential in a JWS.
+func (v *Verifier) envelope(ctx context.Context, d *document, o Options, r *Result) {
+	r.Form = "jose"
+	e, err := open(ctx, d.members, "vc", Assertion, v.Lookup)
+	if err != nil {
+		r.refuse(err)
+		return
+	}
+	r.Document, r.Issuer = e.doc.raw, partyID(e.doc.members["issuer"])
+	r.Reasons = shapeOf(e.doc.members, false)
+	if e.controller != r.Issuer || e.claims.Issuer != "" && e.claims.Issuer != r.Issuer {
+		r.refuse(fail("/issuer", "issuer_mismatch", "The envelope was not signed by the issuer."))
+	}
+	if o.wants(CheckValidity) {
+		v.lifetime(e.claims, r)
+	}
+	if r.Verified() {
+		v.terms(e.doc, r)
+	}
+}
+
+func (v *Verifier) lifetime(c joseClaims, r *Result) {
+	switch now := v.now(); {
+	case !c.Expires.IsZero() && c.Expires.Before(now.Add(-skew)):
+		r.refuse(fail("/exp", "expired", "The envelope has expired."))
+	case !c.NotBefore.IsZero() && c.NotBefore.After(now.Add(skew)):
+		r.refuse(fail("/nbf", "not_yet_valid", "The envelope is not valid yet."))
+	}
+}
+
+// afterwards checks what time and the issuer decide after signing.
+func (v *Verifier) afterwards(ctx context.Context, m map[string]any, o Options, r *Result) {
+	if v.TestIssuer != "" && r.Issuer == v.TestIssuer {
+		r.Test = true
+		r.warn("/issuer", "test_issuer", "This issuer signs for tests of software. The credential proves nothing about the world.")
+	}
+	if o.wants(CheckValidity) {
+		v.validity(m, r)
+	}
+	if o.wants(CheckStatus) && r.Verified() {
+		for i, item := range list(m["credentialStatus"]) {
+			entry, _ := item.(map[string]any)
+			v.status(ctx, entry, place("/credentialStatus", m["credentialStatus"], i), r)
+		}
+	}
+	for i, item := range list(m["relatedResource"]) {
+		o, _ := item.(map[string]any)
+		if _, known := contextNames[text(o, "id")]; !known {
+			r.warn(place("/relatedResource", m["relatedResource"], i), "resource_unchecked", "The resource is not known here and was not fetched.")
+		}
+	}
+}
+
+func (v *Verifier) validity(m map[string]any, r *Result) {
+	now := v.now()
+	for _, name := range []string{"validFrom", "issuanceDate"} {
+		if t, err := time.Parse(time.RFC3339, text(m, name)); err == nil && t.After(now.Add(skew)) {
+			r.refuse(fail("/"+name, "not_yet_valid", "The credential is not valid yet."))
+		}
+	}
+	for _, name := range []string{"validUntil", "expirationDate"} {
+		if t, err := time.Parse(time.RFC3339, text(m, name)); err == nil && t.Before(now.Add(-skew)) {
+			r.refuse(fail("/"+name, "expired", "The credential has expired."))
+		}
+	}
+}
+
+// status looks a credential up in its status list. The codes are revoked, suspended,
+// status_set (for other purposes, a warning), status_unchecked and status_unavailable.
+func (v *Verifier) status(ctx context.Context, o map[string]any, at string, r *Result) {
+	e, ours, err := readEntry(o, at)
+	if err != nil {
+		r.refuse(err)
+		return
+	}
+	unchecked := func() {
+		r.warn(at, "status_unchecked", "The status is kept elsewhere and was not looked up: nothing is fetched.")
+	}
+	if !ours || v.StatusList == nil {
+		unchecked()
+		return
+	}
+	raw, found, err := v.StatusList(ctx, e.list)
+	switch {
+	case err != nil:
+		r.refuse(fail(at, "status_unavailable", "The status list cannot be read at the moment."))
+		return
+	case !found:
+		unchecked()
+		return
+	}
+	var set bool
+	listed, err := parse(raw)
+	if err == nil {
+		set, err = e.in(listed.members)
+	}
+	switch {
+	case err != nil:
+		r.refuse(err)
+	case set && e.purpose == "revocation":
+		r.refuse(fail(at, "revoked", "The issuer has revoked this credential."))
+	case set && e.purpose == "suspension":
+		r.refuse(fail(at, "suspended", "The issuer has suspended this credential."))
+	case set:
+		r.warn(at, "status_set", "The issuer has set a status of this credential.")
+	}
+}
