@@ -86,3 +86,26 @@ type SurveyDifference struct {
 	Suppressed bool     `json:"suppressed,omitzero"`
 	NoInterval string   `json:"noInterval,omitzero"`
 }
+
+// SurveyQuestions are the questions of a survey that have figures.
+type SurveyQuestions struct {
+	SurveyID string           `json:"surveyId"`
+	Items    []SurveyQuestion `json:"items" doc:"In the order of the template: answers are numbers or options, given once in an interview, and not sealed."`
+}
+
+// SurveyQuestion is one of them.
+type SurveyQuestion struct {
+	Question   string               `json:"question" example:"home/fuel" doc:"As statistics are asked for it."`
+	Label      string               `json:"label"`
+	Section    string               `json:"section" doc:"Title of its section."`
+	Statistics []string             `json:"statistics" doc:"Those it can be asked for, the usual one first."`
+	Groups     bool                 `json:"groups,omitzero" doc:"Figures can be asked for by its values."`
+	Unit       string               `json:"unit,omitzero"`
+	Options    []SurveyAnswerOption `json:"options,omitzero"`
+}
+
+// SurveyAnswerOption is an answer that can be chosen.
+type SurveyAnswerOption struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}

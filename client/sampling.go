@@ -49,6 +49,11 @@ func (s Sampling) Compute(ctx context.Context, d SampleDesignDraft, opts ...Opti
 	return do[SampleDesign](ctx, s.c, post("/v1/sampling", d), opts)
 }
 
+// Size computes a sample and keeps nothing. Codes are those of Compute.
+func (s Sampling) Size(ctx context.Context, d SampleDesignDraft, opts ...Option) (*SampleDesign, error) {
+	return do[SampleDesign](ctx, s.c, call{method: http.MethodPost, path: "/v1/sampling", query: url.Values{"dryRun": {"true"}}, body: d, safe: true}, opts)
+}
+
 // Create makes a design. Codes are those of Compute, and DESIGN_EXISTS.
 func (s Sampling) Create(ctx context.Context, d SampleDesignDraft, opts ...Option) (*SampleDesign, error) {
 	return do[SampleDesign](ctx, s.c, post(designsPath, d), opts)

@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"io"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
 )
@@ -18,6 +20,8 @@ type (
 	SurveyDifference = api.SurveyDifference
 	SurveyPrecision  = api.SurveyPrecision
 	SurveyCounted    = api.SurveyCounted
+	SurveyQuestions  = api.SurveyQuestions
+	SurveyQuestion   = api.SurveyQuestion
 )
 
 // StatisticsQuery says which figures of a survey are wanted; Question is required.
@@ -39,8 +43,46 @@ type StatisticsQuery struct {
 	Verified   bool
 }
 
+// Questions lists the questions of a survey that have figures; language "" is that of its template.
+func (s Statistics) Questions(ctx context.Context, id, language string, opts ...Option) (*SurveyQuestions, error) {
+	v := url.Values{}
+	set(v, "language", language)
+	return do[SurveyQuestions](ctx, s.c, get(surveyPath(id)+"/statistics/questions", v), opts)
+}
+
+// ReportQuery says what a report of a survey has.
+type ReportQuery struct {
+	Questions []string // all that have figures for none
+	Round     int      // the open one for 0
+	Verified  bool
+	Language  string
+}
+
+// Report opens the report of a survey, an HTML page to print. Close it. Codes: REPORT_TOO_LARGE, STATISTICS_TOO_LARGE.
+func (s Statistics) Report(ctx context.Context, id string, q ReportQuery, opts ...Option) (io.ReadCloser, error) {
+	v := url.Values{}
+	set(v, "questions", strings.Join(q.Questions, ","))
+	setInt(v, "round", int64(q.Round))
+	if q.Verified {
+		v.Set("verified", "true")
+	}
+	set(v, "language", q.Language)
+	return s.c.download(ctx, get(surveyPath(id)+"/report", v), opts)
+}
+
+// Picture draws what a survey says about its population, as SVG. Close it. Codes are those of Get.
+func (s Statistics) Picture(ctx context.Context, id string, q StatisticsQuery, opts ...Option) (io.ReadCloser, error) {
+	v := q.values()
+	v.Set("format", "svg")
+	return s.c.download(ctx, get(surveyPath(id)+"/statistics", v), opts)
+}
+
 // Get reads what a survey says about its population, with its uncertainty. Codes: CELL_EMPTY, CELL_TOO_SMALL, POPULATION_UNKNOWN, NO_ANSWERS.
 func (s Statistics) Get(ctx context.Context, id string, q StatisticsQuery, opts ...Option) (*SurveyStatistics, error) {
+	return do[SurveyStatistics](ctx, s.c, get(surveyPath(id)+"/statistics", q.values()), opts)
+}
+
+func (q StatisticsQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"question": q.Question, "statistic": q.Statistic, "per": q.Per, "option": q.Option, "by": q.By, "compare": q.Compare, "tail": q.Tail,
@@ -57,5 +99,5 @@ func (s Statistics) Get(ctx context.Context, id string, q StatisticsQuery, opts 
 	if q.Verified {
 		v.Set("verified", "true")
 	}
-	return do[SurveyStatistics](ctx, s.c, get(surveyPath(id)+"/statistics", v), opts)
+	return v
 }

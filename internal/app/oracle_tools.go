@@ -47,7 +47,7 @@ func (l lookups) source() lookup.Source {
 		Progress: func(ctx context.Context, survey string, round int) (any, error) {
 			return l.surveys.surveys.Progress(ctx, survey, round)
 		},
-		Usage: l.usage,
+		Usage: l.usage, Questions: l.questions, Figures: l.figures, SampleSize: l.sampleSize,
 		Graph: func(ctx context.Context, q lookup.GraphQuery) (any, error) {
 			return l.twins.graph.Subgraph(ctx, graph.Walk{Root: q.DID, Depth: q.Depth, Direction: graph.Both, Limit: q.Limit})
 		},

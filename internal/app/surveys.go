@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
@@ -47,6 +48,7 @@ type surveys struct {
 	rules     *quality.Rulebook
 	quality   *quality.Service
 	figures   *statistics.Service
+	reports   *report.Service
 	exports   *export.Service
 	sampling  *sampling.Service
 	imports   *intake.Service
@@ -109,6 +111,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 			return export.NewLayout(export.LayoutConfig{Survey: o.SurveyID, Form: o.Form, Level: export.Full, Shape: export.Wide})
 		},
 	})
+	s.buildReports()
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
 }
@@ -203,6 +206,7 @@ func (s *surveys) routes(api *web.API) {
 	s.verify.Routes(api)
 	s.quality.Routes(api)
 	s.figures.Routes(api)
+	s.reports.Routes(api)
 	s.exports.Routes(api)
 	s.sampling.Routes(api)
 	s.imports.Routes(api)

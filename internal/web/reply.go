@@ -24,13 +24,14 @@ type Reply[T any] struct {
 	Link     string
 	Media    string // type of the body; application/json by default
 	Cache    string // Cache-Control; no-store by default
+	Policy   string // Content-Security-Policy, of what browsers show; nothing is allowed by default
 	Replayed bool   // the stored answer to an Idempotency-Key
 }
 
 func (p Reply[T]) parts() parts {
 	return parts{
 		value: p.Value, raw: p.Raw, status: p.Status, media: p.Media, replayed: p.Replayed,
-		etag: p.ETag, location: p.Location, link: p.Link, cache: p.Cache,
+		etag: p.ETag, location: p.Location, link: p.Link, cache: p.Cache, policy: p.Policy,
 	}
 }
 
@@ -49,7 +50,7 @@ type parts struct {
 	media    string
 	replayed bool
 
-	etag, location, link, cache string
+	etag, location, link, cache, policy string
 }
 
 // reply writes a handler's answer. status is that of the route.
@@ -83,6 +84,9 @@ func (p *parts) setHeaders(h http.Header) {
 		if all[i] != "" {
 			h[name] = all[i : i+1 : i+1]
 		}
+	}
+	if p.policy != "" {
+		h.Set("Content-Security-Policy", p.policy)
 	}
 	if p.replayed {
 		h.Set("Idempotent-Replayed", "true")

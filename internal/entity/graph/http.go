@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,7 +226,7 @@ func (s *Service) serveGraph(ctx context.Context, in *graphIn) (web.Reply[*Graph
 		Filter:    Filter{Roles: words(&c, "query/roles", in.Roles), On: in.moment(&c)},
 		Limit:     int(in.Limit.In(&c, "query/limit", 1, maxNodes, defaultNodes)),
 	}
-	format := preferred(in.Accept)
+	format := web.Preferred(in.Accept, "json", media())
 	if in.Format != "" {
 		format = oneOf(&c, "query/format", in.Format, "json", "jsonld", "graphml")
 	}
@@ -258,30 +257,6 @@ func (g *Graph) render(format string) (body []byte, kind string, err error) {
 		body, err = g.JSON()
 	}
 	return body, kind, err
-}
-
-// preferred is the format an Accept header asks for most, json when it names
-// none that we have.
-func preferred(accept string) string {
-	best, weight := "json", 0.0
-	for part := range strings.SplitSeq(accept, ",") {
-		kind, params, err := mime.ParseMediaType(part)
-		if err != nil {
-			continue
-		}
-		q := 1.0
-		if text, ok := params["q"]; ok {
-			if q, err = strconv.ParseFloat(text, 64); err != nil {
-				continue
-			}
-		}
-		for format, m := range media() {
-			if m == kind && q > weight {
-				best, weight = format, q
-			}
-		}
-	}
-	return best
 }
 
 type invariantsIn struct {

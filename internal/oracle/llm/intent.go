@@ -34,12 +34,26 @@ var (
 	partProject = []string{"project"}
 	partBy      = []string{"by"}
 	partSurvey  = []string{"survey", "surveyId", "campaign", "campaignId", "id", "did", "query"}
+	partAsked   = []string{"question"}
+	partPeople  = []string{"population"}
 	partDID     = []string{"did", "id"}
 	twinWords   = []string{"twin", "entit"}
 )
 
 // questions are tried in this order.
 var questions = []question{
+	{
+		regexp.MustCompile(`(?i)^(?:what (?:does|do) (?:the )?(?:survey|campaign)\s+(.+?)\s+say about|(?:show |tell )?(?:me )?(?:the )?(?:statistics|figures|results?) of (?:the )?(?:survey|campaign)\s+(.+?)\s+(?:for|about|on))\s+(.+?)[.?!]*$`),
+		[]string{"survey"},
+		[]string{"statistic"},
+		[][]string{partSurvey, partSurvey, partAsked},
+	},
+	{
+		regexp.MustCompile(`(?i)^how (?:large|big) (?:a|must a|must the|should a|should the)? ?sample\b.*?\b(?:for|of|from|out of)\s+([\d,]+)(?:\s+\p{L}+)?[.?!]*$`),
+		[]string{"sample"},
+		[]string{"size"},
+		[][]string{partPeople},
+	},
 	{
 		regexp.MustCompile(`(?i)\b(?:progress|status|how far)\b.*?\b(?:surveys?|campaigns?)\b\s*(?:of|for|named|called)?\s*(.*?)[.?!]*$`),
 		[]string{"survey"},
@@ -146,15 +160,15 @@ func callWith(s tool.Spec, values []string, parts [][]string) tool.Call {
 		Properties map[string]jsontext.Value `json:"properties"`
 	}
 	_ = json.Unmarshal(s.Schema, &schema) // without one there is nothing to fill
-	args := map[string]string{}
+	args := map[string]any{}
 	for i, names := range parts {
 		value := strings.TrimSpace(values[i])
 		if value == "" {
 			continue
 		}
 		for _, name := range names {
-			if _, ok := schema.Properties[name]; ok && args[name] == "" {
-				args[name] = value
+			if one, ok := schema.Properties[name]; ok && args[name] == nil {
+				args[name] = typed(one, value)
 				break
 			}
 		}
@@ -166,12 +180,25 @@ func callWith(s tool.Spec, values []string, parts [][]string) tool.Call {
 	return tool.Call{Name: s.Name, Args: raw}
 }
 
+// typed is a value as the schema of an argument wants it: a number where it says so.
+func typed(schema jsontext.Value, value string) any {
+	var of struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(schema, &of) == nil && (of.Type == "number" || of.Type == "integer") {
+		if n, err := strconv.ParseFloat(strings.ReplaceAll(value, ",", ""), 64); err == nil {
+			return n
+		}
+	}
+	return value
+}
+
 // help says what the offline model is and can do.
 func help(tools []tool.Spec) string {
 	var b strings.Builder
 	b.WriteString("I am the built-in offline model of Hearth, not a language model. No language model is configured: set LLM_BASE_URL or LLM_PROVIDER for one.\n\n" +
 		"I understand: \"list twins\", \"list households\", \"find twins named …\", \"how many stoves are active in Kitui?\", \"count twins by type\", \"how much are the stoves used in Kitui?\", " +
-		"\"list surveys\", \"progress of survey …\", a DID (I read that twin), \"more\" and \"help\".\n\n" +
+		"\"list surveys\", \"progress of survey …\", \"what does survey … say about …?\", \"how large a sample do I need for 5000 households?\", a DID (I read that twin), \"more\" and \"help\".\n\n" +
 		"Commands: /tool name {json} · /tools [{\"name\":…,\"args\":{…}}, …] · /echo text · /think text · /slow 100ms 50 · /fail kind.")
 	if len(tools) > 0 {
 		b.WriteString("\n\nTools:")

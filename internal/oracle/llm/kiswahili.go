@@ -15,12 +15,14 @@ var nouns = map[string]string{
 const place = `(?:\s+(?:katika|kwenye|huko)\s+(.+?))?[.?!]*$`
 
 // swahili are the questions that are understood in Kiswahili, each with its words in
-// English: %noun and %place stand for what was said.
+// English: %noun and %place stand for what was said, %1 and %2 for words as they are.
 var swahili = []struct {
 	form    *regexp.Regexp
 	english string
 }{
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
+	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti\s+(.+?)\s+unasema\s+nini\s+kuhusu\s+(.+?)[.?!]*$`), "what does survey %1 say about %2"},
+	{regexp.MustCompile(`(?i)^(?:je,?\s+)?ninahitaji\s+sampuli\s+ya\s+kaya\s+ngapi\s+kati\s+ya\s+([\d,]+)()[.?!]*$`), "how large a sample for %1 households"},
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
 	{regexp.MustCompile(`(?i)^(?:tafadhali\s+)?(?:orodhesha|onyesha)\s+(\p{L}+)(?:\s+(?:zote|yote|vyote|wote))?` + place), "list %noun%place"},
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(majiko)\s+(?:yanatumika|yametumika|hutumika)\s+(?:kiasi\s+gani|mara\s+ngapi)` + place), "how much are the stoves used%place"},
@@ -33,6 +35,9 @@ func english(said string) string {
 		m := q.form.FindStringSubmatch(said)
 		if m == nil {
 			continue
+		}
+		if strings.Contains(q.english, "%1") {
+			return strings.NewReplacer("%1", m[1], "%2", m[2]).Replace(q.english)
 		}
 		noun := nouns[strings.ToLower(m[1])]
 		if m[1] != "" && noun == "" {
@@ -51,4 +56,4 @@ func english(said string) string {
 var helpWord = regexp.MustCompile(`(?i)^(?:msaada|nisaidie)[.?!]*$`)
 
 const swahiliHelp = "Mimi ni modeli iliyojengwa ndani ya Hearth, si modeli ya lugha. Ninaelewa: \"Utafiti umefika wapi?\", \"Kuna kaya ngapi katika Kitui?\", " +
-	"\"Orodhesha tafiti\", \"Onyesha majiko\", \"Majiko yanatumika kiasi gani?\", \"zaidi\" na \"msaada\". Majina ya zana, na yanayosemwa nazo zikikataa, ni ya Kiingereza.\n\n"
+	"\"Orodhesha tafiti\", \"Onyesha majiko\", \"Majiko yanatumika kiasi gani?\", \"Utafiti … unasema nini kuhusu …?\", \"Ninahitaji sampuli ya kaya ngapi kati ya 5000?\", \"zaidi\" na \"msaada\". Majina ya zana, na yanayosemwa nazo zikikataa, ni ya Kiingereza.\n\n"

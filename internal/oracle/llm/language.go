@@ -42,6 +42,8 @@ var sayings = map[string]string{
 	"Surveys": "Tafiti", "Survey": "Utafiti", "Stage": "Hatua", "Round": "Awamu", "Target": "Lengo", "Drawn": "Zilizochaguliwa", "Contacted": "Zilizofikiwa",
 	"Completed": "Zilizokamilika", "Verified": "Zilizohakikiwa", "Rejected": "Zilizokataliwa", "Refused": "Zilizokataa",
 	"Stoves": "Majiko", "Used": "Yaliyotumika", "Events": "Mapishi", "Cooking hours": "Saa za kupika", "Days": "Siku", "Day": "Siku",
+	"Figures": "Takwimu", "Of": "Ya", "Estimate": "Kadirio", "Interval": "Kipindi cha uhakika", "N": "Kaya (n)", "Method": "Mbinu", "Question": "Swali", "Remarks": "Maelezo",
+	"Differences": "Tofauti", "Draw": "Za kuchagua", "Warnings": "Tahadhari",
 }
 
 // say gives a saying in the language, and one it does not have as it is.
@@ -69,6 +71,17 @@ var ways = []struct {
 	{regexp.MustCompile(`\bin the district (".*"), because no project has that name`), "katika wilaya ya $1, kwa kuwa hakuna mradi wenye jina hilo"},
 	{regexp.MustCompile(`(".*") in the name$`), "jina lenye $1"},
 	{regexp.MustCompile(`\bof the first (\d+)$`), "kati ya $1 za kwanza"},
+	{regexp.MustCompile(`^proportion of (".*")$`), "sehemu ya kaya: $1"},
+	{regexp.MustCompile(`^mean of (".*")$`), "wastani wa $1"},
+	{regexp.MustCompile(`^(\S+ %) confidence$`), "uhakika wa $1"},
+	{regexp.MustCompile(`^round (\d+)$`), "awamu ya $1"},
+	{regexp.MustCompile(`^(\d+) of (\d+) households of the sample answered$`), "kaya $1 kati ya $2 za sampuli zimejibu"},
+	{regexp.MustCompile(`^(\d+) responses are needed, so draw (\d+) households$`), "majibu $1 yanahitajika, kwa hiyo chagua kaya $2"},
+	{regexp.MustCompile(`^of (\d+) households$`), "kati ya kaya $1"},
+	{regexp.MustCompile(`^relative precision (\S+ %)$`), "usahihi wa $1"},
+	{regexp.MustCompile(`^expected proportion of (\S+ %)$`), "sehemu inayotarajiwa $1"},
+	{regexp.MustCompile(`^dropout (\S+ %)$`), "watakaokosekana $1"},
+	{regexp.MustCompile(`^design effect (\S+)$`), "athari ya usanifu $1"},
 	{regexp.MustCompile(`" or "`), `" au "`},
 	{regexp.MustCompile(`, the only one\b`), ", ambao ni pekee"},
 	{regexp.MustCompile(`, from the figures of each day and stove$`), ", kwa takwimu za kila siku na kila jiko"},

@@ -22,6 +22,8 @@ func offlineTools() []tool.Spec {
 		{Name: "list_surveys", Description: "Lists.", Schema: jsontext.Value(`{"type":"object","properties":{"status":{}}}`)},
 		{Name: "read_twin", Description: "Reads.", Schema: jsontext.Value(`{"type":"object","properties":{"did":{"type":"string"}}}`)},
 		{Name: "fleet_usage", Description: "Adds up.", Schema: jsontext.Value(`{"type":"object","properties":{"project":{},"in":{}}}`)},
+		{Name: "survey_statistics", Description: "Figures.", Schema: jsontext.Value(`{"type":"object","properties":{"survey":{"type":"string"},"question":{"type":"string"}}}`)},
+		{Name: "sample_size", Description: "Sizes.", Schema: jsontext.Value(`{"type":"object","properties":{"population":{"type":"number"}}}`)},
 		{Name: "survey_progress", Description: "Counts.", Schema: jsontext.Value(`{"type":"object","properties":{"survey":{"type":"string"}}}`)},
 	}
 }
@@ -82,6 +84,10 @@ func TestOfflineIntents(t *testing.T) {
 		{"show me the active surveys", `list_surveys{"status":"active"}`},
 		{"more", ""},
 		{"What is did:ixo:entity:0123456789abcdef0123456789abcdef?", `read_twin{"did":"did:ixo:entity:0123456789abcdef0123456789abcdef"}`},
+		{"What does the survey baseline-2026 say about daily use?", `survey_statistics{"question":"daily use","survey":"baseline-2026"}`},
+		{"show me the figures of survey north for fuel.", `survey_statistics{"question":"fuel","survey":"north"}`},
+		{"How large a sample do I need for 5,000 households?", `sample_size{"population":5000}`},
+		{"how big must a sample be for 120?", `sample_size{"population":120}`},
 		{"progress of survey baseline-2026", `survey_progress{"survey":"baseline-2026"}`},
 		{"What is the status of the campaign named north?", `survey_progress{"survey":"north"}`},
 		{`/tool anything {"a": 1}`, `anything{"a": 1}`},
@@ -210,7 +216,10 @@ func TestOfflineSaysWhatItDidNotUnderstand(t *testing.T) {
 func TestOfflineUnderstandsKiswahili(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		"Utafiti umefika wapi?":           "survey_progress {}",
+		"Utafiti umefika wapi?":                                 "survey_progress {}",
+		"Utafiti demo-monitoring unasema nini kuhusu matumizi?": `survey_statistics {"question":"matumizi","survey":"demo-monitoring"}`,
+		"Ninahitaji sampuli ya kaya ngapi kati ya 5000?":        `sample_size {"population":5000}`,
+
 		"Majiko yanatumika kiasi gani?":   `fleet_usage {}`,
 		"Kuna kaya ngapi?":                `count_twins {"type":"households"}`,
 		"majiko ngapi yapo katika Kitui?": `count_twins {"in":"Kitui","type":"stoves"}`,

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
@@ -93,6 +94,12 @@ type Source struct {
 	ReadTwin func(ctx context.Context, did string) (jsontext.Value, error)
 	Surveys  func(ctx context.Context, q SurveyQuery) (Surveys, error)
 	Progress func(ctx context.Context, survey string, round int) (any, error)
+	// Questions are those of a survey that have figures.
+	Questions func(ctx context.Context, survey string) ([]Asked, error)
+	// Figures are what a survey says, and the words for its codes.
+	Figures func(ctx context.Context, q FigureQuery) (*api.SurveyStatistics, map[string]string, error)
+	// SampleSize computes a design and stores nothing.
+	SampleSize func(ctx context.Context, d api.SampleDesignDraft) (*api.SampleDesign, error)
 	// Usage reads a page of what the stoves of a project were used, by day, and
 	// says where the next one begins. Days are such as 2024-02-20, "" the last 30.
 	Usage func(ctx context.Context, l UsageList) (page []StoveDay, next string, err error)
@@ -200,11 +207,15 @@ func NewTwins(s Source) plugin.Plugin {
 
 // NewSurveys makes the plugin of surveys.
 func NewSurveys(s Source) plugin.Plugin {
-	return family{source: s, tools: surveyTools, about: plugin.Manifest{
-		Name: "surveys", Title: "Surveys", Summary: "Lists surveys and tells how far they have come.",
-		WhenToUse: []string{"Questions about surveys, interviews and their progress."},
-		Examples:  []plugin.Example{{User: "How far is the baseline?", Tool: "survey_progress", Args: `{"survey":"baseline"}`}},
-		Tags:      []string{"surveys"}, Visibility: plugin.Always,
+	return family{source: s, tools: slices.Concat(surveyTools, figureTools), about: plugin.Manifest{
+		Name: "surveys", Title: "Surveys", Summary: "Lists surveys, tells how far they are, what they say with intervals, and how large a sample must be.",
+		WhenToUse: []string{"Questions about surveys, interviews and their progress.", "Questions about what share of households does something, or how much on average, and how certain that is."},
+		Examples: []plugin.Example{
+			{User: "How far is the baseline?", Tool: "survey_progress", Args: `{"survey":"baseline"}`},
+			{User: "What share of households uses the new stove daily?", Tool: "survey_statistics", Args: `{"survey":"monitoring","question":"uses daily"}`},
+			{User: "How many of 5000 households must we ask for 90/10?", Tool: "sample_size", Args: `{"population":5000,"confidence":0.9,"precision":0.1}`},
+		},
+		Tags: []string{"surveys"}, Visibility: plugin.Always,
 	}}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, error) {
@@ -26,16 +25,11 @@ func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, er
 	if fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
 		return found, err
 	}
-	named, lookErr := s.named(ctx, in.Survey)
-	switch {
-	case lookErr != nil:
-		return nil, lookErr
-	case len(named) == 0:
-		return nil, tool.BadArgument("survey", "No survey has this id or name. Ask for the list of surveys.")
-	case len(named) > 1:
-		return nil, tool.BadArgument("survey", "Several surveys are called so: "+strings.Join(named, ", ")+". Give the id of one.")
+	id, err := s.called(ctx, in.Survey)
+	if err != nil {
+		return nil, err
 	}
-	return s.Progress(ctx, named[0], in.Round)
+	return s.Progress(ctx, id, in.Round)
 }
 
 // maxProgress is how many surveys are told of when none is named.

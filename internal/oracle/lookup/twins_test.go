@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -236,5 +237,72 @@ func TestChange(t *testing.T) {
 		if one.ReadOnly == (one.Name == "change_twin") {
 			t.Errorf("%s only reads: %v", one.Name, one.ReadOnly)
 		}
+	}
+}
+
+func num(v float64) *float64 { return &v }
+
+// TestFigures has every figure come with its interval, n and method, or with why
+// it has none.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	s := lists()
+	var scopes []string
+	s.AsUser = func(ctx context.Context, scope string) (context.Context, error) {
+		scopes = append(scopes, scope)
+		return ctx, nil
+	}
+	s.Surveys = func(context.Context, lookup.SurveyQuery) (lookup.Surveys, error) {
+		return lookup.Surveys{Surveys: []lookup.Survey{{ID: "srv_1", Name: "Monitoring Kitui"}}}, nil
+	}
+	s.Questions = func(_ context.Context, id string) ([]lookup.Asked, error) {
+		if id != "srv_1" {
+			return nil, fault.New(fault.NotFound, "SURVEY_NOT_FOUND", "No survey has this id.")
+		}
+		return []lookup.Asked{{Name: "use/daily", Label: "Is the stove used every day?"}, {Name: "use/fuel_week", Label: "Fuel in a week"}, {Name: "use/fuel_kind", Label: "Kind of fuel"}}, nil
+	}
+	n := 40
+	s.Figures = func(_ context.Context, q lookup.FigureQuery) (*api.SurveyStatistics, map[string]string, error) {
+		return &api.SurveyStatistics{
+			SurveyID: q.Survey, Question: q.Question, Statistic: "proportion", Confidence: .9, Round: 1, Remarks: []string{"A remark."},
+			Estimates: []api.SurveyEstimate{
+				{Option: "true", Estimate: num(.8), Low: num(.7), High: num(.87), N: &n, Method: "wilson"},
+				{Option: "true", Value: "Kitui", Estimate: num(.9), N: &n, NoInterval: "The list was made by hand."},
+				{Option: "true", Value: "Kwale", Suppressed: true},
+			},
+		}, map[string]string{"true": "Yes"}, nil
+	}
+	for args, want := range map[string]string{
+		`{"survey":"monitoring","question":"every day"}`: `"figures":[{"of":"Yes","estimate":"80.0 %","interval":"70.0 % to 87.0 %","n":"40","method":"wilson"},` +
+			`{"of":"Yes, Kitui","estimate":"90.0 %","interval":"none: The list was made by hand.","n":"40","method":"no interval"},{"of":"Yes, Kwale","estimate":"not shown"`,
+		`{"survey":"srv_1","question":"fuel week"}`: `"question":"use/fuel_week"`,
+		`{"survey":"srv_1","question":"fuel"}`:      "Several questions have these words: use/fuel_week (Fuel in a week); use/fuel_kind",
+		`{"survey":"srv_1"}`:                        "Name a question. There are: use/daily",
+		`{"survey":"srv_1","question":"colour"}`:    "No question with figures has these words",
+		`{"survey":"Kisumu","question":"fuel"}`:     "No survey has this id or name",
+	} {
+		out, err := call(t, s, "survey_statistics", args)
+		if !strings.Contains(fmt.Sprint(out, err), want) {
+			t.Errorf("%s = %s, %v, want %s", args, out, err, want)
+		}
+	}
+	if scopes[0] != "analytics:read" || !slices.Contains(scopes, "surveys:read") {
+		t.Errorf("asked for %v", scopes)
+	}
+}
+
+func TestSampleSize(t *testing.T) {
+	t.Parallel()
+	s := lists()
+	s.SampleSize = func(_ context.Context, d api.SampleDesignDraft) (*api.SampleDesign, error) {
+		if *d.Confidence != .95 || *d.Precision != .1 || *d.ExpectedMean != .5 {
+			return nil, fmt.Errorf("not the usual: %+v", d)
+		}
+		return &api.SampleDesign{Parameters: api.SampleParameters{ParameterType: "proportion", Confidence: .95, Population: d.Population, CalculatedSize: 357, DrawnSize: 420, DropoutRate: .15, DesignEffect: 1}}, nil
+	}
+	out, err := call(t, s, "sample_size", `{"population":5000}`)
+	const want = `{"how":"357 responses are needed, so draw 420 households; of 5000 households; 95.0 % confidence; relative precision 10.0 %; expected proportion of 50.0 %; dropout 15.0 %; design effect 1","n":357,"draw":420,"interval":"45.0 % to 55.0 %"`
+	if err != nil || !strings.HasPrefix(out, want) {
+		t.Errorf("size = %s, %v, want %s", out, err, want)
 	}
 }

@@ -28,8 +28,8 @@ func (s *Service) Routes(a *web.API) {
 	h := handlers{s}
 	draftCodes := []string{invalidCode, conflictCode, tooFewCode, "DESIGN_EXISTS", "SURVEY_NOT_FOUND", "SURVEY_LOCKED", "SURVEY_LIST_NOT_EMPTY", "SAMPLING_TARGET_MISMATCH"}
 	web.Post(a, "/v1/sampling", h.serveQuick, web.Doc{
-		Summary: "Compute a sample and keep its design", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: example(""), Codes: draftCodes,
-		Description: "As POST /v1/sampling/designs, and the population must be given. expectedMean is the expected proportion unless parameterType is mean; expectedSD is used for means.",
+		Summary: "Compute a sample and keep its design", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true, Example: example(""), Codes: draftCodes,
+		Description: "As POST /v1/sampling/designs, and the population must be given. expectedMean is the expected proportion unless parameterType is mean; expectedSD is used for means. With dryRun=true nothing is kept.",
 	})
 	web.Post(a, base, h.serveCreate, web.Doc{
 		Summary: "Create a sample design", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: example("kitui-2026"), Codes: draftCodes, Description: designing,
@@ -163,10 +163,18 @@ func example(id string) Draft {
 	}
 }
 
-func (h handlers) serveQuick(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Design], error) {
+func (h handlers) serveQuick(ctx context.Context, in *struct {
+	DryRun bool `query:"dryRun" doc:"true: compute, answer with 200 and keep nothing."`
+	Body   Draft
+},
+) (web.Reply[*Design], error) {
 	if populationOf(&in.Body) == 0 && Check(&in.Body) == nil {
 		return web.Reply[*Design]{}, fault.New(fault.Unprocessable, tooFewCode, "The size depends on the population.").
 			With(fault.Field{Pointer: "/population", Code: "required", Detail: "Give the population, or make a design with POST /v1/sampling/designs and freeze its frame."})
+	}
+	if in.DryRun {
+		v, err := h.prepare(ctx, in.Body)
+		return web.Reply[*Design]{Value: v, Status: http.StatusOK}, err
 	}
 	return h.Create(ctx, in.Body)
 }

@@ -1,0 +1,52 @@
+package chart
+
+import "fmt"
+
+// Part is how far a stratum has come.
+type Part struct {
+	Label                   string
+	Target, Answered, Known int // wanted; with an answer; of these verified
+}
+
+// Progress is how far the strata of a survey have come.
+type Progress struct {
+	Frame
+	Parts []Part
+}
+
+// SVG draws an outline for what is wanted, and in it what is there.
+func (p Progress) SVG() []byte {
+	f := p.Frame
+	more := len(p.Parts) - maxRows
+	if more > 0 {
+		p.Parts = p.Parts[:maxRows]
+		f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf("%d more are not shown.", more))
+	}
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], "Outline: wanted. Light: answered. Dark: verified.")
+	c := newCanvas(f)
+	c.y += 8
+	most := 1
+	for _, part := range p.Parts {
+		most = max(most, part.Target, part.Answered)
+	}
+	words := []string{f.About}
+	for _, part := range p.Parts {
+		value := part.value()
+		c.labelled(part.Label, value)
+		unit := c.inner() / float64(most)
+		c.rect(pad, c.y, float64(part.Answered)*unit, 14, "b")
+		c.rect(pad, c.y+4, float64(part.Known)*unit, 6, "f")
+		c.rect(pad, c.y, float64(part.Target)*unit, 14, "t")
+		c.y += 24
+		words = append(words, fmt.Sprintf("%s: %s, %d verified", part.Label, value, part.Known))
+	}
+	return c.finish(sentences(append(words, f.Notes...)))
+}
+
+// value is how many of how many.
+func (p Part) value() string {
+	if p.Target == 0 {
+		return Number(float64(p.Answered), 0)
+	}
+	return fmt.Sprintf("%s of %s (%d %%)", Number(float64(p.Answered), 0), Number(float64(p.Target), 0), 100*p.Answered/p.Target)
+}

@@ -1,0 +1,128 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
+
+// Names are the words of a survey for what its figures name by codes. What has
+// none keeps its code.
+type Names struct {
+	Question string
+	Per      string            // the question a ratio is per
+	Unit     string            // of the answers
+	Options  map[string]string // of the question
+	Values   map[string]string // of what the households are told apart by
+}
+
+func named(names map[string]string, code string) string {
+	if text := names[code]; text != "" {
+		return text
+	}
+	return code
+}
+
+// Statistics draws what a survey says about its population: differences where
+// figures were compared, the figures themselves otherwise.
+func Statistics(s *api.SurveyStatistics, n Names, f Frame) []byte {
+	unit := Unit{Percent: s.Statistic == "proportion"}
+	if s.Statistic == "mean" || s.Statistic == "total" || s.Statistic == "quantile" {
+		unit.Name = n.Unit
+	}
+	if f.Title = n.Question; f.Title == "" {
+		f.Title = s.Question
+	}
+	f.About = About(s, n)
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], s.NoInterval)
+	f.Notes = append(f.Notes, s.Remarks...)
+	if len(s.Differences) > 0 {
+		if unit.Percent {
+			unit.Name = "points"
+		}
+		f.About += " · difference"
+		return Change{Frame: f, Unit: unit, Confidence: s.Confidence, Rows: differences(s, n)}.SVG()
+	}
+	several := false
+	for _, e := range s.Estimates {
+		several = several || e.Option != s.Estimates[0].Option
+	}
+	var rows []Row
+	for _, e := range s.Estimates {
+		label := label(n, e.Option, e.Value, several || s.By == "")
+		if s.By != "" && e.Value == "" {
+			label = strings.TrimPrefix(label+" · all households", " · ")
+		}
+		rows = append(rows, Row{Label: label, Value: e.Estimate, Low: e.Low, High: e.High, N: e.N, Hidden: e.Suppressed})
+	}
+	return Estimates{Frame: f, Unit: unit, Confidence: s.Confidence, Rows: rows}.SVG()
+}
+
+// label names a figure by its option and the value of its households.
+func label(n Names, option, value string, withOption bool) string {
+	var parts []string
+	if option != "" && withOption {
+		parts = append(parts, named(n.Options, option))
+	}
+	if value != "" {
+		parts = append(parts, named(n.Values, value))
+	}
+	if text := strings.Join(parts, " · "); text != "" || !withOption {
+		return text
+	}
+	return "All households"
+}
+
+func differences(s *api.SurveyStatistics, n Names) []Row {
+	var rows []Row
+	for _, d := range s.Differences {
+		text := named(n.Values, d.Value) + " less " + named(n.Values, d.Less)
+		if d.Option != "" && s.Statistic == "proportion" {
+			text = named(n.Options, d.Option) + " · " + text
+		}
+		rows = append(rows, Row{Label: strings.ReplaceAll(text, "round:", "round "), Value: d.Estimate, Low: d.Low, High: d.High, Hidden: d.Suppressed})
+	}
+	return rows
+}
+
+// About says in a line what the figures are: the statistic, the interval with its
+// confidence, the round and how many households they come from.
+func About(s *api.SurveyStatistics, n Names) string {
+	text := map[string]string{"proportion": "Share of households", "mean": "Mean", "total": "Total"}[s.Statistic]
+	switch s.Statistic {
+	case "ratio":
+		per := n.Per
+		if per == "" {
+			per = s.Per
+		}
+		text = "Ratio, per " + per
+	case "quantile":
+		if text = "Quantile " + trimmed(s.Q); s.Q == 0.5 {
+			text = "Median"
+		}
+	}
+	if s.Adjust != "" && s.Adjust != "none" {
+		text += ", weights fitted to known totals (" + s.Adjust + ")"
+	}
+	method := ""
+	for _, e := range s.Estimates {
+		if e.Method != "" {
+			method = " (" + Method(e.Method) + ")"
+		}
+	}
+	if method != "" || s.NoInterval == "" {
+		tail := ""
+		if s.Tail == "one" {
+			tail = " one-sided"
+		}
+		text += fmt.Sprintf(" · %s %%%s intervals%s", trimmed(100*s.Confidence), tail, method)
+	}
+	return fmt.Sprintf("%s · round %d · %s of %s households answered", text, s.Round, Number(float64(s.Counted.Answered), 0), Number(float64(s.Counted.Sample), 0))
+}
+
+// Method is the name of the way an interval is made.
+func Method(code string) string {
+	names := map[string]string{"wilson": "Wilson", "kornGraubard": "Korn–Graubard", "logit": "logit", "wald": "Wald", "t": "t", "woodruff": "Woodruff", "exact": "exact"}
+	return named(names, code)
+}

@@ -1,0 +1,292 @@
+// Package report makes one page of a survey that can be printed: how its sample
+// was designed and drawn, with the proof; who answered; and every figure with its
+// interval, a picture and what it comes from. It shows what the caller may read,
+// and no more: figures from few households are left out as in the API, and seeds
+// and frames are for those who may prove a draw. The page asks nobody for
+// anything: its pictures and its style are in it, and it has no script.
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// maxQuestions is how many questions one report has.
+const maxQuestions = 60
+
+// Ask is which figures a report has.
+type Ask struct {
+	Questions []string `query:"questions" doc:"Comma-separated questions as section/question, at most 60; all that have figures by default." example:"home/fuel"`
+	Round     int      `query:"round" doc:"The open round by default."`
+	Verified  bool     `query:"verified" doc:"Only verified responses count."`
+	Language  string   `query:"language" doc:"Of the labels; that of the template by default." example:"sw"`
+}
+
+// Question is one that a survey has figures of.
+type Question struct{ Name, Section string }
+
+// Proof is how a sample was designed and drawn, as far as the caller may know.
+type Proof struct {
+	Design *api.SampleDesign
+	Draw   *api.SampleDraw
+	Check  *api.SampleCheck
+	Why    string // there is no check
+}
+
+// Config is what a report is made from.
+type Config struct {
+	Surveys   *survey.Service
+	Questions func(o *survey.Open, language string) []Question
+	Figures   func(ctx context.Context, o *survey.Open, question string, in Ask) (*api.SurveyStatistics, chart.Names, error)
+	Proof     func(ctx context.Context, design, draw string) (Proof, error) // draw is "" where none was made
+	Now       func() time.Time // time.Now by default
+}
+
+// Service makes reports.
+type Service struct{ cfg Config }
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg}
+}
+
+// Routes adds the report to the API.
+func (s *Service) Routes(a *web.API) {
+	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/report", s.serve, web.Doc{
+		Summary: "Read the report of a survey, as a page to print", Scope: "analytics:read", Tag: "surveys", Produces: "text/html", Answer: "",
+		Codes: []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "INVALID_PARAMETER", "REPORT_TOO_LARGE", "STATISTICS_TOO_LARGE", "ANSWERS_PENDING"},
+		Query: []web.Param{
+			{Name: "questions", Doc: "Comma-separated questions as section/question, at most 60; all that have figures by default.", Example: "home/fuel"},
+			{Name: "round", Doc: "The open round by default."},
+			{Name: "verified", Doc: "true: only verified responses count."},
+			{Name: "language", Doc: "Of the labels; that of the template by default.", Example: "sw"},
+		},
+		Description: "Design, draw and its proof, response rates, what counted, and each question whose answers are numbers or options with its interval, a picture, the number of households, the method and remarks, for A4 paper. " +
+			"It shows what the key may read: the proof of a draw is for keys with sampling:read and one of sampling:write, sampling:witness and audit:read, progress of strata for those with surveys:read, and figures from fewer than 5 households for those with responses:pii. " +
+			"A survey of more than 20,000 responses is refused (STATISTICS_TOO_LARGE): ask for its figures one by one.",
+	})
+}
+
+type reportIn struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Ask
+}
+
+func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[reportIn](r)
+	if err != nil {
+		return err
+	}
+	p, err := s.Make(r.Context(), in.Survey, in.Ask)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, p); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	h := w.Header()
+	web.ForPage(h, r, "style-src "+chart.Source(style))
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(web.Packed(h, r, b.Bytes())) // the client may be gone
+	return nil
+}
+
+// Report is what the page shows.
+type Report struct {
+	Survey   *survey.Open
+	Name     string
+	Round    int
+	Made     time.Time
+	Language string
+	Verified bool
+	Veiled   bool // figures from few households are left out
+	Proof    Proof
+	Strata   []Stratum
+	Progress []byte // a picture; nil without one
+	Counted  *api.SurveyCounted
+	Basis    string
+	Sections []Section
+}
+
+// Stratum is a part of the population.
+type Stratum struct {
+	Name             string
+	Population, Size *float64
+	Tally            *api.SurveyTally
+}
+
+// Section is some questions under a title.
+type Section struct {
+	Title     string
+	Questions []Item
+}
+
+// Item is a question with its figures, or why it has none.
+type Item struct {
+	Name, Label, About string
+	Figures            *api.SurveyStatistics
+	Names              chart.Names
+	Picture            []byte
+	Why                string
+}
+
+// Make gathers a report. Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND,
+// INVALID_PARAMETER, REPORT_TOO_LARGE, STATISTICS_TOO_LARGE, ANSWERS_PENDING.
+func (s *Service) Make(ctx context.Context, id string, in Ask) (*Report, error) {
+	o, err := s.cfg.Surveys.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	questions, err := s.chosen(o, &in)
+	if err != nil {
+		return nil, err
+	}
+	caller := web.CallerFrom(ctx)
+	p := &Report{
+		Survey: o, Name: o.SurveyID, Round: in.Round, Made: s.cfg.Now().UTC(), Language: o.Form.Template().Language(), Verified: in.Verified, Veiled: !caller.May("responses:pii"),
+	}
+	if in.Language != "" {
+		p.Language = in.Language
+	}
+	if p.Round == 0 {
+		p.Round = o.Round
+	}
+	for _, one := range o.Sampling.Strata {
+		p.Strata = append(p.Strata, Stratum{Name: one.Name, Population: one.Population, Size: one.Size})
+	}
+	if caller.May("surveys:read") {
+		if err := s.progress(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	if d := o.Sampling.DesignID; d != nil && *d != "" && caller.May("sampling:read") {
+		draw := ""
+		if o.Sampling.Draw != nil {
+			draw = o.Sampling.Draw.DrawID
+		}
+		if p.Proof, err = s.cfg.Proof(ctx, *d, draw); err != nil {
+			return nil, err
+		}
+	}
+	return p, s.figures(ctx, p, questions, in)
+}
+
+// chosen are the questions of a report.
+func (s *Service) chosen(o *survey.Open, in *Ask) ([]Question, error) {
+	var c fault.Checks
+	check.Short(&c, "query/language", in.Language, 40)
+	if in.Round < 0 || in.Round > o.Round {
+		return nil, fault.New(fault.NotFound, "ROUND_NOT_FOUND", "The survey has no such round.")
+	}
+	all := s.cfg.Questions(o, in.Language)
+	in.Questions = slices.DeleteFunc(in.Questions, func(q string) bool { return q == "" })
+	if len(in.Questions) > 0 {
+		var out []Question
+		for _, name := range in.Questions[:min(len(in.Questions), maxQuestions+1)] {
+			i := slices.IndexFunc(all, func(q Question) bool { return q.Name == name })
+			if i < 0 {
+				c.Add("query/questions", "unknown", fmt.Sprintf("The survey has no question %q with figures. Give it as section/question.", name))
+				continue
+			}
+			out = append(out, all[i])
+		}
+		all = out
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return nil, err
+	}
+	if len(all) > maxQuestions {
+		return nil, fault.New(fault.Unprocessable, "REPORT_TOO_LARGE", fmt.Sprintf("A report has at most %d questions. Choose some with questions.", maxQuestions)).
+			With(fault.Field{Pointer: "query/questions", Code: "too_many", Detail: fmt.Sprintf("At most %d.", maxQuestions)})
+	}
+	return all, nil
+}
+
+// progress fills in how far strata have come.
+func (s *Service) progress(ctx context.Context, p *Report) error {
+	record, err := s.cfg.Surveys.Get(ctx, p.Survey.SurveyID)
+	if err != nil {
+		return err
+	}
+	var said struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(record.Raw, &said); err != nil {
+		return fmt.Errorf("read survey: %w", err)
+	}
+	if said.Name != "" {
+		p.Name = said.Name
+	}
+	of, err := s.cfg.Surveys.Progress(ctx, p.Survey.SurveyID, p.Round)
+	if err != nil {
+		return err
+	}
+	picture := chart.Progress{Frame: chart.Frame{ID: "strata", Title: "Answers by stratum", About: fmt.Sprintf("Round %d", p.Round), Width: width, Inline: true}}
+	for i := range p.Strata {
+		t, ok := of.ByStratum[p.Strata[i].Name]
+		if !ok {
+			continue
+		}
+		p.Strata[i].Tally = &t
+		target := t.Target
+		if target == 0 {
+			target = t.Drawn
+		}
+		picture.Parts = append(picture.Parts, chart.Part{Label: p.Strata[i].Name, Target: int(target), Answered: int(t.Completed), Known: int(t.Verified)})
+	}
+	if len(picture.Parts) > 0 {
+		p.Progress = picture.SVG()
+	}
+	return nil
+}
+
+// width is that of the pictures.
+const width = 620
+
+// figures fills in the questions. What one of them has no figure for is said in
+// its place; what nobody could answer now is a fault.
+func (s *Service) figures(ctx context.Context, p *Report, questions []Question, in Ask) error {
+	for i, q := range questions {
+		item := Item{Name: q.Name, Label: q.Name}
+		figures, names, err := s.cfg.Figures(ctx, p.Survey, q.Name, in)
+		if names.Question != "" {
+			item.Label = names.Question
+		}
+		f := fault.As(err)
+		switch {
+		case err == nil:
+			item.Figures, item.Names, item.About = figures, names, chart.About(figures, names)
+			item.Picture = chart.Statistics(figures, names, chart.Frame{ID: fmt.Sprintf("q%d", i+1), Width: width, Inline: true})
+			p.Counted, p.Basis = &figures.Counted, figures.Basis
+		case f == nil || f.Kind != fault.Unprocessable || f.Code == "STATISTICS_TOO_LARGE":
+			return err
+		default:
+			item.Why = strings.TrimSpace(f.Message + " (" + f.Code + ")")
+		}
+		if n := len(p.Sections); n == 0 || p.Sections[n-1].Title != q.Section {
+			p.Sections = append(p.Sections, Section{Title: q.Section})
+		}
+		last := &p.Sections[len(p.Sections)-1]
+		last.Questions = append(last.Questions, item)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package report_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/report"
+	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
+)
+
+const template = `{"templateId":"use","title":"Use","validations":{"completionThreshold":0.05},"sections":[
+	{"id":"consent","questions":[{"id":"agree","type":"consent"}]},
+	{"id":"home","title":"The <b>home</b>","questions":[
+		{"id":"kind","type":"single_choice","label":"Which </style><script>alert(1)</script> fuel?","options":[{"value":"wood","label":"<i>Wood</i>"},{"value":"gas","label":"Gas"}]},
+		{"id":"fuel","type":"number","label":"Fuel in a week","unit":"kg"},{"id":"never","type":"integer","label":"Nobody was asked"},
+		{"id":"name","type":"text","pii":"direct"}]}]}`
+
+// newEnv has a survey of 20 households, of which two of the group b answer.
+func newEnv(t *testing.T) *surveytest.Env {
+	t.Helper()
+	d := dbtest.SQLite(t)
+	v := surveytest.New(t, d)
+	figures := statistics.New(d, v.Surveys, v.Responses)
+	report.New(report.Config{
+		Surveys: v.Surveys,
+		Questions: func(o *survey.Open, language string) (out []report.Question) {
+			for _, q := range statistics.Questions(o, language) {
+				out = append(out, report.Question{Name: q.Question, Section: q.Section})
+			}
+			return out
+		},
+		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, chart.Names, error) {
+			s, err := figures.Statistics(ctx, o.SurveyID, statistics.Query{Question: question, Round: in.Round, Verified: in.Verified})
+			return s, statistics.Named(o, &api.SurveyStatistics{Question: question}, in.Language), err
+		},
+		Proof: func(context.Context, string, string) (report.Proof, error) { return report.Proof{}, nil },
+	}).Routes(v.API)
+	v.Must(t, "ws owner", "POST /v1/templates", template, nil)
+	v.Must(t, "ws owner", "POST /v1/templates/use/publish", `{}`, nil)
+	v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"s","name":"Use & <fuel>","type":"MonitoringSurvey","projectId":%q,"templateId":"use","modes":["phone"],"window":{"start":"2024-01-01T00:00:00Z"},"collectors":["did:key:ann"],
+		"sampling":{"method":"stratified","size":20,"confidence":0.9,"precision":0.1,"strata":[{"name":"a","population":100},{"name":"b","population":300}],
+		"drawnElsewhere":{"method":"R survey 4.1","by":"did:ixo:org/1","at":"2026-01-02T00:00:00Z","documentHash":"abababababababababababababababababababababababababababababababab"}}}`, surveytest.Project), nil)
+	var list []string
+	for i := range 20 {
+		list = append(list, fmt.Sprintf(`{"householdId":"did:ixo:household/%d","stratum":%q}`, i, []string{"a", "b"}[i%2]))
+	}
+	v.Must(t, "ws owner", "POST /v1/surveys/s/households", `{"items":[`+strings.Join(list, ",")+`]}`, nil)
+	v.Must(t, "ws owner", "POST /v1/surveys/s/activate", `{"reason":"test"}`, nil)
+	for i := range 18 {
+		v.Must(t, "ws ann", "POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-03-02T09:00:00Z","mode":"phone",
+			"responses":{"consent":{"agree":true},"home":{"kind":%q,"fuel":%d,"name":"Mary Mwangi"}}}`, i, i, []string{"wood", "gas"}[i%3%2], i), nil)
+	}
+	return v
+}
+
+// elements are the names of the elements of a page with the values of some of
+// their attributes.
+func elements(t *testing.T, page string) (names map[string]int, text string) {
+	t.Helper()
+	names = map[string]int{}
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		switch n.Type {
+		case html.ElementNode:
+			names[n.Data]++
+			for _, a := range n.Attr {
+				if a.Key == "style" || a.Key == "src" || a.Key == "href" || strings.HasPrefix(a.Key, "on") {
+					t.Errorf("<%s %s=%q>", n.Data, a.Key, a.Val)
+				}
+			}
+		case html.TextNode:
+			if n.Parent.Data != "style" {
+				text += n.Data + " "
+			}
+		}
+	}
+	return names, strings.Join(strings.Fields(text), " ")
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t)
+	w := v.Send(t, "ws owner", "GET /v1/surveys/s/report", "")
+	names, text := elements(t, w.Body.String())
+	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || names["script"]+names["link"]+names["img"]+names["iframe"] > 0 || names["svg"] != 3 || names["i"] > 0 {
+		t.Fatalf("%d %v %v", w.Code, w.Header(), names)
+	}
+	for _, want := range []string{
+		"Use & <fuel>", "The <b>home</b>", "Which </style><script>alert(1)</script> fuel?", "<i>Wood</i>", "90 % intervals (Wilson)", "Fuel in a week", "18 of 20 households answered",
+		"drawn elsewhere; the draw was not proven here", "abababab", "Response rate 90.0 %", "No figure: ", "(NO_ANSWERS)", "R survey 4.1",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q: %s", want, text)
+		}
+	}
+	if strings.Contains(text, "Mwangi") || strings.Contains(text, "household/") {
+		t.Errorf("the report names somebody: %s", text)
+	}
+	policy := w.Header().Get("Content-Security-Policy")
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(w.Body.String())
+	if len(style) != 2 || !strings.Contains(policy, "default-src 'none'; style-src "+chart.Source(style[1])+";") || strings.Contains(policy, "unsafe") || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("policy %s", policy)
+	}
+	if _, text := elements(t, v.Send(t, "ws owner", "GET /v1/surveys/s/report?questions=home/fuel&verified=true", "").Body.String()); strings.Contains(text, "Nobody was asked") || !strings.Contains(text, "Only verified") {
+		t.Errorf("one question: %s", text)
+	}
+	if _, text := elements(t, v.Send(t, "ws auditor", "GET /v1/surveys/s/report", "").Body.String()); !strings.Contains(text, "fewer than 5 households are not shown") {
+		t.Errorf("for an auditor: %s", text)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t)
+	for _, tt := range []struct {
+		who, path string
+		status    int
+		want      string
+	}{
+		{"ws owner", "s/report?questions=home/name", 400, "query/questions"},
+		{"ws owner", "s/report?questions=home/kind,home/x", 400, "home/x"},
+		{"ws owner", "s/report?round=3", 404, "ROUND_NOT_FOUND"},
+		{"ws owner", "s/report?colour=red", 400, "query/colour"},
+		{"ws owner", "s/report?questions=" + strings.Repeat("home/kind,", 61), 422, "REPORT_TOO_LARGE"},
+		{"ws owner", "x/report", 404, "SURVEY_NOT_FOUND"},
+		{"other owner", "s/report", 404, "SURVEY_NOT_FOUND"},
+		{"ws stranger", "s/report", 404, "SURVEY_NOT_FOUND"},
+		{"ws reader", "s/report", 403, "SCOPE_MISSING"},
+	} {
+		if w := v.Send(t, tt.who, "GET /v1/surveys/"+tt.path, ""); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s as %s = %d %s, want %d %s", tt.path, tt.who, w.Code, w.Body, tt.status, tt.want)
+		}
+	}
+}

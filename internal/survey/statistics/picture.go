@@ -1,0 +1,119 @@
+package statistics
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
+	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Rendering is how figures are answered.
+type Rendering struct {
+	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. Without it the Accept header decides, and json is the usual one."`
+	Accept   string `header:"Accept" doc:"image/svg+xml for a picture."`
+	Width    int    `query:"width" doc:"Of a picture, 300 to 1400; 640 by default."`
+	Language string `query:"language" doc:"Of the labels in a picture; that of the template by default." example:"sw"`
+}
+
+// media are the formats by their media types.
+func media() map[string]string {
+	return map[string]string{"json": "application/json", "svg": chart.MediaType}
+}
+
+// picture reports whether a picture is wanted. The fault is INVALID_PARAMETER.
+func (f *Rendering) picture() (bool, error) {
+	var c fault.Checks
+	check.OneOf(&c, "query/format", f.Format, "json", "svg")
+	if f.Width != 0 && (f.Width < chart.MinWidth || f.Width > chart.MaxWidth) {
+		c.Add("query/width", "out_of_range", "The value must be from 300 to 1400.")
+	}
+	check.Short(&c, "query/language", f.Language, 40)
+	if f.Format == "" {
+		f.Format = web.Preferred(f.Accept, "json", media())
+	}
+	return f.Format == "svg", c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// drawn answers with figures as a picture.
+func (s *Service) drawn(ctx context.Context, figures *Statistics, f *Rendering) (web.Reply[*Statistics], error) {
+	o, err := s.surveys.Open(ctx, figures.SurveyID)
+	if err != nil {
+		return web.Reply[*Statistics]{}, err
+	}
+	svg := chart.Statistics(figures, Named(o, figures, f.Language), chart.Frame{Width: f.Width})
+	return web.Reply[*Statistics]{Raw: svg, Media: chart.MediaType, Policy: chart.Policy()}, nil
+}
+
+// Named is what the template of a survey calls what its figures name by codes.
+func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
+	usual := o.Form.Template().Language()
+	columns := o.Form.Columns()
+	find := func(name string) *form.Column {
+		i := slices.IndexFunc(columns, func(c form.Column) bool { return strings.Join(c.Path, "/") == name })
+		if i < 0 {
+			return &form.Column{}
+		}
+		return &columns[i]
+	}
+	options := func(c *form.Column) map[string]string {
+		out := map[string]string{"true": "Yes", "false": "No", answer.Other: "Other"}
+		for _, one := range c.Options {
+			out[one.Value] = one.Label.In(language, usual)
+		}
+		return out
+	}
+	of := find(figures.Question)
+	return chart.Names{
+		Question: of.Label.In(language, usual), Per: find(figures.Per).Label.In(language, usual), Unit: of.Unit,
+		Options: options(of), Values: options(find(figures.By)),
+	}
+}
+
+// Questions are those of a survey that have figures, in its order.
+func Questions(o *survey.Open, language string) []api.SurveyQuestion {
+	out := []api.SurveyQuestion{}
+	t := o.Form.Template()
+	usual := t.Language()
+	titles := map[string]string{}
+	for _, s := range t.Sections {
+		titles[s.ID] = s.Title.In(language, usual)
+	}
+	for _, c := range o.Form.Columns() {
+		v := variable{column: &c}
+		if c.Repeat || c.PII.Private() || c.Serial || c.Kind.Consent || !v.amount() && !v.coded() {
+			continue
+		}
+		q := api.SurveyQuestion{Question: strings.Join(c.Path, "/"), Label: c.Label.In(language, usual), Section: titles[c.Section], Unit: c.Unit}
+		if v.coded() {
+			q.Statistics, q.Groups = []string{proportion}, !c.Kind.Several
+		}
+		if v.amount() {
+			q.Statistics = append(q.Statistics, mean, total, quantile, ratio)
+		}
+		for _, one := range c.Options {
+			q.Options = append(q.Options, api.SurveyAnswerOption{Value: one.Value, Label: one.Label.In(language, usual)})
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+func (s *Service) serveQuestions(ctx context.Context, in *struct {
+	Survey   string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Language string `query:"language" doc:"Of the labels; that of the template by default." example:"sw"`
+},
+) (*api.SurveyQuestions, error) {
+	o, err := s.surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return nil, err
+	}
+	return &api.SurveyQuestions{SurveyID: o.SurveyID, Items: Questions(o, in.Language)}, nil
+}
