@@ -53,7 +53,7 @@ type Config struct {
 	Questions func(o *survey.Open, language string) []Question
 	Figures   func(ctx context.Context, o *survey.Open, question string, in Ask) (*api.SurveyStatistics, chart.Names, error)
 	Proof     func(ctx context.Context, design, draw string) (Proof, error) // draw is "" where none was made
-	Now       func() time.Time // time.Now by default
+	Now       func() time.Time                                              // time.Now by default
 }
 
 // Service makes reports.
