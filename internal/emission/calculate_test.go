@@ -240,6 +240,10 @@ func TestMECDRules(t *testing.T) {
 		{"tested", func(d *api.EmissionDraft) { sampled(d, 0.0002, 0.00003) }, map[string]float64{
 			"se_R": math.Sqrt(math.Pow(0.0002/0.002402, 2)/30 + math.Pow(0.00003/0.000276, 2)/30), "t_R": 1.6991,
 		}, [3]string{"precision", "R", "met"}},
+		{"declared as met, and missed by the samples", func(d *api.EmissionDraft) {
+			sampled(d, 0.0006, 0.0001)
+			d.Inputs["ratioPrecision"] = chosen("met")
+		}, nil, [3]string{"precision", "R", "lower_bound"}},
 		{"tested and missed", func(d *api.EmissionDraft) { sampled(d, 0.0006, 0.0001) }, nil, [3]string{"precision", "R", "lower_bound"}},
 	} {
 		d := golden(t, "mecd")

@@ -43,7 +43,7 @@ func mecdFields() []field {
 		amount("energy", "EG_p", "TJ", 1e6, "Energy metered on the devices in the period."),
 		amount("specificBaseline", "SC_b", specific, 1, "Energy for a meal of a person in the baseline, from the test.").positive().sampled(optional),
 		amount("specificActivity", "SC_p", specific, 1, "Energy for a meal of a person with the device, from the test.").positive().sampled(optional),
-		choice("ratioPrecision", "Whether the ratio of the two is within 90/10: tested here from their samples (sampled), or as a test report declares (met, missed).", "sampled", "met", "missed"),
+		choice("ratioPrecision", "Whether the ratio of the two is within 90/10: tested here from their samples (sampled), or as a test report declares (met, missed). Where both samples are sent they are tested whatever is declared as met.", "sampled", "met", "missed"),
 		amount("ratioLow", "R_low", "", 1e6, "With ratioPrecision missed: the lower bound of the ratio.").free(),
 		list("fuels", "The fuels of before. Their shares make 1.",
 			choice("fuel", "Which fuel.", mecdFuels...).must(),
@@ -153,7 +153,11 @@ func (s *sheet) mecdFactor() line {
 func (s *sheet) mecdRatio() line {
 	b, p := s.get("specificBaseline"), s.get("specificActivity")
 	r := s.step(as("R", "", b.over(p.quantity)), "SC_b / SC_p", b, p)
-	switch s.inputs["ratioPrecision"].choice {
+	word := s.inputs["ratioPrecision"].choice
+	if word == "met" && s.inputs["specificBaseline"].sample != nil && s.inputs["specificActivity"].sample != nil {
+		word = "sampled" // nobody declares away what the samples show
+	}
+	switch word {
 	case "met":
 		s.decide("precision", "R", "declared_met", "A test report declares that the ratio is within 10 % at 90 % confidence: the mean is used.")
 		return r
