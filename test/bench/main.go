@@ -64,6 +64,7 @@ var rows = []row{
 	{"turn", "a streamed answer of the oracle, with a model that needs no time", (*bench).turnCosts},
 	{"plugins", "calls of plugins and of MCP servers, and what plugins cost a turn", (*bench).pluginCosts},
 	{"ucan", "the check of a token against a bare one of a signature", (*bench).tokenChecks},
+	{"sign", "signing a credential against its bare steps", (*bench).signings},
 	{"sockets", "memory of 10,000 idle sockets", chats(chatter.Idle)},
 	{"stalled", "memory with 5,000 idle sockets and 500 readers that stall", chats(chatter.Stall)},
 	{"leave", "goroutines left after 2,000 sockets close", chats(chatter.Leave)},
@@ -123,7 +124,7 @@ func (b *bench) flags() options {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, plugins, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, plugins, ucan, sign, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
 	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
 	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
