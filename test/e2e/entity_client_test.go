@@ -124,6 +124,8 @@ func argument(t *testing.T, typ reflect.Type) reflect.Value {
 		return reflect.ValueOf(strings.NewReader("{}"))
 	case typ.Kind() == reflect.String:
 		return reflect.ValueOf(placeholder)
+	case typ == reflect.TypeFor[client.RubricName](): // names that stand in the path
+		return reflect.ValueOf(client.RubricName{Protocol: placeholder, Version: placeholder, Kind: placeholder})
 	case typ == reflect.TypeFor[int64]():
 		return reflect.ValueOf(int64(987654321))
 	case typ == reflect.TypeFor[int]():
