@@ -38,8 +38,8 @@ finds nothing on it; no text that somebody else has written runs as a script; an
 		fmt.Fprintf(&b, "| %s | `/console%s` | %s | %s | %s | %s |\n", title, p.Path, p.Key, code(p.Scope), strings.Join(filters, ", "), code(call))
 	}
 	b.WriteString(`
-What one thing is about has a page of its own behind these: a twin with its graph, relationships, history and time line; a survey with quotas,
-interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook with its deliveries;
+What one thing is about has a page of its own behind these: a twin with its graph, relationships, history and time line; a survey with quotas, figures and their
+intervals, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook with its deliveries;
 an MCP server with its tools.
 `)
 	if *update {

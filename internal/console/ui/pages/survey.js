@@ -5,6 +5,7 @@ import { base, route, surveyHref } from "../lib/router.js";
 import { Days, Quotas } from "../lib/charts.js";
 import { Assignments } from "../lib/assign.js";
 import { BackChecks, FlagList } from "../lib/checks.js";
+import { Figures } from "../lib/figures.js";
 import { Rows } from "../lib/list.js";
 import { Submissions } from "../lib/submissions.js";
 import { Name } from "../lib/names.js";
@@ -37,7 +38,7 @@ function Overview({ id }) {
     ]} />` : html`<p class="mute">${t("survey.noCollectors")}</p>`)}</${Loaded}></section>`;
 }
 
-const tabs = { overview: Overview, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList };
+const tabs = { overview: Overview, figures: Figures, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList };
 
 export default function Survey({ id }) {
   const one = useLoad(() => call("/v1/surveys/" + encodeURIComponent(id)), [id]);
