@@ -62,6 +62,7 @@ type Client struct {
 	Exports         Exports
 	Migrations      Migrations
 	Erasures        Erasures
+	KitchenTests    KitchenTests
 	DIDs            DIDs
 	Templates       Templates
 	Surveys         Surveys
@@ -95,7 +96,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{base: base, cfg: cfg.withDefaults()}
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
-	c.Operations = Operations{c}
+	c.Operations, c.KitchenTests = Operations{c}, KitchenTests{c}
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}

@@ -140,7 +140,7 @@ func eventSource(k secret.Key) string {
 // name, and has neither collected nor sent it.
 func collectors() event.Veil {
 	return event.Veil{
-		Scope: privacy.PII, Types: event.Filter{"response.*", "survey.outcome_set", "survey.contacts_disclosed"},
+		Scope: privacy.PII, Types: event.Filter{"response.*", "kpt.*", "survey.outcome_set", "survey.contacts_disclosed"},
 		Open: event.Filter{"response.verified", "response.rejected", "response.verification_changed"},
 	}
 }

@@ -173,6 +173,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["survey export"]
 	case "{importId}":
 		return h.ids["survey import"]
+	case "{kptId}":
+		return "zq.kpt"
 	case "{designId}":
 		return designPart(route)
 	case "{drawId}":

@@ -151,6 +151,7 @@ func furnished(t *testing.T, dir string) *house {
 	h.furnish(t)
 	h.furnishSurveys(t)
 	h.furnishSampling(t)
+	h.furnishKitchens(t)
 	h.furnishLine(t)
 	h.furnishMind(t)
 	return h

@@ -200,7 +200,9 @@ func (h *house) query(r web.Route) string {
 		return "?from=" + h.ids["entity"] + "&to=" + h.ids["organisation"]
 	case r.Path == "/v1/names":
 		return "?did=" + h.ids["entity"] + "," + h.ids["household"]
-	case r.Path == "/v1/sampling/draws":
+	case r.Path == "/v1/kpt/{kptId}" && r.Method != "GET":
+		return "?reason=asked"
+	case r.Path == "/v1/sampling/draws", r.Path == "/v1/kpt/analysis":
 		return "?projectId=did:ixo:entity:123"
 	case r.Path == "/v1/search":
 		return "?q=S"

@@ -100,6 +100,10 @@ func needed(method, path, name string) bool {
 		return name == "projectId"
 	case "/v1/webhooks/{id}/replay":
 		return name == "from"
+	case "/v1/kpt/{kptId}":
+		return name == "reason"
+	case "/v1/kpt/analysis":
+		return name == "projectId"
 	case "/v1/responses/{responseId}":
 		return name == "reason" && method == http.MethodDelete
 	}

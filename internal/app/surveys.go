@@ -23,6 +23,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
+	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
@@ -51,6 +52,7 @@ type surveys struct {
 	reports   *report.Service
 	exports   *export.Service
 	sampling  *sampling.Service
+	kitchens  *kpt.Service
 	imports   *intake.Service
 }
 
@@ -105,6 +107,13 @@ func (a *App) buildSurveys(ctx context.Context) {
 		},
 		CheckQuery: func(ctx context.Context, q api.SampleQuery) error { return checkRegistry(ctx, a, q) },
 	})
+	s.kitchens = kpt.New(kpt.Config{
+		DB: a.DB, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Household: a.isHousehold,
+		Design: func(ctx context.Context, q db.Querier, project, id string) (bool, error) {
+			t, err := s.designOf(ctx, q, project, id)
+			return t != nil, err
+		},
+	})
 	s.imports = intake.New(intake.Config{
 		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,
 		Layout: func(o *survey.Open) intake.Layout {
@@ -151,6 +160,16 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 		return false, false, err
 	}
 	return true, end.DomainType == "project", nil
+}
+
+// isHousehold reports whether a DID is that of a household whose twin the caller
+// may see. Area A is made after area B.
+func (a *App) isHousehold(ctx context.Context, q db.Querier, did string) (bool, error) {
+	r, err := a.twins.entities.Find(ctx, q, did)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return err == nil && r.DomainType == "household", err
 }
 
 // contactOf is how a household is reached whose twin the caller may see. Area A is
@@ -209,6 +228,7 @@ func (s *surveys) routes(api *web.API) {
 	s.reports.Routes(api)
 	s.exports.Routes(api)
 	s.sampling.Routes(api)
+	s.kitchens.Routes(api)
 	s.imports.Routes(api)
 }
 
@@ -227,6 +247,7 @@ func (s *surveys) erasers() []erase.Eraser {
 		{Name: survey.PartLists, Erase: s.surveys.Erase},
 		{Name: survey.PartAnswers, Erase: s.responses.Erase},
 		{Name: survey.PartDrafts, Erase: s.drafts.Erase},
+		{Name: survey.PartTests, Erase: s.kitchens.Erase},
 	}
 }
 

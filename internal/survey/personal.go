@@ -7,6 +7,7 @@ const (
 	PartLists   = "survey lists"
 	PartAnswers = "answers"
 	PartDrafts  = "unsent interviews"
+	PartTests   = "kitchen tests"
 )
 
 // Personal says what the tables of area B can hold about a person.
@@ -21,6 +22,7 @@ func Personal() []privacy.Table {
 		clashes    = "Of contents that clashed with a stored response stays that they came, when and from whom."
 		counted    = "It stays counted in the progress of surveys."
 		sampled    = "It stays in frozen frames of sample designs and among what was drawn of them, with its DID, stratum and cluster: the draws could not be checked otherwise."
+		tests      = "Its kitchen performance tests stay with their ids, its DID, project, group, fuel and days, and who recorded or changed them and when; what was measured and noted is gone."
 		certified  = "This certificate stays, and its DID among those that surveys store nothing new about."
 		numbersFor = "what checks over many responses have found, in numbers and DIDs of collectors"
 	)
@@ -54,6 +56,13 @@ func Personal() []privacy.Table {
 		{Name: "sampling_drawn", Rules: []privacy.Rule{
 			privacy.Kept(PartLists, sampled, "cell unit household stratum cluster replaces replaced_by"), privacy.None(privacy.Ours, "hash state"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
 		}},
+		{Name: "kpt_tests", Rules: []privacy.Rule{
+			privacy.Erased(PartTests, "unit reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"), privacy.Kept(PartTests, tests, "kpt_id project household grp fuel actor"), privacy.None(privacy.Ours, "ws status"),
+		}},
+		{Name: "kpt_history", Rules: []privacy.Rule{
+			privacy.Erased(PartTests, "reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"), privacy.Kept(PartTests, tests, "actor"), privacy.None(privacy.Ours, "status"),
+		}},
+		{Name: "kpt_projects", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws project")}},
 		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
 		{Name: "survey_days", Rules: []privacy.Rule{kept(counted, "status")}},
 		{Name: "survey_lengths", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
