@@ -174,7 +174,7 @@ func (h *house) surveyPart(route, name string) string {
 	case "{importId}":
 		return h.ids["survey import"]
 	case "{kptId}":
-		return "zq.kpt"
+		return h.ids["kpt"]
 	case "{designId}":
 		return designPart(route)
 	case "{drawId}":
@@ -188,6 +188,9 @@ func (h *house) surveyPart(route, name string) string {
 	case "{did}":
 		if strings.HasPrefix(route, "/v1/surveys") {
 			return listed
+		}
+		if strings.HasSuffix(route, "/indicators") {
+			return h.ids["surveyed project"]
 		}
 	case "{surveyId}":
 		last := route[strings.LastIndex(route, "/")+1:]

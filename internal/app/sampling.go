@@ -11,8 +11,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
+	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -20,6 +23,15 @@ import (
 // service of these is made after that of surveys.
 func (s *surveys) designOf(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
 	return s.sampling.Target(ctx, q, project, id)
+}
+
+// roundOf is a round of a survey, as indicators read it.
+func (s *surveys) roundOf(ctx context.Context, q db.Querier, o *survey.Open, in indicator.Ask, paths [][]string) (indicator.Round, error) {
+	r, err := s.figures.ReadRound(ctx, q, o, statistics.Query{Round: in.Round, Confidence: in.Confidence, Verified: in.Verified}, paths)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // registry gives the households that a query finds among the twins the caller may

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -53,6 +54,7 @@ type surveys struct {
 	exports   *export.Service
 	sampling  *sampling.Service
 	kitchens  *kpt.Service
+	aims      *indicator.Service
 	imports   *intake.Service
 }
 
@@ -107,8 +109,10 @@ func (a *App) buildSurveys(ctx context.Context) {
 		},
 		CheckQuery: func(ctx context.Context, q api.SampleQuery) error { return checkRegistry(ctx, a, q) },
 	})
+	s.aims = indicator.New(indicator.Config{DB: a.DB, Surveys: s.surveys, Read: s.roundOf})
 	s.kitchens = kpt.New(kpt.Config{
-		DB: a.DB, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Household: a.isHousehold,
+		DB: a.DB, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
+		Household: func(ctx context.Context, q db.Querier, did string) (bool, error) { return isHousehold(ctx, q, a, did) },
 		Design: func(ctx context.Context, q db.Querier, project, id string) (bool, error) {
 			t, err := s.designOf(ctx, q, project, id)
 			return t != nil, err
@@ -164,7 +168,7 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 
 // isHousehold reports whether a DID is that of a household whose twin the caller
 // may see. Area A is made after area B.
-func (a *App) isHousehold(ctx context.Context, q db.Querier, did string) (bool, error) {
+func isHousehold(ctx context.Context, q db.Querier, a *App, did string) (bool, error) {
 	r, err := a.twins.entities.Find(ctx, q, did)
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil
@@ -229,6 +233,7 @@ func (s *surveys) routes(api *web.API) {
 	s.exports.Routes(api)
 	s.sampling.Routes(api)
 	s.kitchens.Routes(api)
+	s.aims.Routes(api)
 	s.imports.Routes(api)
 }
 

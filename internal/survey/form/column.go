@@ -14,6 +14,8 @@ type Column struct {
 	Unit    string
 	Ruled   bool // a constraint of its own says which answers fit
 	Serial  bool // it is the number on a thing, or its DID
+	// Indicators are the marks of the question, and of the groups and repeats it is in.
+	Indicators []string
 }
 
 // Columns are the leaves of the selected sections in the order of the document.
@@ -21,23 +23,24 @@ func (f *Form) Columns() []Column {
 	var columns []Column
 	for i, s := range f.sections {
 		if f.selected[i] {
-			columns = s.columns(columns, s.id, []string{s.id})
+			columns = s.columns(columns, s.id, []string{s.id}, nil)
 		}
 	}
 	return columns
 }
 
-func (c *container) columns(columns []Column, section string, prefix []string) []Column {
+func (c *container) columns(columns []Column, section string, prefix, marks []string) []Column {
 	for _, n := range c.nodes {
 		path := append(prefix[:len(prefix):len(prefix)], n.id)
+		marks := append(marks[:len(marks):len(marks)], n.q.Indicators...)
 		column := Column{
 			Path: path, Section: section, Type: n.q.Type, Kind: n.kind, Label: n.q.Label, PII: n.mark(),
-			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil, Serial: n.q.Serial(),
+			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil, Serial: n.q.Serial(), Indicators: marks,
 		}
 		switch {
 		case n.kind.Shown:
 		case n.kind.Nested:
-			columns = n.kids.columns(columns, section, path)
+			columns = n.kids.columns(columns, section, path, marks)
 		case n.kind.Rows:
 			for _, row := range n.q.Rows {
 				cell := column

@@ -1,0 +1,114 @@
+package indicator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// planned is an indicator in a form: where its questions are, or why it has no
+// figure.
+type planned struct {
+	*definition
+	at        map[string]*form.Column // by role
+	questions []api.IndicatorQuestion
+	reason    string
+}
+
+// plan finds the questions of all indicators.
+func plan(f *form.Form) []planned {
+	columns := f.Columns()
+	out := make([]planned, len(definitions))
+	for i := range definitions {
+		p := planned{definition: &definitions[i], at: map[string]*form.Column{}}
+		var missing, sealed []string
+		for _, r := range p.roles {
+			c, by := find(columns, p.id, r)
+			q := api.IndicatorQuestion{Role: r.name, By: by}
+			switch {
+			case c == nil:
+				missing = append(missing, r.name)
+			case closed(c):
+				sealed = append(sealed, strings.Join(c.Path, "/"))
+			}
+			if c != nil {
+				q.Question, p.at[r.name] = strings.Join(c.Path, "/"), c
+			}
+			p.questions = append(p.questions, q)
+		}
+		switch {
+		case len(missing) > 0:
+			p.reason = fmt.Sprintf("The template has no question for: %s. Mark one with indicators: [%q].", strings.Join(missing, ", "), p.id+"."+missing[0])
+		case len(sealed) > 0:
+			p.reason = fmt.Sprintf("The answers of %s are sealed.", strings.Join(sealed, ", "))
+		case apart(p.at["amount"], p.at["fuel"]):
+			p.reason = "Fuel and amount are not asked together, so that nobody knows which amount is of which fuel."
+		}
+		out[i] = p
+	}
+	return out
+}
+
+// apart reports whether two questions do not stand beside each other.
+func apart(a, b *form.Column) bool {
+	return a != nil && b != nil && !slices.Equal(a.Path[:len(a.Path)-1], b.Path[:len(b.Path)-1])
+}
+
+// closed reports whether answers are kept from figures.
+func closed(c *form.Column) bool { return c.PII.Private() || c.Serial }
+
+// find is the question of a role: the one that a mark names for it, else one of its
+// ids, else one with another mark of the role. Of several the first one, and one
+// that is not sealed before one that is.
+func find(columns []form.Column, of string, r role) (_ *form.Column, by string) {
+	var found *form.Column
+	best := len(r.ids) + 4
+	for i := range columns {
+		c := &columns[i]
+		if c.Repeat && !r.again || !r.fits(c) {
+			continue
+		}
+		rank := len(r.ids) + 2
+		if n := slices.Index(r.ids, c.Path[len(c.Path)-1]); n >= 0 {
+			rank = 1 + n
+		} else if slices.ContainsFunc(c.Indicators, func(m string) bool { return slices.Contains(r.marks, m) }) {
+			rank = len(r.ids) + 1
+		}
+		if slices.Contains(c.Indicators, of+"."+r.name) {
+			rank = 0
+		}
+		if rank > len(r.ids)+1 || rank > best || rank == best && !(closed(found) && !closed(c)) {
+			continue
+		}
+		best, found = rank, c
+	}
+	switch {
+	case found == nil:
+		return nil, ""
+	case best == 0 || best > len(r.ids):
+		return found, "mark"
+	}
+	return found, "id"
+}
+
+// paths are the questions that are read, each once.
+func paths(all []planned) [][]string {
+	var out [][]string
+	seen := map[string]bool{}
+	for _, p := range all {
+		if p.reason != "" {
+			continue
+		}
+		for _, r := range p.roles {
+			c := p.at[r.name]
+			if key := strings.Join(c.Path, "/"); !seen[key] {
+				seen[key] = true
+				out = append(out, c.Path)
+			}
+		}
+	}
+	return out
+}

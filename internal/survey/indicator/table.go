@@ -1,0 +1,308 @@
+package indicator
+
+import (
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// The statistics, as package statistics names them.
+const (
+	proportion = "proportion"
+	mean       = "mean"
+	ratio      = "ratio"
+)
+
+// definition is one indicator: what it is called, which questions it is made of,
+// and what a household counts for.
+type definition struct {
+	id, title, sdg, unit string
+	formula              string
+	statistic            string
+	roles                []role
+	fuels                bool // a figure for each fuel
+	change               bool // a group, or an earlier survey, less what is now
+	value                func(h *home) (v value)
+}
+
+// role is a question that an indicator needs. A template names it with the mark
+// "indicator.role"; without one, a question of these ids or with one of these
+// marks is taken.
+type role struct {
+	name  string
+	ids   []string
+	marks []string
+	fits  func(c *form.Column) bool
+	again bool // it may be asked several times in one interview
+}
+
+func yesNo(c *form.Column) bool  { return c.Kind.CEL == cel.Boolean }
+func amount(c *form.Column) bool { return c.Kind.CEL == cel.Number || c.Kind.Units }
+func choice(c *form.Column) bool { return c.Kind.Options && !c.Kind.Ordered }
+
+// value is what a household counts for.
+type value struct {
+	y, x    float64
+	ok      bool
+	outside bool // the figure is not about it
+	unit    bool // it gave an amount in a unit that cannot be added
+}
+
+func is(ok bool) value {
+	if ok {
+		return value{y: 1, ok: true}
+	}
+	return value{ok: true}
+}
+
+// home is what a household says, by the roles of an indicator.
+type home struct {
+	given func(role string) []answer.Row
+	fuel  string             // that a figure is of
+	per   map[string]float64 // t CO2 for each t of a fuel
+}
+
+// one is the answer to a question with one; false without any.
+func (h *home) one(role string) (answer.Row, bool) {
+	rows := h.given(role)
+	if len(rows) == 0 {
+		return answer.Row{}, false
+	}
+	return rows[0], true
+}
+
+// flag is a value of the home that is about main cooks.
+func (h *home) ofCook(v value) value {
+	cook, ok := h.one("mainCook")
+	if !ok {
+		return value{}
+	}
+	if cook.Code != "true" {
+		return value{outside: true}
+	}
+	return v
+}
+
+// kilos are the kg of each fuel in a week; unit is true when some of it is in
+// another unit and the fuel counts.
+func (h *home) kilos(counts func(fuel string) bool) (all map[string]float64, unit, ok bool) {
+	kinds := map[int64]string{}
+	for _, r := range h.given("fuel") {
+		kinds[r.Item] = r.Code
+	}
+	all = map[string]float64{}
+	for _, r := range h.given("amount") {
+		ok = true
+		fuel := kinds[r.Item]
+		if !counts(fuel) {
+			continue
+		}
+		if r.Code != "" && r.Code != "kg" {
+			unit = true
+		}
+		all[fuel] += r.Num
+	}
+	return all, unit, ok
+}
+
+// weekly is the fuel of a household in a week.
+func weekly(h *home) value {
+	all, unit, ok := h.kilos(func(fuel string) bool { return fuel == h.fuel })
+	if !ok || unit {
+		return value{unit: unit}
+	}
+	return value{y: all[h.fuel], ok: true}
+}
+
+func symptoms(h *home) (sick, ok bool) {
+	rows := h.given("symptoms")
+	for _, r := range rows {
+		sick = sick || r.Code != "none"
+	}
+	return sick, len(rows) > 0
+}
+
+// modern are the stoves that count as modern devices.
+var modern = map[string]bool{"improved": true, "lpg": true, "electric": true, "ethanol": true, "biogas": true, "pellets": true, "solar": true}
+
+// weeksPerYear, and the emissions of a t of fuel: NCV in TJ/t times t CO2/TJ of
+// IPCC 2006, volume 2, tables 1.2 and 1.4. Of what grows again only the share that
+// does not counts.
+const weeksPerYear = 365.25 / 7
+
+type fuel struct {
+	ncv, factor float64
+	grows       bool
+}
+
+var emitting = map[string]fuel{
+	"wood": {0.0156, 112, true}, "charcoal": {0.0295, 112, true}, "lpg": {0.0473, 63.1, false}, "kerosene": {0.0438, 71.9, false},
+}
+
+// factors are t CO2 for each t of a fuel.
+func factors(fnrb float64) map[string]float64 {
+	out := map[string]float64{}
+	for name, f := range emitting {
+		out[name] = f.ncv * f.factor
+		if f.grows {
+			out[name] *= fnrb
+		}
+	}
+	return out
+}
+
+// Roles that several indicators have.
+var (
+	mainCook = role{name: "mainCook", ids: []string{"respondent_is_main_cook"}, fits: yesNo}
+	amounts  = role{name: "amount", ids: []string{"amount", "fuel_amount_per_week"}, marks: []string{"fuel_per_capita"}, fits: amount, again: true}
+	kinds    = role{name: "fuel", ids: []string{"fuel_type"}, marks: []string{"fuel_per_capita"}, fits: choice, again: true}
+	people   = role{name: "people", ids: []string{"household_size"}, fits: amount}
+	cost     = role{name: "cost", ids: []string{"fuel_cost_month"}, marks: []string{"SDG1.4.1"}, fits: amount}
+	sick     = role{name: "symptoms", ids: []string{"respiratory_symptoms"}, fits: choice}
+	burnt    = role{name: "burns", ids: []string{"burns"}, fits: amount}
+)
+
+// definitions are all indicators, in the order they are answered.
+var definitions = []definition{
+	{
+		id: "usage", title: "Households that use the project stove", unit: "share of households", statistic: proportion,
+		formula: "households whose answer to used is yes / households that answered it",
+		roles:   []role{{name: "used", ids: []string{"used_last_7_days"}, marks: []string{"usage_rate"}, fits: yesNo}},
+		value:   yes("used"),
+	},
+	{
+		id: "stacking", title: "Households that still use their old stove", unit: "share of households", statistic: proportion,
+		formula: "households whose answer to old is yes / households that answered it",
+		roles:   []role{{name: "old", ids: []string{"still_uses_old_device"}, marks: []string{"stacking_rate"}, fits: yesNo}},
+		value:   yes("old"),
+	},
+	{
+		id: "fuelPerHead", title: "Fuel for each person", unit: "kg per person and week", statistic: ratio, fuels: true,
+		formula: "Σ kg of the fuel in a week / Σ people, over households; a household that names no amount of the fuel counts with 0",
+		roles:   []role{amounts, kinds, people},
+		value: func(h *home) value {
+			v := weekly(h)
+			n, ok := h.one("people")
+			v.x, v.ok = n.Num, v.ok && ok
+			return v
+		},
+	},
+	{
+		id: "fuelPerHousehold", title: "Fuel for each household", unit: "kg per household and week", statistic: mean, fuels: true,
+		formula: "mean over households of the kg of the fuel in a week; a household that names no amount of the fuel counts with 0",
+		roles:   []role{amounts, kinds}, value: weekly,
+	},
+	{
+		id: "fuelCost", title: "What households spend on fuel", unit: "currency of the survey per household and month", statistic: mean,
+		formula: "mean over households of cost", roles: []role{cost}, value: times("cost", 1),
+	},
+	{
+		id: "sdg1", title: "Fuel costs saved in a year", sdg: "SDG1", unit: "currency of the survey per household and year", statistic: mean, change: true,
+		formula: "12 × (mean cost of the comparison group, or of the baseline − mean cost of adopters now)", roles: []role{cost}, value: times("cost", 12),
+	},
+	{
+		id: "sdg3", title: "Main cooks with respiratory symptoms or burns", sdg: "SDG3", unit: "share of main cooks", statistic: proportion,
+		formula: "interviews with the main cook that name a symptom other than none, or a burn, in the last month / interviews with the main cook",
+		roles:   []role{mainCook, sick, burnt},
+		value: func(h *home) value {
+			ill, asked := symptoms(h)
+			n, ok := h.one("burns")
+			v := is(ill || n.Num > 0)
+			v.ok = ok && asked
+			return h.ofCook(v)
+		},
+	},
+	{
+		id: "sdg3Symptoms", title: "Main cooks with respiratory symptoms", sdg: "SDG3", unit: "share of main cooks", statistic: proportion,
+		formula: "interviews with the main cook that name a symptom other than none in the last month / interviews with the main cook",
+		roles:   []role{mainCook, sick},
+		value: func(h *home) value {
+			ill, asked := symptoms(h)
+			v := is(ill)
+			v.ok = asked
+			return h.ofCook(v)
+		},
+	},
+	{
+		id: "sdg3Burns", title: "Main cooks with burns in the household", sdg: "SDG3", unit: "share of main cooks", statistic: proportion,
+		formula: "interviews with the main cook that name a burn in the last month / interviews with the main cook",
+		roles:   []role{mainCook, burnt},
+		value: func(h *home) value {
+			n, ok := h.one("burns")
+			v := is(n.Num > 0)
+			v.ok = ok
+			return h.ofCook(v)
+		},
+	},
+	{
+		id: "sdg5", title: "Hours that main cooks save", sdg: "SDG5", unit: "hours per main cook and week", statistic: mean,
+		formula: "mean of hours over interviews with the main cook",
+		roles:   []role{mainCook, {name: "hours", ids: []string{"hours_saved"}, fits: amount}},
+		value:   func(h *home) value { return h.ofCook(times("hours", 1)(h)) },
+	},
+	{
+		id: "sdg7", title: "Households that cook mainly with a modern device", sdg: "SDG7", unit: "share of households", statistic: proportion,
+		formula: "households whose main stove is one of improved, lpg, electric, ethanol, biogas, pellets and solar / households that named it",
+		roles:   []role{{name: "stove", ids: []string{"main_stove_type", "baseline_stove_type"}, fits: choice}},
+		value: func(h *home) value {
+			r, ok := h.one("stove")
+			v := is(modern[r.Code])
+			v.ok = ok
+			return v
+		},
+	},
+	{
+		id: "sdg13", title: "Emissions saved in a year", sdg: "SDG13", unit: "t CO2 per household and year", statistic: mean, change: true,
+		roles: []role{amounts, kinds},
+		value: func(h *home) value {
+			all, unit, ok := h.kilos(func(fuel string) bool { return h.per[fuel] > 0 })
+			if !ok || unit {
+				return value{unit: unit}
+			}
+			v := value{ok: true}
+			for fuel, kg := range all {
+				v.y += kg / 1000 * weeksPerYear * h.per[fuel]
+			}
+			return v
+		},
+	},
+}
+
+// emissions is the formula of SDG 13 with its numbers.
+func emissions(fnrb float64) string {
+	return fmt.Sprintf("mean of e of the comparison group, or of the baseline − mean of e of adopters now; e = Σ over fuels of kg a week / 1000 × %.4f × NCV × EF × f; "+
+		"NCV × EF in t CO2/t: wood 0.0156 × 112, charcoal 0.0295 × 112, lpg 0.0473 × 63.1, kerosene 0.0438 × 71.9 (IPCC 2006); f = %g (fnrb) of wood and charcoal, else 1; other fuels count as 0", weeksPerYear, fnrb)
+}
+
+// yes is a household that says yes to a question.
+func yes(role string) func(h *home) value {
+	return func(h *home) value {
+		r, ok := h.one(role)
+		v := is(r.Code == "true")
+		v.ok = ok
+		return v
+	}
+}
+
+// times is the number a household gives, times another one.
+func times(role string, by float64) func(h *home) value {
+	return func(h *home) value {
+		r, ok := h.one(role)
+		return value{y: by * r.Num, ok: ok}
+	}
+}
+
+// criterion is something that households of the programme have in common.
+type criterion struct {
+	id, met string
+	role
+}
+
+// criteria are looked at round by round. Their marks begin with "inclusion.".
+var criteria = []criterion{
+	{"targetArea", "true", role{name: "targetArea", ids: []string{"target_area"}, fits: yesNo}},
+	{"otherProgramme", "false", role{name: "otherProgramme", ids: []string{"household_in_other_programme"}, fits: yesNo}},
+	{"willing", "true", role{name: "willing", ids: []string{"willing_to_participate"}, fits: yesNo}},
+}
