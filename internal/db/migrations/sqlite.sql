@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c27669ec34a3e7957eae95468a8b2dbf9ddf36cc610934e6362e0e0d655bc6d9
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a557045d71a0b8f62a2efac0c91bcda382c058584177396b6c23762d40585b4b
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1393,3 +1393,48 @@ CREATE TABLE survey_outcomes (
 	PRIMARY KEY (survey, round, household)
 ) WITHOUT ROWID;
 CREATE INDEX sampling_draws_frame ON sampling_draws (ws, project, frame_hash, nid);
+CREATE TABLE kpt_tests (
+	nid        BIGINT PRIMARY KEY,
+	ws         TEXT   NOT NULL,
+	kpt_id     TEXT   NOT NULL,
+	project    TEXT   NOT NULL,
+	household  TEXT   NOT NULL,
+	grp        TEXT   NOT NULL,
+	fuel       TEXT   NOT NULL,
+	unit       TEXT   NOT NULL,
+	starts     BIGINT NOT NULL,
+	ends       BIGINT NOT NULL,
+	days       BIGINT NOT NULL,
+	total      REAL   NOT NULL,
+	heads      REAL   NOT NULL,
+	adults     REAL   NOT NULL,
+	documented BIGINT NOT NULL,
+	status     TEXT   NOT NULL,
+	revision   BIGINT NOT NULL,
+	actor      TEXT   NOT NULL,
+	created_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL,
+	reason     TEXT   NOT NULL,
+	body       TEXT   NOT NULL
+);
+CREATE UNIQUE INDEX kpt_tests_id ON kpt_tests (ws, kpt_id);
+CREATE INDEX kpt_tests_newest ON kpt_tests (ws, nid);
+CREATE INDEX kpt_tests_project ON kpt_tests (ws, project, nid);
+CREATE INDEX kpt_tests_household ON kpt_tests (ws, household, nid);
+CREATE INDEX kpt_tests_period ON kpt_tests (ws, project, fuel, status, starts);
+CREATE TABLE kpt_history (
+	test     BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	at       BIGINT NOT NULL,
+	actor    TEXT   NOT NULL,
+	reason   TEXT   NOT NULL,
+	status   TEXT   NOT NULL,
+	body     TEXT   NOT NULL,
+	PRIMARY KEY (test, revision)
+);
+CREATE TABLE kpt_projects (
+	ws      TEXT   NOT NULL,
+	project TEXT   NOT NULL,
+	changes BIGINT NOT NULL,
+	PRIMARY KEY (ws, project)
+);
