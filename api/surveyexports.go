@@ -26,3 +26,11 @@ type CodebookCode struct {
 	Code    string `json:"code" doc:"\"\" is an empty cell."`
 	Meaning string `json:"meaning"`
 }
+
+// CodebookDesign says how figures are computed again from the files of a survey.
+type CodebookDesign struct {
+	Weighted  bool     `json:"weighted" doc:"The files carry weights."`
+	NoWeights string   `json:"noWeights,omitzero" doc:"Why they do not."`
+	R         []string `json:"r,omitzero" doc:"Lines for R with its package survey, in the folder of an unpacked CSV export with design=true." example:"[\"library(survey)\"]"`
+	Stata     []string `json:"stata,omitzero" doc:"Lines for Stata 14 and newer, in the folder of an unpacked dta export with design=true."`
+}

@@ -15,6 +15,7 @@ type (
 	SurveyExportCounts = api.SurveyExportCounts
 	SurveyExportLinks  = api.SurveyExportLinks
 	CodebookCode       = api.CodebookCode
+	CodebookDesign     = api.CodebookDesign
 )
 
 // SurveyExport is an export of responses and how far it has come. Its id is
@@ -26,6 +27,7 @@ type SurveyExport struct {
 	Shape        string             `json:"shape"`
 	Repeats      string             `json:"repeats"`
 	Media        bool               `json:"media,omitzero"`
+	Design       bool               `json:"design,omitzero"`
 	PII          string             `json:"pii"`
 	Filter       string             `json:"filter,omitzero"`
 	Verification []string           `json:"verification,omitzero"`
@@ -44,6 +46,7 @@ type SurveyExportDraft struct {
 	Shape        string    `json:"shape,omitzero"`        // wide (default): a row for each response; long: for each answer
 	Repeats      string    `json:"repeats,omitzero"`      // inline (default), or tables: wide CSV and XLSX have one for each repeat
 	Media        bool      `json:"media,omitzero"`        // a zip with all attachments; needs PII full
+	Design       bool      `json:"design,omitzero"`       // the sample with its weights, and how R or Stata compute the figures again
 	PII          string    `json:"pii,omitzero"`          // none, pseudonymised (default), or full with the scope responses:pii
 	Filter       string    `json:"filter,omitzero"`       // as in the list of responses
 	Verification []string  `json:"verification,omitzero"` // states; all but superseded and invalidated by default
@@ -62,6 +65,7 @@ type Codebook struct {
 	Missing         []CodebookCode   `json:"missing"`
 	Separator       string           `json:"separator"` // joins several values in one cell
 	Columns         []CodebookColumn `json:"columns"`
+	Design          *CodebookDesign  `json:"design,omitzero"` // how R and Stata compute the figures again
 }
 
 // CodebookColumn is a column of a wide table, or a question of a long one. A

@@ -100,6 +100,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s.figures = statistics.New(a.DB, s.surveys, s.responses)
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors,
+		Weigh: s.figures.Weigh,
 	})
 	s.sampling = sampling.New(sampling.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
@@ -121,7 +122,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s.imports = intake.New(intake.Config{
 		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,
 		Layout: func(o *survey.Open) intake.Layout {
-			return export.NewLayout(export.LayoutConfig{Survey: o.SurveyID, Form: o.Form, Level: export.Full, Shape: export.Wide})
+			return export.NewLayout(export.LayoutConfig{Survey: o.SurveyID, Form: o.Form, Level: export.Full, Shape: export.Wide, Sample: export.EverySample()})
 		},
 	})
 	s.buildReports()

@@ -35,3 +35,22 @@ func (s *Service) Sampled(ctx context.Context, q db.Querier, o *Open, round, lim
 		return nil
 	})
 }
+
+// Weighed is a household of a sample in one round, with what another program
+// needs to compute the figures of the survey again.
+type Weighed struct {
+	Sampled
+	Response int64      // nid of the response that says most about it; 0 for none
+	Class    string     // how it counts
+	Weight   float64    // households it stands for; 0 when it says nothing
+	FPC      [2]float64 // units there are to draw from at each stage; 0 when that is not known
+}
+
+// WeighedRound is the sample of a round.
+type WeighedRound struct {
+	Round int
+	Basis string // how the households came to be in it
+	Why   string // why there are no weights; "" when there are
+	Words string // which households count, and which do not
+	Homes []Weighed
+}

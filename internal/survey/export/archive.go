@@ -106,9 +106,11 @@ func (a *archive) End(b []byte) ([]byte, bool, error) {
 	if err != nil || again {
 		return a.out.b, again, err
 	}
-	if a.at++; a.at < len(a.parts) {
-		err := a.begin()
-		return a.out.b, true, err
+	for a.at++; a.at < len(a.parts); a.at++ {
+		_, still := a.parts[a.at].w.(*fixed)
+		if err := a.begin(); err != nil || !still {
+			return a.out.b, true, err
+		}
 	}
 	if a.attaching = true; a.files != nil {
 		return a.out.b, true, nil

@@ -23,6 +23,8 @@ type Codebook struct {
 	Missing         []api.CodebookCode `json:"missing" doc:"What stands in place of a value."`
 	Separator       string             `json:"separator" doc:"Joins several values in one cell, of the files and of this codebook as a table." example:";"`
 	Columns         []Column           `json:"columns"`
+
+	Design *api.CodebookDesign `json:"design,omitzero" doc:"How R and Stata compute the figures of the survey again, from an export with design=true."`
 }
 
 // SchemaName is the name that clients know it by.
@@ -39,6 +41,11 @@ func missingCodes() []api.CodebookCode {
 // NewCodebook makes the codebook of a form: every column of every level and
 // shape.
 func NewCodebook(survey string, version int, f *form.Form) *Codebook {
+	return newCodebook(survey, version, f, Sample{})
+}
+
+// newCodebook is NewCodebook with the columns that tell of a sample.
+func newCodebook(survey string, version int, f *form.Form, s Sample) *Codebook {
 	t := f.Template()
 	book := &Codebook{
 		SurveyID: survey, TemplateID: t.TemplateID, TemplateVersion: version, DefaultLanguage: t.Language(), Languages: Languages(t), Missing: missingCodes(),
@@ -47,7 +54,7 @@ func NewCodebook(survey string, version int, f *form.Form) *Codebook {
 	levels := map[string][]Level{}
 	notes := map[string]string{}
 	for _, level := range Levels() {
-		l := NewLayout(LayoutConfig{Form: f, Level: level})
+		l := NewLayout(LayoutConfig{Form: f, Level: level, Sample: s})
 		book.Columns = flat(l.columns)
 		for i := range book.Columns {
 			name := book.Columns[i].Name

@@ -91,10 +91,14 @@ type headColumn struct {
 }
 
 // headsOf are the columns of the response in a level.
-func headsOf(level Level) []headColumn {
+func headsOf(level Level, of Sample) []headColumn {
 	rank := map[Level]int{None: 0, Pseudonymised: 1, Full: 2}
 	var out []headColumn
-	for _, h := range heads() {
+	all := heads()
+	if of.Weighted {
+		all = append(all, sampleHeads(of)...)
+	}
+	for _, h := range all {
 		if rank[h.level] > rank[level] {
 			continue
 		}

@@ -6,7 +6,8 @@
 // job which is killed goes on where it stopped with the same bytes, that
 // nothing about a person is in a file unless whoever asks for it, and whoever
 // reads it, may read that, and that files are gone after a day, or as soon as
-// anybody of the workspace is erased. Memory does not grow with the survey.
+// anybody of the workspace is erased. Memory does not grow with the survey,
+// but for a sample that was drawn: 200,000 households at most.
 //
 // How much of a person is in a file is its Level. What a level leaves out has
 // no column; a file never holds an empty column in its place.
@@ -49,9 +50,12 @@ type Config struct {
 	Responses *response.Service
 	Vault     *vault.Vault
 	Media     *media.Store // needed for archives of attachments
-	Idem      *once.Store
-	Cursors   web.Cursors
-	Now       func() time.Time
+	// Weigh gives the households of rounds their weights, with the responses as
+	// they were at a time. Without it files have none.
+	Weigh   func(ctx context.Context, o *survey.Open, rounds []int, at time.Time) ([]survey.WeighedRound, error)
+	Idem    *once.Store
+	Cursors web.Cursors
+	Now     func() time.Time
 }
 
 // Service exports responses. It is safe for many goroutines.
@@ -96,6 +100,7 @@ type Draft struct {
 	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
 	Repeats      Repeats   `json:"repeats,omitzero" enum:"inline,tables" doc:"Of wide CSV and XLSX: a repeat is JSON in one cell (inline, the default), or a table of its own: a file in a zip, a sheet of the workbook."`
 	Media        bool      `json:"media,omitzero" doc:"Make a zip of the file and all attachments that its responses have at asOf. Needs pii=full."`
+	Design       bool      `json:"design,omitzero" doc:"Of wide CSV, XLSX and dta: add the sample with its weights, the sampling, and how R or Stata compute the figures again. CSV and dta become a zip."`
 	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
 	Filter       string    `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
 	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
@@ -182,13 +187,24 @@ func (d *Draft) checkFiles(c *fault.Checks) {
 	case d.Repeats == Tables && (d.Shape != Wide || d.Format != CSV && d.Format != XLSX):
 		c.Add("/repeats", "not_allowed", "Repeats are tables of their own in wide CSV and XLSX only.")
 	}
+	if d.Design && !d.tells() {
+		c.Add("/design", "not_allowed", "The sample comes with wide CSV, XLSX and dta files only.")
+	}
 	if d.Media && d.PII != Full {
 		c.Add("/media", "not_allowed", "Pictures and sounds show people: only an export with pii=full has attachments.")
 	}
 }
 
 // packed reports whether the file is a zip.
-func (d *Draft) packed() bool { return d.Media || d.Repeats == Tables && d.Format == CSV }
+func (d *Draft) packed() bool {
+	return d.Media || d.Repeats == Tables && d.Format == CSV || d.Design && d.Format != XLSX
+}
+
+// tells reports whether other programs can read the design of a sample with the
+// file.
+func (d *Draft) tells() bool {
+	return d.Shape == Wide && (d.Format == CSV || d.Format == XLSX || d.Format == Stata)
+}
 
 // mediaType is the Content-Type of the file.
 func (d *Draft) mediaType() string {
@@ -219,8 +235,9 @@ func (d *Draft) wants(state string, round int64) bool {
 
 // layout is the shape of the files of an export.
 func (s *Service) layout(d *Draft, o *survey.Open) *Layout {
+	kind, _ := sampleOf(o)
 	return NewLayout(LayoutConfig{
-		Survey: o.SurveyID, Form: o.Form, Level: d.PII, Shape: d.Shape, Repeats: d.Repeats, Language: d.Language,
+		Sample: kind, Survey: o.SurveyID, Form: o.Form, Level: d.PII, Shape: d.Shape, Repeats: d.Repeats, Language: d.Language,
 		Names: s.cfg.Vault.Pseudonyms(o.Workspace, o.Project),
 	})
 }

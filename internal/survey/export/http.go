@@ -29,6 +29,10 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 	"long has a row for each answer: responseId, householdId, round, section, question, index (places in the repeats and lists around it, from 1), value; several choices are several rows. " +
 	"repeats=tables gives each repeat of a wide CSV or XLSX file a table of its own, section.question, with the columns responseId, parentIndex, index and those of its questions, and a row for each entry; parentIndex is the index of the entry around it where repeats are nested. " +
 	"The cell of the repeat has the number of entries then. CSV becomes a zip with responses.csv and a file for each repeat, XLSX has a sheet for each. media=true makes a zip of the file and of all attachments of its responses, once each, as media/<sha256> with the ending of their type: the answer sha256:… names it. It needs pii=full. " +
+	"" +
+	"Files of a survey whose sample was drawn, here or elsewhere, or of a census, have the columns weight, outcome (how the household counts), fpc1 and, where clusters were drawn first, cluster and fpc2: weights are those of figures by default, of each round on its own. " +
+	"design=true adds the table of the whole sample, the sampling, and the lines with which R or Stata compute the same figures: CSV becomes a zip with sample.csv, design.json and reproduce.R, dta one with reproduce.do, XLSX has the sheets sample and design. They are in every XLSX file and zip of such a survey. " +
+	"Surveys whose households nobody drew have no weights, and design.json and the codebook say why. " +
 	"An empty cell was not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +
 	"pii=none has no household, no collector, no verifier, no barcode, serial number or DID of a twin, and no answer marked as personal. pii=pseudonymised has names in place of households, collectors, verifiers, barcodes, serial numbers and DIDs of twins (questions of the types barcode and entity_ref, those whose id says serial, barcode or imei, and what is calculated from them): the same in every export of the project, others elsewhere; " +
 	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and the responseId is the recordId of the response, which is the same in every read and export and says nothing about a household: " +
@@ -59,7 +63,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/codebook", s.serveCodebook, web.Doc{
 		Summary: "Read the codebook of a survey", Scope: "surveys:read", Tag: tag, Answer: Codebook{}, Produces: "application/json, text/csv",
-		Description: "Every column of the exports of a survey: question, type, options, unit, whether it is personal, what stands for a missing value, and in which shapes and levels of personal data it is.",
+		Description: "Every column of the exports of a survey: question, type, options, unit, whether it is personal, what stands for a missing value, and in which shapes and levels of personal data it is. design has the lines with which R and Stata compute the figures of this survey again.",
 		Query:       []web.Param{{Name: "format", Doc: "json (default) or csv.", Example: "csv"}},
 		Codes:       []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
@@ -112,6 +116,7 @@ type Export struct {
 	Shape        Shape                 `json:"shape"`
 	Repeats      Repeats               `json:"repeats" enum:"inline,tables"`
 	Media        bool                  `json:"media,omitzero"`
+	Design       bool                  `json:"design,omitzero"`
 	PII          Level                 `json:"pii"`
 	Filter       string                `json:"filter,omitzero"`
 	Verification []string              `json:"verification,omitzero"`
@@ -187,7 +192,7 @@ func exportOf(ctx context.Context, o *survey.Open, l exchange.Listed) (Export, e
 	id, j := l.Job, l.Of
 	path := "/v1/surveys/" + o.SurveyID
 	e := Export{
-		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, Repeats: cmp.Or(d.Repeats, Inline), Media: d.Media, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
+		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, Repeats: cmp.Or(d.Repeats, Inline), Media: d.Media, Design: d.Design, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
 		AsOf: d.AsOf, Rounds: d.Rounds, Language: d.Language, Counts: n.Counts, SHA256: n.SHA256, Errors: j.Errors, CreatedBy: j.CreatedBy,
 		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
 		Links: api.SurveyExportLinks{Self: path + "/exports/" + id, Codebook: path + "/codebook", Survey: path, Job: job.Path(id)},
@@ -212,7 +217,7 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	if err := mayAll(ctx, e.PII); err != nil {
 		return err
 	}
-	kind := Draft{Format: e.Format, Repeats: e.Repeats, Media: e.Media}
+	kind := Draft{Format: e.Format, Repeats: e.Repeats, Media: e.Media, Design: e.Design}
 	return s.cfg.Exchange.Send(w, r, exchange.Download{
 		Status: e.Status, File: f, MediaType: kind.mediaType(), Name: fmt.Sprintf("%s-%s-%s.%s", e.SurveyID, e.Shape, e.AsOf.Format("20060102-150405"), kind.ending()),
 	})
@@ -237,7 +242,9 @@ func (s *Service) serveCodebook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	book := NewCodebook(o.SurveyID, o.TemplateVersion, o.Form)
+	kind, _ := sampleOf(o)
+	book := newCodebook(o.SurveyID, o.TemplateVersion, o.Form, kind)
+	book.Design = (&recipe{s.layout(&Draft{Shape: Wide, PII: Pseudonymised}, o), o}).design()
 	h := w.Header()
 	if in.Format == "csv" {
 		h.Set("Content-Type", CSV.MediaType())

@@ -80,6 +80,9 @@ type LayoutConfig struct {
 	Repeats  Repeats
 	Language string        // of labels in the codebook; that of the template by default
 	Names    privacy.Names // needed unless the level is Full
+	Sample   Sample        // which columns tell of the sample
+
+	weights *weights
 }
 
 // Layout is the shape of the files of one export. It keeps a row while that is
@@ -99,7 +102,7 @@ type Layout struct {
 // NewLayout makes the layout of an export.
 func NewLayout(cfg LayoutConfig) *Layout {
 	l := &Layout{cfg: cfg, people: map[string]string{}}
-	l.heads = headsOf(cfg.Level)
+	l.heads = headsOf(cfg.Level, cfg.Sample)
 	l.wide = len(l.heads) + width(cfg.Form)
 	b := &builder{level: cfg.Level, marks: marksOf(cfg.Form), serials: cfg.Form.Serials(), fold: l.wide > MaxColumns}
 	for _, h := range l.heads {

@@ -28,6 +28,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -123,11 +124,13 @@ func newRig(t testing.TB, d *db.DB) *rig {
 		Self: "did:key:server", Now: r.clock,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return r.ForgetSurvey(ctx, o) },
 	})
+	figures := statistics.New(d, surveys, r.rs)
 	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.exportClock})
 	r.Service = export.New(export.Config{
 		DB: d, Surveys: surveys, Responses: r.rs, Media: files, Vault: r.vault, Exchange: r.orders, Idem: once, Cursors: cursors, Now: r.exportClock,
+		Weigh: figures.Weigh,
 	})
-	r.h = surveytest.Gate(callerOf).Serve(t, templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
+	r.h = surveytest.Gate(callerOf).Serve(t, templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes, figures.Routes)
 	return r
 }
 

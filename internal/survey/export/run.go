@@ -27,6 +27,7 @@ type state struct {
 	Last   int64  `json:"last"`
 	Counts Counts `json:"counts"`
 	Ended  bool   `json:"ended"`
+	Design string `json:"design,omitzero"` // identifies the weights of the rows
 	SHA256 string `json:"sha256,omitzero"`
 }
 
@@ -124,8 +125,16 @@ func interrupted() error {
 
 // attempt writes the file, from its beginning or from where the state is.
 func (w *writer) attempt(ctx context.Context, resume bool) error {
-	var err error
-	if resume {
+	l := w.s.layout(&w.d.Draft, w.o)
+	sum, err := "", error(nil)
+	if l.cfg.weights, err = w.s.weights(ctx, w.o, &w.d.Draft); err != nil {
+		return err
+	}
+	if l.cfg.weights != nil {
+		sum = l.cfg.weights.sum
+	}
+	// Rows with other weights would not go with those that are written.
+	if resume = resume && w.st.Design == sum; resume {
 		err = w.file.Resume(ctx, w.st.Mark)
 	} else {
 		err = w.begin(ctx)
@@ -133,7 +142,7 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	if err != nil {
 		return err
 	}
-	l := w.s.layout(&w.d.Draft, w.o)
+	w.st.Design = sum
 	about := About{
 		Survey: w.o.SurveyID, TemplateID: w.o.TemplateID, TemplateVersion: w.o.TemplateVersion, AsOf: w.d.AsOf, Filter: w.d.Filter,
 		Verification: w.d.Verification, Rounds: w.d.Rounds, Written: w.st.Counts.Rows,
@@ -141,8 +150,8 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	if w.out, err = l.Writer(w.d.Format, about); err != nil {
 		return err
 	}
-	if w.d.Media {
-		w.out = w.withMedia()
+	if err := w.pack(l); err != nil {
+		return err
 	}
 	in := &reader{s: w.s, o: w.o, d: &w.d.Draft, last: w.st.Last}
 	if w.d.Filter != "" {
@@ -162,14 +171,31 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	return err
 }
 
-// withMedia puts what is written into an archive that attachments follow in.
-func (w *writer) withMedia() Writer {
+// pack puts what is written into an archive, where there is one, with the files
+// about the sample; attachments follow in it.
+func (w *writer) pack(l *Layout) error {
+	design := w.d.tells() && (w.d.Design || l.cfg.weights != nil)
+	how := &recipe{l, w.o}
+	if book, ok := w.out.(*bookWriter); ok && design {
+		book.design = how
+	}
+	if !w.d.packed() {
+		return nil
+	}
 	all, ok := w.out.(*archive)
 	if !ok {
 		all = &archive{parts: []part{{"responses." + string(w.d.Format), w.out}}}
+		w.out = all
 	}
-	all.files = &attach{s: w.s, ws: w.o.Workspace, seen: map[[32]byte]struct{}{}}
-	return all
+	if w.d.Media {
+		all.files = &attach{s: w.s, ws: w.o.Workspace, seen: map[[32]byte]struct{}{}}
+	}
+	if !design || w.d.Format == XLSX {
+		return nil
+	}
+	more, err := how.parts(w.d.Format, w.d.AsOf)
+	all.parts = append(all.parts, more...)
+	return err
 }
 
 // veiled has a filter look at responses as who asked for the export sees them:

@@ -151,6 +151,7 @@ type bookWriter struct {
 	heads  []int
 	about  About
 	tables []*Table // of repeats, each a sheet
+	design *recipe  // of a survey whose sample is told of
 	at     int      // the table that is written, counted from 1; 0: the responses
 	rows   int64
 	book   *sheet.BookWriter
@@ -172,6 +173,12 @@ func (w *bookWriter) Rows() int64 { return w.rows }
 func (w *bookWriter) Begin(b []byte) (_ []byte, err error) {
 	w.out.b = b
 	sheets := append([]string{"data"}, sheetNames(w.tables)...)
+	if w.design != nil && w.l.cfg.weights != nil {
+		sheets = append(sheets, "sample")
+	}
+	if w.design != nil {
+		sheets = append(sheets, "design")
+	}
 	if w.book, err = sheet.NewBook(&w.out, append(sheets, "codebook", "export")...); err != nil {
 		return b, err
 	}
@@ -247,7 +254,14 @@ func (w *bookWriter) End(b []byte) ([]byte, bool, error) {
 		err := w.sheet(w.tables[w.at-1].names())
 		return w.out.b, true, err
 	}
-	for _, rows := range [][][]string{w.l.bookRows(), w.about.rows(w.l)} {
+	pages := [][][]string{w.l.bookRows(), w.about.rows(w.l)}
+	if w.design != nil {
+		if err := w.homes(); err != nil {
+			return w.out.b, false, err
+		}
+		pages = append([][][]string{w.design.rows(w.about.AsOf)}, pages...)
+	}
+	for _, rows := range pages {
 		if err := w.book.Sheet(); err != nil {
 			return w.out.b, false, err
 		}
@@ -259,4 +273,18 @@ func (w *bookWriter) End(b []byte) ([]byte, bool, error) {
 	}
 	err := w.book.Close()
 	return w.out.b, false, err
+}
+
+// homes writes the sheet of the sample.
+func (w *bookWriter) homes() error {
+	if w.l.cfg.weights == nil {
+		return nil
+	}
+	if err := w.sheet(w.l.homeNames()); err != nil {
+		return err
+	}
+	rows := w.rows
+	err := w.l.eachHome(w.row)
+	w.rows = rows // of responses only
+	return err
 }

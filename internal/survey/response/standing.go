@@ -2,6 +2,12 @@ package response
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -31,4 +37,68 @@ func (s *Service) Standings(ctx context.Context, q db.Querier, o *survey.Open, l
 		r.Responded, r.Unfit = true, unfit != 0
 		return nil
 	})
+}
+
+const (
+	selectStandingsAt = `SELECT nid, round, household, stratum, grp, status, vstatus, unfit, typed, updated_at FROM responses WHERE survey = $1 ORDER BY nid LIMIT $2`
+	selectStandingOf  = `SELECT status, vstatus, body FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
+)
+
+// StandingsAt are the responses there were at a time, as they were then, at most
+// limit. What was redacted or erased since is so at any time.
+func StandingsAt(ctx context.Context, q db.Querier, o *survey.Open, at time.Time, limit int) ([]Standing, error) {
+	type dated struct {
+		Standing
+		updated int64
+	}
+	rows, err := q.Query(ctx, selectStandingsAt, o.NID, limit)
+	all, err := db.Collect(rows, err, "read standings", func(r *dated, row db.Row) error {
+		var unfit int64
+		if err := row.Scan(&r.NID, &r.Round, &r.Household, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &unfit, &r.Typed, &r.updated); err != nil {
+			return err
+		}
+		r.Responded, r.Unfit = true, unfit != 0
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Standing, 0, len(all))
+	for i := range all {
+		there := true
+		if all[i].updated > at.UnixMilli() && all[i].Status != Redacted {
+			if there, err = all[i].back(ctx, q, at.UnixMilli()); err != nil {
+				return nil, err
+			}
+		}
+		if there {
+			out = append(out, all[i].Standing)
+		}
+	}
+	return out, nil
+}
+
+// back puts a standing back to what it was at a time; false when the response was
+// not there yet.
+func (r *Standing) back(ctx context.Context, q db.Querier, at int64) (bool, error) {
+	var body []byte
+	replaced := r.VStatus == Superseded
+	err := q.QueryRow(ctx, selectStandingOf, r.NID, at).Scan(&r.Status, &r.VStatus, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("read earlier standing: %w", err)
+	}
+	var head struct {
+		Eligible *bool `json:"eligible"`
+		Erased   bool  `json:"erased"`
+	}
+	if err := json.Unmarshal(body, &head); err != nil {
+		return false, fmt.Errorf("read earlier standing: %w", err)
+	}
+	r.Unfit = head.Eligible != nil && !*head.Eligible
+	if replaced && !head.Erased {
+		r.Typed = Typed // it has no rows because another one stands in its place today
+	}
+	return true, nil
 }

@@ -19,6 +19,7 @@ type sheet struct {
 	basis
 	homes   []survey.Sampled
 	members []estimate.Member
+	classes []response.Class // of the members
 	tally   response.Tally
 	at      map[int64]int // members by response
 	given   map[int64]map[int][]answer.Row
@@ -84,7 +85,7 @@ func newSheet(a *ask, list []survey.Sampled, all []response.Standing, round int)
 		}
 		sh.tally[k.class]++
 		delete(said, h.HouseholdID)
-		sh.members = append(sh.members, m)
+		sh.members, sh.classes = append(sh.members, m), append(sh.classes, k.class)
 	}
 	for _, k := range said {
 		if k.class.Answers() {
