@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
@@ -96,10 +97,32 @@ func pluginClient(cfg *config.Config, named []string) (*http.Client, func(), err
 
 // settle tells plugins what an answer has used.
 func (m *mind) settle(ctx context.Context, a *run.Account) int64 {
-	if a == nil {
-		return m.plugins.Settle(ctx, nil)
+	return m.plugins.Settle(ctx, usageOf(a))
+}
+
+// purse is the ledger of the plugin that has one; nil: nobody pays.
+func (m *mind) purse() run.Purse {
+	if books := m.plugins.Ledger(); books != nil {
+		return &purse{books}
 	}
-	return m.plugins.Settle(ctx, &plugin.Usage{Model: a.Model, Input: a.Input, Output: a.Output, Cost: a.Cost})
+	return nil
+}
+
+// purse shows a ledger what runs have used.
+type purse struct{ books *extend.Books }
+
+func (p *purse) Hold(ctx context.Context, tx *db.Tx) error { return p.books.Hold(ctx, tx) }
+
+func (p *purse) Charge(ctx context.Context, tx *db.Tx, a *run.Account) (int64, error) {
+	return p.books.Charge(ctx, tx, usageOf(a))
+}
+
+// usageOf is what a plugin is told of an account; nil when there is none.
+func usageOf(a *run.Account) *plugin.Usage {
+	if a == nil {
+		return nil
+	}
+	return &plugin.Usage{Model: a.Model, Input: a.Input, Output: a.Output, Cost: a.Cost}
 }
 
 // jobs has plugins do what they do from time to time: once for all instances. What

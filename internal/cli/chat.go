@@ -209,14 +209,24 @@ type question struct {
 	Arguments   jsontext.Value `json:"arguments"`
 }
 
+// decision is the answer to a question.
+type decision struct {
+	Confirmed  bool `json:"confirmed"`
+	ForSession bool `json:"forSession,omitzero"` // and to all that follow of the tool, in this conversation
+}
+
 // decide answers a question with a line: yes if it says so, and else no.
 func (t *chatter) decide(ctx context.Context, q *question, line typed) {
-	said := strings.ToLower(strings.TrimSpace(line.text))
-	yes := said == "y" || said == "yes"
-	if !yes {
+	var answer decision
+	switch strings.ToLower(strings.TrimSpace(line.text)) {
+	case "y", "yes":
+		answer.Confirmed = true
+	case "a", "always":
+		answer.Confirmed, answer.ForSession = true, true
+	default:
 		fmt.Fprintln(t.call.out, "[no]")
 	}
-	res, err := t.do(ctx, http.MethodPost, "/runs/"+url.PathEscape(q.Run)+"/confirmations/"+url.PathEscape(q.Call), map[string]bool{"confirmed": yes})
+	res, err := t.do(ctx, http.MethodPost, "/runs/"+url.PathEscape(q.Run)+"/confirmations/"+url.PathEscape(q.Call), answer)
 	if err != nil {
 		fmt.Fprintf(t.call.out, "\nThe tool was not answered: %v\n", err)
 		return
@@ -230,7 +240,7 @@ func (t *chatter) ask(ctx context.Context, args jsontext.Value) error {
 	if err := json.Unmarshal(args, q); err != nil {
 		return fmt.Errorf("read question: %w", err)
 	}
-	fmt.Fprintf(t.call.out, "\n%s wants to run: %s\n  %s\nLet it? [y/N] ", q.Tool, q.Description, q.Arguments)
+	fmt.Fprintf(t.call.out, "\n%s wants to run: %s\n  %s\nLet it? [y]es, [a]lways in this conversation, [N]o: ", q.Tool, q.Description, q.Arguments)
 	select {
 	case t.asked <- q:
 	case <-ctx.Done():

@@ -252,9 +252,9 @@ func TestChatQuestion(t *testing.T) {
 	t.Parallel()
 	s := newStub(true)
 	x := open(t, s)
-	for line, want := range map[string]string{"y": `{"confirmed":true}`, "Yes ": `{"confirmed":true}`, "maybe": `{"confirmed":false}`, "": `{"confirmed":false}`} {
+	for line, want := range map[string]string{"y": `{"confirmed":true}`, "Yes ": `{"confirmed":true}`, "a": `{"confirmed":true,"forSession":true}`, " ALWAYS": `{"confirmed":true,"forSession":true}`, "maybe": `{"confirmed":false}`, "": `{"confirmed":false}`} {
 		x.line("change")
-		x.shows("remember wants to run: Keeps a text.\n  {\"text\":\"x\"}\nLet it? [y/N] ")
+		x.shows("remember wants to run: Keeps a text.\n  {\"text\":\"x\"}\nLet it? [y]es, [a]lways in this conversation, [N]o: ")
 		x.line(line)
 		if got := <-s.heard; got != "/runs/r1/confirmations/c1 "+want {
 			t.Errorf("%q says %s, want %s", line, got, want)

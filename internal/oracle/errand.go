@@ -106,7 +106,7 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 		return "", run.Started{}, unheard(err)
 	}
 	defer t.release(ctx, s)
-	start := run.Start{ID: t.about.RunID, User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
+	start := run.Start{ID: t.about.RunID, Purse: t.purse(s), User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
 	if session.Title == chat.Untitled && e.Title != "" {
 		if _, err := s.cfg.Chat.SetTitle(ctx, user, session.ID, e.Title); err != nil {
 			return "", run.Started{}, err
@@ -118,7 +118,7 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 	if t.begun = err == nil && !started.Joined; t.begun {
 		s.announce(ctx, t, started, false)
 	}
-	return user, started, err
+	return user, started, unheard(err)
 }
 
 // Await waits for the end of an errand. The fault for one that is missing is

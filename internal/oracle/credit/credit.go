@@ -65,7 +65,6 @@ var (
 	_ plugin.Starts   = (*Plugin)(nil)
 	_ plugin.Settings = (*Plugin)(nil)
 	_ plugin.Gates    = (*Plugin)(nil)
-	_ plugin.Meters   = (*Plugin)(nil)
 	_ plugin.Routes   = (*Plugin)(nil)
 )
 
@@ -135,42 +134,48 @@ func holderOf(ctx context.Context) (holder, error) {
 	return holder{t.In(), t.DID}, nil
 }
 
-// Before lets an answer begin when there are credits for it, and holds them back.
-func (p *Plugin) Before(ctx context.Context, turn plugin.Turn) error {
+// Before refuses an answer for which there are no credits. Nothing is held back yet:
+// Hold does that, together with what is stored when the answer begins.
+func (p *Plugin) Before(ctx context.Context, _ plugin.Turn) error {
 	who, err := holderOf(ctx)
 	if err != nil {
 		return refusal(textNone)
 	}
-	var text string
-	err = p.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
-		text, err = p.hold(ctx, tx, who, turn.RunID)
-		return err
-	})
-	if err != nil {
+	a, err := findAccount(ctx, p.cfg.DB, who, p.now())
+	if err != nil && !errors.Is(err, errNone) {
 		p.log.ErrorContext(ctx, "credits not known", "err", err.Error())
-		text = textFailed
+		return refusal(textFailed)
 	}
-	if text != "" {
-		return refusal(text)
-	}
-	return nil
+	return p.judge(a, err)
 }
 
-// hold holds credits back for a run. It gives the refusal when there are too few.
-func (p *Plugin) hold(ctx context.Context, tx *db.Tx, who holder, run string) (refusal string, err error) {
+// Hold holds credits back for a run, in the transaction in which it begins.
+func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
+	who, err := holderOf(ctx)
+	if err != nil {
+		return refusal(textNone)
+	}
 	a, err := lockAccount(ctx, tx, who, p.now())
-	switch {
-	case errors.Is(err, errNone):
-		return textNone, nil
-	case err != nil:
-		return "", err
-	case a.Status != active:
-		return textInactive, nil
-	case a.Balance-a.Held < p.minimum:
-		return fmt.Sprintf(textFew, p.minimum), nil
+	if err := p.judge(a, err); err != nil {
+		return err
 	}
 	until := p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()
-	return "", insertHold(ctx, tx, who, hold{run, p.minimum, until})
+	return insertHold(ctx, tx, who, hold{turn.RunID, p.minimum, until})
+}
+
+// judge refuses one whose account, which was read with err, does not do.
+func (p *Plugin) judge(a api.CreditAccount, err error) error {
+	switch {
+	case errors.Is(err, errNone):
+		return refusal(textNone)
+	case err != nil:
+		return err
+	case a.Status != active:
+		return refusal(textInactive)
+	case a.Balance-a.Held < p.minimum:
+		return refusal(fmt.Sprintf(textFew, p.minimum))
+	}
+	return nil
 }
 
 // refusal is the answer of who has to pay first: claims is what the published
@@ -179,29 +184,28 @@ func refusal(text string) error {
 	return &plugin.Error{Status: http.StatusPaymentRequired, Message: text, Members: map[string]any{"claims": []string{}, "outstandingClaims": []string{}}}
 }
 
-// Settle gives back what was held for an answer and charges what it has used.
-func (p *Plugin) Settle(ctx context.Context, turn plugin.Turn, used *plugin.Usage) (credits int64, err error) {
+// Charge gives back what was held for a run and charges what it has used, in the
+// transaction in which it ends; nil: nothing. A run is charged once.
+func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *plugin.Usage) (credits int64, err error) {
 	who, err := holderOf(ctx)
 	if err != nil {
 		return 0, err
 	}
-	err = p.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
-		a, err := lockAccount(ctx, tx, who, p.now())
-		if err != nil {
-			return err
-		}
-		if err := removeHold(ctx, tx, turn.RunID); err != nil || used == nil {
-			return err
-		}
-		if credits = p.price(*used); credits == 0 {
-			return nil
-		}
-		_, err = p.enter(ctx, tx, who, a, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
-		return err
-	})
-	if errors.Is(err, errNone) { // erased meanwhile
+	// The account first, as in Hold: two who take the same locks in two orders wait
+	// for each other.
+	a, err := lockAccount(ctx, tx, who, p.now())
+	if errors.Is(err, errNone) { // erased meanwhile, and the hold with it
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	if err := removeHold(ctx, tx, who, turn.RunID, p.now()); err != nil || used == nil {
+		return 0, err
+	}
+	if credits = p.price(*used); credits == 0 {
 		return 0, nil
 	}
+	_, err = p.enter(ctx, tx, who, a, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
 	return credits, err
 }
 

@@ -60,7 +60,11 @@ func (r *rig) ctx() context.Context {
 
 // before asks for an answer.
 func (r *rig) before(run string) string {
-	err := r.p.Before(r.ctx(), plugin.Turn{User: amina, RunID: run})
+	turn := plugin.Turn{User: amina, RunID: run}
+	err := r.p.Before(r.ctx(), turn)
+	if err == nil {
+		err = r.d.InTx(r.ctx(), func(tx *db.Tx) error { return r.p.Hold(r.ctx(), tx, turn) })
+	}
 	var e *plugin.Error
 	if errors.As(err, &e) {
 		if e.Status != 402 || e.Members["claims"] == nil || e.Members["outstandingClaims"] == nil {
@@ -81,7 +85,11 @@ func (r *rig) settle(run string, tokens int) int64 {
 	if tokens >= 0 {
 		used = &plugin.Usage{Input: tokens}
 	}
-	n, err := r.p.Settle(r.ctx(), plugin.Turn{User: amina, RunID: run}, used)
+	var n int64
+	err := r.d.InTx(r.ctx(), func(tx *db.Tx) (err error) {
+		n, err = r.p.Charge(r.ctx(), tx, plugin.Turn{User: amina, RunID: run}, used)
+		return err
+	})
 	if err != nil {
 		r.t.Error(err)
 	}

@@ -14,16 +14,16 @@ import (
 
 const (
 	accountColumns = `did, status, balance, created_at, updated_at`
-	findText       = `SELECT ` + accountColumns + ` FROM credit_accounts WHERE workspace = $1 AND did = $2`
-	lockText       = `UPDATE credit_accounts SET balance = balance WHERE workspace = $1 AND did = $2 RETURNING ` + accountColumns
-	listText       = `SELECT ` + accountColumns + ` FROM credit_accounts WHERE workspace = $1 AND did > $2 ORDER BY did LIMIT $3`
+	heldOf         = `coalesce(sum(amount), 0) FROM credit_holds WHERE workspace = $1 AND did = $2 AND expires_at > $3`
+	findText       = `SELECT ` + accountColumns + `, (SELECT ` + heldOf + `) FROM credit_accounts WHERE workspace = $1 AND did = $2`
+	lockPostgres   = `SELECT ` + accountColumns + `, 0 FROM credit_accounts WHERE workspace = $1 AND did = $2 FOR UPDATE`
+	heldPostgres   = `SELECT ` + heldOf
+	listText       = `SELECT ` + accountColumns + `, 0 FROM credit_accounts WHERE workspace = $1 AND did > $2 ORDER BY did LIMIT $3`
 	putText        = `INSERT INTO credit_accounts(workspace, did, status, balance, created_at, updated_at) VALUES ($1, $2, $3, 0, $4, $4)
 		ON CONFLICT (workspace, did) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at`
 	balanceText     = `UPDATE credit_accounts SET balance = $3, updated_at = $4 WHERE workspace = $1 AND did = $2`
-	heldText        = `SELECT coalesce(sum(amount), 0) FROM credit_holds WHERE workspace = $1 AND did = $2 AND expires_at > $3`
-	expireText      = `DELETE FROM credit_holds WHERE workspace = $1 AND did = $2 AND expires_at <= $3`
 	insertHoldText  = `INSERT INTO credit_holds(run, workspace, did, amount, expires_at) VALUES ($1, $2, $3, $4, $5)`
-	removeHoldText  = `DELETE FROM credit_holds WHERE run = $1`
+	removeHoldText  = `DELETE FROM credit_holds WHERE workspace = $1 AND did = $2 AND (run = $3 OR expires_at <= $4)`
 	insertEntryText = `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (workspace, did, ref) DO NOTHING`
 	entriesText = `SELECT nid, kind, amount, balance, ref, note, by_did, created_at FROM credit_entries WHERE workspace = $1 AND did = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
@@ -44,36 +44,37 @@ var errNone = errors.New("there is no account")
 
 func scanAccount(a *api.CreditAccount, row db.Row) error {
 	var created, updated int64
-	err := row.Scan(&a.DID, &a.Status, &a.Balance, &created, &updated)
+	err := row.Scan(&a.DID, &a.Status, &a.Balance, &created, &updated, &a.Held)
 	a.CreatedAt, a.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
 	return err
 }
 
 // findAccount reads an account; the error is errNone without one.
-func findAccount(ctx context.Context, q db.Querier, who holder, now int64) (api.CreditAccount, error) {
-	return account(ctx, q, q.QueryRow(ctx, findText, who.workspace, who.did), who, now)
+func findAccount(ctx context.Context, q db.Querier, who holder, now int64) (a api.CreditAccount, err error) {
+	err = found(scanAccount(&a, q.QueryRow(ctx, findText, who.workspace, who.did, now)))
+	return a, err
 }
 
 // lockAccount is findAccount, and has everybody else who asks wait for the end of
-// the transaction. Holds that have ended go.
-func lockAccount(ctx context.Context, tx *db.Tx, who holder, now int64) (api.CreditAccount, error) {
-	a, err := account(ctx, tx, tx.QueryRow(ctx, lockText, who.workspace, who.did), who, now)
-	if err != nil {
+// the transaction, as everybody does on SQLite. Holds are read when the lock is there:
+// not as they were when it was asked for.
+func lockAccount(ctx context.Context, tx *db.Tx, who holder, now int64) (a api.CreditAccount, err error) {
+	if tx.Dialect() != db.Postgres {
+		return findAccount(ctx, tx, who, now)
+	}
+	if err = found(scanAccount(&a, tx.QueryRow(ctx, lockPostgres, who.workspace, who.did))); err != nil {
 		return a, err
 	}
-	_, err = tx.Exec(ctx, expireText, who.workspace, who.did, now)
-	return a, db.Wrap("end holds", err)
+	err = tx.QueryRow(ctx, heldPostgres, who.workspace, who.did, now).Scan(&a.Held)
+	return a, db.Wrap("read holds", err)
 }
 
-func account(ctx context.Context, q db.Querier, row db.Row, who holder, now int64) (a api.CreditAccount, err error) {
-	err = scanAccount(&a, row)
+// found names the error of an account that was read.
+func found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return a, errNone
-	} else if err != nil {
-		return a, db.Wrap("read account", err)
+		return errNone
 	}
-	err = q.QueryRow(ctx, heldText, who.workspace, who.did, now).Scan(&a.Held)
-	return a, db.Wrap("read holds", err)
+	return db.Wrap("read account", err)
 }
 
 func listAccounts(ctx context.Context, q db.Querier, workspace, after string, limit int) ([]api.CreditAccount, error) {
@@ -97,8 +98,9 @@ func insertHold(ctx context.Context, tx *db.Tx, who holder, h hold) error {
 	return db.Wrap("hold credits", err)
 }
 
-func removeHold(ctx context.Context, tx *db.Tx, run string) error {
-	_, err := tx.Exec(ctx, removeHoldText, run)
+// removeHold gives back what is held for a run, and what no run needs any more.
+func removeHold(ctx context.Context, tx *db.Tx, who holder, run string, now int64) error {
+	_, err := tx.Exec(ctx, removeHoldText, who.workspace, who.did, run, now)
 	return db.Wrap("give credits back", err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/plugin"
 )
@@ -15,22 +16,68 @@ import (
 // *tool.Refusal. ctx carries the tool.Context of the message.
 func (s *Set) Before(ctx context.Context) error {
 	for _, m := range s.all {
-		p, ok := m.Plugin.(plugin.Gates)
-		if !ok {
-			continue
-		}
-		err := m.before(ctx, p)
-		var e *plugin.Error
-		switch {
-		case err == nil:
-		case errors.As(err, &e):
-			status, body := refusal(e)
-			return &tool.Refusal{Status: status, Message: e.Message, Body: body}
-		default:
-			return fmt.Errorf("plugin %s: before an answer: %w", m.about.Name, err)
+		if p, ok := m.Plugin.(plugin.Gates); ok {
+			if err := m.refused(m.before(ctx, p)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// refused is the error of a plugin that was asked whether an answer may begin.
+func (m *member) refused(err error) error {
+	var e *plugin.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		status, body := refusal(e)
+		return &tool.Refusal{Status: status, Message: e.Message, Body: body}
+	}
+	return fmt.Errorf("plugin %s: before an answer: %w", m.about.Name, err)
+}
+
+// Ledger is a plugin of the server itself that takes part in the transactions in
+// which an answer begins and ends: what it stores is there exactly when they are.
+type Ledger interface {
+	// Hold may refuse an answer that begins, with a *plugin.Error.
+	Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error
+	// Charge is told what an answer has used, nil for nothing, and gives what its user
+	// pays.
+	Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *plugin.Usage) (int64, error)
+}
+
+// Ledger is the one plugin that keeps one; nil: none does.
+func (s *Set) Ledger() *Books {
+	for _, m := range s.all {
+		if l, ok := m.Plugin.(Ledger); ok {
+			return &Books{m, l}
+		}
+	}
+	return nil
+}
+
+// Books are the Ledger of a plugin. A panic in it is an error.
+type Books struct {
+	m *member
+	l Ledger
+}
+
+// Hold lets an answer begin, as Before does.
+func (b *Books) Hold(ctx context.Context, tx *db.Tx) error {
+	return b.m.refused(b.hold(ctx, tx))
+}
+
+func (b *Books) hold(ctx context.Context, tx *db.Tx) (err error) {
+	defer b.m.recovered("Hold", &err)
+	return b.l.Hold(ctx, tx, turnOf(tool.From(ctx)))
+}
+
+// Charge tells what an answer has used, and gives what its user pays.
+func (b *Books) Charge(ctx context.Context, tx *db.Tx, used *plugin.Usage) (credits int64, err error) {
+	defer b.m.recovered("Charge", &err)
+	return b.l.Charge(ctx, tx, turnOf(tool.From(ctx)), used)
 }
 
 // Settle tells the plugins what an answer has used that Before has let in, nil

@@ -68,6 +68,7 @@ type ending struct {
 	lastSeq int64
 	said    []chat.Entry
 	usage   *string
+	account *Account // what usage was made of
 	now     int64
 }
 
@@ -93,7 +94,7 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 		said = res.Messages
 	}
 	status := r.closeFrames(res)
-	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: res.Account.encode()}
+	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: res.Account.encode(), account: res.Account}
 	if err := e.say(said, m.cfg.Now()); err != nil {
 		m.cfg.Log.ErrorContext(ctx, "answer of a run cannot be stored", "run", r.id, "err", err)
 	}
@@ -155,17 +156,50 @@ func (a *Account) encode() *string {
 	return &text
 }
 
-// storeEnd stores an ending, with patience: everything the run gave is in it.
+// storeEnd stores an ending, with patience: everything the run gave is in it. What
+// was used is charged with it, but an answer is not lost because that fails, nor
+// given for nothing because it cannot be stored.
 func (m *Manager) storeEnd(ctx context.Context, r *Run, e ending) error {
 	for try := 0; ; try++ {
 		err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+			e := e
+			if try == 0 {
+				if err := e.pay(ctx, tx, r.purse); err != nil {
+					return err
+				}
+			}
 			return storeEnding(ctx, tx, holder{r.nid, m.cfg.Instance}, r.begun, e)
 		})
+		if err != nil && try == 0 {
+			m.payAlone(ctx, r, &e)
+		}
 		if err == nil || errors.Is(err, ErrLost) || try == endTries {
 			return err
 		}
 		m.cfg.Log.WarnContext(ctx, "end of a run cannot be stored yet", "run", r.id, "attempt", try+1, "err", err)
 		m.cfg.pause(endBackoff << try)
+	}
+}
+
+// pay charges what a run has used and notes it in the ending.
+func (e *ending) pay(ctx context.Context, tx *db.Tx, p Purse) error {
+	if p == nil {
+		return nil
+	}
+	credits, err := p.Charge(ctx, tx, e.account)
+	if err == nil && credits != 0 {
+		account := *e.account
+		account.Credits += credits
+		e.usage = account.encode()
+	}
+	return err
+}
+
+// payAlone is pay where the ending could not be stored at once.
+func (m *Manager) payAlone(ctx context.Context, r *Run, e *ending) {
+	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) error { return e.pay(ctx, tx, r.purse) })
+	if err != nil {
+		m.cfg.Log.ErrorContext(ctx, "answer not settled", "run", r.id, "err", err.Error())
 	}
 }
 

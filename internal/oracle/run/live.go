@@ -37,6 +37,7 @@ type Run struct {
 	closing   <-chan struct{} // closed when the server stops
 	kick      chan struct{}   // cap 1: there is something to store
 	done      chan struct{}   // closed when the run has ended or is lost
+	purse     Purse           // nil: nobody pays
 
 	mu      sync.Mutex
 	begun   chat.Begun

@@ -169,6 +169,18 @@ type Start struct {
 	// in the session joins the first run. Hash stands for all that was asked.
 	Key  string
 	Hash []byte
+
+	Purse Purse // who pays; nil: nobody
+}
+
+// Purse takes part in the transactions in which a run begins and ends, which may be
+// tried more than once. It comes first in both.
+type Purse interface {
+	// Hold lets a run begin, or gives the error that Start returns.
+	Hold(ctx context.Context, tx *db.Tx) error
+	// Charge is told what a run has used, nil when that is not known, and gives what
+	// its user pays.
+	Charge(ctx context.Context, tx *db.Tx, used *Account) (credits int64, err error)
 }
 
 // NewID makes the id of a run.

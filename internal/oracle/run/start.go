@@ -70,7 +70,7 @@ func joined(old *Started) Started {
 func (m *Manager) newRun(s Start, stop context.CancelCauseFunc) *Run {
 	r := &Run{
 		cfg: m.cfg, nid: m.cfg.DB.NewNID(), id: s.ID, user: s.User, session: s.Session, requestID: s.RequestID,
-		since: m.cfg.Now().UnixMilli(), stopWork: stop, closing: m.closing, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
+		purse: s.Purse, since: m.cfg.Now().UnixMilli(), stopWork: stop, closing: m.closing, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
 	}
 	if r.id == "" {
 		r.id = NewID()
@@ -87,6 +87,11 @@ func (m *Manager) begin(ctx context.Context, r *Run, s Start, said chat.Entry) (
 	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 		if old, err = seen(ctx, tx, s); err != nil || old != nil {
 			return err
+		}
+		if s.Purse != nil {
+			if err := s.Purse.Hold(ctx, tx); err != nil {
+				return err
+			}
 		}
 		if err := admit(ctx, tx, s, m.cfg.PerCaller); err != nil {
 			return err
