@@ -7,5 +7,5 @@ for target in linux/arm64 darwin/arm64 windows/amd64; do
 	printf '   %s\n' "$target"
 	export CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/}
 	"${GO:-go}" list -export -f '' ./... >/dev/null
-	"${GO:-go}" build -o /dev/null ./cmd/hearth
+	"${GO:-go}" build -ldflags='-s -w' -o /dev/null ./cmd/hearth
 done

@@ -72,7 +72,7 @@ func TestAuthority(t *testing.T) {
 	}
 	change := func(*config.Config) {}
 	if *onServer == "postgres" {
-		change = func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dbtest.URL(t)) }
+		change = func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dbtest.Migrated(t)) }
 	}
 	var next atomic.Uint64
 	var all sync.WaitGroup

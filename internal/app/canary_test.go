@@ -127,7 +127,7 @@ func onBoth(t *testing.T, test func(t *testing.T, dsn string)) {
 			t.Parallel()
 			var dsn string
 			if database == "postgres" {
-				dsn = dbtest.URL(t)
+				dsn = dbtest.Migrated(t)
 			}
 			test(t, dsn)
 		})

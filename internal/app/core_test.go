@@ -16,7 +16,7 @@ func TestOpenCoreFails(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Data.Dir = t.TempDir()
-	cfg.Data.DatabaseURL = config.Secret(dbtest.URL(t))
+	cfg.Data.DatabaseURL = config.Secret(dbtest.Migrated(t))
 	cfg.Events.OutboundAllow = []string{"not an address"}
 	if c, err := app.OpenCore(t.Context(), cfg, dbtest.Log(t)); err == nil {
 		t.Fatalf("OpenCore() = %v, want an error; close: %v", c, c.Close())

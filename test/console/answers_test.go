@@ -20,7 +20,7 @@ func TestAnswersInWords(t *testing.T) {
 	r := list.Items[0]
 	label := map[any]string{"good": "Nzuri", "minor_damage": "Uharibifu mdogo"}[r.Responses["installation"]["condition"]]
 	d.run("choose Kiswahili", chromedp.Evaluate(`localStorage.setItem("hearth.language", "sw")`, nil))
-	d.visit("/console/responses/" + r.ResponseID)
+	d.load("/console/responses/" + r.ResponseID)
 	d.see("Jiko lipo katika hali gani?")
 	d.until("the label "+label, `[...document.querySelectorAll("dl.answers dd")].some((x) => x.textContent === "`+label+`")`)
 	d.until("a number with its unit", `[...document.querySelectorAll("dl.answers dd")].some((x) => /Kwenye jiko la mradi: \d+ milo/.test(x.textContent))`)

@@ -8,6 +8,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 )
 
+// lists are pages that have rows in the demo.
+var lists = []string{"/", "/twins", "/places", "/surveys", "/desk", "/protocols", "/keys", "/calls", "/accounts", "/jobs", "/webhooks", "/audit", "/menu", "/runs"}
+
 // filled are the pages of the demo that show most: lists with rows, and one of
 // each thing that has a page of its own.
 func (d *desk) filled() []string {
@@ -20,11 +23,11 @@ func (d *desk) filled() []string {
 		d.t.Fatal("the demo lacks an interview, a household, a group or a call")
 	}
 	twin, survey := "/twins/"+url.PathEscape(h.Items[0].DID), "/surveys/"+monitoring
-	return []string{
-		"/", "/twins", twin, twin + "?tab=timeline", twin + "?tab=history", "/places", "/surveys", survey, survey + "?tab=interviews", survey + "?tab=households",
-		survey + "?tab=backchecks", survey + "?tab=flags", "/desk", "/responses/" + url.PathEscape(r.Items[0].ResponseID), "/templates/monitoring-v1", "/protocols",
-		"/people?tab=groups&group=" + url.QueryEscape(g.Items[0].DID), "/keys", "/calls", "/calls/" + url.PathEscape(c.Items[0].ID), "/accounts", "/jobs", "/webhooks", "/audit", "/menu", "/runs",
-	}
+	return append([]string{
+		twin, twin + "?tab=timeline", twin + "?tab=history", survey, survey + "?tab=interviews", survey + "?tab=households",
+		survey + "?tab=backchecks", survey + "?tab=flags", "/responses/" + url.PathEscape(r.Items[0].ResponseID), "/templates/monitoring-v1",
+		"/people?tab=groups&group=" + url.QueryEscape(g.Items[0].DID), "/calls/" + url.PathEscape(c.Items[0].ID),
+	}, lists...)
 }
 
 // TestForEveryoneWithData holds full pages to axe-core.

@@ -78,7 +78,7 @@ func TestImportOfATable(t *testing.T) {
 	if got, want := d.tile("Refused"), fmt.Sprint(mistakes); got != want {
 		t.Errorf("refused = %s, want %s", got, want)
 	}
-	d.visit("/console/import?" + script[string](d, `location.search.slice(1)`) + "&ok=false") // a reload loses nothing
+	d.load("/console/import?" + script[string](d, `location.search.slice(1)`) + "&ok=false") // a reload loses nothing
 	d.until("the marked cells", `!!document.querySelector('.bad-cell')`)
 	if got := script[int](d, `document.querySelectorAll('.grid-rows tbody .bad-cell strong').length`); got != min(mistakes, 25) {
 		t.Errorf("%d cells are marked on the first page, want 25", got)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -203,14 +204,19 @@ func TestCommandsOfTheOwner(t *testing.T) {
 	t.Parallel()
 	s := server.Run(t, server.Options{Dir: t.TempDir()})
 	env := []string{"HEARTH_DATA_DIR=" + s.Dir}
-	if text := ok(t, env, "demo"); !strings.Contains(text, "interviews\n") || !strings.Contains(text, "The demo programme is there after ") {
-		t.Errorf("hearth demo printed\n%s", text)
+	if text := ok(t, env, "jobs", "list"); text == "" {
+		t.Error("hearth jobs list printed nothing")
 	}
-	if text := ok(t, env, "jobs", "list"); !strings.Contains(text, "demo.load") {
-		t.Errorf("hearth jobs list printed\n%s", text)
-	}
-	if text := ok(t, env, "demo", "remove"); !strings.Contains(text, "Nothing of the demo programme is left") {
-		t.Errorf("hearth demo remove printed\n%s", text)
+	if dbtest.Everything() { // half a minute of work
+		if text := ok(t, env, "demo"); !strings.Contains(text, "interviews\n") || !strings.Contains(text, "The demo programme is there after ") {
+			t.Errorf("hearth demo printed\n%s", text)
+		}
+		if text := ok(t, env, "jobs", "list"); !strings.Contains(text, "demo.load") {
+			t.Errorf("hearth jobs list printed\n%s", text)
+		}
+		if text := ok(t, env, "demo", "remove"); !strings.Contains(text, "Nothing of the demo programme is left") {
+			t.Errorf("hearth demo remove printed\n%s", text)
+		}
 	}
 	for left, err := range owner(t, s).Keys.Sessions(t.Context(), client.PageQuery{}) {
 		t.Errorf("a session is left behind: %+v, %v", left, err)

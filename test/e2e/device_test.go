@@ -14,7 +14,7 @@ import (
 // documented bodies and sends what it measures.
 func TestDevicesAsDocumented(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		home := wants[client.Household](t, 201, curl(t, s, "POST /v1/households", `{

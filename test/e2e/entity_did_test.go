@@ -13,7 +13,7 @@ import (
 // first start, without a key.
 func TestEntityOracleTwin(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		did := field(s.Output(), "oracle")

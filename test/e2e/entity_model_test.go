@@ -20,7 +20,7 @@ func named(t *testing.T, c *client.Client, kind, name string, edges ...client.Re
 // to life, in the only order there is.
 func TestEntityDomainModel(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		org := named(t, c, "organisation", "Stoves for all")
@@ -100,7 +100,7 @@ func TestEntityDomainModel(t *testing.T) {
 // TestEntityMembers gives rights through a group, and takes them away.
 func TestEntityMembers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, boss := t.Context(), owner(t, s)
 		const amina = "did:ixo:person/amina"
@@ -187,7 +187,7 @@ func TestEntityWorkspaces(t *testing.T) {
 // TestEntityBatch does many things at once, with and without all or nothing.
 func TestEntityBatch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		home := &client.EntityDraft{Type: "Household", Protocol: "did:ixo:protocol/household"}
@@ -221,7 +221,7 @@ func TestEntityBatch(t *testing.T) {
 // understand.
 func TestEntitySearch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		for _, model := range []string{"EPC-1", "EPC-1", "EPC-2"} {

@@ -175,7 +175,7 @@ func TestEntityDIDPaths(t *testing.T) {
 // TestEntityHistory changes a twin and reads it as it was.
 func TestEntityHistory(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		first := must(c.Entities.Create(ctx, client.EntityDraft{Type: "Stove", Protocol: "did:ixo:protocol/clean-cooking", Properties: client.Object{"serial": "A1", "efficiency": 41.5}}))(t)

@@ -12,7 +12,7 @@ import (
 // TestGraph walks over the twins of a programme.
 func TestGraph(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		org := named(t, c, "organisation", "Stoves for all")

@@ -12,7 +12,7 @@ import (
 
 func TestKeysLifeCycle(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, boss := t.Context(), owner(t, s)
 		var meta client.Meta
@@ -85,7 +85,7 @@ func checkTrail(ctx context.Context, t *testing.T, c *client.Client, id string) 
 
 func TestKeyListPages(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		c := owner(t, s)
 		want := map[string]bool{}
@@ -150,7 +150,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 
 func TestWorkspacesAreApart(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, boss := t.Context(), owner(t, s)
 		kitui, err := boss.Workspaces.Create(ctx, client.WorkspaceDraft{ID: "kitui", Name: "Kitui"})

@@ -33,8 +33,19 @@ func each(t *testing.T, f func(t *testing.T, o server.Options)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		f(t, server.Options{Dir: t.TempDir(), DatabaseURL: dbtest.URL(t)})
+		f(t, server.Options{Dir: t.TempDir(), DatabaseURL: dbtest.Migrated(t)})
 	})
+}
+
+// same is each for what the packages test on both databases already, in which nobody
+// is killed and nobody waits for another: PostgreSQL is left to make test-all.
+func same(t *testing.T, f func(t *testing.T, o server.Options)) {
+	t.Helper()
+	if dbtest.Everything() {
+		each(t, f)
+		return
+	}
+	f(t, server.Options{Dir: t.TempDir()})
 }
 
 // owner calls s with the owner key, with short waits between attempts.

@@ -25,7 +25,7 @@ func module(t *testing.T, root, dir, binary string) {
 		{work, []string{"work", "init", root, dir}},
 		{work, []string{"vet", "."}},
 		{work, []string{"test", "-vet=off", "."}},
-		{work, []string{"build", "-o", binary, "."}},
+		{work, []string{"build", "-ldflags=-s -w", "-o", binary, "."}},
 	} {
 		cmd := exec.CommandContext(t.Context(), "go", step.args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+step.work, "CGO_ENABLED=0")

@@ -13,7 +13,7 @@ import (
 // twins and on to its end.
 func TestProtocolAsDocumented(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		a := curl(t, s, "POST /v1/protocols", `{
@@ -100,7 +100,7 @@ func TestProtocolExtends(t *testing.T) {
 // to see what would come of it.
 func TestProtocolMigration(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		p := must(c.Protocols.Create(ctx, client.ProtocolDraft{ProtocolContent: client.ProtocolContent{Properties: client.Object{"sn": "string", "power": "string"}}}))(t)

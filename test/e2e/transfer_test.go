@@ -70,7 +70,7 @@ func xlsxFile(t *testing.T) string {
 // three rows is wrong.
 func TestTransferImport(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		boss := owner(t, s)
 		mapping := map[string]string{"Serial no.": "properties.serial", "Remark": ""}
@@ -125,7 +125,7 @@ func checkRows(t *testing.T, c *client.Client, format, id string) {
 // workspace: they are the same there.
 func TestTransferExport(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)
 		home := must(c.Entities.Create(ctx, client.EntityDraft{Type: "Household", Protocol: "did:ixo:protocol/household", Properties: client.Object{"name": "=Atieno"}}))(t)
