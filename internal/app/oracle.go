@@ -133,7 +133,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: m.permits,
 		Files:   files,
-		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Purse: m.purse(), Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Purse: m.purses(), Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	m.errands = oracle.NewErrands(m.oracle)

@@ -100,21 +100,30 @@ func (m *mind) settle(ctx context.Context, a *run.Account) int64 {
 	return m.plugins.Settle(ctx, usageOf(a))
 }
 
-// purse is the ledger of the plugin that has one; nil: nobody pays.
-func (m *mind) purse() run.Purse {
-	if books := m.plugins.Ledger(); books != nil {
-		return &purse{books}
+// purses give the ledger of the plugin that has one to the answers of messages; nil:
+// nobody pays.
+func (m *mind) purses() func(tool.Context) run.Purse {
+	books := m.plugins.Ledger()
+	if books == nil {
+		return nil
 	}
-	return nil
+	return func(about tool.Context) run.Purse { return &purse{books, about} }
 }
 
-// purse shows a ledger what runs have used.
-type purse struct{ books *extend.Books }
+// purse shows a ledger what the run of a message has used.
+type purse struct {
+	books *extend.Books
+	about tool.Context
+}
 
-func (p *purse) Hold(ctx context.Context, tx *db.Tx) error { return p.books.Hold(ctx, tx) }
+// Hold lets the answer begin.
+func (p *purse) Hold(ctx context.Context, tx *db.Tx) error {
+	return p.books.Hold(tool.With(ctx, p.about), tx)
+}
 
+// Charge says what the answer has used.
 func (p *purse) Charge(ctx context.Context, tx *db.Tx, a *run.Account) (int64, error) {
-	return p.books.Charge(ctx, tx, usageOf(a))
+	return p.books.Charge(tool.With(ctx, p.about), tx, usageOf(a))
 }
 
 // usageOf is what a plugin is told of an account; nil when there is none.

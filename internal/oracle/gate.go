@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -42,28 +41,12 @@ func (t *turn) settle(ctx context.Context, s *Service, used *run.Account) int64 
 	return s.cfg.Settle(tool.With(context.WithoutCancel(ctx), t.about), used)
 }
 
-// purse is the one of the settings, with what it may know of the turn.
-type purse struct {
-	of    run.Purse
-	about tool.Context
-}
-
 // purse is who pays for a turn that was admitted; nil: nobody.
 func (t *turn) purse(s *Service) run.Purse {
 	if s.cfg.Purse == nil {
 		return nil
 	}
-	return &purse{s.cfg.Purse, t.about}
-}
-
-// Hold lets the answer begin.
-func (p *purse) Hold(ctx context.Context, tx *db.Tx) error {
-	return p.of.Hold(tool.With(ctx, p.about), tx)
-}
-
-// Charge says what the answer has used.
-func (p *purse) Charge(ctx context.Context, tx *db.Tx, used *run.Account) (int64, error) {
-	return p.of.Charge(tool.With(ctx, p.about), tx, used)
+	return s.cfg.Purse(t.about)
 }
 
 // unheard is a refusal where there is nobody to pay: a fault with its words.

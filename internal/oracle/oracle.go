@@ -87,9 +87,9 @@ type Config struct {
 	// Settle is told what an answer that Before has let in has used, nil when it never
 	// began, and gives what its user pays, in credits. Nil: nobody pays.
 	Settle func(ctx context.Context, used *run.Account) int64
-	// Purse is asked like both where an answer begins and ends, in its transactions;
-	// ctx carries the tool.Context of the message. Nil: nobody is.
-	Purse run.Purse
+	// Purse gives who is asked like both where the answer to a message begins and ends,
+	// in its transactions. Nil: nobody is.
+	Purse func(about tool.Context) run.Purse
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any
 	ThrottleTTL time.Duration // a minute

@@ -68,7 +68,9 @@ func TestPurse(t *testing.T) {
 			t.Errorf("a refusal = %v, with %d runs", err, g.count("oracle_runs"))
 		}
 		for _, p := range []*till{{id: "paid"}, {id: "later", fails: 1}} {
-			s, err := begin(p, func(context.Context, *run.Run) run.Result { return run.Result{Account: &run.Account{Model: "m", Credits: 1}} })
+			s, err := begin(p, func(context.Context, *run.Run) run.Result {
+				return run.Result{Account: &run.Account{Model: "m", Credits: 1}}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
