@@ -35,6 +35,22 @@ func TestQualityCalls(t *testing.T) {
 			return fails(v.EvidenceFile(ctx, "r1", "abc"))
 		}, `GET /v1/responses/r1/evidence/abc `},
 		{"report", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Report(ctx, "s", 2)) }, `GET /v1/surveys/s/quality?round=2 `},
+		{"cross-reference", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.CrossReference(ctx, "s", CrossReferenceDraft{Question: "home/uses", Days: 7}))
+		}, `POST /v1/surveys/s/cross-reference {"question":"home/uses","days":7}`},
+		{"cross-references", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.CrossReferencePage(ctx, "s", PageQuery{Limit: 5}))
+		}, `GET /v1/surveys/s/cross-reference?limit=5 `},
+		{"all cross-references", func(ctx context.Context, _ Verifications, q Quality) error { return first(q.CrossReferences(ctx, "s")) }, `GET /v1/surveys/s/cross-reference `},
+		{"result", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.GetCrossReference(ctx, "s", "xrf_1"))
+		}, `GET /v1/surveys/s/cross-reference/xrf_1 `},
+		{"pairs", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.CrossPairPage(ctx, "s", "xrf_1", PageQuery{Limit: 5}))
+		}, `GET /v1/surveys/s/cross-reference/xrf_1/pairs?limit=5 `},
+		{"all pairs", func(ctx context.Context, _ Verifications, q Quality) error {
+			return first(q.CrossPairs(ctx, "s", "xrf_1"))
+		}, `GET /v1/surveys/s/cross-reference/xrf_1/pairs `},
 		{"run", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Run(ctx, "s", 0)) }, `POST /v1/surveys/s/quality/runs {}`},
 		{"run of a round", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Run(ctx, "s", 3)) }, `POST /v1/surveys/s/quality/runs {"round":3}`},
 		{"rules", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Rules(ctx, "s")) }, `GET /v1/surveys/s/quality/rules `},

@@ -139,6 +139,12 @@ func (h *house) furnishResponses(t *testing.T) {
 		t.Fatalf("send a conflict: %d %s, %v", w.Code, w.Body, err)
 	}
 	h.ids["conflict"] = out.Results[0].ConflictID
+	h.ids["cross-reference"] = "xrf_77" // a job makes one
+	_, err = h.DB.Exec(t.Context(), `INSERT INTO cross_references (nid, survey, round, question, actor, at, body)
+		SELECT 77, nid, 1, 'consent/consent_given', 'did:ixo:agent/123', 1, '{}' FROM surveys WHERE survey_id = 'zq.responses'`)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // firstOf gives a member of the first item of a list.
@@ -181,6 +187,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["draw"]
 	case "{backCheckId}":
 		return h.ids["back-check"]
+	case "{crossReferenceId}":
+		return h.ids["cross-reference"]
 	case "{version}":
 		if strings.HasPrefix(route, "/v1/templates") {
 			return "1"
@@ -194,7 +202,7 @@ func (h *house) surveyPart(route, name string) string {
 		}
 	case "{surveyId}":
 		last := route[strings.LastIndex(route, "/")+1:]
-		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") || strings.Contains(route, "/imports/") || last == "back-checks:draw" || last == "flags:settle" {
+		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/cross-reference") || strings.Contains(route, "/exports/") || strings.Contains(route, "/imports/") || last == "back-checks:draw" || last == "flags:settle" {
 			last = "responses"
 		}
 		if _, ok := steps()[last]; ok {

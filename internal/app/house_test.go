@@ -209,6 +209,9 @@ func body(t *testing.T, r web.Route) string {
 	if strings.HasSuffix(r.Path, "/flags:settle") {
 		return settledFlag
 	}
+	if strings.HasSuffix(r.Path, "/cross-reference") && r.Method == http.MethodPost {
+		return `{"question":"consent/consent_given"}`
+	}
 	if r.Doc.Example == nil {
 		return ""
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
 	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -56,6 +57,7 @@ type surveys struct {
 	kitchens  *kpt.Service
 	aims      *indicator.Service
 	imports   *intake.Service
+	crossings *crossref.Service
 }
 
 // Topics that tell that a template, a survey or its rules have changed in a
@@ -99,8 +101,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	s.figures = statistics.New(a.DB, s.surveys, s.responses)
 	s.exports = export.New(export.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors,
-		Weigh: s.figures.Weigh,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Weigh: s.figures.Weigh,
 	})
 	s.sampling = sampling.New(sampling.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
@@ -111,14 +112,8 @@ func (a *App) buildSurveys(ctx context.Context) {
 		CheckQuery: func(ctx context.Context, q api.SampleQuery) error { return checkRegistry(ctx, a, q) },
 	})
 	s.aims = indicator.New(indicator.Config{DB: a.DB, Surveys: s.surveys, Read: s.roundOf})
-	s.kitchens = kpt.New(kpt.Config{
-		DB: a.DB, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
-		Household: func(ctx context.Context, q db.Querier, did string) (bool, error) { return isHousehold(ctx, q, a, did) },
-		Design: func(ctx context.Context, q db.Querier, project, id string) (bool, error) {
-			t, err := s.designOf(ctx, q, project, id)
-			return t != nil, err
-		},
-	})
+	s.kitchens = kitchens(a, s)
+	s.crossings = crossings(a, s)
 	s.imports = intake.New(intake.Config{
 		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,
 		Layout: func(o *survey.Open) intake.Layout {
@@ -128,6 +123,18 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s.buildReports()
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
+}
+
+// kitchens makes what keeps kitchen tests. Area A is made after area B.
+func kitchens(a *App, s *surveys) *kpt.Service {
+	return kpt.New(kpt.Config{
+		DB: a.DB, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
+		Household: func(ctx context.Context, q db.Querier, did string) (bool, error) { return isHousehold(ctx, q, a, did) },
+		Design: func(ctx context.Context, q db.Querier, project, id string) (bool, error) {
+			t, err := s.designOf(ctx, q, project, id)
+			return t != nil, err
+		},
+	})
 }
 
 // stored ends what waited for a response that has come: what was held of it, and
@@ -236,6 +243,7 @@ func (s *surveys) routes(api *web.API) {
 	s.kitchens.Routes(api)
 	s.aims.Routes(api)
 	s.imports.Routes(api)
+	s.crossings.Routes(api)
 }
 
 // jobs are what area B does later, and by time.
@@ -243,6 +251,7 @@ func (s *surveys) jobs(c *job.RunnerConfig) {
 	maps.Copy(c.Handlers, s.quality.Handlers())
 	maps.Copy(c.Handlers, s.responses.Handlers())
 	maps.Copy(c.Handlers, s.sampling.Handlers())
+	maps.Copy(c.Handlers, s.crossings.Handlers())
 	c.Every = append(c.Every, s.quality.Every()...)
 	c.Every = append(c.Every, job.Every{Kind: response.KindRows, Interval: time.Hour})
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a557045d71a0b8f62a2efac0c91bcda382c058584177396b6c23762d40585b4b
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 2041898561b935d3a871beb222ad00edceb6d6a5ebcf96b782e0ebd8c8ba458d
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1438,3 +1438,32 @@ CREATE TABLE kpt_projects (
 	changes BIGINT NOT NULL,
 	PRIMARY KEY (ws, project)
 );
+CREATE TABLE cross_references (
+	nid      BIGINT PRIMARY KEY,
+	survey   BIGINT NOT NULL,
+	round    BIGINT NOT NULL,
+	question TEXT   NOT NULL,
+	actor    TEXT   NOT NULL,
+	at       BIGINT NOT NULL,
+	body     TEXT   NOT NULL
+);
+CREATE INDEX cross_references_list ON cross_references (survey, nid);
+CREATE INDEX cross_references_of ON cross_references (survey, round, question, nid);
+CREATE TABLE cross_rounds (
+	survey   BIGINT NOT NULL,
+	round    BIGINT NOT NULL,
+	question TEXT   NOT NULL,
+	run      BIGINT NOT NULL,
+	job      TEXT   NOT NULL,
+	PRIMARY KEY (survey, round, question)
+) WITHOUT ROWID;
+CREATE TABLE cross_pairs (
+	run      BIGINT NOT NULL,
+	response BIGINT NOT NULL,
+	said     REAL NOT NULL,
+	measured REAL NOT NULL,
+	days     BIGINT NOT NULL,
+	mismatch BIGINT NOT NULL,
+	PRIMARY KEY (run, response)
+) WITHOUT ROWID;
+CREATE INDEX cross_pairs_response ON cross_pairs (response);

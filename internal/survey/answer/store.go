@@ -26,7 +26,9 @@ const (
 	insert4Postgres  = `INSERT` + rows4 + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
 	insert16Postgres = `INSERT` + rows16 + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
 
-	remove = `DELETE FROM answers WHERE qid = $1 AND code = $2 AND num = $3 AND nid = $4 AND item = $5`
+	// What was measured beside an answer goes with it; package crossref stores it.
+	removePairs = `DELETE FROM cross_pairs WHERE response = $1`
+	remove      = `DELETE FROM answers WHERE qid = $1 AND code = $2 AND num = $3 AND nid = $4 AND item = $5`
 
 	selectOne   = `SELECT DISTINCT nid FROM answers WHERE qid = $1 AND code = $2 AND num = $3 AND nid < $4 ORDER BY nid DESC LIMIT $5`
 	selectRange = `SELECT nid FROM answers WHERE qid = $1 AND code = $2 AND num >= $3 AND num <= $4 LIMIT $5`
@@ -80,7 +82,8 @@ func Add(ctx context.Context, tx *db.Tx, ready Ready) error {
 	return nil
 }
 
-// Drop takes out all rows that the answers of a response have made.
+// Drop takes out all rows that the answers of a response have made, and what was
+// paired with them.
 func Drop(ctx context.Context, tx *db.Tx, survey, nid int64, answers []byte) error {
 	rows, err := Any(survey, answers)
 	if err != nil {
@@ -91,7 +94,8 @@ func Drop(ctx context.Context, tx *db.Tx, survey, nid int64, answers []byte) err
 			return db.Wrap("remove answers", err)
 		}
 	}
-	return nil
+	_, err = tx.Exec(ctx, removePairs, nid)
+	return db.Wrap("remove pairs", err)
 }
 
 // Found are responses with a row that fits a filter, newest first and each once.

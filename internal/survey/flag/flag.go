@@ -38,6 +38,9 @@ const (
 	NotListed     = "household_not_listed"
 	NotAssigned   = "household_not_assigned"
 
+	// SensorMismatch is of package crossref, which reads measurements.
+	SensorMismatch = "sensor_mismatch"
+
 	ConsentMissing  = "consent_missing"
 	ConsentRefused  = "consent_refused"
 	LowCompleteness = "low_completeness"

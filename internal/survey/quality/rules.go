@@ -44,7 +44,9 @@ func (r Rules) WithDefaults() Rules {
 func (r *Rules) on(name string) bool { return !slices.Contains(r.Off, name) }
 
 // Names lists all checks, those of one response first.
-func Names() []string { return append(flag.Names(), Outlier, Duplicate, Effect, Copied) }
+func Names() []string {
+	return append(flag.Names(), Outlier, Duplicate, Effect, Copied, flag.SensorMismatch)
+}
 
 // check names everything that is wrong.
 func (r *Rules) check() error {

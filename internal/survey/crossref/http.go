@@ -1,0 +1,145 @@
+package crossref
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const about = "A job. It holds what the households of a round say to one question against what was measured in them: the days of the sensors that were in the household then (since and until of relationships decide, as in GET /v1/projects/{did}/usage), " +
+	"or what kitchen tests have weighed (measure=fuel; sumPeriod chooses tests by their first day). Responses count as in figures. A day counts with at least half of its expected readings; households with fewer days than minDays are no pair and are counted apart.\n\n" +
+	"Of use: agreement, Cohen's kappa from 30 pairs on, overReport (of those who say that they use it, the share without measured use) and underReport. Of amounts per day: bias and limits of agreement by Bland and Altman. " +
+	"adjusted is what the whole round says, put right by the pairs, with the weights of the sample where it was drawn. hawthorne is min(1, cooking events per day in the 30 days before and after kitchen tests / during them), the mean of households with both.\n\n" +
+	"Responses that do not agree with the measurements (use: any difference; amounts: more than tolerance times what was measured) are flagged with sensor_mismatch. A run takes the place of the flags and pairs of earlier runs of the same round and question, and of nothing else; earlier results stay. " +
+	"While such a run is waiting or at work it is the answer."
+
+// Routes adds cross-references to the API.
+func (s *Service) Routes(a *web.API) {
+	const tag, one = "quality", "/v1/surveys/{surveyId}/cross-reference"
+	tolerance := 0.5
+	web.Post(a, one, s.serveBegin, web.Doc{
+		Summary: "Hold the answers of a survey against sensors and kitchen tests", Status: http.StatusAccepted, Scope: "responses:verify or responses:check", Tag: tag, Once: true, Description: about,
+		Codes:   []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "CROSS_REFERENCE_INVALID"},
+		Example: Draft{Question: "usage/used_last_7_days", Days: 7, Tolerance: &tolerance},
+	})
+	web.Get(a, one, s.serveList, web.Doc{
+		Summary: "List how far answers and measurements agree, newest first", Scope: "analytics:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
+		Description: "Each with the question, the days and the hashes of what it was computed from. Figures of fewer than 5 households are not shown to keys without responses:pii.",
+	})
+	web.Get(a, one+"/{crossReferenceId}", s.serveGet, web.Doc{
+		Summary: "Read how far answers and measurements agree", Scope: "analytics:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND"},
+	})
+	web.Get(a, one+"/{crossReferenceId}/pairs", s.servePairs, web.Doc{
+		Summary: "List what households say and what was measured in them", Scope: "responses:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND"},
+		Description: "The pairs of the newest cross-reference of a round and question, in the order the responses came; earlier ones have none left. A pair goes with its answer: when that is corrected, taken out or erased.",
+	})
+}
+
+type ofSurvey struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+}
+
+type ofResult struct {
+	ofSurvey
+	ID string `path:"crossReferenceId" doc:"Id of the cross-reference." example:"xrf_7310428377145344"`
+}
+
+func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+func (s *Service) serveBegin(ctx context.Context, in *struct {
+	ofSurvey
+	Body Draft
+},
+) (web.Reply[job.Job], error) {
+	return s.Begin(ctx, in.Survey, in.Body)
+}
+
+// place is where a list goes on.
+type place struct {
+	Before int64 `json:"b"`
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	ofSurvey
+	web.Paging
+},
+) (web.Reply[web.Page[*Result]], error) {
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return web.Reply[web.Page[*Result]]{}, err
+	}
+	at := place{math.MaxInt64}
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) (items []*Result, next *place, err error) {
+		rows, err := list(ctx, s.db, o.NID, at.Before, limit+1)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			next = &place{rows[limit-1].nid}
+		}
+		for i := range rows {
+			v, err := s.shown(ctx, o, &rows[i])
+			if err != nil {
+				return nil, nil, err
+			}
+			items = append(items, v)
+		}
+		return items, next, nil
+	})
+}
+
+func (s *Service) serveGet(ctx context.Context, in *ofResult) (*Result, error) {
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return nil, err
+	}
+	r, err := find(ctx, s.db, o.NID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.shown(ctx, o, r)
+}
+
+// pairPlace is where a list of pairs goes on.
+type pairPlace struct {
+	After int64 `json:"a"`
+}
+
+func (s *Service) servePairs(ctx context.Context, in *struct {
+	ofResult
+	web.Paging
+},
+) (web.Reply[web.Page[Shown]], error) {
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return web.Reply[web.Page[Shown]]{}, err
+	}
+	r, err := find(ctx, s.db, o.NID, in.ID)
+	if err != nil {
+		return web.Reply[web.Page[Shown]]{}, err
+	}
+	sight := s.cfg.Responses.Sight(ctx, o)
+	var at pairPlace
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]Shown, *pairPlace, error) {
+		rows, err := s.db.Query(ctx, selectPairs, r.nid, at.After, limit+1)
+		var nids []int64
+		items, err := db.Collect(rows, err, "list pairs", func(p *Shown, row db.Row) error {
+			var nid, mismatch int64
+			err := row.Scan(&nid, &p.HouseholdID, &p.Said, &p.Measured, &p.Days, &mismatch)
+			p.RecordID, p.HouseholdID, p.Mismatch = privacy.RecordName(nid), sight.Household(p.HouseholdID), mismatch != 0
+			nids = append(nids, nid)
+			return err
+		})
+		if err != nil || len(items) <= limit {
+			return items, nil, err
+		}
+		return items[:limit], &pairPlace{nids[limit-1]}, nil
+	})
+}
