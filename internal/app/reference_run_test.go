@@ -127,7 +127,9 @@ func runOrder(s *shown) int {
 // server: area A, templates and the platform, from the first example to the last.
 func TestExamplesRunInOrder(t *testing.T) {
 	t.Parallel()
-	b := app.Build(t, owner, func(c *config.Config) { c.Server.PublicURL = "https://hearth.example.org" })
+	b := app.Build(t, owner, func(c *config.Config) {
+		c.Server.PublicURL, c.VC.DirectIssue = "https://hearth.example.org", true
+	})
 	ids := map[string]string{}
 	for _, op := range shownOperations(t, b.Handler) {
 		path := op.path
@@ -192,6 +194,8 @@ func unready(op *shown, status int) bool {
 		return status == http.StatusNotFound // somebody calls, and opens an account
 	case "/v1/analysis/household":
 		return status == http.StatusNotFound // a household that has sent readings
+	case "/v1/protocols/{did}/rubrics/{kind}/try":
+		return status == http.StatusNotFound // a protocol with types of claims
 	case "/v1/console/sessions/{id}":
 		return status == http.StatusNotFound // a browser opens one
 	}

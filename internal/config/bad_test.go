@@ -25,6 +25,7 @@ var wrong = map[string][]string{
 	"HEARTH_ORACLE_ADDR":                 {"[::1"},
 	"HEARTH_ADMIN_ADDR":                  {"127.0.0.1"},
 	"HEARTH_STRICT_REFS":                 {"maybe", "2"},
+	"HEARTH_VC_DIRECT_ISSUE":             {"maybe", "2"},
 	"HEARTH_CONSOLE":                     {"maybe"},
 	"HEARTH_CONSOLE_DIR":                 {"a\nb"},
 	"HEARTH_CONSOLE_TILES":               {"tiles", "https://x.example/{z}/{x}", "https://{z}.example/{x}/{y}", "https://u:p@x.example/{z}/{x}/{y}", "https://x.example; script-src */{z}/{x}/{y}"},

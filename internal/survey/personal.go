@@ -57,13 +57,14 @@ func Personal() []privacy.Table {
 			privacy.Kept(PartLists, sampled, "cell unit household stratum cluster replaces replaced_by"), privacy.None(privacy.Ours, "hash state"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),
 		}},
 		{Name: "kpt_tests", Rules: []privacy.Rule{
-			privacy.Erased(PartTests, "unit reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"), privacy.Kept(PartTests, tests, "kpt_id project household grp fuel actor"), privacy.None(privacy.Ours, "ws status"),
+			privacy.Erased(PartTests, "unit total heads adults reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"), privacy.Kept(PartTests, tests, "kpt_id project household grp fuel actor"), privacy.None(privacy.Ours, "ws status"),
 		}},
 		{Name: "kpt_history", Rules: []privacy.Rule{
 			privacy.Erased(PartTests, "reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"), privacy.Kept(PartTests, tests, "actor"), privacy.None(privacy.Ours, "status"),
 		}},
 		{Name: "kpt_projects", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws project")}},
 		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
+		{Name: "survey_figures", Rules: []privacy.Rule{privacy.None(privacy.Ours, "asked job"), privacy.Erased(PartAnswers, "body")}},
 		{Name: "survey_days", Rules: []privacy.Rule{kept(counted, "status")}},
 		{Name: "survey_lengths", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
 		{Name: "responses", Rules: []privacy.Rule{
@@ -98,7 +99,7 @@ func Personal() []privacy.Table {
 		{Name: "quality_rounds", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job"), privacy.None(numbersFor, "data")}},
 		{Name: "cross_references", Rules: []privacy.Rule{privacy.None(privacy.Program, "question"), privacy.None(numbersFor, "body"), privacy.Kept("", privacy.Acts, "actor")}},
 		{Name: "cross_rounds", Rules: []privacy.Rule{privacy.None(privacy.Program, "question"), privacy.None(privacy.Ours, "job")}},
-		{Name: "cross_pairs", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "said measured days mismatch")}},
+		{Name: "cross_pairs", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "said measured")}},
 		{Name: "back_check_draws", Rules: []privacy.Rule{privacy.None(privacy.Program, "seed data"), privacy.Kept("", privacy.Acts, "actor")}},
 		{Name: "back_checks", Rules: []privacy.Rule{kept(decisions, "response_id state data"), privacy.Kept("", privacy.Acts, "collector checker")}},
 		{Name: "back_check_counts", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},

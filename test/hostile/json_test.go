@@ -75,7 +75,7 @@ func refused(path string, a *answer) bool {
 		known := a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge || a.status == http.StatusUnauthorized
 		return known && strings.Contains(string(a.body), fmt.Sprintf(`"statusCode":%d`, a.status))
 	}
-	return a.status == http.StatusBadRequest && problemCode(a) != ""
+	return a.status == http.StatusBadRequest && problemCode(a) != "" || a.status == http.StatusRequestEntityTooLarge && problemCode(a) == "BODY_TOO_LARGE"
 }
 
 func problemCode(a *answer) string {
