@@ -8,8 +8,10 @@ type SurveyStatistics struct {
 	Statistic   string             `json:"statistic" enum:"proportion,mean,total,ratio,quantile"`
 	Per         string             `json:"per,omitzero" doc:"What a ratio is per."`
 	Q           float64            `json:"q,omitzero" doc:"Which quantile."`
+	Repeat      string             `json:"repeat,omitzero" enum:"count,sum,mean" doc:"What of the elements of a repeat each household counts with."`
 	By          string             `json:"by,omitzero"`
 	Adjust      string             `json:"adjust" enum:"none,poststrata,raking"`
+	Join        string             `json:"join,omitzero" doc:"Cells that are taken as one."`
 	Confidence  float64            `json:"confidence" example:"0.95"`
 	Tail        string             `json:"tail" enum:"two,one" doc:"one: each bound alone has the confidence."`
 	Basis       string             `json:"basis" enum:"drawn,drawnElsewhere,census,listed,open,nonprobability" doc:"How the households came on the list. Only drawn, drawnElsewhere and census have intervals."`
@@ -65,7 +67,9 @@ type SurveyPrecision struct {
 	High       float64  `json:"high"`
 	Target     *float64 `json:"target,omitzero" doc:"The relative precision aimed at."`
 	Margin     *float64 `json:"margin,omitzero" doc:"The absolute margin aimed at."`
-	Status     string   `json:"status,omitzero" enum:"met,bound_used,precision_not_met" doc:"The decision; absent without a target."`
+	Policy     string   `json:"policy,omitzero" enum:"none,lower,upper" doc:"Which bound stands in for a figure that misses the target: onMiss of the sampling, which is that of the methodology, or what was asked for."`
+	Status     string   `json:"status,omitzero" enum:"met,bound_used,precision_not_met,parameter_mismatch" doc:"The decision; absent without a target. parameter_mismatch: the target is for another kind of figure."`
+	Why        string   `json:"why,omitzero" doc:"Why the figure is not the value to use."`
 	Use        *float64 `json:"use,omitzero" doc:"The value to use: the figure, or the bound that stands in for it. Absent when neither may be used."`
 }
 

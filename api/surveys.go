@@ -152,8 +152,9 @@ type SurveyRevision struct {
 
 // SurveyMethodology is the rule set the results are for.
 type SurveyMethodology struct {
-	ID      string `json:"id" example:"GS-SMEC"`
-	Version string `json:"version,omitzero" example:"4.0"`
+	ID        string `json:"id" doc:"Its name, or the DID of its protocol: then the survey takes over the precision that the protocol asks for." example:"GS-SMEC"`
+	Version   string `json:"version,omitzero" example:"4.0"`
+	ClaimType string `json:"claimType,omitzero" doc:"The type of claims of the protocol that the results are for, where several have a precision." example:"fuelUse"`
 }
 
 // SurveyStratum is a part of the population.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/url"
 	"strconv"
@@ -31,6 +32,7 @@ type StatisticsQuery struct {
 	Per        string // the question of a ratio
 	Q          float64
 	Option     string
+	Repeat     string // count, sum or mean of the elements of a repeat
 	By         string // group, stratum or a question
 	Compare    string // two values of By, or round:1
 	Round      int    // the open one for 0
@@ -39,6 +41,7 @@ type StatisticsQuery struct {
 	Interval   string // of proportions: wilson, kornGraubard, logit or wald
 	Adjust     string // none, poststrata or raking
 	Cell       string // cluster or stratum
+	Join       string // cells that are taken as one: north,east
 	Bound      string // lower or upper
 	Verified   bool
 }
@@ -77,16 +80,41 @@ func (s Statistics) Picture(ctx context.Context, id string, q StatisticsQuery, o
 	return s.c.download(ctx, get(surveyPath(id)+"/statistics", v), opts)
 }
 
-// Get reads what a survey says about its population, with its uncertainty. Codes: CELL_EMPTY, CELL_TOO_SMALL, POPULATION_UNKNOWN, NO_ANSWERS.
+// Get reads what a survey says about its population, with its uncertainty. Where
+// a job makes the figures it waits for it. Codes: CELL_EMPTY, CELL_TOO_SMALL,
+// POPULATION_UNKNOWN, NO_ANSWERS.
 func (s Statistics) Get(ctx context.Context, id string, q StatisticsQuery, opts ...Option) (*SurveyStatistics, error) {
-	return do[SurveyStatistics](ctx, s.c, get(surveyPath(id)+"/statistics", q.values()), opts)
+	out, err := do[struct {
+		SurveyStatistics
+		JobID string `json:"id"`
+	}](ctx, s.c, get(surveyPath(id)+"/statistics", q.values()), opts)
+	if err != nil {
+		return nil, err
+	}
+	if out.JobID == "" {
+		return &out.SurveyStatistics, nil
+	}
+	job, err := s.c.Jobs.Wait(ctx, out.JobID, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if !job.Done() {
+		return nil, fmt.Errorf("job %s of the figures is %s: %v", job.ID, job.Status, job.Errors)
+	}
+	return s.Made(ctx, id, job.ID, opts...)
+}
+
+// Made reads the figures that a job has made, as they were then. Code:
+// STATISTICS_NOT_FOUND.
+func (s Statistics) Made(ctx context.Context, id, job string, opts ...Option) (*SurveyStatistics, error) {
+	return do[SurveyStatistics](ctx, s.c, get(surveyPath(id)+"/statistics", url.Values{"job": {job}}), opts)
 }
 
 func (q StatisticsQuery) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"question": q.Question, "statistic": q.Statistic, "per": q.Per, "option": q.Option, "by": q.By, "compare": q.Compare, "tail": q.Tail,
-		"interval": q.Interval, "adjust": q.Adjust, "cell": q.Cell, "bound": q.Bound,
+		"question": q.Question, "statistic": q.Statistic, "per": q.Per, "option": q.Option, "repeat": q.Repeat, "by": q.By, "compare": q.Compare, "tail": q.Tail,
+		"interval": q.Interval, "adjust": q.Adjust, "cell": q.Cell, "join": q.Join, "bound": q.Bound,
 	} {
 		set(v, name, value)
 	}

@@ -108,6 +108,8 @@ type SurveySampling struct {
 	MarginOfError        *float64         `json:"marginOfError,omitzero"`
 	Precision            *float64         `json:"precision,omitzero"`
 	ParameterType        string           `json:"parameterType,omitzero"` // proportion or mean
+	OnMiss               string           `json:"onMiss,omitzero"`        // none, lower or upper
+	MissLimit            *float64         `json:"missLimit,omitzero"`
 	Population           *float64         `json:"population,omitzero"`
 	PopulationHash       string           `json:"populationHash,omitzero"`
 	Enrolment            string           `json:"enrolment,omitzero"` // list or open

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
@@ -32,6 +34,40 @@ func (s *surveys) roundOf(ctx context.Context, q db.Querier, o *survey.Open, in 
 		return nil, err
 	}
 	return r, nil
+}
+
+// methodologyOf is the target that the protocol of a methodology has for surveys.
+// Area A is made after area B.
+func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
+	wrong := func(at, code, detail string) error {
+		return fault.New(fault.Invalid, "SURVEY_INVALID", "The survey is not valid.").With(fault.Field{Pointer: at, Code: code, Detail: detail})
+	}
+	p, err := a.twins.protocols.Find(ctx, ws, m.ID, m.Version)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return nil, nil // of a registry elsewhere
+	case fault.CodeOf(err) != "":
+		return nil, wrong("/methodology/id", "not_published", fault.As(err).Message)
+	case err != nil:
+		return nil, err
+	}
+	rule, names := protocol.FindPrecision(p.ClaimTypes(), m.ClaimType)
+	if rule == nil {
+		if m.ClaimType != "" || len(names) > 1 {
+			return nil, wrong("/methodology/claimType", "unknown", "Name the type of claims whose precision holds. The protocol has one for: "+strings.Join(names, ", ")+".")
+		}
+		return nil, nil
+	}
+	t := &campaign.Target{ParameterType: rule.ParameterType, Confidence: rule.Confidence, OnMiss: rule.OnMiss}
+	for _, one := range []struct {
+		v  float64
+		to **float64
+	}{{rule.Precision, &t.Precision}, {rule.MarginOfError, &t.MarginOfError}, {rule.Limit, &t.MissLimit}} {
+		if one.v > 0 {
+			*one.to = &one.v
+		}
+	}
+	return t, nil
 }
 
 // registry gives the households that a query finds among the twins the caller may

@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
 	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
@@ -77,7 +78,9 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
 	})
 	s.surveys = survey.New(survey.Config{
-		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Contact: a.contactOf,
+		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Methodology: func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
+			return methodologyOf(ctx, a, ws, m)
+		}, Contact: a.contactOf,
 		Channels: a.cfg.Surveys.Channels, StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
@@ -99,7 +102,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Templates: s.templates, Rules: s.rules, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem,
 		Cursors: a.cursors, Log: a.log, ActsFor: actsFor,
 	})
-	s.figures = statistics.New(a.DB, s.surveys, s.responses)
+	s.figures = statistics.New(statistics.Config{DB: a.DB, Surveys: s.surveys, Responses: s.responses, Jobs: a.Jobs})
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Weigh: s.figures.Weigh,
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
@@ -94,6 +95,9 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 		return nil, err
 	}
 	if !settled {
+		if err := checkMethodology(ctx, s, ws, v, &c); err != nil {
+			return nil, err
+		}
 		if err := s.checkDesign(ctx, v, &c); err != nil {
 			return nil, err
 		}
@@ -123,6 +127,25 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 	}
 	v.Links = linksOf(v)
 	return v, nil
+}
+
+// checkMethodology holds the sampling to the precision that its methodology asks
+// for.
+func checkMethodology(ctx context.Context, s *Service, ws string, v *Survey, c *fault.Checks) error {
+	if v.Methodology == nil || !did.Valid(v.Methodology.ID) {
+		return nil
+	}
+	t, err := s.cfg.Methodology(ctx, ws, *v.Methodology)
+	if f := fault.As(err); f != nil && f.Kind == fault.Invalid {
+		for _, one := range f.Fields {
+			c.Add(one.Pointer, one.Code, one.Detail)
+		}
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("look for methodology: %w", err)
+	}
+	v.Sampling = v.Sampling.Adopt(c, t)
+	return nil
 }
 
 // checkDesign holds the sampling to the design it names, which gives the size

@@ -25,14 +25,39 @@ const selectSampled = `SELECT h.household, h.stratum, h.grp, h.cluster, h.source
 // of them: those that came later are not among them. An erased one stays where it
 // was drawn.
 func (s *Service) Sampled(ctx context.Context, q db.Querier, o *Open, round, limit int) ([]Sampled, error) {
-	rows, err := q.Query(ctx, selectSampled, o.NID, round, limit)
-	return db.Collect(rows, err, "read sample", func(h *Sampled, row db.Row) error {
-		var group, source, outcome int
+	var out []Sampled
+	err := EachSampled(ctx, q, o, Listed{round, limit}, func(h *Sampled) error {
+		out = append(out, *h)
+		return nil
+	})
+	return out, err
+}
+
+// Listed is which households of a list are read: those of a round, at most so
+// many.
+type Listed struct{ Round, Limit int }
+
+// EachSampled shows the households of Sampled one by one. What many of them have
+// in common, such as the name of a stratum, is one text.
+func EachSampled(ctx context.Context, q db.Querier, o *Open, l Listed, visit func(*Sampled) error) error {
+	names := map[string]string{}
+	same := func(text string) string {
+		if kept, ok := names[text]; ok {
+			return kept
+		}
+		names[text] = text
+		return text
+	}
+	var h Sampled
+	var group, source, outcome int
+	rows, err := q.Query(ctx, selectSampled, o.NID, l.Round, l.Limit)
+	return db.Each(rows, err, "read sample", func(row db.Row) error {
 		if err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Cluster, &source, &h.Replaces, &outcome); err != nil {
 			return err
 		}
+		h.Stratum, h.Cluster = same(h.Stratum), same(h.Cluster)
 		h.Group, h.Source, h.Outcome = groupName(group), sourceName(source), outcomeName(outcome)
-		return nil
+		return visit(&h)
 	})
 }
 

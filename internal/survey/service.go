@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
+
 	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -32,6 +34,10 @@ type Config struct {
 	// Design tells what a survey of a project that names a sample design must agree
 	// with; nil when there is no such design. Without it there are none.
 	Design func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error)
+	// Methodology tells the target of surveys for a methodology that is the DID of a
+	// protocol; nil when that has none. The fault has the fields of the survey that
+	// are wrong. Without it there are none.
+	Methodology func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error)
 	// Contact tells how a household is reached that the caller may see the twin of,
 	// personal properties aside; nil when there is none. Without it nobody knows.
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
@@ -56,6 +62,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Project == nil {
 		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
+	}
+	if c.Methodology == nil {
+		c.Methodology = func(context.Context, string, api.SurveyMethodology) (*campaign.Target, error) { return nil, nil }
 	}
 	if c.Design == nil {
 		c.Design = func(context.Context, db.Querier, string, string) (*campaign.Target, error) { return nil, nil }

@@ -64,6 +64,7 @@ type Doc struct {
 	Codes       []string // further error codes worth naming, for the reference
 	Refusal     any      // a struct of the members that refusals with some of them have; see fault.Error.Showing
 	Also        []int    // other statuses with the same body
+	Later       any      // a value of the body of 202, which says that a job does the work
 	Light       bool     // always served: it costs nothing, or it asks how we are
 	Page        bool     // for our own pages alone: no program calls it, so the document leaves it out
 	Channel     bool     // more than a request: ChannelDocument describes it

@@ -413,6 +413,10 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 		}
 		op.Responses[strconv.Itoa(status)] = one
 	}
+	if r.Doc.Later != nil {
+		schema := reg.Schema(reflect.TypeOf(r.Doc.Later), true, op.OperationID+"-later")
+		op.Responses["202"] = &huma.Response{Description: http.StatusText(http.StatusAccepted), Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+	}
 	op.Responses["4XX"] = refusal
 	op.Responses["5XX"] = &huma.Response{Description: "The server cannot do it now. Try again.", Content: refusal.Content}
 }

@@ -23,7 +23,7 @@ const (
 // ClaimRule is how claims of a type are verified: what is obeyed of the member
 // verification of a claim type. The mode is manual: somebody who controls an
 // oracle gives the verdict. Its rubric is checked and can be tried; a verdict does not
-// depend on it.
+// depend on it. For precision see FindPrecision.
 type ClaimRule struct {
 	Oracles []string // DIDs of those who may; nil: any
 	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
@@ -37,6 +37,8 @@ type verification struct {
 	Quorum  jsontext.Value `json:"quorum"`
 	Oracles jsontext.Value `json:"oracles"`
 	Reasons jsontext.Value `json:"reasonCodes"`
+
+	Precision jsontext.Value `json:"precision"`
 }
 
 // FindClaimRule reads the rule of a type of claims off the member claimTypes. names are
@@ -114,6 +116,7 @@ func senseVerification(v jsontext.Value, at string, c *fault.Checks) {
 	senseOracles(f.Oracles, n, at, c)
 	senseReasons(f.Reasons, at+"/reasonCodes", c)
 	rubric.Compile(v, at, c)
+	sensePrecision(f.Precision, at+"/precision", c)
 }
 
 func senseOracles(v jsontext.Value, quorum int, at string, c *fault.Checks) {

@@ -104,7 +104,7 @@ type Content struct {
 	PII                  []string `json:"pii,omitzero" doc:"Properties that are personal data."`
 	Relationships        Object   `json:"relationships" required:"false" doc:"Role → class name (OracleEntity, OrganisationEntity, …, or the DID of a protocol) or {class, min, max, requiredFor}."`
 	Services             Array    `json:"services,omitzero"`
-	ClaimTypes           Object   `json:"claimTypes,omitzero" doc:"Types of claims the twins produce → {schema, verification, …}. A claim is of the type its property kind names, else of its own type; where types are named no other claim is verified. Of verification are obeyed: oracles (DIDs of those whose controllers give the verdict), quorum (how many of them, 1 by default, by as many people), reasonCodes (what a verdict may give as its reason). mode is manual: a person gives it."`
+	ClaimTypes           Object   `json:"claimTypes,omitzero" doc:"Types of claims the twins produce → {schema, verification, …}. A claim is of the type its property kind names, else of its own type; where types are named no other claim is verified. Of verification are obeyed: oracles (DIDs of those whose controllers give the verdict), quorum (how many of them, 1 by default, by as many people), reasonCodes (what a verdict may give as its reason), precision ({confidence, precision or marginOfError, parameterType, tail, onMiss, limit}: the target of surveys whose methodology is the protocol, and which bound stands in for a figure that misses it: none, lower or upper, up to the limit). mode is manual: a person gives it."`
 	CredentialTypes      Object   `json:"credentialTypes,omitzero"`
 	SurveyTemplates      Array    `json:"surveyTemplates,omitzero"`
 	Indicators           Array    `json:"indicators,omitzero"`

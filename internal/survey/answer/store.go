@@ -160,12 +160,15 @@ type Given struct {
 	Row
 }
 
-// List gives the rows of a question in the responses of all rounds, at most
-// limit of them.
-func List(ctx context.Context, q db.Querier, qid int64, limit int) ([]Given, error) {
+// Each shows the rows of a question in the responses of all rounds, at most limit
+// of them.
+func Each(ctx context.Context, q db.Querier, qid int64, limit int, visit func(*Given) error) error {
+	g := Given{Row: Row{QID: qid}}
 	rows, err := q.Query(ctx, selectQuestion, qid, limit)
-	return db.Collect(rows, err, "read answers", func(g *Given, row db.Row) error {
-		g.QID = qid
-		return row.Scan(&g.NID, &g.Code, &g.Num, &g.Item)
+	return db.Each(rows, err, "read answers", func(row db.Row) error {
+		if err := row.Scan(&g.NID, &g.Code, &g.Num, &g.Item); err != nil {
+			return err
+		}
+		return visit(&g)
 	})
 }

@@ -114,6 +114,7 @@ func (d *Content) check(c *fault.Checks) {
 		c.Require(m.ID != "", "/methodology/id")
 		check.Short(c, "/methodology/id", m.ID, MaxName)
 		check.Short(c, "/methodology/version", m.Version, MaxName)
+		check.Short(c, "/methodology/claimType", m.ClaimType, MaxName)
 	}
 	d.Sampling.check(c)
 	names(c, "/modes", d.Modes, len(modes), func(at, mode string) { required(c, at, mode, modes) })

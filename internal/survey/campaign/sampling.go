@@ -19,6 +19,8 @@ type Sampling struct {
 	MarginOfError        *float64             `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
 	Precision            *float64             `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
 	ParameterType        string               `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
+	OnMiss               string               `json:"onMiss,omitzero" enum:"none,lower,upper" doc:"Which bound stands in for a figure that misses the target; that of the methodology, where its protocol says it."`
+	MissLimit            *float64             `json:"missLimit,omitzero" doc:"The relative precision beyond which no bound stands in, above 0 and below 1."`
 	Population           *float64             `json:"population,omitzero" doc:"How many households there are to choose from."`
 	PopulationHash       string               `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
 	Enrolment            string               `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
@@ -98,6 +100,7 @@ func (s *Sampling) check(c *fault.Checks) {
 	}
 	required(c, at+"/method", s.Method, methodNames())
 	check.OneOf(c, at+"/parameterType", s.ParameterType, "proportion", "mean")
+	check.OneOf(c, at+"/onMiss", s.OnMiss, "none", "lower", "upper")
 	check.OneOf(c, at+"/enrolment", s.Enrolment, "list", enrolmentOpen)
 	designed := s.DesignID != nil && *s.DesignID != ""
 	c.Require(s.Size != nil || s.Method == methodCensus || designed, at+"/size")
@@ -135,7 +138,7 @@ func (s *Sampling) checkFractions(c *fault.Checks, at string) {
 	for _, one := range []struct {
 		name string
 		v    *float64
-	}{{"marginOfError", s.MarginOfError}, {"precision", s.Precision}} {
+	}{{"marginOfError", s.MarginOfError}, {"precision", s.Precision}, {"missLimit", s.MissLimit}} {
 		if v := one.v; v != nil && !(*v > 0 && *v < 1) {
 			c.Add(at+"/"+one.name, "out_of_range", "The value must be above 0 and below 1.")
 		}

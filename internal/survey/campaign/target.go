@@ -16,6 +16,10 @@ type Target struct {
 	MarginOfError *float64
 	Size          float64  // households it draws
 	FrameHashes   []string // of its frames
+
+	// What stands in for a figure that misses it, by the methodology.
+	OnMiss    string
+	MissLimit *float64
 }
 
 // CheckTarget notes where the sampling contradicts its design, nil when it names
@@ -47,4 +51,45 @@ func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
 			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The design aims at %v.", *one.want))
 		}
 	}
+}
+
+// Adopt is the sampling with the target of its methodology, nil for none. Where it
+// says something else that is noted: what was promised is what is applied.
+func (s *Sampling) Adopt(c *fault.Checks, t *Target) *Sampling {
+	if t == nil || s == nil {
+		return s
+	}
+	const at = "/sampling"
+	out := *s
+	for _, one := range []struct {
+		name string
+		got  *string
+		want string
+	}{{"parameterType", &out.ParameterType, t.ParameterType}, {"onMiss", &out.OnMiss, t.OnMiss}} {
+		switch {
+		case one.want == "" || *one.got == one.want:
+		case *one.got == "":
+			*one.got = one.want
+		default:
+			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The methodology says %s, and the survey %s.", one.want, *one.got))
+		}
+	}
+	confidence := &t.Confidence
+	if t.Confidence == 0 {
+		confidence = nil
+	}
+	for _, one := range []struct {
+		name string
+		got  **float64
+		want *float64
+	}{{"confidence", &out.Confidence, confidence}, {"precision", &out.Precision, t.Precision}, {"marginOfError", &out.MarginOfError, t.MarginOfError}, {"missLimit", &out.MissLimit, t.MissLimit}} {
+		switch {
+		case one.want == nil:
+		case *one.got == nil:
+			*one.got = one.want
+		case **one.got != *one.want:
+			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The methodology asks for %v, and the survey for %v.", *one.want, **one.got))
+		}
+	}
+	return &out
 }

@@ -47,7 +47,7 @@ func newEnv(t *testing.T, d *db.DB) *env {
 	v := &env{Env: surveytest.New(t, d), jobs: job.New(job.Config{DB: d, Cursors: eventtest.Cursors()})}
 	v.s = crossref.New(crossref.Config{
 		DB: d, Surveys: v.Surveys, Responses: v.Responses, Jobs: v.jobs, Idem: v.Idem, Cursors: eventtest.Cursors(),
-		Weigh: statistics.New(d, v.Surveys, v.Responses).Weigh,
+		Weigh: statistics.New(statistics.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses}).Weigh,
 		Days: func(_ context.Context, project, from, to string, visit func(crossref.Day) error) error {
 			if v.read != nil {
 				v.read()

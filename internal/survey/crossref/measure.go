@@ -149,18 +149,18 @@ func (r *runner) take(one stated) {
 // answers reads what the responses say.
 func (r *runner) answers(ctx context.Context, of map[int64]*home) error {
 	const most = 5 * maxHomes
-	given, err := answer.List(ctx, r.s.db, r.qid, most+1)
-	if err != nil {
-		return err
-	}
-	if len(given) > most {
-		return fault.New(fault.Unprocessable, "CROSS_REFERENCE_TOO_LARGE", "The question has more answers than one run reads.")
-	}
-	rows := map[int64][]answer.Row{}
-	for _, g := range given {
+	rows, n := map[int64][]answer.Row{}, 0
+	err := answer.Each(ctx, r.s.db, r.qid, most+1, func(g *answer.Given) error {
+		if n++; n > most {
+			return fault.New(fault.Unprocessable, "CROSS_REFERENCE_TOO_LARGE", "The question has more answers than one run reads.")
+		}
 		if of[g.NID] != nil {
 			rows[g.NID] = append(rows[g.NID], g.Row)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for nid, h := range of {
 		h.said, h.answered = r.said(rows[nid])

@@ -26,7 +26,8 @@ type Join struct {
 
 // Joins is what a fault about small cells shows to programs.
 type Joins struct {
-	Cells []Join `json:"cells"`
+	Cells []Join `json:"cells,omitzero"`
+	Join  string `json:"join,omitzero" doc:"What the parameter join has to be." example:"north,east"`
 }
 
 // maxJoins bounds how many cells a fault names.
@@ -37,6 +38,7 @@ type cell struct {
 	name       string
 	population float64 // households
 	units      float64 // clusters in all
+	of         float64 // drawn clusters that it was joined from
 	drawn      int
 	counted    []int // members that answered or are not eligible
 	clusters   []*cell
@@ -51,6 +53,22 @@ func (h *cell) known(p *Plan) bool {
 	return h.population > 0
 }
 
+// firsts is how many clusters of a stratum were drawn.
+func (h *cell) firsts() (n float64) {
+	for _, c := range h.clusters {
+		n += c.of
+	}
+	return n
+}
+
+// left is how many clusters a stratum has, with those that were joined as one.
+func (h *cell) left() float64 {
+	if h.units == 0 {
+		return 0
+	}
+	return h.units - h.firsts() + float64(len(h.clusters))
+}
+
 // cells sorts the members into strata and clusters, in the order of their names.
 func (p *Plan) cells(members []Member) []*cell {
 	type key struct{ stratum, cluster string }
@@ -60,9 +78,9 @@ func (p *Plan) cells(members []Member) []*cell {
 		c := &cell{name: h.Name, population: h.Population, units: h.Clusters}
 		strata[h.Name], out = c, append(out, c)
 	}
-	sizes := make(map[key]float64, len(p.Clusters))
+	sizes := make(map[key]Cluster, len(p.Clusters))
 	for _, c := range p.Clusters {
-		sizes[key{c.Stratum, c.Name}] = c.Size
+		sizes[key{c.Stratum, c.Name}] = c
 	}
 	for i, m := range members {
 		h := strata[m.Stratum]
@@ -77,7 +95,7 @@ func (p *Plan) cells(members []Member) []*cell {
 		k := key{m.Stratum, m.Cluster}
 		c := clusters[k]
 		if c == nil {
-			c = &cell{name: m.Cluster, population: sizes[k]}
+			c = &cell{name: m.Cluster, population: sizes[k].Size, of: float64(max(1, sizes[k].Of))}
 			clusters[k], h.clusters = c, append(h.clusters, c)
 		}
 		c.take(i, m)
@@ -118,7 +136,7 @@ func (p *Plan) check(strata []*cell) error {
 		if p.Clustered {
 			e, s := p.checkClusters(h)
 			empty, small = append(empty, e...), append(small, s...)
-			n, all = h.answering(), h.units
+			n, all = h.answering(), h.left()
 		}
 		switch with := smallest(strata, h); {
 		case len(h.counted) == 0:
@@ -170,7 +188,7 @@ func (p *Plan) checkPopulations(strata []*cell) error {
 			names = append(names, quoted("stratum", h.name))
 		}
 		short := h.population > 0 && float64(len(h.counted)) > h.population
-		if short || p.Clustered && h.units > 0 && float64(len(h.clusters)) > h.units {
+		if short || p.Clustered && h.units > 0 && h.firsts() > h.units {
 			return fault.New(fault.Unprocessable, "POPULATION_TOO_SMALL", "More answered in "+quoted("stratum", h.name)+" than there are in its population.")
 		}
 		for _, c := range h.clusters {
@@ -232,7 +250,34 @@ func joins(about *fault.Error, cells []Join) error {
 		}
 		names = append(names, name)
 	}
-	out := about.Showing(Joins{cells})
+	out := about.Showing(Joins{cells, together(cells)})
 	out.Message += " " + strings.Join(names, ", ") + "."
 	return out
+}
+
+// together are the cells to be joined: names with commas between, and bars
+// between those that become different ones.
+func together(cells []Join) string {
+	var groups [][]string
+	for _, c := range cells {
+		if c.With == "" {
+			continue
+		}
+		group := []string{cmp.Or(c.Cluster, c.Value, c.Stratum), c.With}
+		rest := groups[:0]
+		for _, g := range groups {
+			if slices.ContainsFunc(g, func(name string) bool { return slices.Contains(group, name) }) {
+				group = append(g, slices.DeleteFunc(group, func(name string) bool { return slices.Contains(g, name) })...)
+			} else {
+				rest = append(rest, g)
+			}
+		}
+		groups = append(rest, group)
+	}
+	var out []string
+	for _, g := range groups {
+		slices.Sort(g)
+		out = append(out, strings.Join(g, ","))
+	}
+	return strings.Join(out, "|")
 }

@@ -49,6 +49,7 @@ type Cluster struct {
 	Stratum string
 	Name    string
 	Size    float64 // households
+	Of      int     // drawn clusters that it was joined from; 0 for one
 }
 
 // Plan is how a sample was drawn.
@@ -127,13 +128,13 @@ func (d *Design) spread(rows []int, weight float64) {
 
 // weighClusters gives the weights of a stratum whose clusters were drawn first.
 func (p *Plan) weighClusters(d *Design, h *cell) {
-	drawn := float64(len(h.clusters))
+	drawn := h.firsts()
 	var whole, said float64
 	for _, c := range h.clusters {
 		first := 1.0
 		switch {
 		case p.BySize:
-			first = h.population / (drawn * c.population)
+			first = c.of * h.population / (drawn * c.population)
 		case h.units > 0:
 			first = h.units / drawn
 		}
@@ -160,7 +161,7 @@ func (p *Plan) tree(h *cell) *node {
 	if !p.Clustered {
 		return &node{name: h.name, population: h.population, rows: h.counted}
 	}
-	n := &node{name: h.name, population: h.units}
+	n := &node{name: h.name, population: h.left()}
 	if p.BySize {
 		n.population = 0 // taken as drawn with replacement
 	}

@@ -35,7 +35,7 @@ func members(spec ...string) []estimate.Member {
 func TestFaultsOfDesigns(t *testing.T) {
 	t.Parallel()
 	strata := []estimate.Stratum{{Name: "a", Population: 100}, {Name: "b", Population: 50}, {Name: "c", Population: 70}}
-	clusters := []estimate.Cluster{{"a", "v1", 10}, {"a", "v2", 20}, {"a", "v3", 1}}
+	clusters := []estimate.Cluster{{Stratum: "a", Name: "v1", Size: 10}, {Stratum: "a", Name: "v2", Size: 20}, {Stratum: "a", Name: "v3", Size: 1}}
 	two := estimate.Plan{Strata: []estimate.Stratum{{Name: "a", Clusters: 9}}, Clusters: clusters, Clustered: true}
 	sized := estimate.Plan{Strata: []estimate.Stratum{{Name: "a"}}, Clusters: clusters, Clustered: true, BySize: true}
 	wide := two
@@ -81,7 +81,7 @@ func TestFaultsOfDesigns(t *testing.T) {
 
 func TestWeights(t *testing.T) {
 	t.Parallel()
-	clusters := []estimate.Cluster{{"", "v1", 10}, {"", "v2", 30}}
+	clusters := []estimate.Cluster{{Name: "v1", Size: 10}, {Name: "v2", Size: 30}}
 	for _, tt := range []struct {
 		name string
 		plan estimate.Plan
@@ -204,7 +204,7 @@ func TestSuppress(t *testing.T) {
 		{nil, ""},
 	} {
 		got := ""
-		for _, h := range estimate.Suppress(tt.counts, 5) {
+		for _, h := range estimate.Suppress(tt.counts, make([]bool, len(tt.counts)), 5) {
 			got += map[bool]string{true: "x", false: "."}[h]
 		}
 		if got != tt.want {

@@ -1,10 +1,10 @@
 package estimate
 
 // Suppress says which cells of a table may not be shown: those with fewer
-// households than least, and, so that the total does not give them away, the
-// next smallest until at least two are hidden and they have at least least
-// households together.
-func Suppress(counts []int, least int) []bool {
+// households than least, those that are hidden for another reason, and, so that
+// the total does not give them away, the next smallest until at least two are
+// hidden and they have at least least households together.
+func Suppress(counts []int, also []bool, least int) []bool {
 	hidden := make([]bool, len(counts))
 	sum, cells := 0, 0
 	hide := func(i int) {
@@ -12,7 +12,7 @@ func Suppress(counts []int, least int) []bool {
 		sum, cells = sum+counts[i], cells+1
 	}
 	for i, n := range counts {
-		if n > 0 && n < least {
+		if n > 0 && (n < least || also[i]) {
 			hide(i)
 		}
 	}

@@ -124,7 +124,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 		Self: "did:key:server", Now: r.clock,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return r.ForgetSurvey(ctx, o) },
 	})
-	figures := statistics.New(d, surveys, r.rs)
+	figures := statistics.New(statistics.Config{DB: d, Surveys: surveys, Responses: r.rs})
 	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.exportClock})
 	r.Service = export.New(export.Config{
 		DB: d, Surveys: surveys, Responses: r.rs, Media: files, Vault: r.vault, Exchange: r.orders, Idem: once, Cursors: cursors, Now: r.exportClock,

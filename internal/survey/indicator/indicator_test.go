@@ -39,7 +39,7 @@ type env struct{ *surveytest.Env }
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	v := &env{surveytest.New(t, d)}
-	figures := statistics.New(d, v.Surveys, v.Responses)
+	figures := statistics.New(statistics.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses})
 	figures.Routes(v.API)
 	indicator.New(indicator.Config{DB: d, Surveys: v.Surveys, Read: func(ctx context.Context, q db.Querier, o *survey.Open, in indicator.Ask, paths [][]string) (indicator.Round, error) {
 		r, err := figures.ReadRound(ctx, q, o, statistics.Query{Round: in.Round, Confidence: in.Confidence, Verified: in.Verified}, paths)

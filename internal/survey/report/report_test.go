@@ -30,7 +30,7 @@ func newEnv(t *testing.T) *surveytest.Env {
 	t.Helper()
 	d := dbtest.SQLite(t)
 	v := surveytest.New(t, d)
-	figures := statistics.New(d, v.Surveys, v.Responses)
+	figures := statistics.New(statistics.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses})
 	report.New(report.Config{
 		Surveys: v.Surveys,
 		Questions: func(o *survey.Open, language string) (out []report.Question) {

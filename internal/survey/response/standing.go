@@ -28,14 +28,26 @@ const selectStandings = `SELECT nid, round, household, stratum, grp, status, vst
 // Standings are the responses of all rounds in the order they came, at most
 // limit.
 func (s *Service) Standings(ctx context.Context, q db.Querier, o *survey.Open, limit int) ([]Standing, error) {
+	var out []Standing
+	err := EachStanding(ctx, q, o, limit, func(r *Standing) error {
+		out = append(out, *r)
+		return nil
+	})
+	return out, err
+}
+
+// EachStanding shows the responses of Standings one by one.
+func EachStanding(ctx context.Context, q db.Querier, o *survey.Open, limit int, visit func(*Standing) error) error {
+	r := Standing{Unit: Unit{Responded: true}}
+	var status string
+	var unfit int64
 	rows, err := q.Query(ctx, selectStandings, o.NID, limit)
-	return db.Collect(rows, err, "read standings", func(r *Standing, row db.Row) error {
-		var unfit int64
-		if err := row.Scan(&r.NID, &r.Round, &r.Household, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &unfit, &r.Typed); err != nil {
+	return db.Each(rows, err, "read standings", func(row db.Row) error {
+		if err := row.Scan(&r.NID, &r.Round, &r.Household, &r.Stratum, &r.Group, &status, &r.VStatus, &unfit, &r.Typed); err != nil {
 			return err
 		}
-		r.Responded, r.Unfit = true, unfit != 0
-		return nil
+		r.Status, r.Unfit = Status(status), unfit != 0
+		return visit(&r)
 	})
 }
 

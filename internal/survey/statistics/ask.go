@@ -1,12 +1,14 @@
 package statistics
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
@@ -18,28 +20,52 @@ type variable struct {
 	name   string
 	id     int64 // of the rows; 0 for what the list says
 	column *form.Column
+	repeat string // what of the elements of a repeat is meant
+	option string // of the elements that are counted
 }
+
+// What of the elements of a repeat a figure is of.
+const (
+	repeatCount = "count"
+	repeatSum   = "sum"
+	repeatMean  = "mean"
+)
 
 // amount reports whether answers are numbers that can be added.
 func (v *variable) amount() bool {
 	k := v.column.Kind
-	return k.CEL == cel.Number || k.CEL == cel.Boolean || k.Units || k.Calculated
+	return v.repeat != "" || k.CEL == cel.Number || k.CEL == cel.Boolean || k.Units || k.Calculated
 }
 
 // coded reports whether answers are one of a few values.
 func (v *variable) coded() bool {
 	k := v.column.Kind
-	return k.Options || k.CEL == cel.Boolean
+	return v.repeat == "" && (k.Options || k.CEL == cel.Boolean)
+}
+
+// codes are the options of a question.
+func (v *variable) codes() []string {
+	if v.column.Kind.CEL == cel.Boolean {
+		return []string{"true", "false"}
+	}
+	var out []string
+	for _, o := range v.column.Options {
+		out = append(out, o.Value)
+	}
+	return append(out, answer.Other)
 }
 
 // ask is a query against a survey.
 type ask struct {
 	o       *survey.Open
 	in      Query
+	whole   bool // the caller may see what single households say
 	of      variable
 	per     *variable
 	by      *variable
-	options []string // of a proportion
+	options []string          // of a proportion
+	groups  [][]string        // cells that are joined
+	join    map[string]string // a cell and what it is joined to
 	totals  []api.SurveyTotal
 	margins []variable
 }
@@ -51,10 +77,11 @@ func newAsk(o *survey.Open, in Query) (*ask, error) {
 	columns := o.Form.Columns()
 	if v := a.find(&c, columns, "query/question", in.Question); v != nil {
 		a.of = *v
+		a.repeated(&c)
 		a.kind(&c)
 	}
 	if in.Per != "" {
-		if a.per = a.find(&c, columns, "query/per", in.Per); a.per != nil && !a.per.amount() {
+		if a.per = a.once(&c, columns, "query/per", in.Per); a.per != nil && !a.per.amount() {
 			c.Add("query/per", "invalid", "The answers of this question are no numbers.")
 		}
 	}
@@ -62,6 +89,8 @@ func newAsk(o *survey.Open, in Query) (*ask, error) {
 		a.by = a.grouping(&c, columns, "query/by", in.By)
 	}
 	a.known(&c, columns)
+	a.together(&c)
+	a.checkBound(&c)
 	return a, c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
@@ -69,23 +98,65 @@ func newAsk(o *survey.Open, in Query) (*ask, error) {
 func (a *ask) find(c *fault.Checks, columns []form.Column, at, name string) *variable {
 	path := strings.Split(name, "/")
 	i := slices.IndexFunc(columns, func(col form.Column) bool { return slices.Equal(col.Path, path) })
-	switch {
-	case i < 0:
-		c.Add(at, "unknown", "The survey has no such question. Give it as section/question.")
-		return nil
-	case columns[i].Repeat:
-		c.Add(at, "invalid", "The question is asked several times in one interview, which figures about households cannot use.")
-		return nil
-	case columns[i].PII.Private() || columns[i].Serial:
-		c.Add(at, "invalid", "The answers of this question are sealed.")
+	if i < 0 {
+		c.Add(at, "unknown", absent(columns, path))
 		return nil
 	}
 	v := &variable{name: name, id: answer.Question(a.o.NID, path...), column: &columns[i]}
-	if !v.amount() && !v.coded() {
+	switch k := columns[i].Kind; {
+	case columns[i].PII.Private() || columns[i].Serial:
+		c.Add(at, "invalid", "The answers of this question are sealed.")
+	case k.CEL == cel.Instant || k.Clock:
+		c.Add(at, "invalid", "The answers of this question are dates or times, and figures are of numbers and options: ask for those of a calculated question that gives a number, such as days since.")
+	case !v.amount() && !v.coded():
 		c.Add(at, "invalid", "The answers of this question are neither numbers nor options.")
+	default:
+		return v
+	}
+	return nil
+}
+
+// absent says why a path leads to no answers.
+func absent(columns []form.Column, path []string) string {
+	for _, col := range columns {
+		if len(path) < len(col.Path) && slices.Equal(col.Path[:len(path)], path) {
+			return "This is a section, a group, a repeat or a matrix, which has no answers itself. Give a question in it, such as " + strings.Join(col.Path, "/") + "."
+		}
+	}
+	return "The survey has no such question. Give it as section/question."
+}
+
+// once looks up a question that is asked once in an interview.
+func (a *ask) once(c *fault.Checks, columns []form.Column, at, name string) *variable {
+	v := a.find(c, columns, at, name)
+	if v != nil && v.column.Repeat {
+		c.Add(at, "invalid", "The question is asked several times in one interview: only the parameter question can be one of a repeat.")
 		return nil
 	}
 	return v
+}
+
+// repeated settles what of the elements of a repeat is meant.
+func (a *ask) repeated(c *fault.Checks) {
+	q, numbers := &a.in, a.of.amount()
+	check.OneOf(c, "query/repeat", q.Repeat, repeatCount, repeatSum, repeatMean)
+	switch {
+	case !a.of.column.Repeat && q.Repeat != "":
+		c.Add("query/repeat", "invalid", "The question is asked once in an interview.")
+	case a.of.column.Repeat && q.Repeat == "":
+		c.Add("query/repeat", "required", "The question is asked several times in one interview. Say what of it a household counts with: count, or sum or mean of numbers.")
+	case a.of.column.Repeat && q.Repeat != repeatCount && !numbers:
+		c.Add("query/repeat", "invalid", "The answers of this question are no numbers: ask for count, with option for those of one option.")
+	case a.of.column.Repeat && q.Option != "" && (q.Repeat != repeatCount || !a.of.coded()):
+		c.Add("query/option", "invalid", "In a repeat an option says which elements are counted: repeat=count of a question with options.")
+	case a.of.column.Repeat && q.Option != "" && !slices.Contains(a.of.codes(), q.Option):
+		c.Add("query/option", "unknown", "The question has no such option. It has "+strings.Join(a.of.codes(), ", ")+".")
+	case a.of.column.Repeat && q.Statistic == proportion:
+		c.Add("query/statistic", "invalid", "Of a repeat there are means, totals, ratios and quantiles over households.")
+	}
+	if a.of.repeat = q.Repeat; q.Repeat != "" {
+		a.of.option = q.Option
+	}
 }
 
 // grouping looks up what households are told apart by.
@@ -93,7 +164,7 @@ func (a *ask) grouping(c *fault.Checks, columns []form.Column, at, name string) 
 	if name == "group" || name == "stratum" {
 		return &variable{name: name}
 	}
-	v := a.find(c, columns, at, name)
+	v := a.once(c, columns, at, name)
 	if v != nil && (!v.coded() || v.column.Kind.Several) {
 		c.Add(at, "invalid", "Households are told apart by group, stratum or a question with one of several options as its answer.")
 	}
@@ -111,7 +182,7 @@ func (a *ask) kind(c *fault.Checks) {
 	if q.Q == 0 && q.Statistic == quantile {
 		q.Q = 0.5
 	}
-	if q.Statistic != proportion {
+	if q.Statistic != proportion || a.of.repeat != "" {
 		if !a.of.amount() {
 			c.Add("query/statistic", "invalid", "The answers of this question are no numbers: ask for a proportion.")
 		}
@@ -126,30 +197,21 @@ func (a *ask) kind(c *fault.Checks) {
 			c.Add("query/option", "unknown", "The value must be true or false.")
 		}
 	case a.of.coded():
-		a.listed(c)
-		return
+		a.options = a.of.codes()
+		if q.Option == "" {
+			return
+		}
+		if !slices.Contains(a.options, q.Option) {
+			c.Add("query/option", "unknown", "The question has no such option. It has "+strings.Join(a.options, ", ")+".")
+		}
 	case q.Option == "":
 		c.Add("query/option", "required", "The answers are numbers: say of which the proportion is.")
 	default:
-		if _, err := strconv.ParseFloat(q.Option, 64); err != nil {
+		if v, err := strconv.ParseFloat(q.Option, 64); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			c.Add("query/option", "invalid", "The answers are numbers: the option must be one.")
 		}
 	}
 	a.options = []string{q.Option}
-}
-
-// listed are the options of a question.
-func (a *ask) listed(c *fault.Checks) {
-	for _, o := range a.of.column.Options {
-		a.options = append(a.options, o.Value)
-	}
-	a.options = append(a.options, answer.Other)
-	if a.in.Option != "" {
-		if !slices.Contains(a.options, a.in.Option) {
-			c.Add("query/option", "unknown", "The question has no such option.")
-		}
-		a.options = []string{a.in.Option}
-	}
 }
 
 // known finds the totals that weights are fitted to.

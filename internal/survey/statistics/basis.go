@@ -1,6 +1,7 @@
 package statistics
 
 import (
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 )
@@ -61,34 +62,57 @@ func (sh *sheet) plan(a *ask) *estimate.Plan {
 	for _, h := range sh.homes {
 		counts[h.Stratum]++
 	}
-	for _, one := range s.Strata {
-		p.Strata = append(p.Strata, estimate.Stratum{Name: one.Name, Population: value(one.Population)})
+	strata := s.Strata
+	if len(strata) == 0 {
+		strata = []api.SurveyStratum{{Population: s.Population}}
 	}
-	if len(p.Strata) == 0 {
-		p.Strata = []estimate.Stratum{{Population: value(s.Population)}}
-	}
-	for i := range p.Strata {
-		h := &p.Strata[i]
+	for _, one := range strata {
+		h := estimate.Stratum{Name: one.Name, Population: value(one.Population)}
 		if h.Population == 0 && s.Method == "census" && !sh.enrolled {
 			h.Population = counts[h.Name] // the list is the population
 		}
-		if len(s.Stages) == 0 || !p.Clustered {
-			continue
+		if p.Clustered && len(s.Stages) > 0 {
+			h.Clusters = firstStage(s.Stages[0], h.Name, len(strata))
 		}
-		first := s.Stages[0]
-		if len(p.Strata) == 1 {
-			h.Clusters = value(first.Units)
-		}
-		for _, of := range first.Strata {
-			if of.Name == h.Name {
-				h.Clusters = value(of.Units)
-			}
-		}
+		p.Strata = a.merge(p.Strata, h)
 	}
 	if p.Clustered {
 		p.Clusters = sh.clusters(a)
 	}
 	return p
+}
+
+// firstStage is how many clusters a stratum has, one of so many strata.
+func firstStage(first api.SamplingStage, name string, strata int) float64 {
+	for _, of := range first.Strata {
+		if of.Name == name {
+			return value(of.Units)
+		}
+	}
+	if strata == 1 {
+		return value(first.Units)
+	}
+	return 0
+}
+
+// merge adds a stratum to others, or to the one that it is joined with. What is
+// not known of one is not known of both.
+func (a *ask) merge(strata []estimate.Stratum, h estimate.Stratum) []estimate.Stratum {
+	h.Name = a.joined(h.Name)
+	for i := range strata {
+		if one := &strata[i]; one.Name == h.Name {
+			one.Population, one.Clusters = sum(one.Population, h.Population), sum(one.Clusters, h.Clusters)
+			return strata
+		}
+	}
+	return append(strata, h)
+}
+
+func sum(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return a + b
 }
 
 // clusters are those of the sample with their sizes, in the strata of their
@@ -99,12 +123,22 @@ func (sh *sheet) clusters(a *ask) []estimate.Cluster {
 		sizes[c.Name] = value(c.Size)
 	}
 	var out []estimate.Cluster
-	seen := map[[2]string]bool{}
-	for _, h := range sh.homes {
-		if k := [2]string{h.Stratum, h.Cluster}; !seen[k] {
-			seen[k] = true
-			out = append(out, estimate.Cluster{Stratum: h.Stratum, Name: h.Cluster, Size: sizes[h.Cluster]})
+	type key struct{ stratum, cluster string }
+	seen, at := map[key]bool{}, map[key]int{}
+	for i, h := range sh.homes {
+		k := key{h.Stratum, h.Cluster}
+		if seen[k] {
+			continue
 		}
+		seen[k] = true
+		size, m := sizes[h.Cluster], &sh.members[i]
+		k = key{m.Stratum, m.Cluster}
+		if j, ok := at[k]; ok {
+			out[j].Size, out[j].Of = sum(out[j].Size, size), out[j].Of+1
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, estimate.Cluster{Stratum: m.Stratum, Name: m.Cluster, Size: size, Of: 1})
 	}
 	return out
 }

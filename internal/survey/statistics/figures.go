@@ -1,16 +1,16 @@
 package statistics
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // figure is an estimate of an option in a part of the households.
@@ -18,19 +18,23 @@ type figure struct {
 	option, value string
 	whole         bool // of all households
 	f             *estimate.Figure
-	partly        bool // a part of it is hidden
+	// beyond are how many households other queries have in the same figure beside
+	// those it comes from: the difference would tell what they say.
+	beyond []int
+	thin   bool        // a part of all households is small
+	edges  *[2]float64 // of a quantile: what the fifth smallest and the fifth largest have said
 }
 
 // answer makes the figures of a query.
-func (a *ask) answer(ctx context.Context, now, before *sheet) (*Statistics, error) {
+func (a *ask) answer(now, before *sheet) (*Statistics, error) {
 	figures, err := a.figures(now)
 	if err != nil {
 		return nil, err
 	}
 	out := a.head(now)
-	hidden := a.hidden(ctx, figures)
+	seen := a.conceal(figures)
 	for i, f := range figures {
-		out.Estimates = append(out.Estimates, a.shown(now, f, hidden[i]))
+		out.Estimates = append(out.Estimates, a.shown(now, f, seen[i]))
 	}
 	switch {
 	case before != nil:
@@ -38,9 +42,9 @@ func (a *ask) answer(ctx context.Context, now, before *sheet) (*Statistics, erro
 		if err != nil {
 			return nil, err
 		}
-		a.sinceThen(out, rounds{now, before, figures, earlier}, hidden, a.hidden(ctx, earlier))
+		a.sinceThen(out, rounds{now, before, figures, earlier}, seen, a.conceal(earlier))
 	case a.in.Compare != "":
-		if err := a.between(out, now, figures, hidden); err != nil {
+		if err := a.between(out, now, figures, seen); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +55,7 @@ func (a *ask) answer(ctx context.Context, now, before *sheet) (*Statistics, erro
 func (a *ask) head(sh *sheet) *Statistics {
 	in := a.in
 	out := &Statistics{
-		SurveyID: a.o.SurveyID, Round: in.Round, Question: in.Question, Statistic: in.Statistic, Per: in.Per, Q: in.Q, By: in.By, Adjust: in.Adjust,
+		SurveyID: a.o.SurveyID, Round: in.Round, Question: in.Question, Statistic: in.Statistic, Per: in.Per, Q: in.Q, Repeat: in.Repeat, By: in.By, Adjust: in.Adjust, Join: in.Join,
 		Confidence: in.Confidence, Tail: "two", Basis: sh.name, NoInterval: sh.why, Estimates: []Estimate{},
 	}
 	if in.Tail != "" {
@@ -100,6 +104,7 @@ func (a *ask) remark(out *Statistics, sh *sheet) {
 	add("The draw was made elsewhere and was not proven here.", sh.name == "drawnElsewhere")
 	add("One party alone has named the seed of the draw.", out.SoleSeed)
 	add("Figures are not weighted.", !sh.chance())
+	add("Cells are taken as one: "+a.in.Join+".", a.in.Join != "" && sh.chance())
 	add("The systematic draw is treated as a simple random one.", s.Method == "systematic" && sh.chance())
 	add("Households that said nothing are made up for by the others, as if they were missing by chance.", sh.chance() && out.Counted.Missing > 0)
 	add("A household counts as one that answered the question when an option is chosen.", a.of.column.Kind.Several)
@@ -122,7 +127,7 @@ func (a *ask) figures(sh *sheet) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, figure{option, "", true, whole, false})
+		out = append(out, a.figure(sh, v, figure{option: option, whole: true, f: whole}))
 		if a.by == nil {
 			continue
 		}
@@ -139,7 +144,7 @@ func (a *ask) figures(sh *sheet) ([]figure, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			out = append(out, figure{option, part, false, f, false})
+			out = append(out, a.figure(sh, in, figure{option: option, value: part, f: f}))
 		}
 	}
 	return out, nil
@@ -158,11 +163,7 @@ func (a *ask) oneUnit(sh *sheet) error {
 		if v == nil || !v.column.Kind.Units {
 			continue
 		}
-		units := map[string]bool{}
-		for _, rows := range sh.given[v.id] {
-			units[rows[0].Code] = true
-		}
-		if len(units) > 1 {
+		if len(sh.given[v.id].codes) > 1 {
 			return fault.New(fault.Unprocessable, "UNITS_MIXED", "The answers are in different units, which cannot be added.")
 		}
 	}
@@ -178,28 +179,20 @@ func (a *ask) variables(sh *sheet, option string) estimate.Values {
 	}
 	number, err := strconv.ParseFloat(option, 64)
 	coded := err != nil || a.of.coded()
+	of := sh.given[a.of.id]
 	for i := range n {
-		rows := sh.given[a.of.id][i]
-		if len(rows) == 0 {
+		if v.In[i] = of.has[i]; !v.In[i] {
 			continue
 		}
-		v.In[i] = true
 		switch {
 		case option == "":
-			v.Y[i] = rows[0].Num
-		case !coded && rows[0].Num == number:
+			v.Y[i] = of.num[i]
+		case coded && of.chose(i, option), !coded && of.num[i] == number:
 			v.Y[i] = 1
 		}
-		for _, r := range rows {
-			if coded && option != "" && r.Code == option {
-				v.Y[i] = 1
-			}
-		}
 		if a.per != nil {
-			per := sh.given[a.per.id][i]
-			if v.In[i] = len(per) > 0; v.In[i] {
-				v.X[i] = per[0].Num
-			}
+			per := sh.given[a.per.id]
+			v.In[i], v.X[i] = per.has[i], per.num[i]
 		}
 	}
 	return v
@@ -219,40 +212,6 @@ func (a *ask) compute(sh *sheet, v estimate.Values) (*estimate.Figure, error) {
 	return sh.design.Mean(v)
 }
 
-// hidden says which figures the caller may not see.
-func (a *ask) hidden(ctx context.Context, figures []figure) []bool {
-	out := make([]bool, len(figures))
-	if web.CallerFrom(ctx).May("responses:pii") {
-		return out
-	}
-	for from := 0; from < len(figures); {
-		to := from + 1
-		for to < len(figures) && !figures[to].whole {
-			to++
-		}
-		counts := make([]int, 0, to-from)
-		for _, f := range figures[from+1 : to] {
-			counts = append(counts, f.f.N)
-		}
-		// The households that have no value of by are a part that is not shown.
-		rest := figures[from].f.N
-		for _, n := range counts {
-			rest -= n
-		}
-		if a.by != nil {
-			counts = append(counts, rest)
-		}
-		parts := estimate.Suppress(counts, leastShown)
-		copy(out[from+1:to], parts)
-		// Two sums of the same households with two sets of weights would be two
-		// equations for what is hidden.
-		figures[from].partly = slices.Contains(parts, true)
-		out[from] = figures[from].f.N < leastShown
-		from = to
-	}
-	return out
-}
-
 // number is a value as JSON has it: nothing where it is not known.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -261,17 +220,26 @@ func number(v float64) *float64 {
 	return &v
 }
 
+// whole is a sum of weights as a person expects it: a count, where it is one but
+// for the last digits.
+func whole(sum float64) float64 {
+	if n := math.Round(sum); math.Abs(sum-n) <= 1e-9*math.Abs(n) {
+		return n
+	}
+	return sum
+}
+
 const tooFew = "Too few households for an interval."
 
 // shown is a figure for the caller.
-func (a *ask) shown(sh *sheet, one figure, hidden bool) Estimate {
-	out := Estimate{Option: one.option, Value: one.value, Confidence: a.in.Confidence, Suppressed: hidden}
-	if hidden {
+func (a *ask) shown(sh *sheet, one figure, seen sight) Estimate {
+	out := Estimate{Option: one.option, Value: one.value, Confidence: a.in.Confidence, Suppressed: seen.hidden}
+	if seen.hidden {
 		return out
 	}
 	f, l := one.f, a.in.level()
 	out.Estimate, out.N = number(f.Value), &f.N
-	if !one.partly {
+	if !seen.partly {
 		out.Unweighted = number(f.Unweighted)
 	}
 	if !sh.chance() {
@@ -280,12 +248,15 @@ func (a *ask) shown(sh *sheet, one figure, hidden bool) Estimate {
 	}
 	out.SE, out.DF, out.Kish, out.EffectiveN = number(f.SE), number(f.DF), number(f.Kish), number(f.EffectiveN(l))
 	if sh.design.Known() {
-		out.Population = number(f.Population)
+		out.Population = number(whole(f.Population))
 	}
 	if f.Deff > 0 {
 		out.Deff = number(f.Deff)
 	}
 	ci, ok := f.Interval(a.in.Interval, l)
+	if ok && !one.covers(ci.Low, ci.High) {
+		ok, out.SE = false, nil // the bounds are what single households have said
+	}
 	if !ok {
 		out.NoInterval = tooFew
 		return out
@@ -298,35 +269,69 @@ func (a *ask) shown(sh *sheet, one figure, hidden bool) Estimate {
 	return out
 }
 
+// target is what the sampling aims at, and for which kind of figure.
+func (a *ask) target() (t estimate.Target, kind string, given bool) {
+	s := a.o.Sampling
+	t = estimate.Target{Level: a.in.level(), Bound: a.policy(), Interval: a.in.Interval, Limit: value(s.MissLimit)}
+	t.Relative, t.Absolute = value(s.Precision), value(s.MarginOfError)
+	given = t.Relative+t.Absolute > 0
+	if given && s.Confidence != nil {
+		t.Confidence = *s.Confidence
+	}
+	return t, cmp.Or(s.ParameterType, proportion), given
+}
+
+// policy is which bound stands in for a figure that misses the target.
+func (a *ask) policy() string { return cmp.Or(a.in.Bound, a.o.Sampling.OnMiss, "none") }
+
 // precision is the decision about a figure, at the level of the target.
 func (a *ask) precision(f *estimate.Figure) *Precision {
-	s := a.o.Sampling
-	t := estimate.Target{Level: a.in.level(), Bound: a.in.Bound, Interval: a.in.Interval}
-	kind := s.ParameterType
-	if kind == "" {
-		kind = proportion
-	}
+	t, kind, given := a.target()
 	out := &Precision{}
-	if kind == a.in.Statistic {
-		t.Relative, t.Absolute = value(s.Precision), value(s.MarginOfError)
-		out.Target, out.Margin = s.Precision, s.MarginOfError
-		if s.Confidence != nil && t.Relative+t.Absolute > 0 {
-			t.Confidence = *s.Confidence
-		}
+	switch {
+	case given && kind != a.in.Statistic:
+		out.Status = "parameter_mismatch"
+		out.Why = fmt.Sprintf("The target of the survey is for a %s, and this is a %s.", kind, a.in.Statistic)
+		t = estimate.Target{Level: a.in.level()}
+	case given:
+		out.Target, out.Margin, out.Policy = a.o.Sampling.Precision, a.o.Sampling.MarginOfError, t.Bound
 	}
 	p, ok := f.Precision(t)
 	if !ok {
 		return nil
 	}
 	out.Confidence, out.Relative, out.Absolute, out.Low, out.High = t.Confidence, number(p.Relative), p.Absolute, p.Low, p.High
-	if out.Status = p.Status; out.Status != "" {
-		out.Use = number(p.Use)
+	if p.Status == "" {
+		return out
+	}
+	out.Status, out.Use = p.Status, number(p.Use)
+	switch far := t.Limit > 0 && !(p.Relative <= t.Limit); {
+	case p.Status == estimate.BoundUsed:
+		out.Why = "The target is missed: the " + t.Bound + " bound stands in for the figure."
+	case p.Status == estimate.PrecisionNotMet && far:
+		out.Why = fmt.Sprintf("The target is missed by more than the limit of %v: no bound stands in for the figure.", t.Limit)
+	case p.Status == estimate.PrecisionNotMet:
+		out.Why = "The target is missed, and no bound stands in for the figure."
 	}
 	return out
 }
 
+// checkBound refuses a bound that the methodology does not have, or that is for
+// another kind of figure.
+func (a *ask) checkBound(c *fault.Checks) {
+	const at = "query/bound"
+	_, kind, given := a.target()
+	switch s := a.o.Sampling; {
+	case a.in.Bound == "":
+	case s.OnMiss != "" && s.OnMiss != a.in.Bound:
+		c.Add(at, "mismatch", fmt.Sprintf("The sampling of the survey says onMiss %s, and not %s.", s.OnMiss, a.in.Bound))
+	case given && kind != a.in.Statistic:
+		c.Add(at, "mismatch", fmt.Sprintf("The target of the survey is for a %s, and this is a %s.", kind, a.in.Statistic))
+	}
+}
+
 // between compares two values of by.
-func (a *ask) between(out *Statistics, sh *sheet, figures []figure, hidden []bool) error {
+func (a *ask) between(out *Statistics, sh *sheet, figures []figure, seen []sight) error {
 	first, second, _ := a.in.values()
 	for _, option := range a.optionsOf(figures) {
 		at := func(value string) int {
@@ -334,13 +339,29 @@ func (a *ask) between(out *Statistics, sh *sheet, figures []figure, hidden []boo
 		}
 		i, j := at(first), at(second)
 		if i < 0 || j < 0 {
-			return fault.New(fault.Unprocessable, "NO_ANSWERS", fmt.Sprintf("No household that counts has the value %q or %q.", first, second))
+			return a.noValue(figures, first, second)
 		}
-		d := Difference{Option: option, Value: first, Less: second, Confidence: a.in.Confidence, Suppressed: hidden[i] || hidden[j]}
+		d := Difference{Option: option, Value: first, Less: second, Confidence: a.in.Confidence, Suppressed: seen[i].hidden || seen[j].hidden}
 		a.difference(&d, figures[i].f, figures[j].f, sh.why)
 		out.Differences = append(out.Differences, d)
 	}
 	return nil
+}
+
+// noValue says which values of by there are. Values that are no more than a few
+// households' are not named.
+func (a *ask) noValue(figures []figure, first, second string) error {
+	var names []string
+	for _, f := range figures {
+		if !f.whole && f.option == figures[0].option && (a.whole || f.f.N >= leastShown) {
+			names = append(names, f.value)
+		}
+	}
+	detail := fmt.Sprintf("No household that counts has the value %q or %q.", first, second)
+	if len(names) > 0 {
+		detail += " There are " + strings.Join(names, ", ") + "."
+	}
+	return fault.New(fault.Unprocessable, "NO_ANSWERS", detail).With(fault.Field{Pointer: "query/compare", Code: "unknown", Detail: detail})
 }
 
 func (a *ask) optionsOf(figures []figure) []string {
@@ -360,7 +381,7 @@ type rounds struct {
 }
 
 // sinceThen compares figures with those of another round.
-func (a *ask) sinceThen(out *Statistics, r rounds, hidden, hiddenThen []bool) {
+func (a *ask) sinceThen(out *Statistics, r rounds, seen, then []sight) {
 	why := r.now.why
 	if why == "" {
 		why = r.before.why
@@ -371,7 +392,7 @@ func (a *ask) sinceThen(out *Statistics, r rounds, hidden, hiddenThen []bool) {
 			continue
 		}
 		d := Difference{
-			Option: f.option, Value: fmt.Sprintf("round:%d", a.in.Round), Less: a.in.Compare, Confidence: a.in.Confidence, Suppressed: hidden[i] || hiddenThen[j],
+			Option: f.option, Value: fmt.Sprintf("round:%d", a.in.Round), Less: a.in.Compare, Confidence: a.in.Confidence, Suppressed: seen[i].hidden || then[j].hidden,
 		}
 		if f.value != "" {
 			d.Value = f.value + ", " + d.Value

@@ -14,6 +14,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
@@ -24,14 +26,21 @@ const template = `{"templateId":"use","title":"Use","validations":{"completionTh
 		{"id":"uses","type":"boolean"},{"id":"fuel","type":"number"},{"id":"size","type":"integer"},
 		{"id":"kind","type":"single_choice","options":["wood","gas"]},{"id":"fuels","type":"multiple_choice","options":["wood","gas"]},
 		{"id":"name","type":"text","pii":"direct"},{"id":"said","type":"text"},
-		{"id":"people","type":"repeat","questions":[{"id":"age","type":"integer"}]}]}]}`
+		{"id":"since","type":"date"},
+		{"id":"people","type":"repeat","questions":[{"id":"age","type":"integer"},{"id":"cooks","type":"boolean"}]}]}]}`
 
-type env struct{ *surveytest.Env }
+type env struct {
+	*surveytest.Env
+	figures *statistics.Service
+	jobs    *job.Service
+}
 
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
-	v := &env{surveytest.New(t, d)}
-	statistics.New(d, v.Surveys, v.Responses).Routes(v.API)
+	v := &env{Env: surveytest.New(t, d), jobs: job.New(job.Config{DB: d, Cursors: eventtest.Cursors()})}
+	v.figures = statistics.New(statistics.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Jobs: v.jobs})
+	v.figures.Routes(v.API)
+	v.jobs.Routes(v.API)
 	v.Must(t, "ws owner", "POST /v1/templates", template, nil)
 	v.Must(t, "ws owner", "POST /v1/templates/use/publish", `{}`, nil)
 	return v

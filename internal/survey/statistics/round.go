@@ -16,8 +16,9 @@ import (
 // made of several questions, such as indicators. They count, are weighed and are
 // hidden as those of a single question.
 type Round struct {
-	a *ask
-	s *sheet
+	a    *ask
+	s    *sheet
+	rows map[int64]map[int32][]answer.Row // by question and household
 }
 
 // ReadRound gathers a round with the answers to some questions, which may be in
@@ -29,16 +30,32 @@ func (s *Service) ReadRound(ctx context.Context, q db.Querier, o *survey.Open, i
 		return nil, err
 	}
 	a := &ask{o: o, in: in, of: variable{name: in.Question, id: answer.Question(o.NID, paths[0]...), column: &form.Column{Kind: &form.Kind{}}}}
-	sh, err := s.read(ctx, q, a, in.Round)
+	sh, err := s.read(ctx, q, a, in.Round, &reading{most: s.most})
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range paths[1:] {
-		if err := sh.fill(ctx, q, answer.Question(o.NID, path...)); err != nil {
+	r := &Round{a, sh, map[int64]map[int32][]answer.Row{}}
+	for _, path := range paths {
+		if err := r.fill(ctx, q, answer.Question(o.NID, path...), 20*s.most); err != nil {
 			return nil, err
 		}
 	}
-	return &Round{a, sh}, nil
+	return r, nil
+}
+
+// fill reads every answer to a question, all elements of repeats too.
+func (r *Round) fill(ctx context.Context, q db.Querier, id int64, limit int) error {
+	rows, n := map[int32][]answer.Row{}, 0
+	r.rows[id] = rows
+	return answer.Each(ctx, q, id, limit+1, func(row *answer.Given) error {
+		if n++; n > limit {
+			return errLarge
+		}
+		if i, ok := r.s.at[row.NID]; ok {
+			rows[i] = append(rows[i], row.Row)
+		}
+		return nil
+	})
 }
 
 // Len is the number of households in the sample.
@@ -52,7 +69,7 @@ func (r *Round) Group(i int) string { return r.s.homes[i].Group }
 
 // Given is what a household says to a question.
 func (r *Round) Given(i int, path []string) []answer.Row {
-	return r.s.given[answer.Question(r.a.o.NID, path...)][i]
+	return r.rows[answer.Question(r.a.o.NID, path...)][int32(i)]
 }
 
 // Head says what figures come from; it has none.
@@ -76,7 +93,7 @@ func (r *Round) Hides(ctx context.Context, n int) bool {
 
 // Shown is a figure for the caller; hidden has nothing but what it is of.
 func (r *Round) Shown(kind string, f *estimate.Figure, hidden bool) Estimate {
-	return r.of(kind).shown(r.s, figure{f: f}, hidden)
+	return r.of(kind).shown(r.s, figure{f: f}, sight{hidden: hidden})
 }
 
 // Less is a figure of the round less another one, of it or of another round or

@@ -8,14 +8,17 @@ package statistics
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Nouns of package api, by their names here.
@@ -42,32 +45,56 @@ const (
 	adjustRaking     = "raking"
 )
 
-// maxResponses is how many responses and households of a list one request reads.
-const maxResponses = 20_000
+// How many responses, and households of a list, are read in a request and by a
+// job.
+const (
+	inRequest = 20_000
+	inJob     = 5_000_000
+)
 
 // leastShown is the number of households below which a figure is not shown to
 // callers who may not read what single households say.
 const leastShown = 5
+
+// Config is what a Service needs.
+type Config struct {
+	DB        *db.DB
+	Surveys   *survey.Service
+	Responses *response.Service
+	Jobs      *job.Service     // without it large figures are refused
+	Now       func() time.Time // time.Now by default
+}
 
 // Service answers for figures.
 type Service struct {
 	db        *db.DB
 	surveys   *survey.Service
 	responses *response.Service
+	jobs      *job.Service
+	now       func() time.Time
+	most      int // responses in a request
 }
 
 // New makes a Service.
-func New(d *db.DB, surveys *survey.Service, responses *response.Service) *Service {
-	return &Service{db: d, surveys: surveys, responses: responses}
+func New(c Config) *Service {
+	s := &Service{db: c.DB, surveys: c.Surveys, responses: c.Responses, jobs: c.Jobs, now: c.Now, most: inRequest}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.jobs != nil {
+		s.jobs.Share(Kind, s.mayRead)
+	}
+	return s
 }
 
 // Query is what figures are asked for.
 type Query struct {
-	Question   string  `query:"question" doc:"The question, as section/question; groups and rows of a matrix are further steps. Required." example:"home/fuel"`
+	Question   string  `query:"question" doc:"The question, as section/question; groups, repeats and rows of a matrix are further steps. Required, but for job." example:"home/fuel"`
 	Statistic  string  `query:"statistic" enum:"proportion,mean,total,ratio,quantile" doc:"proportion of choices and mean of numbers by default."`
 	Per        string  `query:"per" doc:"The question a ratio is per, such as the size of the household."`
 	Q          float64 `query:"q" doc:"Which quantile, above 0 and below 1; 0.5 by default."`
 	Option     string  `query:"option" doc:"The option a proportion is of, or the number; every option by default, true of yes and no."`
+	Repeat     string  `query:"repeat" enum:"count,sum,mean" doc:"Of a question in a repeat: what of its elements each household counts with. count, with option those of one option, and sum are 0 where the repeat is empty; of a mean these households are no part."`
 	By         string  `query:"by" doc:"group, stratum or a question with options: a figure for each value, and one for all."`
 	Compare    string  `query:"compare" doc:"Two values of by with a comma between: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
 	Round      int     `query:"round" doc:"The open round by default."`
@@ -76,7 +103,8 @@ type Query struct {
 	Interval   string  `query:"interval" enum:"wilson,kornGraubard,logit,wald" doc:"Of proportions; wilson by default."`
 	Adjust     string  `query:"adjust" enum:"none,poststrata,raking" doc:"Fit the weights to sampling.totals: to the first of them, or to all."`
 	Cell       string  `query:"cell" enum:"cluster,stratum" doc:"What makes up for households that said nothing, in samples of clusters: the cluster by default. Without clusters it is the stratum."`
-	Bound      string  `query:"bound" enum:"lower,upper" doc:"What the methodology has stand in for a figure that misses the target."`
+	Join       string  `query:"join" doc:"Cells that are taken as one where one alone has nobody, or one unit: names of strata, of clusters or of values of sampling.totals with commas between, and bars between further ones." example:"north,east|west,south"`
+	Bound      string  `query:"bound" enum:"lower,upper" doc:"What stands in for a figure that misses the target, where the sampling has no onMiss."`
 	Verified   bool    `query:"verified" doc:"Only verified responses count."`
 }
 
@@ -137,10 +165,30 @@ func (q *Query) round() int {
 	return n
 }
 
-// Statistics are the figures of a question. Faults: SURVEY_NOT_FOUND,
-// ROUND_NOT_FOUND, INVALID_PARAMETER, STATISTICS_TOO_LARGE, ANSWERS_PENDING and
-// those of package estimate.
+// Statistics are the figures of a question, those that are kept or made anew.
+// Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND, INVALID_PARAMETER,
+// STATISTICS_TOO_LARGE where only a job makes them, ANSWERS_PENDING and those of
+// package estimate.
 func (s *Service) Statistics(ctx context.Context, surveyID string, in Query) (*Statistics, error) {
+	a, err := s.ask(ctx, surveyID, in)
+	if err != nil {
+		return nil, err
+	}
+	if out, err := s.kept(ctx, a); err != nil || out != nil {
+		return out, err
+	}
+	large, err := s.large(ctx, a)
+	if err == nil && large {
+		err = errLarge
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.make(ctx, a, "", &reading{most: s.most})
+}
+
+// ask is a query that can be answered.
+func (s *Service) ask(ctx context.Context, surveyID string, in Query) (*ask, error) {
 	o, err := s.surveys.Open(ctx, surveyID)
 	if err != nil {
 		return nil, err
@@ -156,21 +204,52 @@ func (s *Service) Statistics(ctx context.Context, surveyID string, in Query) (*S
 	if err := in.check(o); err != nil {
 		return nil, err
 	}
-	ask, err := newAsk(o, in)
+	a, err := newAsk(o, in)
 	if err != nil {
 		return nil, err
 	}
+	a.whole = web.CallerFrom(ctx).May("responses:pii")
+	return a, nil
+}
+
+// large reports whether the counters of a survey show that it has more than one
+// request reads.
+func (s *Service) large(ctx context.Context, a *ask) (bool, error) {
+	n, err := s.size(ctx, a)
+	return n > int64(s.most), err
+}
+
+// size is how many responses the rounds of a query have, or its list has
+// households.
+func (s *Service) size(ctx context.Context, a *ask) (int64, error) {
+	p, err := s.surveys.Progress(ctx, a.o.SurveyID, a.in.Round)
+	if err != nil {
+		return 0, err
+	}
+	return max(p.Drawn, p.Completed+p.Partial+p.Refused), nil
+}
+
+// make computes figures and keeps them.
+func (s *Service) make(ctx context.Context, a *ask, job string, r *reading) (*Statistics, error) {
 	var now, before *sheet
-	err = s.db.View(ctx, func(q db.Querier) error {
+	var at moment
+	err := s.db.View(ctx, func(q db.Querier) error {
 		var err error
-		if now, err = s.read(ctx, q, ask, in.Round); err != nil || in.round() == 0 {
+		if at, err = momentOf(ctx, q, a.o.NID); err != nil {
 			return err
 		}
-		before, err = s.read(ctx, q, ask, in.round())
+		if now, err = s.read(ctx, q, a, a.in.Round, r); err != nil || a.in.round() == 0 {
+			return err
+		}
+		before, err = s.read(ctx, q, a, a.in.round(), r)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ask.answer(ctx, now, before)
+	out, err := a.answer(now, before)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.keep(ctx, a, at, job, out)
 }

@@ -51,10 +51,14 @@ func (s *Service) Weigh(ctx context.Context, o *survey.Open, rounds []int, at ti
 // weighRound weighs the sample of one round.
 func weighRound(o *survey.Open, list []survey.Sampled, all []response.Standing, round int) (survey.WeighedRound, error) {
 	a := &ask{o: o}
-	sh, err := newSheet(a, list, all, round)
-	if err != nil {
-		return survey.WeighedRound{}, err
+	sh := newSheet(a, list)
+	said := newSaid(a, sh, round)
+	for i := range all {
+		if err := said.hear(&all[i]); err != nil {
+			return survey.WeighedRound{}, err
+		}
 	}
+	said.settle()
 	w := survey.WeighedRound{Round: round, Basis: sh.name, Why: sh.why, Words: sh.tally.Words(false)}
 	if !sh.chance() {
 		return w, nil

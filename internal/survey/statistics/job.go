@@ -1,0 +1,146 @@
+package statistics
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Kind is the job that makes the figures of a large survey.
+const Kind = "survey.statistics"
+
+// made is what a job is asked for.
+type made struct {
+	Survey string `json:"surveyId"`
+	Query  Query  `json:"query"`
+}
+
+// Result is what a job leaves: where its figures are.
+type Result struct {
+	Statistics string `json:"statistics" doc:"Path of the figures."`
+}
+
+// Handlers are the jobs of figures.
+func (s *Service) Handlers() map[string]job.Handler {
+	return map[string]job.Handler{Kind: s.run}
+}
+
+// later has a job make the figures of a query. While one is to be done or at work
+// for the same query it gives that one, whoever has asked for it.
+func (s *Service) later(ctx context.Context, a *ask) (out web.Reply[job.Job], err error) {
+	key, err := a.key()
+	if err != nil {
+		return out, err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		at, err := momentOf(ctx, tx, a.o.NID)
+		if err != nil {
+			return err
+		}
+		// A job that has ended, and whose figures are not kept, was cancelled or did
+		// not succeed: another one is made, at most every minute.
+		name := fmt.Sprintf("%d/%d/%d/%s", a.o.NID, at.revision, at.changes, key)
+		for _, attempt := range []string{"", s.now().UTC().Format("200601021504")} {
+			sum := sha256.Sum256([]byte(name + attempt))
+			id, err := s.jobs.Enqueue(ctx, tx, job.Draft{
+				Kind: Kind, Payload: made{a.o.SurveyID, a.in}, Key: hex.EncodeToString(sum[:]), About: path(a.o.SurveyID, "{id}"),
+			})
+			if err != nil {
+				return err
+			}
+			if out, err = s.jobs.Accepted(ctx, tx, id); err != nil || !out.Value.Status.Final() {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Later has a job make figures, and gives its id. Faults are those of Statistics.
+func (s *Service) Later(ctx context.Context, surveyID string, in Query) (string, error) {
+	a, err := s.ask(ctx, surveyID, in)
+	if err != nil {
+		return "", err
+	}
+	out, err := s.later(ctx, a)
+	return out.Value.ID, err
+}
+
+// path is where the figures of a job are.
+func path(survey, job string) string { return "/v1/surveys/" + survey + "/statistics?job=" + job }
+
+// mayRead reports whether the caller may read a job: whoever may ask for figures
+// of the survey may be given the job of somebody else.
+func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
+	var in made
+	if !web.CallerFrom(ctx).May("analytics:read") || json.Unmarshal(payload, &in) != nil {
+		return false
+	}
+	_, err := s.surveys.Open(ctx, in.Survey)
+	return err == nil
+}
+
+// run is the job.
+func (s *Service) run(ctx context.Context, j *job.Run) error {
+	var in made
+	if err := j.Decode(&in); err != nil {
+		return err
+	}
+	a, err := s.ask(ctx, in.Survey, in.Query)
+	if err != nil {
+		return ended(err)
+	}
+	n, err := s.size(ctx, a)
+	if err != nil {
+		return ended(err)
+	}
+	// The list, the responses and their answers.
+	total := n * int64(2+len(a.asked()))
+	if a.in.round() > 0 {
+		total *= 2
+	}
+	_, err = s.make(ctx, a, j.ID, &reading{most: inJob, step: func(rows int64) {
+		j.Progress(rows, max(rows, total), "reading")
+	}})
+	if err != nil {
+		return ended(err)
+	}
+	j.Progress(total, total, "")
+	j.SetResult(Result{path(in.Survey, j.ID)})
+	return nil
+}
+
+// ended marks what another attempt does not mend.
+func ended(err error) error {
+	if kind := fault.KindOf(err); fault.As(err) != nil && kind != fault.Unavailable && kind != fault.Internal {
+		return job.Permanent(err)
+	}
+	return err
+}
+
+// Made are the figures of a job, as they were then. The fault is
+// STATISTICS_NOT_FOUND: another job has its figures, or they are gone.
+func (s *Service) Made(ctx context.Context, surveyID, job string) (*Statistics, error) {
+	o, err := s.surveys.Open(ctx, surveyID)
+	if err != nil {
+		return nil, err
+	}
+	whole := 0
+	if web.CallerFrom(ctx).May("responses:pii") {
+		whole = 1
+	}
+	out, err := body(s.db.QueryRow(ctx, selectMade, o.NID, job, whole))
+	if err == nil && out == nil {
+		err = fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "There are no figures of this job: it has not ended well, a response that they were made of was taken out, or many others were asked for since. Ask for them again.")
+	}
+	return out, err
+}
