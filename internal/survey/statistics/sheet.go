@@ -22,7 +22,7 @@ type sheet struct {
 	homes   []survey.Sampled
 	members []estimate.Member
 	classes []response.Class // of the members
-	doubted []bool // members that count unless only what is verified does
+	doubted []bool           // members that count unless only what is verified does
 	tally   response.Tally
 	at      map[int64]int32 // members by response
 	given   map[int64]*given
