@@ -100,6 +100,11 @@ func (s *Service) keep(ctx context.Context, a *ask, at moment, job string, out *
 		whole = 1
 	}
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		// A response that was taken out or erased since took only those with it that
+		// were kept already.
+		if now, err := momentOf(ctx, tx, a.o.NID); err != nil || now.gone != at.gone {
+			return err
+		}
 		if _, err := tx.Exec(ctx, insertKept, s.db.NewNID(), a.o.NID, key, at.revision, at.changes, at.gone, job, whole, string(text)); err != nil {
 			return db.Wrap("keep figures", err)
 		}

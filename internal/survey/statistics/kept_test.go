@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
@@ -177,4 +178,27 @@ func TestKeptIsBounded(t *testing.T) {
 	if _, err := v.DB.Exec(t.Context(), `DELETE FROM surveys`); err != nil || v.count(t) != 0 {
 		t.Errorf("%d figures outlive their survey %v", v.count(t), err)
 	}
+}
+
+// Figures that were made while one of their responses was taken out are not kept:
+// nothing would take them away any more.
+func TestTakenOutMeanwhile(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, "s", drawnTwo, twenty())
+		v.ask(t, "s", 1, twenty())
+		ctx := surveytest.As(t.Context(), "ws", "owner")
+		for want, happens := range []func(){
+			func() { v.change(t, "DELETE /v1/responses/s-1-4?reason=asked", "") },
+			func() {},
+		} {
+			if err := v.figures.KeepAfter(ctx, "s", statistics.Query{Question: "home/fuel"}, happens); err != nil {
+				t.Fatal(err)
+			}
+			if n := v.count(t); n != want {
+				t.Errorf("%d figures are kept, want %d", n, want)
+			}
+		}
+	})
 }
