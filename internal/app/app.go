@@ -124,6 +124,9 @@ func (a *App) start(ctx context.Context) (err error) {
 	if a.Core, err = OpenCore(ctx, a.cfg, a.log); err != nil {
 		return err
 	}
+	if err := a.join(ctx); err != nil {
+		return err
+	}
 	if a.identity, err = loadIdentity(a.cfg.Data.Dir, a.cfg.Oracle); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ func Personal() (privacy.Registry, error) {
 		erase.Personal(), auth.Personal(), survey.Personal(), ussd.Personal(), oracle.Personal(),
 		demo.Personal(), event.Personal(), job.Personal(), once.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
 			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
+			{Name: "instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id name version")}},
 			{Name: "counts", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind part state")}},
 		},
 	)

@@ -12,6 +12,7 @@ import (
 var smallTables = map[string]string{
 	"workspaces":        "one row per programme, made by an operator",
 	"schema_migrations": "one row per migration",
+	"instances":         "one row per server; those of a day that were killed go at the next start",
 	"webhooks":          "at most a few per workspace; the service limits them",
 }
 

@@ -22,5 +22,6 @@ func Personal() []privacy.Table {
 			privacy.Erased("keys", "id draft principal made"), privacy.Kept("", privacy.Acts, "created_by key_id"), privacy.None(privacy.Ours, "ws hash"),
 		}},
 		{Name: "server_proof", Rules: []privacy.Rule{privacy.None(privacy.Keyed, "sealed")}},
+		{Name: "server_shared", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name"), privacy.None(privacy.Keyed, "sealed")}},
 	}
 }

@@ -31,7 +31,7 @@ func batchStore(t *testing.T, limit time.Duration) *db.DB {
 // eventually polls until ok, for states that have no channel.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never happened: %s", what)

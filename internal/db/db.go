@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -71,7 +72,8 @@ type Config struct {
 	Sync       string        // SQLite: "full" (default, fsync before each answer) or "normal"
 	Instance   int           // 1–1023: fixed number of this process inside NewNID; 0: chosen
 
-	closeWait time.Duration // how long Close waits for rows left open
+	closeWait time.Duration    // how long Close waits for rows left open
+	clock     func() time.Time // of this process; time.Now
 }
 
 // engine is what SQLite and PostgreSQL each provide.
@@ -94,6 +96,8 @@ type DB struct {
 	dialect Dialect
 	e       engine
 	nids    *nids
+	clock   *clock
+	member  atomic.Pointer[member] // nil before Join
 }
 
 var (
@@ -104,7 +108,7 @@ var (
 // Open opens the store without migrating it. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	cfg = cfg.withDefaults()
-	d := &DB{cfg: cfg, nids: newNIDs(cfg.Instance)}
+	d := &DB{cfg: cfg, nids: newNIDs(cfg.Instance), clock: &clock{local: cfg.clock}}
 	switch {
 	case cfg.Path != "" && cfg.URL != "":
 		return nil, errors.New("open store: both a file and a URL are given")
@@ -118,11 +122,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		}
 		d.dialect, d.e = SQLite, e
 	case cfg.URL != "":
-		e, err := openPostgres(ctx, cfg, d.nids)
+		e, err := openPostgres(ctx, cfg, d.nids, d.clock)
 		if err != nil {
 			return nil, fmt.Errorf("open PostgreSQL store: %w", err)
 		}
-		d.dialect, d.e = Postgres, e
+		d.dialect, d.e, d.nids.now = Postgres, e, d.clock.now
 	default:
 		return nil, errors.New("open store: neither a file nor a URL is given")
 	}
@@ -135,6 +139,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Migrations == nil {
 		c.Migrations = embedded()
+	}
+	if c.clock == nil {
+		c.clock = time.Now
 	}
 	if c.TxLimit <= 0 {
 		c.TxLimit = time.Second
@@ -224,9 +231,12 @@ func (d *DB) Durability() string { return d.e.durability() }
 // Stats tells what the store has done so far.
 func (d *DB) Stats() Stats { return d.e.stats() }
 
-// Close waits for queued transactions and closes all connections. InTx after
+// Close leaves the instances, waits for queued transactions and closes all connections. InTx after
 // it returns the fault STORE_UNAVAILABLE.
-func (d *DB) Close() error { return d.e.close() }
+func (d *DB) Close() error {
+	d.Leave(context.Background())
+	return d.e.close()
+}
 
 // errClosed is what callers of a closed store get.
 func errClosed() error {

@@ -37,6 +37,20 @@ type migration struct {
 	checksum string
 }
 
+// contractPrefix begins the names of migrations that take away what programs before
+// them may still use. All others only add: a program that does not know them goes
+// on with the schema they made.
+const contractPrefix = "contract_"
+
+func contracts(name string) bool { return strings.HasPrefix(name, contractPrefix) }
+
+func newest(all []migration) int {
+	if len(all) == 0 {
+		return -1
+	}
+	return all[len(all)-1].version // they are ordered
+}
+
 func (m migration) String() string { return fmt.Sprintf("%04d_%s", m.version, m.name) }
 
 var migrationName = regexp.MustCompile(`^([0-9]{4})_([a-z0-9_]+)\.sql$`)
@@ -76,8 +90,9 @@ func loadMigrations(fsys fs.FS, d Dialect) ([]migration, error) {
 }
 
 // Migrate brings the schema up to date. Each file is one transaction, so a
-// killed run goes on where it stopped. It refuses a store of a newer version,
-// and one whose migrations are not the ones in this binary.
+// killed run goes on where it stopped. It refuses a store that a newer program has
+// contracted, and one whose migrations are not the ones in this binary. A contract
+// waits, on PostgreSQL, until no instance works with an older program.
 func (d *DB) Migrate(ctx context.Context) error {
 	all, err := loadMigrations(d.cfg.Migrations, d.dialect)
 	if err != nil {
@@ -106,17 +121,18 @@ type applied struct {
 // pending compares what the store has with what we have.
 func pending(all []migration, have []applied) ([]migration, error) {
 	known := make(map[int]migration, len(all))
-	newest := -1
 	for _, m := range all {
 		known[m.version] = m
-		newest = max(newest, m.version)
 	}
+	last := newest(all)
 	done := make(map[int]bool, len(have))
 	for _, h := range have {
 		m, ok := known[h.version]
 		switch {
-		case !ok && h.version > newest:
-			return nil, &NewerError{Store: h.version, Binary: newest}
+		case !ok && h.version > last && contracts(h.name):
+			return nil, &NewerError{Store: h.version, Binary: last}
+		case !ok && h.version > last:
+			continue // it only added something
 		case !ok:
 			return nil, fmt.Errorf("the store has migration %04d_%s, which this program does not know", h.version, h.name)
 		case m.checksum != h.checksum:
@@ -133,15 +149,15 @@ func pending(all []migration, have []applied) ([]migration, error) {
 	return todo, nil
 }
 
-// NewerError says that the store was written by a newer program.
+// NewerError says that a newer program has taken away what this one uses.
 type NewerError struct {
-	Store  int // newest migration in the store
+	Store  int // the migration that did
 	Binary int // newest migration this program knows
 }
 
 // Error names both versions.
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("the store has schema version %04d, this program knows versions up to %04d: run a newer program", e.Store, e.Binary)
+	return fmt.Sprintf("the store was contracted by migration %04d, this program knows migrations up to %04d: run a newer program", e.Store, e.Binary)
 }
 
 const createMigrations = `CREATE TABLE IF NOT EXISTS schema_migrations (

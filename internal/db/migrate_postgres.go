@@ -12,9 +12,20 @@ import (
 // migrateLock makes instances that boot together migrate one after the other.
 const migrateLock = 0x486561727468
 
-// migrate holds an advisory lock while it works. Timeouts are off: a migration
-// of a large table takes the time it takes.
-func (e *pg) migrate(ctx context.Context, all []migration) error {
+// pgxRow is a result of one row.
+type pgxRow interface{ Scan(dest ...any) error }
+
+// pgQuerier runs statements on a connection.
+type pgQuerier struct{ *pgx.Conn }
+
+// QueryRow runs a statement that returns one row.
+func (q pgQuerier) QueryRow(ctx context.Context, sql string, args ...any) pgxRow {
+	return q.Conn.QueryRow(ctx, sql, args...)
+}
+
+// alone runs f on a connection of its own, while no other instance migrates or
+// joins. Timeouts are off: a migration of a large table takes the time it takes.
+func (e *pg) alone(ctx context.Context, f func(pgQuerier) error) error {
 	c, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return lostConn(ctx, err)
@@ -30,10 +41,18 @@ func (e *pg) migrate(ctx context.Context, all []migration) error {
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
 		return mapPg(ctx, err)
 	}
-	if _, err := conn.Exec(ctx, createMigrations); err != nil {
+	return f(pgQuerier{conn})
+}
+
+func (e *pg) migrate(ctx context.Context, all []migration) error {
+	return e.alone(ctx, func(q pgQuerier) error { return e.migrateAlone(ctx, q, all) })
+}
+
+func (e *pg) migrateAlone(ctx context.Context, q pgQuerier, all []migration) error {
+	if _, err := q.Exec(ctx, createMigrations); err != nil {
 		return mapPg(ctx, err)
 	}
-	have, err := pgApplied(ctx, conn)
+	have, err := pgApplied(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -41,13 +60,44 @@ func (e *pg) migrate(ctx context.Context, all []migration) error {
 	if err != nil {
 		return err
 	}
+	var done []migration
 	for _, m := range todo {
-		if err := e.apply(ctx, conn, m); err != nil {
+		if wait, err := e.holds(ctx, q, m); err != nil {
+			return err
+		} else if wait {
+			continue // what comes after it does not need it
+		}
+		if err := e.apply(ctx, q.Conn, m); err != nil {
 			return fmt.Errorf("%s: %w", m, mapPg(ctx, err))
 		}
+		done = append(done, m)
 	}
-	tellMigrated(e.cfg.Log, todo)
+	tellMigrated(e.cfg.Log, done)
 	return nil
+}
+
+// holds reports whether instances with older programs hold up a contract.
+func (e *pg) holds(ctx context.Context, q pgQuerier, m migration) (bool, error) {
+	if !contracts(m.name) {
+		return false, nil
+	}
+	rows, err := q.Query(ctx, instancesPostgres)
+	if noTable(err) {
+		return false, nil // a store of before there were rows
+	} else if err != nil {
+		return false, mapPg(ctx, err)
+	}
+	all, err := readInstances(&pgRows{ctx: ctx, Rows: rows}, nil)
+	var older []string
+	for _, i := range all {
+		if i.Schema < m.version && i.Silent < goneAfter {
+			older = append(older, i.Name+" "+i.Version)
+		}
+	}
+	if len(older) > 0 {
+		e.cfg.Log.Info("contract waits for older instances", "migration", m.String(), "instances", older)
+	}
+	return len(older) > 0, err
 }
 
 func pgApplied(ctx context.Context, q interface {

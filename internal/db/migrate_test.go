@@ -150,7 +150,7 @@ func TestMigrateIsResumable(t *testing.T) {
 func TestMigrateRefuses(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, where db.Config) {
-		first := reopen(t, where, pair(map[string]string{"0001_a": createA, "0007_b": createB}))
+		first := reopen(t, where, pair(map[string]string{"0001_a": createA, "0007_contract_b": createB}))
 		if err := first.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate: %v", err)
 		}
@@ -165,8 +165,8 @@ func TestMigrateRefuses(t *testing.T) {
 			set  fs.FS
 			want string
 		}{
-			"changed":     {pair(map[string]string{"0001_a": createA + " ", "0007_b": createB}), "0001_a was changed"},
-			"unknown":     {pair(map[string]string{"0007_b": createB, "0009_c": ""}), "0001_a, which"},
+			"changed":     {pair(map[string]string{"0001_a": createA + " ", "0007_contract_b": createB}), "0001_a was changed"},
+			"unknown":     {pair(map[string]string{"0007_contract_b": createB, "0009_c": ""}), "0001_a, which"},
 			"bad name":    {pair(map[string]string{"1_a": createA}), "0007_name.sql"},
 			"same number": {pair(map[string]string{"0001_a": "", "0001_b": ""}), "same number"},
 			"no folder":   {fstest.MapFS{}, "read migrations"},

@@ -31,7 +31,7 @@ type pg struct {
 	slot     *slot
 }
 
-func openPostgres(ctx context.Context, cfg Config, n *nids) (*pg, error) {
+func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, error) {
 	pc, err := pgConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func openPostgres(ctx context.Context, cfg Config, n *nids) (*pg, error) {
 		return nil, err
 	}
 	e := &pg{cfg: cfg, pool: pool}
-	if e.level, err = pgDurability(ctx, pool); err != nil {
+	if e.level, err = pgDurability(ctx, pool, c); err != nil {
 		pool.Close()
 		return nil, mapPg(ctx, err)
 	}
@@ -84,10 +84,20 @@ func pgConfig(cfg Config) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
-func pgDurability(ctx context.Context, pool *pgxpool.Pool) (string, error) {
+// pgDurability asks what a commit means there, and what time it is.
+func pgDurability(ctx context.Context, pool *pgxpool.Pool, c *clock) (string, error) {
 	var sync, fsync string
-	err := pool.QueryRow(ctx, `SELECT current_setting('synchronous_commit', true), coalesce(current_setting('fsync', true), 'on')`).
-		Scan(&sync, &fsync)
+	var at int64
+	// Connected first: the time of the answer is to be that of the way alone.
+	if err := pool.Ping(ctx); err != nil {
+		return "", err
+	}
+	asked := c.local()
+	err := pool.QueryRow(ctx, `SELECT current_setting('synchronous_commit', true), coalesce(current_setting('fsync', true), 'on'),
+		floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan(&sync, &fsync, &at)
+	if err == nil {
+		c.heard(time.UnixMilli(at), asked, c.local())
+	}
 	switch {
 	case err != nil:
 		return "", err

@@ -11,10 +11,11 @@ type Schema struct {
 	Version int      // newest migration in the store, -1 without any
 	Newest  int      // newest migration this program knows
 	Pending []string // migrations still to be applied
+	Waiting []string // contracts that wait until no older instance beats
 }
 
 // Schema tells which migrations the store has. It returns the error Migrate
-// would refuse with: a newer store, or a changed migration.
+// would refuse with: a store contracted by a newer program, or a changed migration.
 func (d *DB) Schema(ctx context.Context) (Schema, error) {
 	all, err := loadMigrations(d.cfg.Migrations, d.dialect)
 	if err != nil {
@@ -28,16 +29,17 @@ func (d *DB) Schema(ctx context.Context) (Schema, error) {
 }
 
 func compareSchema(all []migration, have []applied) (Schema, error) {
-	s := Schema{Version: -1, Newest: -1}
-	for _, m := range all {
-		s.Newest = max(s.Newest, m.version)
-	}
+	s := Schema{Version: -1, Newest: newest(all)}
 	for _, h := range have {
 		s.Version = max(s.Version, h.version)
 	}
 	todo, err := pending(all, have)
 	for _, m := range todo {
-		s.Pending = append(s.Pending, m.String())
+		if contracts(m.name) {
+			s.Waiting = append(s.Waiting, m.String())
+		} else {
+			s.Pending = append(s.Pending, m.String())
+		}
 	}
 	return s, err
 }

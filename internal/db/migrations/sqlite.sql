@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a9949344cb4787b3ab6c16c010dd9aabdcfac6a9df2a5f3e3db5825ade8e295c
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a116604398393cb5b0a2f6b37eb78f2ff8a0eae4415b159738a14ef6f0d06286
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1522,3 +1522,17 @@ CREATE TRIGGER survey_households_changed AFTER UPDATE OF stratum, grp, cluster, 
 		OR OLD.outcome <> NEW.outcome OR OLD.outcome_round <> NEW.outcome_round OR OLD.since <> NEW.since BEGIN
 	UPDATE survey_changes SET n = n + 1 WHERE survey = NEW.survey AND shard = 0;
 END;
+CREATE TABLE server_shared (
+	name   TEXT PRIMARY KEY,
+	sealed BLOB NOT NULL
+);
+CREATE TABLE instances (
+	id       TEXT PRIMARY KEY,
+	name     TEXT NOT NULL,
+	version  TEXT NOT NULL,
+	schema   BIGINT NOT NULL,
+	started  BIGINT NOT NULL,
+	beat     BIGINT NOT NULL,
+	skew     BIGINT NOT NULL,
+	draining BIGINT NOT NULL
+);
