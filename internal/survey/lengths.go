@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -102,9 +104,14 @@ func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas 
 	return nil
 }
 
-// Pace reads how long the interviews of a campaign and of one of its collectors
-// take. It reads as many rows as there are buckets, however many interviews.
+// Pace says how long the interviews of a campaign and of one of its collectors
+// take. It reads as many rows as there are buckets, however many interviews; what
+// is made of very many is kept for a moment.
 func (c *counters) Pace(ctx context.Context, q db.Querier, o *Open, collector string) (Pace, error) {
+	now := c.clock()
+	if p, ok := c.paces.get(o.NID, collector, now); ok {
+		return p, nil
+	}
 	var all, own histogram
 	rows, err := q.Query(ctx, selectLengths, o.NID, collector)
 	err = db.Each(rows, err, "read lengths", func(row db.Row) error {
@@ -123,7 +130,55 @@ func (c *counters) Pace(ctx context.Context, q db.Querier, o *Open, collector st
 		}
 		return nil
 	})
-	return Pace{Median: all.median(LeastOfSurvey), Collector: own.median(LeastOfCollector)}, err
+	if err != nil {
+		return Pace{}, err
+	}
+	p := Pace{Median: all.median(LeastOfSurvey), Collector: own.median(LeastOfCollector)}
+	if all.total() >= steady && own.total() >= steady {
+		c.paces.put(o.NID, collector, p, now.Add(paceKept))
+	}
+	return p, nil
+}
+
+// A median of so many interviews hardly moves, so it is not read again for a
+// while: reading it was a twelfth of what a response costs.
+const (
+	steady    = 200
+	paceKept  = 10 * time.Second
+	mostPaces = 4096 // that are kept
+)
+
+// paces keeps the paces of busy collectors. Being a little old is all that can be
+// wrong with them.
+type paces struct {
+	mu   sync.Mutex
+	kept map[paceOf]keptPace
+}
+
+type paceOf struct {
+	survey    int64
+	collector string
+}
+
+type keptPace struct {
+	Pace
+	until time.Time
+}
+
+func (p *paces) get(survey int64, collector string, now time.Time) (Pace, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k, ok := p.kept[paceOf{survey, collector}]
+	return k.Pace, ok && now.Before(k.until)
+}
+
+func (p *paces) put(survey int64, collector string, pace Pace, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil || len(p.kept) >= mostPaces {
+		p.kept = map[paceOf]keptPace{}
+	}
+	p.kept[paceOf{survey, collector}] = keptPace{pace, until}
 }
 
 // histogram is how many interviews are in each bucket.
@@ -132,10 +187,7 @@ type histogram [buckets]int64
 // median is the middle of at least so many; 0 of fewer. Inside a bucket it goes by
 // how many are below.
 func (h *histogram) median(least int64) float64 {
-	var total int64
-	for _, n := range h {
-		total += n
-	}
+	total := h.total()
 	if total < least {
 		return 0
 	}
@@ -147,4 +199,12 @@ func (h *histogram) median(least int64) float64 {
 		below += float64(n)
 	}
 	return 0
+}
+
+// total is how many interviews there are.
+func (h *histogram) total() (sum int64) {
+	for _, n := range h {
+		sum += n
+	}
+	return sum
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -35,5 +36,34 @@ func TestMedianOfBuckets(t *testing.T) {
 		if got := bucketOf(seconds); got != want {
 			t.Errorf("bucketOf(%g) = %d, want %d", seconds, got, want)
 		}
+	}
+}
+
+func TestPacesAreKeptForAMoment(t *testing.T) {
+	t.Parallel()
+	var kept paces
+	now := time.Unix(1_800_000_000, 0)
+	kept.put(1, "ann", Pace{Median: 900}, now.Add(paceKept))
+	for _, c := range []struct {
+		name      string
+		survey    int64
+		collector string
+		at        time.Time
+		want      bool
+	}{
+		{"at once", 1, "ann", now, true},
+		{"when it is over", 1, "ann", now.Add(paceKept), false},
+		{"another survey", 2, "ann", now, false},
+		{"another collector", 1, "ben", now, false},
+	} {
+		if p, ok := kept.get(c.survey, c.collector, c.at); ok != c.want || ok && p.Median != 900 {
+			t.Errorf("%s: %v, %t", c.name, p, ok)
+		}
+	}
+	for n := range int64(2 * mostPaces) {
+		kept.put(n, "", Pace{}, now)
+	}
+	if len(kept.kept) > mostPaces {
+		t.Errorf("%d paces are kept, at most %d", len(kept.kept), mostPaces)
 	}
 }

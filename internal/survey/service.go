@@ -111,6 +111,7 @@ type opened struct {
 type counters struct {
 	clock  func() time.Time
 	shards int // rows that one counter is spread over
+	paces  paces
 }
 
 // New makes a service over a migrated store.

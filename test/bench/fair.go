@@ -91,7 +91,7 @@ func neighbour(ctx context.Context, operator *server.Client) (*server.Client, er
 	if err := startSurvey(ctx, &c); err != nil {
 		return nil, err
 	}
-	_, err = post(ctx, &c, "/v1/surveys/bench/responses", answer(0))
+	_, err = post(ctx, &c, "/v1/surveys/bench/responses", answer(0, time.Now()))
 	return &c, err
 }
 

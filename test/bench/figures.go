@@ -76,7 +76,7 @@ func (b *bench) seedSample(ctx context.Context, n int) (string, error) {
 		{"/v1/surveys", clusteredSurvey(n)},
 		{"/v1/surveys/bench/households", `{"items":[{"householdId":"did:ixo:household/0","stratum":"s0","cluster":"c0"}]}`},
 		{"/v1/surveys/bench/activate", `{}`},
-		{"/v1/surveys/bench/responses", answer(0)},
+		{"/v1/surveys/bench/responses", answer(0, time.Now())},
 	} {
 		if _, err = post(ctx, c, step[0], step[1]); err != nil {
 			break

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/test/server"
 )
@@ -18,22 +19,22 @@ const benchSurvey = `{"surveyId":"bench","type":"BaselineSurvey","projectId":"di
 	`"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:ixo:agent/123"]}`
 
 // answer is a whole interview of about 850 bytes of a household of its own, with
-// nothing in it that a check would flag.
-func answer(n int) string {
-	return fmt.Sprintf(`{"responseId":"resp_%09d","surveyId":"bench","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z",`+
-		`"collector":"did:ixo:agent/123","startedAt":"2026-02-20T09:45:00Z","language":"sw","responses":{`+
+// nothing in it that a check would flag: it was given when the survey had begun.
+func answer(n int, at time.Time) string {
+	return fmt.Sprintf(`{"responseId":"resp_%09d","surveyId":"bench","householdId":"did:ixo:household/%d","timestamp":%q,`+
+		`"collector":"did:ixo:agent/123","startedAt":%q,"language":"sw","responses":{`+
 		`"consent":{"consent_given":true,"respondent_is_main_cook":true,"language":"sw","carbon_rights_waiver":true},`+
 		`"eligibility":{"current_cooking":["wood","charcoal"],"target_area":true,"household_in_other_programme":false,"owns_target_device":false,`+
 		`"baseline_stove_type":"three_stone","willing_to_participate":true},`+
 		`"socio_economic":{"household_size":%d,"children_under_5":%d,"income_band":"low","housing_type":"mud","head_education":"primary","density":"medium"}}}`,
-		n, n, n%12+1, n%3)
+		n, n, at.UTC().Format(time.RFC3339Nano), at.UTC().Add(-15*time.Minute).Format(time.RFC3339Nano), n%12+1, n%3)
 }
 
 // submits compares a response, checked, stored once and counted, with one row
 // of the same bytes behind a hand-written group commit, see durableCell.
 func (b *bench) submits(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
-	return b.durableCell(ctx, "POST …/responses", submitBar, b.submitSide(), answer(1))
+	return b.durableCell(ctx, "POST …/responses", submitBar, b.submitSide(), answer(1, time.Now()))
 }
 
 // submitSide sends responses.
@@ -47,8 +48,9 @@ func (b *bench) submitSide() opener {
 		if err := openSurvey(ctx, s); err != nil {
 			return nil, errors.Join(err, s.Kill())
 		}
+		opened := time.Now()
 		return hearthLoad(s, entityConns, func(int) []byte {
-			return request("POST", "/v1/surveys/bench/responses", s.Key, answer(int(count.Add(1))))
+			return request("POST", "/v1/surveys/bench/responses", s.Key, answer(int(count.Add(1)), opened))
 		})
 	}
 }

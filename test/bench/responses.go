@@ -54,7 +54,7 @@ func (b *bench) seedResponses(ctx context.Context, n int) (string, error) {
 		return "", errors.Join(err, s.Kill())
 	}
 	c := s.Client(1)
-	_, err = post(ctx, c, "/v1/surveys/bench/responses", answer(0))
+	_, err = post(ctx, c, "/v1/surveys/bench/responses", answer(0, time.Now()))
 	c.Close()
 	if err := errors.Join(err, s.Stop(stopLimit)); err != nil {
 		return "", err

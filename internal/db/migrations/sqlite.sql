@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a116604398393cb5b0a2f6b37eb78f2ff8a0eae4415b159738a14ef6f0d06286
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 06b92bdcc1e2fc4798aeb80f4f523a8b5dfa88ffb755c41ddd7e2214b9856599
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -951,10 +951,6 @@ CREATE TABLE survey_days (
 	n      BIGINT NOT NULL,
 	PRIMARY KEY (survey, round, day, status, shard)
 ) WITHOUT ROWID;
-CREATE TRIGGER entities_count_in AFTER INSERT ON entities BEGIN
-	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'entity', NEW.type, NEW.status, 0, 0);
-	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'entity' AND part = NEW.type AND state = NEW.status AND shard = 0;
-END;
 CREATE TRIGGER entities_count_out AFTER DELETE ON entities BEGIN
 	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'entity', OLD.type, OLD.status, 0, 0);
 	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'entity' AND part = OLD.type AND state = OLD.status AND shard = 0;
@@ -964,10 +960,6 @@ CREATE TRIGGER entities_count_move AFTER UPDATE OF type, status ON entities WHEN
 	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'entity' AND part = OLD.type AND state = OLD.status AND shard = 0;
 	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'entity', NEW.type, NEW.status, 0, 0);
 	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'entity' AND part = NEW.type AND state = NEW.status AND shard = 0;
-END;
-CREATE TRIGGER responses_count_in AFTER INSERT ON responses BEGIN
-	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'response', NEW.status, NEW.vstatus, 0, 0);
-	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'response' AND part = NEW.status AND state = NEW.vstatus AND shard = 0;
 END;
 CREATE TRIGGER responses_count_out AFTER DELETE ON responses BEGIN
 	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (OLD.ws, 'response', OLD.status, OLD.vstatus, 0, 0);
@@ -992,12 +984,6 @@ CREATE TRIGGER jobs_count_move AFTER UPDATE OF kind, status ON jobs WHEN OLD.kin
 	UPDATE counts SET n = n - 1 WHERE ws = OLD.ws AND kind = 'job' AND part = OLD.kind AND state = OLD.status AND shard = 0;
 	INSERT OR IGNORE INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'job', NEW.kind, NEW.status, 0, 0);
 	UPDATE counts SET n = n + 1 WHERE ws = NEW.ws AND kind = 'job' AND part = NEW.kind AND state = NEW.status AND shard = 0;
-END;
-CREATE TRIGGER responses_day_in AFTER INSERT ON responses BEGIN
-	INSERT OR IGNORE INTO survey_days (survey, round, day, status, shard, n)
-		SELECT NEW.survey, NEW.round, NEW.submitted_at / 86400000, NEW.status, 0, 0 WHERE NEW.vstatus NOT IN ('superseded', 'invalidated');
-	UPDATE survey_days SET n = n + 1 WHERE survey = NEW.survey AND round = NEW.round AND day = NEW.submitted_at / 86400000 AND status = NEW.status AND shard = 0
-		AND NEW.vstatus NOT IN ('superseded', 'invalidated');
 END;
 CREATE TRIGGER responses_day_out AFTER DELETE ON responses BEGIN
 	INSERT OR IGNORE INTO survey_days (survey, round, day, status, shard, n)
@@ -1494,9 +1480,6 @@ CREATE TRIGGER surveys_changes_out AFTER DELETE ON surveys BEGIN
 	DELETE FROM survey_changes WHERE survey = OLD.nid;
 	DELETE FROM survey_figures WHERE survey = OLD.nid;
 END;
-CREATE TRIGGER responses_changed_in AFTER INSERT ON responses BEGIN
-	UPDATE survey_changes SET n = n + 1 WHERE survey = NEW.survey AND shard = 0;
-END;
 CREATE TRIGGER responses_changed_out AFTER DELETE ON responses BEGIN
 	UPDATE survey_changes SET n = n + 1, gone = gone + 1 WHERE survey = OLD.survey AND shard = 0;
 	DELETE FROM survey_figures WHERE survey = OLD.survey;
@@ -1536,3 +1519,15 @@ CREATE TABLE instances (
 	skew     BIGINT NOT NULL,
 	draining BIGINT NOT NULL
 );
+CREATE TRIGGER entities_count_in AFTER INSERT ON entities BEGIN
+	INSERT INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'entity', NEW.type, NEW.status, 0, 1)
+		ON CONFLICT (ws, kind, part, state, shard) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER responses_in AFTER INSERT ON responses BEGIN
+	INSERT INTO counts (ws, kind, part, state, shard, n) VALUES (NEW.ws, 'response', NEW.status, NEW.vstatus, 0, 1)
+		ON CONFLICT (ws, kind, part, state, shard) DO UPDATE SET n = n + 1;
+	INSERT INTO survey_days (survey, round, day, status, shard, n)
+		SELECT NEW.survey, NEW.round, NEW.submitted_at / 86400000, NEW.status, 0, 1 WHERE NEW.vstatus NOT IN ('superseded', 'invalidated')
+		ON CONFLICT (survey, round, day, status, shard) DO UPDATE SET n = n + 1;
+	UPDATE survey_changes SET n = n + 1 WHERE survey = NEW.survey AND shard = 0;
+END;

@@ -1,0 +1,1 @@
+-- PostgreSQL counts a new row with one statement for each counter since 0048.
