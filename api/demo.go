@@ -31,6 +31,8 @@ type DemoCounts struct {
 	Rejected      int `json:"rejected"`
 	Waiting       int `json:"waiting"`
 	BackChecks    int `json:"backChecks"`
+	Drawn         int `json:"drawn" doc:"Households of the drawn sample."`
+	KitchenTests  int `json:"kitchenTests"`
 	Customers     int `json:"customers"`
 	Calls         int `json:"calls"`
 	Conversations int `json:"conversations"`

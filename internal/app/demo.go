@@ -18,7 +18,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
 	"github.com/hearth-dmrv/hearth/internal/survey/draft"
+	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -181,6 +183,19 @@ func (a removal) name(ctx context.Context, h *demo.Holding) error {
 			return err
 		}
 		for _, id := range ids {
+			h.Names[id] = true
+		}
+	}
+	for did := range h.Twins {
+		designs, err := sampling.Names(ctx, a.DB, h.Workspace, did)
+		if err != nil {
+			return err
+		}
+		tests, err := kpt.Names(ctx, a.DB, h.Workspace, did)
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Concat(designs, tests) {
 			h.Names[id] = true
 		}
 	}
@@ -410,7 +425,7 @@ func (a removal) removeTwins(ctx context.Context, h *demo.Holding) error {
 			} else if err != nil {
 				return err
 			}
-			if err := a.twins.groups.RemoveTwin(ctx, tx, r); err != nil {
+			if err := errors.Join(a.twins.groups.RemoveTwin(ctx, tx, r), sampling.Remove(ctx, tx, h.Workspace, did), kpt.Remove(ctx, tx, h.Workspace, did)); err != nil {
 				return err
 			}
 			if _, err := a.surveys.vault.Forget(ctx, tx, h.Workspace, did); err != nil {

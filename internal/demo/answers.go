@@ -30,9 +30,7 @@ func some(d *rand.Rand, percent int, of ...string) []string {
 func (p *plan) source(v *visit) (home, *rand.Rand) {
 	of := *v
 	of.n = v.told
-	all := p.homes()
-	place := (v.campaign.first + of.n*collectors + v.collector) % len(all)
-	return all[place], p.dice("answers/" + of.name())
+	return p.homes()[v.toldBy], p.dice("answers/" + of.name())
 }
 
 // consented are the answers to the first questions of each template.
@@ -120,9 +118,9 @@ func baselineAnswers(p *plan, v *visit) client.Answers {
 	}
 }
 
-// use are the answers about how the stove is used.
-func use(d *rand.Rand) map[string]any {
-	used, stacks := chance(d, 88), chance(d, 45)
+// use are the answers about how the stove is used, by so many of a hundred.
+func use(d *rand.Rand, percent int) map[string]any {
+	used, stacks := chance(d, percent), chance(d, 45)
 	out := map[string]any{"used_last_7_days": used, "still_uses_old_device": stacks}
 	meals := client.Object{"project_stove": 2 + d.IntN(2), "old_device": 0, "other_device": d.IntN(2)}
 	if stacks {
@@ -140,7 +138,7 @@ func use(d *rand.Rand) map[string]any {
 
 func followUpAnswers(p *plan, v *visit) client.Answers {
 	h, d := p.source(v)
-	usage := use(d)
+	usage := use(d, 88)
 	usage["what_works_well"] = some(d, 50, "saves_fuel", "less_smoke", "saves_time", "easy")
 	installation := map[string]any{
 		"install_date": p.installed(h.n - 1).Format(time.DateOnly), "installed_by": "The field team", "serial_number": p.homes()[v.home].serial(),
@@ -157,7 +155,11 @@ func followUpAnswers(p *plan, v *visit) client.Answers {
 
 func monitoringAnswers(p *plan, v *visit) client.Answers {
 	h, d := p.source(v)
-	usage := use(d)
+	says := 95
+	if gaveUp(h.n - 1) {
+		says = 45 // of those who gave it up nearly half do not say so
+	}
+	usage := use(d, says)
 	usage["stove_in_good_condition"], usage["satisfaction"] = chance(d, 85), 3+d.IntN(3)
 	if usage["still_uses_old_device"] == false {
 		usage["old_device_disposed"] = pick(d, "stored", "stored", "destroyed", "handed_in")

@@ -5,7 +5,8 @@
 // such as those of readings and interviews, lie in the last 60 days; times that
 // the server makes are those of the load.
 //
-// The same seed gives the same names, places, answers, counts and verdicts. Every
+// The same seed gives the same names, places, answers, counts and verdicts; which
+// households the sample of one survey takes is left to its draw, as it has to be. Every
 // write has an Idempotency-Key or an id of our choice, so a load that was cut off
 // goes on where it was. The twins have external ids of the scheme "demo", by which
 // they are found when the demo is removed.

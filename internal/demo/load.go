@@ -45,6 +45,7 @@ type loader struct {
 
 	dids   map[string]string // by external id
 	names  map[string]string // of people, by external id
+	drawn  []int             // places of the households that were drawn
 	counts Counts
 	keys   map[string]string // texts of keys, by the name of whom they speak for
 }

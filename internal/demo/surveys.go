@@ -11,8 +11,10 @@ import (
 
 func surveyStages() []stage {
 	return []stage{
-		{"surveys", false, (*loader).surveys},
+		{"surveys", true, (*loader).surveys},
 		{"interviews", false, (*loader).interviews},
+		{"kitchen tests", false, func(l *loader, ctx context.Context) error { return weigher{l}.kitchenTests(ctx) }},
+		{"answers against sensors", false, func(l *loader, ctx context.Context) error { return weigher{l}.crossReference(ctx) }},
 		{"verification", false, (*loader).verification},
 		{"quality", false, (*loader).quality},
 		{"back-checks", false, (*loader).backChecks},
@@ -24,19 +26,19 @@ func surveyStages() []stage {
 type campaign struct {
 	id, typ, name string
 	each          int // interviews of each collector
-	first         int // place of its first household among all
-	listed        int // households on its list
+	listed        int // households on its list, less those of a last round of visits
 	from          int // days before the load it began
 	open          bool
+	drawn         bool // its list is drawn from a frozen frame
 	asks          client.SurveyFlags
 	answers       func(p *plan, v *visit) client.Answers
 }
 
 func campaigns() []campaign {
 	return []campaign{
-		{"demo-baseline", "BaselineSurvey", "Baseline, before the stoves", 20, 0, 180, 60, false, client.SurveyFlags{EligibilityCriteria: true, SocioEconomicData: true, CookingPatterns: true, StovePerceptions: true}, baselineAnswers},
-		{"demo-follow-up", "FollowUpSurvey", "Follow-up, after installation", 15, 0, 135, 38, false, client.SurveyFlags{StovePerceptions: true}, followUpAnswers},
-		{"demo-monitoring", "MonitoringSurvey", "Monitoring, second month", 15, 60, 135, 20, true, client.SurveyFlags{EligibilityCriteria: true, CookingPatterns: true}, monitoringAnswers},
+		{"demo-baseline", "BaselineSurvey", "Baseline, before the stoves", 20, 180, 60, false, false, client.SurveyFlags{EligibilityCriteria: true, SocioEconomicData: true, CookingPatterns: true, StovePerceptions: true}, baselineAnswers},
+		{"demo-follow-up", "FollowUpSurvey", "Follow-up, after installation", 15, 135, 38, false, false, client.SurveyFlags{StovePerceptions: true}, followUpAnswers},
+		{"demo-monitoring", "MonitoringSurvey", "Monitoring, second month", 15, 0, 20, true, true, client.SurveyFlags{EligibilityCriteria: true, CookingPatterns: true}, monitoringAnswers},
 	}
 }
 
@@ -56,25 +58,28 @@ type visit struct {
 	length    time.Duration
 	photo     string // hash of the picture; "" without one
 	told      int    // n of the visit whose answers it gives: its own but for copies
+	toldBy    int    // place of the household of that visit
 }
 
 // name is the name of the visit in the plan.
 func (v *visit) name() string { return fmt.Sprintf("%s/%d/%d", v.campaign.id, v.collector, v.n) }
 
 // visits are the interviews of a survey, collector after collector.
-func (p *plan) visits(c *campaign) []visit {
-	n := p.size(c.each)
+func (l *loader) visits(c *campaign) []visit {
+	n, homes := l.size(c.each), sampler{l}.listed(c)
 	out := make([]visit, 0, n*collectors)
 	for k := range n {
-		for by := range collectors {
-			v := visit{campaign: c, collector: by, n: k, home: (c.first + k*collectors + by) % p.size(households), told: k}
-			d := p.dice("visit/" + v.name())
+		for by := range min(collectors, len(homes)-k*collectors) {
+			v := visit{campaign: c, collector: by, n: k, home: homes[k*collectors+by], told: k}
+			v.toldBy = v.home
+			d := l.dice("visit/" + v.name())
 			field := c.from - (k/4)*3 - by%3 // four a day, every third day
-			v.begin = p.day(field).Add(time.Duration(5+2*(k%4))*time.Hour + time.Duration(d.IntN(20))*time.Minute)
+			v.begin = l.day(field).Add(time.Duration(5+2*(k%4))*time.Hour + time.Duration(d.IntN(20))*time.Minute)
 			v.length = time.Duration(22*60+d.IntN(17*60)) * time.Second
 			switch by {
 			case copier:
 				v.told = k / 4 * 4
+				v.toldBy = homes[v.told*collectors+by]
 			case hasty:
 				v.length = time.Duration(190+d.IntN(130)) * time.Second
 			}
@@ -103,16 +108,11 @@ func (l *loader) surveys(ctx context.Context) error {
 
 // campaign makes a survey, its list, and starts it.
 func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campaign) error {
-	listed := min(l.size(c.listed)+collectors, l.size(households))
-	size, population := float64(l.size(c.each)*collectors), float64(listed)
 	draft := client.SurveyDraft{SurveyID: c.id, Type: c.typ, ProjectID: l.dids[project]}
 	draft.Name = c.name
 	draft.Description = "A survey of the demo: its households and answers are made up."
 	draft.Template = &c.asks
-	draft.Sampling = &client.SurveySampling{Method: "stratified", Size: &size, Population: &population, Enrolment: "list"}
-	for _, d := range districts {
-		draft.Sampling.Strata = append(draft.Sampling.Strata, client.SurveyStratum{Name: d.name})
-	}
+	draft.Sampling = sampler{l}.sampling(c)
 	draft.Modes, draft.Languages = []string{"visit"}, []string{"en", "sw"}
 	draft.Window = &client.SurveyWindow{Start: l.day(c.from), End: l.day(-30)} // a survey whose window is over does not begin
 	for i := range collectors {
@@ -131,7 +131,15 @@ func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campai
 	if err != nil {
 		return err
 	}
-	if _, err := manager.Surveys.AddHouseholds(ctx, c.id, l.list(c, listed)); err != nil && !isCode(err, "SURVEY_LOCKED") {
+	if c.drawn {
+		if err = (sampler{l}).sample(ctx, manager, c); err == nil {
+			err = sampler{l}.remember(ctx, manager)
+		}
+		if err != nil {
+			return fmt.Errorf("sample: %w", err)
+		}
+	}
+	if _, err := manager.Surveys.AddHouseholds(ctx, c.id, l.list(c)); err != nil && !isCode(err, "SURVEY_LOCKED") {
 		return err
 	}
 	if err == nil && s.Status == "draft" {
@@ -144,10 +152,10 @@ func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campai
 }
 
 // list is the list of a survey: each household with the collector who visits it.
-func (l *loader) list(c *campaign, listed int) []client.HouseholdItem {
+func (l *loader) list(c *campaign) []client.HouseholdItem {
 	var out []client.HouseholdItem
-	for i := range listed {
-		h := &l.homes[(c.first+i)%len(l.homes)]
+	for i, place := range (sampler{l}).listed(c) {
+		h := &l.homes[place]
 		collector := l.dids[collectorID(i%collectors)]
 		out = append(out, client.HouseholdItem{
 			HouseholdID: l.dids[h.external()], Stratum: &h.district.name, Area: &h.district.name, Collector: &collector,
@@ -217,8 +225,11 @@ func (l *loader) interview(ctx context.Context, v *visit) error {
 // outcomes notes what came of households that were not interviewed: some have
 // refused, some were not at home.
 func (l *loader) outcomes(ctx context.Context, c *campaign, interviewed int) error {
-	listed := min(l.size(c.listed)+collectors, l.size(households))
-	for i := interviewed; i < listed; i++ {
+	var lost []string
+	for i, place := range (sampler{l}).listed(c) {
+		if i < interviewed {
+			continue
+		}
 		outcome := []string{"", "unreachable", "refused", "contacted"}[i%4]
 		if outcome == "" {
 			continue // nobody has been there
@@ -227,12 +238,15 @@ func (l *loader) outcomes(ctx context.Context, c *campaign, interviewed int) err
 		if err != nil {
 			return err
 		}
-		h := &l.homes[(c.first+i)%len(l.homes)]
+		h := &l.homes[place]
 		if _, err := collector.Surveys.SetOutcome(ctx, c.id, l.dids[h.external()], outcome, l.once("outcome/%s/%d", c.id, i)); err != nil {
 			return err
 		}
+		if c.drawn && outcome == "unreachable" {
+			lost = append(lost, l.dids[h.external()])
+		}
 	}
-	return nil
+	return sampler{l}.replace(ctx, lost)
 }
 
 // closeSurveys ends the surveys whose time is over.

@@ -45,10 +45,10 @@ type person struct{ external, name, language string }
 // Scopes of the groups: those of the roles of the same name, as far as the groups
 // need them.
 var (
-	managing   = []string{"analytics:read", "devices:*", "entities:read", "entities:pii", "entities:write", "events:read", "exports:*", "groups:read", "imports:*", "jobs:read", "protocols:read", "responses:pii", "responses:read", "sampling:read", "surveys:*", "templates:*", "webhooks:*", "oracle:*", "sessions:*"}
+	managing   = []string{"analytics:read", "devices:*", "entities:read", "entities:pii", "entities:write", "events:read", "exports:*", "groups:read", "imports:*", "jobs:read", "protocols:read", "responses:pii", "responses:read", "responses:write", "sampling:read", "sampling:write", "surveys:*", "templates:*", "webhooks:*", "oracle:*", "sessions:*"}
 	collecting = []string{"devices:read", "entities:read", "protocols:read", "responses:read", "responses:write", "sampling:read", "surveys:read", "templates:read"}
 	checking   = []string{"devices:read", "entities:read", "jobs:read", "protocols:read", "responses:check", "responses:read", "sampling:read", "surveys:assign", "surveys:read", "templates:read"}
-	verifying  = []string{"audit:read", "claims:read", "devices:read", "entities:read", "entities:verify", "jobs:read", "protocols:read", "responses:read", "responses:verify", "sampling:read", "surveys:read", "templates:read"}
+	verifying  = []string{"audit:read", "claims:read", "devices:read", "entities:read", "entities:verify", "jobs:read", "protocols:read", "responses:read", "responses:verify", "sampling:read", "sampling:witness", "surveys:read", "templates:read"}
 )
 
 // Numbers of people.

@@ -41,6 +41,9 @@ func (d *desk) holds(s client.SurveyStatistics) {
 	d.t.Helper()
 	text := script[string](d, `document.querySelector("main").innerText`)
 	seen := 0
+	if s.Basis != "drawn" || s.NoInterval != "" {
+		d.t.Errorf("%s has no interval: %s, %s", s.Question, s.Basis, s.NoInterval)
+	}
 	for _, e := range s.Estimates {
 		for _, v := range []*float64{e.Estimate, e.Low, e.High} {
 			if v == nil {

@@ -41,6 +41,11 @@ const (
 	selectMeasured = `SELECT household, grp, unit, starts, ends, days, total, heads, adults, documented FROM kpt_tests
 		WHERE ws = $1 AND project = $2 AND fuel = $3 AND status = 'recorded' AND starts >= $4 AND starts <= $5 ORDER BY starts LIMIT $6`
 
+	removeHistory = `DELETE FROM kpt_history WHERE test IN (SELECT nid FROM kpt_tests WHERE ws = $1 AND project = $2)`
+	removeTests   = `DELETE FROM kpt_tests WHERE ws = $1 AND project = $2`
+	removeProject = `DELETE FROM kpt_projects WHERE ws = $1 AND project = $2`
+	selectNames   = `SELECT kpt_id FROM kpt_tests WHERE ws = $1 AND project = $2`
+
 	eraseTests   = `UPDATE kpt_tests SET status = 'erased', unit = '', days = 0, total = 0, heads = 0, adults = 0, documented = 0, reason = '', body = '', revision = revision + 1 WHERE ws = $1 AND household = $2 AND status <> 'erased'`
 	eraseHistory = `UPDATE kpt_history SET reason = '', body = '' WHERE test IN (SELECT nid FROM kpt_tests WHERE ws = $1 AND household = $2)`
 )
@@ -159,4 +164,19 @@ type measured struct {
 
 func (m *measured) scan(from db.Row) error {
 	return from.Scan(&m.household, &m.grp, &m.unit, &m.start, &m.end, &m.days, &m.total, &m.heads, &m.adults, &m.documented)
+}
+
+// Remove takes all tests of a project out, with what they were before.
+func Remove(ctx context.Context, tx *db.Tx, ws, project string) error {
+	var failed [3]error
+	_, failed[0] = tx.Exec(ctx, removeHistory, ws, project)
+	_, failed[1] = tx.Exec(ctx, removeTests, ws, project)
+	_, failed[2] = tx.Exec(ctx, removeProject, ws, project)
+	return db.Wrap("remove kitchen tests", errors.Join(failed[:]...))
+}
+
+// Names are the ids of all tests of a project, by which events name them.
+func Names(ctx context.Context, q db.Querier, ws, project string) ([]string, error) {
+	rows, err := q.Query(ctx, selectNames, ws, project)
+	return db.Collect(rows, err, "list kitchen tests", func(id *string, row db.Row) error { return row.Scan(id) })
 }

@@ -54,6 +54,16 @@ const (
 	drawnUnit   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND unit = $2`
 	drawnHome   = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND household = $2`
 	nextReserve = `SELECT place, cell, unit, household, stratum, cluster, hash, state, replaces, replaced_by, reason, actor, at FROM sampling_drawn WHERE draw = $1 AND cell = $2 AND state = 'reserve' ORDER BY place LIMIT 1`
+	selectNames = `SELECT design_id FROM sampling_designs WHERE ws = $1 AND project = $2`
+
+	removeDrawn    = `DELETE FROM sampling_drawn WHERE draw IN (SELECT nid FROM sampling_draws WHERE ws = $1 AND project = $2)`
+	removeDraws    = `DELETE FROM sampling_draws WHERE ws = $1 AND project = $2`
+	removeUnits    = `DELETE FROM sampling_pieces WHERE frame IN (SELECT f.nid FROM sampling_frames f JOIN sampling_designs d ON d.nid = f.design WHERE d.ws = $1 AND d.project = $2)`
+	removeFrames   = `DELETE FROM sampling_frames WHERE design IN (SELECT nid FROM sampling_designs WHERE ws = $1 AND project = $2)`
+	removeVersions = `DELETE FROM sampling_versions WHERE design IN (SELECT nid FROM sampling_designs WHERE ws = $1 AND project = $2)`
+	removeDesigns  = `DELETE FROM sampling_designs WHERE ws = $1 AND project = $2`
+	removeProject  = `DELETE FROM sampling_projects WHERE ws = $1 AND project = $2`
+
 	updateDrawn = `UPDATE sampling_drawn SET state = $4, replaces = $5, replaced_by = $6, reason = $7, actor = $8, at = $9 WHERE draw = $1 AND place = $2 AND state = $3`
 )
 
@@ -261,4 +271,24 @@ func unitsOf(ctx context.Context, q db.Querier, frame int64) Frame {
 	return func(visit func(Unit) error) error {
 		return pieces(ctx, q, frame, func(lines string) error { return readLines(lines, visit) })
 	}
+}
+
+// Remove takes all designs of a project out, with their frames and draws: as if
+// they had never been. Only what was never meant to prove anything may go so.
+func Remove(ctx context.Context, tx *db.Tx, ws, project string) error {
+	var failed [7]error
+	_, failed[0] = tx.Exec(ctx, removeDrawn, ws, project)
+	_, failed[1] = tx.Exec(ctx, removeDraws, ws, project)
+	_, failed[2] = tx.Exec(ctx, removeUnits, ws, project)
+	_, failed[3] = tx.Exec(ctx, removeFrames, ws, project)
+	_, failed[4] = tx.Exec(ctx, removeVersions, ws, project)
+	_, failed[5] = tx.Exec(ctx, removeDesigns, ws, project)
+	_, failed[6] = tx.Exec(ctx, removeProject, ws, project)
+	return db.Wrap("remove sample designs", errors.Join(failed[:]...))
+}
+
+// Names are the ids of all designs of a project, by which events name them.
+func Names(ctx context.Context, q db.Querier, ws, project string) ([]string, error) {
+	rows, err := q.Query(ctx, selectNames, ws, project)
+	return db.Collect(rows, err, "list sample designs", func(id *string, row db.Row) error { return row.Scan(id) })
 }
