@@ -61,23 +61,25 @@ func (c *Conn) open(uri string) error {
 		return c.fault(rc)
 	}
 	sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
-	for _, option := range []int32{sqlite3.SQLITE_DBCONFIG_DQS_DDL, sqlite3.SQLITE_DBCONFIG_DQS_DML} {
-		if rc := c.turnOff(option); rc != sqlite3.SQLITE_OK {
+	// The planner does not look at parameters: where a table has a partial index it
+	// would prepare a statement anew for every value.
+	for option, value := range map[int32]int32{sqlite3.SQLITE_DBCONFIG_DQS_DDL: 0, sqlite3.SQLITE_DBCONFIG_DQS_DML: 0, sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG: 1} {
+		if rc := c.turn(option, value); rc != sqlite3.SQLITE_OK {
 			return c.fault(rc)
 		}
 	}
 	return nil
 }
 
-// turnOff clears an option of the connection.
-func (c *Conn) turnOff(option int32) int32 {
+// turn sets an option of the connection, 0 or 1.
+func (c *Conn) turn(option, value int32) int32 {
 	const args = 2 * 8 // the slots of C's variable arguments
 	list := c.alloc(args)
 	if list == 0 {
 		return sqlite3.SQLITE_NOMEM
 	}
 	defer c.free(list)
-	return sqlite3.Xsqlite3_db_config(c.tls, c.db, option, libc.VaList(list, int32(0), uintptr(0)))
+	return sqlite3.Xsqlite3_db_config(c.tls, c.db, option, libc.VaList(list, value, uintptr(0)))
 }
 
 // Close closes the file. All statements must have been closed before.

@@ -24,7 +24,7 @@ func stepOf(a plugin.Agent) string { return a.Name + "_agent" }
 // callOf is the tool by which a sub-agent is called.
 func callOf(a plugin.Agent) string { return "call_" + stepOf(a) }
 
-func checkAgent(a plugin.Agent) error {
+func checkAgent(a plugin.Agent, schemas *tool.Checker) error {
 	var bad []error
 	want := func(ok bool, text string) {
 		if !ok {
@@ -37,7 +37,7 @@ func checkAgent(a plugin.Agent) error {
 	want(len(a.Tools)+len(a.Uses) > 0, "it has no tools")
 	want(a.Rounds >= 0 && a.Calls >= 0 && a.Tokens >= 0 && a.Time >= 0, "its budget must not be negative")
 	for _, t := range a.Tools {
-		if err := checkTool(t); err != nil {
+		if err := checkTool(t, schemas); err != nil {
 			want(false, err.Error())
 		}
 	}

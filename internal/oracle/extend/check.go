@@ -63,7 +63,7 @@ func checkVisibility(v plugin.Visibility) error {
 	return fmt.Errorf("visibility: want %s, %s or %s", plugin.Always, plugin.OnDemand, plugin.Silent)
 }
 
-func checkTool(t plugin.Tool) error {
+func checkTool(t plugin.Tool, schemas *tool.Checker) error {
 	switch {
 	case !tool.ValidName(t.Name):
 		return fmt.Errorf("tool %q: want a name of 1 to 64 letters, digits, _ and -", t.Name)
@@ -74,7 +74,7 @@ func checkTool(t plugin.Tool) error {
 	case t.Public && !t.ReadOnly:
 		return fmt.Errorf("tool %s: it changes something, so it cannot be public", t.Name)
 	}
-	if err := tool.CheckSchema(schemaOf(t)); err != nil {
+	if err := schemas.CheckSchema(schemaOf(t)); err != nil {
 		return fmt.Errorf("tool %s: %w", t.Name, err)
 	}
 	return nil

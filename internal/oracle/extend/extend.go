@@ -66,6 +66,7 @@ type member struct {
 	works   []plugin.Work
 	agents  []plugin.Agent
 	typed   []plugin.Event
+	schemas *tool.Checker // of its tools, which a run may bring anew
 	log     *slog.Logger
 	started bool
 }
@@ -130,7 +131,7 @@ func (s *Set) meet() []error {
 			bad = append(bad, errors.New("a plugin of the list is nil"))
 			continue
 		}
-		m := &member{Plugin: p, log: s.cfg.Log.With("plugin", fmt.Sprintf("%T", p))}
+		m := &member{Plugin: p, schemas: tool.NewChecker(), log: s.cfg.Log.With("plugin", fmt.Sprintf("%T", p))}
 		if err := m.introduce(); err != nil {
 			bad = append(bad, fmt.Errorf("plugin %T: %w", p, err))
 			continue
@@ -203,10 +204,10 @@ func (m *member) collect() error {
 		m.events = append(slices.Clip(m.events), e.Name)
 	}
 	for _, t := range m.tools {
-		bad = append(bad, checkTool(t))
+		bad = append(bad, checkTool(t, m.schemas))
 	}
 	for _, a := range m.agents {
-		bad = append(bad, checkAgent(a))
+		bad = append(bad, checkAgent(a, m.schemas))
 	}
 	for _, r := range m.routes {
 		bad = append(bad, checkRoute(r))

@@ -61,7 +61,7 @@ func (m *member) perRun(ctx context.Context, p plugin.RequestTools) (out []tool.
 		return nil
 	}
 	tools := slices.DeleteFunc(slices.Clone(p.RequestTools(ctx, turnOf(tool.From(ctx)))), func(t plugin.Tool) bool {
-		err := checkTool(t)
+		err := checkTool(t, m.schemas)
 		if err != nil {
 			m.log.WarnContext(ctx, "tool left out", "err", err.Error())
 		}

@@ -74,8 +74,11 @@ func member(out []byte, key string, v jsontext.Value) []byte {
 
 // CheckSchema reports whether raw can be the schema of a tool of ours: a JSON
 // Schema of an object, within the limits. Nothing means any object.
-func CheckSchema(raw jsontext.Value) error {
-	s := compile(raw)
+func CheckSchema(raw jsontext.Value) error { return NewChecker().CheckSchema(raw) }
+
+// CheckSchema is the function of that name for schemas that come again.
+func (c *Checker) CheckSchema(raw jsontext.Value) error {
+	s := c.schema(raw)
 	if s.compiled == nil {
 		return s.why
 	}
