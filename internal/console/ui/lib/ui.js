@@ -20,6 +20,7 @@ const paths = {
   send: "M3 12 21 4l-6 16-3-7z",
   pin: "M12 21s-6-6-6-11a6 6 0 0 1 12 0c0 5-6 11-6 11zM12 8a2 2 0 1 0 .1 0",
   graph: "M6 6a2 2 0 1 0 .1 0M18 6a2 2 0 1 0 .1 0M12 18a2 2 0 1 0 .1 0M8 8h8M8 9l3 7M16 9l-3 7",
+  dice: "M5 5h14v14H5zM9 9h.1M15 9h.1M12 12h.1M9 15h.1M15 15h.1",
   jobs: "M4 6h16M4 12h10M4 18h13",
   upload: "M12 16V4M7 9l5-5 5 5M4 20h16",
   hook: "M12 3v10a4 4 0 1 1-4-4",
@@ -32,8 +33,8 @@ const paths = {
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${paths[name] || ""} /></svg>`;
 
 const tones = {
-  active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good", finished: "good",
-  pending: "warn", partial: "warn", paused: "warn", suspended: "warn", running: "warn", queued: "warn", waiting: "warn", completedWithErrors: "warn", rotated: "warn", degraded: "warn",
+  active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good", finished: "good", approved: "good", drawn: "good", frozen: "good",
+  pending: "warn", partial: "warn", paused: "warn", suspended: "warn", running: "warn", queued: "warn", waiting: "warn", completedWithErrors: "warn", rotated: "warn", degraded: "warn", committed: "warn", contributed: "warn", drawing: "warn", building: "warn",
   rejected: "bad", failed: "bad", refused: "bad", deactivated: "bad", revoked: "bad", expired: "bad", dead: "bad", invalidated: "bad", interrupted: "bad",
 };
 
@@ -53,9 +54,10 @@ export function Page({ title, about, actions, crumb, curl, children }) {
 }
 
 /** The call behind a page, to paste into a terminal. The key is never in it. */
-export function Curl({ path }) {
+export function Curl({ path, body = /** @type {any} */ (undefined) }) {
   const header = /^\/(sessions|messages|runs)\b/.test(path) ? "X-API-Key: $KEY" : "Authorization: Bearer $KEY"; // the oracle gives a bearer another meaning
-  const line = `curl -H "${header}" "${location.origin}${path}"`;
+  const sent = body ? ` -H "Content-Type: application/json" -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'` : "";
+  const line = `curl -H "${header}"${sent} "${location.origin}${path}"`;
   return html`<details class="curl"><summary>${t("ui.curl")}</summary><pre tabindex="0"><code>${line}</code></pre><${Copy} text=${line} /></details>`;
 }
 

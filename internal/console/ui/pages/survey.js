@@ -1,6 +1,6 @@
 // @ts-check
 import { html } from "../vendor/preact.js";
-import { call } from "../lib/api.js";
+import { call, may } from "../lib/api.js";
 import { base, route, surveyHref } from "../lib/router.js";
 import { Days, Quotas } from "../lib/charts.js";
 import { Assignments } from "../lib/assign.js";
@@ -44,7 +44,7 @@ export default function Survey({ id }) {
   const one = useLoad(() => call("/v1/surveys/" + encodeURIComponent(id)), [id]);
   const tab = route.value.query.tab in tabs ? route.value.query.tab : "overview", Tab = tabs[tab];
   return html`<${Loaded} of=${one} rows=${8}>${(s) => html`<${Page} title=${surveyName(s)} crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / ${s.templateId}`} curl=${tab === "overview" ? `/v1/surveys/${id}/progress` : null}
-      about=${html`<${Badge} value=${s.status} /> ${t("survey.round", { n: s.round })}${s.sampling?.size ? " · " + t(s.sampling.confidence ? "survey.sample" : "survey.plainSample", { n: s.sampling.size, method: String(s.sampling.method || "").replaceAll("_", " "), confidence: Math.round(100 * (s.sampling.confidence || 0)) }) : ""}`}>
+      about=${html`<${Badge} value=${s.status} /> ${t("survey.round", { n: s.round })}${s.sampling?.size ? " · " + t(s.sampling.confidence ? "survey.sample" : "survey.plainSample", { n: s.sampling.size, method: String(s.sampling.method || "").replaceAll("_", " "), confidence: Math.round(100 * (s.sampling.confidence || 0)) }) : ""}${s.sampling?.draw && may("sampling:read") ? html` · <a href=${base + "/sampling/" + encodeURIComponent(s.sampling.designId)}>${t("survey.drawn")}</a>` : null}`}>
     <nav class="tabs" aria-label=${surveyName(s)}>${Object.keys(tabs).map((x) => html`<a key=${x} href=${surveyHref(id) + (x === "overview" ? "" : "?tab=" + x)} aria-current=${x === tab ? "page" : undefined}>${t("survey.tab." + x)}</a>`)}</nav>
     <${Tab} id=${encodeURIComponent(id)} survey=${s} /></${Page}>`}</${Loaded}>`;
 }
