@@ -422,3 +422,8 @@ func (t Templates) Files(ctx context.Context, id string, version int, opts ...Op
 func (t Templates) XLSForm(ctx context.Context, id string, version int, opts ...Option) (io.ReadCloser, error) {
 	return t.c.download(ctx, call{method: http.MethodGet, path: templatePath(id) + "/versions/" + strconv.Itoa(version) + "/xlsform", long: true}, opts)
 }
+
+// XForm downloads a version as ODK Collect reads it, which the caller closes.
+func (t Templates) XForm(ctx context.Context, id string, version int, opts ...Option) (io.ReadCloser, error) {
+	return t.c.download(ctx, call{method: http.MethodGet, path: templatePath(id) + "/versions/" + strconv.Itoa(version) + "/xform", long: true}, opts)
+}

@@ -67,6 +67,9 @@ func TestTemplateCalls(t *testing.T) {
 		"xlsform": func(ctx context.Context, c *client.Client) error {
 			return only(c.Templates.XLSForm(ctx, "t", 1))
 		},
+		"xform": func(ctx context.Context, c *client.Client) error {
+			return only(c.Templates.XForm(ctx, "t", 1))
+		},
 	}, map[string]request{
 		"create":    {"POST", "/v1/templates", "", body, plain},
 		"get":       {Method: "GET", Path: "/v1/templates/a%20b", Query: "version=2"},
@@ -89,6 +92,7 @@ func TestTemplateCalls(t *testing.T) {
 		"import":    {"POST", "/v1/templates:import", "mode=update&templateId=in", "PK", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
 		"files":     {Method: "GET", Path: "/v1/templates/t/versions/1/files"},
 		"xlsform":   {Method: "GET", Path: "/v1/templates/t/versions/1/xlsform"},
+		"xform":     {Method: "GET", Path: "/v1/templates/t/versions/1/xform"},
 	})
 }
 

@@ -19,35 +19,41 @@ var choices = []*Kind{
 		CEL: cel.Text, read: (*answering).single, object: (*answering).inOtherWords, value: chosen, Parse: parseText,
 		Quality: Quality{Choice: true, Scale: true},
 		XLSForm: XLSForm{Word: "select_one", Reads: []string{"select_one"}},
+		XForm:   XForm{Type: "string", Control: "select1"},
 	},
 	{
 		Type: MultipleChoice, Members: Members{Options: true, Other: true, NoAnswer: true, Selections: true}, Several: true,
 		CEL: cel.Texts, read: (*answering).multiple, value: allChosen, Parse: parseList,
 		Quality: Quality{Choice: true},
 		XLSForm: XLSForm{Word: "select_multiple", Reads: []string{"select_multiple"}},
+		XForm:   XForm{Type: "string", Control: "select"},
 	},
 	{
 		Type: Rank, Members: Members{Options: true, NoAnswer: true}, Several: true, Ordered: true,
 		CEL: cel.Texts, read: (*answering).rank, value: allChosen, Parse: parseList,
 		XLSForm: XLSForm{Word: "rank", Reads: []string{"rank"}},
+		XForm:   XForm{Type: "odk:rank", Control: "odk:rank"},
 	},
 	{
 		Type: Matrix, Members: Members{Options: true, Rows: true, NoAnswer: true},
 		read: (*answering).notObject, object: (*answering).matrix, value: compound,
 		Quality: Quality{Scale: true},
 		XLSForm: XLSForm{Word: "begin_group", Marks: []string{"begin_group"}, Appearance: "table-list"},
+		XForm:   XForm{Control: "group"},
 	},
 	{
 		Type: Boolean, Members: Members{NoAnswer: true},
 		CEL: cel.Boolean, read: (*answering).boolean, value: decided, Parse: parseBoolean,
 		Quality: Quality{Choice: true},
 		XLSForm: XLSForm{Word: "select_one", Reads: []string{"acknowledge"}, Marks: []string{"select_one"}},
+		XForm:   XForm{Type: "string", Control: "select1"},
 	},
 	{
 		Type: Consent, Members: Members{NoAnswer: true}, Consent: true,
 		CEL: cel.Boolean, read: (*answering).boolean, value: decided, Parse: parseBoolean,
 		Quality: Quality{Apart: true},
 		XLSForm: XLSForm{Word: "select_one", Marks: []string{"select_one", "acknowledge"}},
+		XForm:   XForm{Type: "string", Control: "select1"},
 	},
 }
 

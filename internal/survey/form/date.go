@@ -1,6 +1,7 @@
 package form
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/cel"
@@ -13,16 +14,19 @@ var dates = []*Kind{
 		CEL: cel.Instant, read: (*answering).string, want: wantDate, value: moment, Parse: parseText,
 		Quality: Quality{Identity: true},
 		XLSForm: XLSForm{Word: "date", Reads: []string{"date"}},
+		XForm:   XForm{Type: "date", Control: "input", Read: readDay},
 	},
 	{
 		Type: Time, Members: Members{NoAnswer: true}, Clock: true,
 		CEL: cel.Text, read: (*answering).string, want: wantTime, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "time", Reads: []string{"time"}},
+		XForm:   XForm{Type: "time", Control: "input", Read: readClock},
 	},
 	{
 		Type: DateTime, Members: Members{NoAnswer: true},
 		CEL: cel.Instant, read: (*answering).string, want: wantDateTime, value: moment, Parse: parseText,
 		XLSForm: XLSForm{Word: "dateTime", Reads: []string{"dateTime"}},
+		XForm:   XForm{Type: "dateTime", Control: "input"},
 	},
 }
 
@@ -60,4 +64,20 @@ func moment(b *block, n *node, c *cell) cel.Value {
 		return cel.Null
 	}
 	return cel.InstantValue(t.UTC())
+}
+
+// readDay reads a day as a device writes it: with a time where the form once had
+// one.
+func readDay(text string) (any, bool) {
+	day, _, _ := strings.Cut(text, "T")
+	return day, true
+}
+
+// readClock reads a time of day as a device writes it: with fractions and the
+// offset from UTC, 14:05:30.000+03:00. The clock on the wall is what was asked.
+func readClock(text string) (any, bool) {
+	if i := strings.IndexAny(text, ".+-Z"); i >= 0 {
+		text = text[:i]
+	}
+	return text, true
 }

@@ -47,7 +47,7 @@ type OptionsFrom struct {
 }
 
 // Columns are the columns of the values and labels.
-func (o OptionsFrom) columns() (value, label string) {
+func (o OptionsFrom) Columns() (value, label string) {
 	value, label = o.Value, o.Label
 	if value == "" {
 		value = "name"
@@ -130,6 +130,10 @@ func (f *DataFile) Content() []byte {
 
 // Key is the name of the file in expressions: files.villages.
 func (f *DataFile) Key() string { return Word(stem(f.Name)) }
+
+// Cells are the cells of the rows, without the first line. Do not change them.
+// Those at the end of a row that are empty may be missing.
+func (f *DataFile) Cells() [][]string { return f.content.rows }
 
 // Has reports whether the file is the one that a form calls so, with or without
 // .csv and in any case.
@@ -298,7 +302,7 @@ func (c *compiler) optionsFrom(at string, q *Question) {
 	if f.content == nil {
 		return
 	}
-	value, _ := o.columns()
+	value, _ := o.Columns()
 	column := slices.Index(f.Columns, value)
 	if column < 0 {
 		c.problem(at+"/value", "unknown", "The file has no column %s for the values; it has %s.", value, listed(f.Columns))
@@ -328,7 +332,7 @@ func (c *compiler) fromFile(q *Question) *fileOptions {
 	if i < 0 {
 		return nil
 	}
-	value, label := q.OptionsFrom.columns()
+	value, label := q.OptionsFrom.Columns()
 	o := &fileOptions{file: &c.t.Files[i], value: slices.Index(c.t.Files[i].Columns, value), label: slices.Index(c.t.Files[i].Columns, label)}
 	lists, ok := c.files.Members.(tableList)
 	if !ok || o.value < 0 {
@@ -360,7 +364,7 @@ func (t *Template) Listed(q *Question, n int) (options []Option, more bool) {
 	if f == nil || f.content == nil {
 		return nil, false
 	}
-	value, label := q.OptionsFrom.columns()
+	value, label := q.OptionsFrom.Columns()
 	o := fileOptions{file: f, value: slices.Index(f.Columns, value), label: slices.Index(f.Columns, label)}
 	seen := map[string]bool{}
 	for i := 0; o.value >= 0 && i < len(f.content.rows); i++ {

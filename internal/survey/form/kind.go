@@ -38,6 +38,7 @@ type Kind struct {
 
 	Quality Quality
 	XLSForm XLSForm
+	XForm   XForm
 	// Parse reads an answer that is written as plain text, such as a default of
 	// XLSForm; option gives the value of an option by its name there. Nil when
 	// no text can be an answer.
@@ -96,6 +97,16 @@ type XLSForm struct {
 	Appearance string   // tells the kind from others of the same type
 	Amid       bool     // also among other words
 	Range      bool     // a range, when it has two bounds and a step
+}
+
+// XForm is how questions of a kind stand in an XForm, the form as ODK Collect
+// reads it.
+type XForm struct {
+	Type    string // of the value
+	Control string // what asks for it; "" for what nobody sees
+	Accept  string // media type of a file
+	// Read reads a value that a device has sent; nil is Parse.
+	Read func(text string) (any, bool)
 }
 
 // kinds are all of them.

@@ -18,18 +18,21 @@ var numbers = []*Kind{
 		CEL: cel.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Amount: true},
 		XLSForm: XLSForm{Word: "decimal", Reads: []string{"decimal"}, Marks: []string{"decimal", "range"}, Range: true},
+		XForm:   XForm{Type: "decimal", Control: "input"},
 	},
 	{
 		Type: Integer, Members: Members{Bounds: true, NoAnswer: true, Unit: true}, whole: true,
 		CEL: cel.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Amount: true, Identity: true, Code: true},
 		XLSForm: XLSForm{Word: "integer", Reads: []string{"integer", "range"}, Range: true},
+		XForm:   XForm{Type: "int", Control: "input"},
 	},
 	{
 		Type: Rating, Members: Members{Bounds: true, NoAnswer: true}, whole: true, low: 1, high: 5,
 		CEL: cel.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Scale: true},
 		XLSForm: XLSForm{Word: "range", Appearance: "rating", Amid: true},
+		XForm:   XForm{Type: "int", Control: "range"},
 	},
 	{
 		Type: Quantity, Members: Members{Bounds: true, Units: true, NoAnswer: true, Unit: true},
@@ -37,6 +40,7 @@ var numbers = []*Kind{
 		read:  (*answering).notObject, object: (*answering).quantity, value: compound,
 		Quality: Quality{Amount: true},
 		XLSForm: XLSForm{Word: "begin_group", Marks: []string{"begin_group"}},
+		XForm:   XForm{Control: "group"},
 	},
 }
 

@@ -21,6 +21,7 @@ var places = []*Kind{
 		},
 		read: (*answering).notObject, object: (*answering).place, value: compound, Parse: parsePlace,
 		XLSForm: XLSForm{Word: "geopoint", Reads: []string{"geopoint"}},
+		XForm:   XForm{Type: "geopoint", Control: "input", Read: readPlace},
 	},
 }
 
@@ -90,4 +91,24 @@ func parsePlace(text string, _ func(string) string) (any, bool) {
 	lat, err1 := strconv.ParseFloat(parts[0], 64)
 	lon, err2 := strconv.ParseFloat(parts[1], 64)
 	return map[string]float64{"lat": lat, "lon": lon}, err1 == nil && err2 == nil
+}
+
+// readPlace reads a place as a device writes it: latitude, longitude, altitude and
+// accuracy. What it does not know is 0 there; an accuracy of 0 is none.
+func readPlace(text string) (any, bool) {
+	parts := strings.Fields(text)
+	if len(parts) < 2 || len(parts) > 4 {
+		return nil, false
+	}
+	place := map[string]float64{}
+	for i, name := range []string{"lat", "lon", "altitude", "accuracy"}[:len(parts)] {
+		f, err := strconv.ParseFloat(parts[i], 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, false
+		}
+		if i < 2 || f != 0 {
+			place[name] = f
+		}
+	}
+	return place, true
 }

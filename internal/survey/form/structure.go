@@ -5,14 +5,15 @@ import "github.com/hearth-dmrv/hearth/internal/cel"
 // structures are the kinds that people do not answer themselves: what holds
 // questions, what is shown, and what is calculated.
 var structures = []*Kind{
-	{Type: Group, Nested: true, value: group, XLSForm: XLSForm{Word: "begin_group", Reads: []string{"begin_group"}}},
-	{Type: Repeat, Nested: true, Repeated: true, value: elements, XLSForm: XLSForm{Word: "begin_repeat", Reads: []string{"begin_repeat"}}},
-	{Type: Note, Shown: true, CEL: cel.Any, XLSForm: XLSForm{Word: "note", Reads: []string{"note"}}},
+	{Type: Group, Nested: true, value: group, XLSForm: XLSForm{Word: "begin_group", Reads: []string{"begin_group"}}, XForm: XForm{Control: "group"}},
+	{Type: Repeat, Nested: true, Repeated: true, value: elements, XLSForm: XLSForm{Word: "begin_repeat", Reads: []string{"begin_repeat"}}, XForm: XForm{Control: "repeat"}},
+	{Type: Note, Shown: true, CEL: cel.Any, XLSForm: XLSForm{Word: "note", Reads: []string{"note"}}, XForm: XForm{Type: "string", Control: "input"}},
 	{
 		Type: Calculate, Members: Members{Unit: true}, Calculated: true,
 		CEL: cel.Any, read: (*answering).raw, value: written,
 		Quality: Quality{Apart: true},
 		XLSForm: XLSForm{Word: "calculate", Reads: []string{"calculate"}},
+		XForm:   XForm{Type: "string"},
 	},
 }
 

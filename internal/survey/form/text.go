@@ -16,22 +16,26 @@ var texts = []*Kind{
 		CEL: cel.Text, read: (*answering).string, value: written, Parse: parseText,
 		Quality: Quality{Identity: true, Code: true, Loose: true},
 		XLSForm: XLSForm{Word: "text", Reads: []string{"text", "hidden", "geotrace", "geoshape", "osm"}},
+		XForm:   XForm{Type: "string", Control: "input"},
 	},
 	{
 		Type: Barcode, Members: Members{Length: true, NoAnswer: true}, Serial: true,
 		CEL: cel.Text, read: (*answering).string, value: written, Parse: parseText,
 		Quality: Quality{Identity: true, Unique: true, Loose: true},
 		XLSForm: XLSForm{Word: "barcode", Reads: []string{"barcode"}},
+		XForm:   XForm{Type: "barcode", Control: "input"},
 	},
 	{
 		Type: HouseholdRef, Members: Members{NoAnswer: true}, Household: true,
 		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
+		XForm:   XForm{Type: "string", Control: "input"},
 	},
 	{
 		Type: EntityRef, Members: Members{NoAnswer: true}, Serial: true,
 		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
+		XForm:   XForm{Type: "string", Control: "input"},
 	},
 }
 

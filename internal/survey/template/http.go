@@ -7,6 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -82,6 +83,10 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xlsform", h.serveXLSForm, web.Doc{
 		Summary: "Download a version as XLSForm", Scope: read, Tag: tag, Produces: mediaXLSX, Codes: append([]string{"TEMPLATE_EXPORT_TOO_LARGE"}, missing...),
 		Description: "A workbook that ODK Collect, Kobo and others read.",
+	})
+	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xform", h.serveXForm, web.Doc{
+		Summary: "Download a version as XForm", Scope: read, Tag: tag, Produces: xform.MediaType, Codes: append([]string{"XFORM_NOT_POSSIBLE"}, missing...),
+		Description: "The form as ODK Collect and its relatives read it. It says all that the template says: what XPath cannot say is named in a refusal, and nothing is left out. Collectors get the forms of their surveys from their own address: docs/odk.md.",
 	})
 	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/files", h.serveFiles, web.Doc{
 		Summary: "Download the files of a version", Scope: read, Tag: tag, Produces: mediaZIP, Codes: missing,

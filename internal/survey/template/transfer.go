@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -215,6 +216,30 @@ type versionIn struct {
 
 // serveXLSForm sends a version as an XLSForm workbook.
 func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
+	return h.serveFile(w, r, mediaXLSX, "xlsx", func(e *entry) ([]byte, error) {
+		var file bytes.Buffer
+		err := xlsform.Write(&file, &e.v.Template, e.v.Version)
+		return file.Bytes(), err
+	})
+}
+
+// serveXForm sends a version as an XForm.
+func (h handlers) serveXForm(w http.ResponseWriter, r *http.Request) error {
+	return h.serveFile(w, r, xform.MediaType, "xml", func(e *entry) ([]byte, error) {
+		f, err := e.of(nil)
+		if err != nil {
+			return nil, err
+		}
+		x, err := xform.New(f, xform.Options{ID: e.v.TemplateID, Version: e.v.Version})
+		if err != nil {
+			return nil, err
+		}
+		return x.XML, nil
+	})
+}
+
+// serveFile sends a version as the file that write makes of it.
+func (h handlers) serveFile(w http.ResponseWriter, r *http.Request, media, ext string, write func(*entry) ([]byte, error)) error {
 	in, err := web.Bind[versionIn](r)
 	if err != nil {
 		return err
@@ -227,19 +252,19 @@ func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var file bytes.Buffer
-	if err := xlsform.Write(&file, &e.v.Template, e.v.Version); err != nil {
+	file, err := write(e)
+	if err != nil {
 		return err
 	}
 	head := w.Header()
-	head.Set("Content-Type", mediaXLSX)
-	head.Set("Content-Length", strconv.Itoa(file.Len()))
-	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.xlsx", e.v.TemplateID, e.v.Version)}))
+	head.Set("Content-Type", media)
+	head.Set("Content-Length", strconv.Itoa(len(file)))
+	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.%s", e.v.TemplateID, e.v.Version, ext)}))
 	head.Set("ETag", web.ETag(e.v.Revision))
 	if web.NotModified(r, web.ETag(e.v.Revision)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	_, _ = w.Write(file.Bytes()) // the client is gone when this fails
+	_, _ = w.Write(file) // the client is gone when this fails
 	return nil
 }

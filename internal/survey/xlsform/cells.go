@@ -99,7 +99,8 @@ func (w cellWriter) group(q *form.Question, cells map[string]string) {
 	if q.Constraint != "" && (count == "" || w.names.Count(q.Constraint, w.names.Question(q)) == "") {
 		w.lose("constraint", "groups and repeats have none")
 	}
-	if count == "" && !q.Required.IsZero() && form.KindOf(q.Type).Nested {
+	k := form.KindOf(q.Type)
+	if count == "" && !q.Required.IsZero() && k.Nested && !(k.Repeated && w.names.exact()) {
 		w.lose("required", "groups and repeats cannot be required")
 	}
 }
@@ -172,7 +173,7 @@ func (w cellWriter) constraint(q *form.Question) string {
 		all = w.bounds(v)
 	}
 	if v.Regex != "" {
-		all = append(all, "regex(., "+Quote(v.Regex)+")")
+		all = append(all, "regex(., "+Quote(w.regex(v.Regex))+")")
 	}
 	if v.MaxLength > 0 {
 		all = append(all, "string-length(.) <= "+strconv.Itoa(v.MaxLength))
@@ -196,6 +197,18 @@ func (w cellWriter) constraint(q *form.Question) string {
 		all = append(all, text)
 	}
 	return strings.Join(all, " and ")
+}
+
+// regex is a regular expression as other programs match it.
+func (w cellWriter) regex(re string) string {
+	if !w.names.exact() {
+		return re
+	}
+	whole, ok := pattern(re)
+	if !ok {
+		w.lose("constraint", "the regular expression says something that other programs do not know")
+	}
+	return whole
 }
 
 // bounds are the conditions a number must meet.
@@ -240,16 +253,7 @@ func whole(f *float64) bool { return *f == math.Trunc(*f) }
 
 // rangeParameters are the numbers of a range: 1 to 5 unless it says others.
 func rangeParameters(v form.Validation) string {
-	low, high, step := "1", "5", "1"
-	if v.Min != nil {
-		low = decimal(*v.Min)
-	}
-	if v.Max != nil {
-		high = decimal(*v.Max)
-	}
-	if v.Step != nil {
-		step = decimal(*v.Step)
-	}
+	low, high, step := Range(v)
 	return "start=" + low + " end=" + high + " step=" + step
 }
 

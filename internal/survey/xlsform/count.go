@@ -43,6 +43,18 @@ func (n *Names) Count(cel string, at *Named) string {
 	if !begins || !ends {
 		return ""
 	}
+	if n.exact() {
+		plain := *n
+		plain.root = ""
+		if plain.Count(cel, at) == "" {
+			return ""
+		}
+		text, err := n.FromCEL(inner, Place{At: at}, Value)
+		if err != nil {
+			return ""
+		}
+		return text
+	}
 	used := map[string]bool{}
 	text, err := n.FromCEL(inner, Place{At: at, Used: used}, Value)
 	if err != nil || len(used) > 0 {

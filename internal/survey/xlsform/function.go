@@ -15,6 +15,9 @@ func (x *toXPath) compare(op string, l, r xpart) (xpart, error) {
 		prec = xpEqual
 		l, r = choiceName(l, r), choiceName(r, l)
 	}
+	if prec == xpOrder && x.names.exact() && (isText(l) || isText(r)) {
+		return xpart{}, cannot("texts have no order there")
+	}
 	if l.kind == kList && l.name == nil || r.kind == kList && r.name == nil || l.kind == kList && r.kind == kList {
 		return xpart{}, cannot("lists cannot be compared")
 	}
@@ -45,7 +48,7 @@ func choiceName(p, other xpart) xpart {
 
 func (x *toXPath) arithmetic(op string, l, r xpart) (xpart, error) {
 	if op == "+" && (isText(l) || isText(r)) {
-		return xpart{text: "concat(" + flat(l) + ", " + flat(r) + ")", prec: xpPrimary, kind: kText}, nil
+		return xpart{text: "concat(" + flat(l) + ", " + flat(r) + ")", prec: xpPrimary, kind: kText}.needing(l, r), nil
 	}
 	for _, p := range []xpart{l, r} {
 		if p.kind != kNumber && p.kind != kAny {

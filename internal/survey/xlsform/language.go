@@ -28,6 +28,9 @@ var (
 	codePattern = regexp.MustCompile(`^(.*?)\s*\(\s*([A-Za-z0-9-]+)\s*\)$`)
 )
 
+// LanguageName is a language as ODK names it: "Kiswahili (sw)".
+func LanguageName(tag string) string { return languageHeader(tag) }
+
 // languageHeader is a language as headers name it: "Kiswahili (sw)".
 func languageHeader(tag string) string {
 	name := languageNames[tag]

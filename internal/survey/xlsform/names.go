@@ -12,6 +12,7 @@ import (
 // Named is a section or a question that expressions can name.
 type Named struct {
 	id     string
+	node   string     // its name in an XForm, where that is another
 	kind   *form.Kind // of a question
 	parent *Named
 	kids   []*Named
@@ -71,6 +72,7 @@ type Names struct {
 	language string
 	lists    map[string][]choice // of the workbook
 	files    *files              // that come with it; nil without a workbook
+	root     string              // of an XForm; "" for XLSForm
 	stems    map[string]string   // names of the files of the template without .csv, by what expressions call them
 }
 
@@ -121,8 +123,9 @@ func (n *Names) addAll(parent *Named, qs []form.Question) {
 		}
 		switch {
 		case at.kind.Rows:
-			for _, o := range q.Rows {
-				row := &Named{id: o.Value, kind: form.KindOf(form.SingleChoice), parent: at, values: at.values, names: at.names}
+			names := RowNames(q.Rows)
+			for i, o := range q.Rows {
+				row := &Named{id: o.Value, node: names[i], kind: form.KindOf(form.SingleChoice), parent: at, values: at.values, names: at.names}
 				at.kids = append(at.kids, row)
 			}
 		case at.kind.Units:

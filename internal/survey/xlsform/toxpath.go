@@ -34,6 +34,7 @@ type xpart struct {
 	name  *Named // the question it is the answer of
 	value string // of a text literal
 	isLit bool
+	needs []string // answers without which it has no value
 }
 
 func (p xpart) in(prec int) string {
@@ -50,6 +51,8 @@ type toXPath struct {
 	self  bool            // whether "." stands for the answer: in constraints
 	meta  map[string]bool // members of response that were named; rows must hold them
 	loop  *loop
+	// inside says that the expression stands in a predicate.
+	inside bool
 
 	choice *form.Question // whose choices are filtered; nil for any other expression
 }
@@ -195,14 +198,14 @@ func (x *toXPath) ident(e ast.Expr) (xpart, error) {
 	case whole == "response.submittedAt":
 		return xpart{text: "now()", prec: xpPrimary, kind: kMoment}, nil
 	case whole == "index" && x.from != nil && x.from.repeat() != nil:
-		return xpart{text: "position(..) - 1", prec: xpAdd, kind: kNumber}, nil
+		return xpart{text: x.position() + " - 1", prec: xpAdd, kind: kNumber}, nil
 	case MetaRows[whole] != "":
 		x.meta[whole] = true
 		k := kMoment
 		if whole == "response.collector" {
 			k = kText
 		}
-		return xpart{text: "${" + MetaPrefix + MetaRows[whole] + "}", prec: xpPrimary, kind: k}, nil
+		return xpart{text: x.metaName(whole), prec: xpPrimary, kind: k}, nil
 	}
 	return xpart{}, cannot("%s has no equivalent", shorten(whole))
 }
@@ -218,7 +221,7 @@ func (x *toXPath) element(names []string) (xpart, error) {
 	if at == x.loop.over {
 		return xpart{}, cannot("the loop has no equivalent")
 	}
-	text, err := x.names.xls(at)
+	text, err := x.place(at)
 	if err != nil {
 		return xpart{}, cannot("%s", err)
 	}
@@ -230,7 +233,7 @@ func (x *toXPath) ref(to *Named) (xpart, error) {
 	if x.self && to == x.from {
 		return p, nil
 	}
-	text, err := x.names.xls(to)
+	text, err := x.place(to)
 	if err != nil {
 		return xpart{}, cannot("%s", err)
 	}
@@ -254,6 +257,12 @@ var xArithmetic = map[string]string{operators.Add: "+", operators.Subtract: "-",
 
 func (x *toXPath) call(c ast.CallExpr, depth int) (xpart, error) {
 	name := c.FunctionName()
+	if x.names.exact() && name == operators.LogicalNot {
+		return x.not(c.Args()[0], depth)
+	}
+	if x.names.exact() && name == operators.Conditional {
+		return x.either(c, depth)
+	}
 	if p, ok, err := x.special(c, depth); ok || err != nil {
 		return p, err
 	}
@@ -339,13 +348,16 @@ func pulled(e ast.Expr) *pull {
 }
 
 func (x *toXPath) pulldata(p *pull, depth int) (xpart, error) {
-	value, err := x.expr(p.value, depth)
-	if err != nil {
-		return xpart{}, err
-	}
 	name, ok := x.names.stems[p.file]
 	if !ok {
 		return xpart{}, cannot("there is no file %s", shorten(p.file))
+	}
+	if x.names.exact() {
+		return x.looked(p, depth)
+	}
+	value, err := x.expr(p.value, depth)
+	if err != nil {
+		return xpart{}, err
 	}
 	return xcall("pulldata", kText, literalText(name), literalText(p.column), literalText(p.key), value), nil
 }

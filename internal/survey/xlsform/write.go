@@ -187,23 +187,29 @@ func defaultLanguage(t *form.Template) string {
 // tags are the languages of all texts, the default one first.
 func (e *exporter) tags() []string {
 	if e.allTags == nil {
-		found := map[string]bool{}
-		eachText(e.t, func(t form.Text) {
-			for tag := range t {
-				found[tag] = tag != ""
-			}
-		})
-		delete(found, "")
-		e.allTags = []string{}
-		for _, tag := range append([]string{e.def}, e.t.Languages...) {
-			if found[tag] {
-				e.allTags = append(e.allTags, tag)
-				delete(found, tag)
-			}
-		}
-		e.allTags = append(e.allTags, slices.Sorted(maps.Keys(found))...)
+		e.allTags = Tags(e.t)
 	}
 	return e.allTags
+}
+
+// Tags are the languages of all texts of a template, the default one first.
+// Texts without a language do not count.
+func Tags(t *form.Template) []string {
+	found := map[string]bool{}
+	eachText(t, func(t form.Text) {
+		for tag := range t {
+			found[tag] = tag != ""
+		}
+	})
+	delete(found, "")
+	tags := []string{}
+	for _, tag := range append([]string{t.Language()}, t.Languages...) {
+		if found[tag] {
+			tags = append(tags, tag)
+			delete(found, tag)
+		}
+	}
+	return append(tags, slices.Sorted(maps.Keys(found))...)
 }
 
 // eachText visits every text of a template.
@@ -378,18 +384,9 @@ func (e *exporter) extra(c cells, q *form.Question) {
 func (e *exporter) matrix(q *form.Question) {
 	list := e.list(q.ID, q.Options, false)
 	required := e.required(q)
-	taken := map[string]bool{}
-	for _, o := range q.Rows {
-		taken[o.Value] = true
-	}
+	names := RowNames(q.Rows)
 	for i, o := range q.Rows {
-		name := o.Value
-		if !xmlName.MatchString(name) {
-			for name = fmt.Sprintf("row_%d", i+1); taken[name]; {
-				name += "_"
-			}
-			taken[name] = true
-		}
+		name := names[i]
 		c := cells{"type": "select_one " + list, "name": name}
 		c.put("required", required)
 		if name != o.Value {

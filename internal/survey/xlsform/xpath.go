@@ -49,9 +49,17 @@ func (n *Names) FromCEL(cel string, p Place, want Want) (string, error) {
 	if x.meta == nil {
 		x.meta = map[string]bool{}
 	}
-	out, err := x.parse(cel)
+	x.inside = p.Choice != nil && n.exact()
+	parse := x.parse
+	if n.exact() && p.Self {
+		parse = x.kept
+	}
+	out, err := parse(cel)
 	if err != nil {
 		return "", err
+	}
+	if want == Value && n.exact() {
+		return out.result().text, nil
 	}
 	if want != Value {
 		out = x.truth(out)
