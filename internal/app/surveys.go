@@ -36,6 +36,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
+	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -74,6 +75,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s := &surveys{vault: vault.New(vault.Config{Key: a.Key})}
 	actsFor := func(ctx context.Context) ([]string, error) { return a.twins.actsFor(ctx) } // area A is made after this one
 	s.templates = template.New(template.Config{
+		XForm: xformOf,
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
 	})
@@ -275,4 +277,13 @@ func (s *surveys) retentions(config.Events) []retention {
 		{"unused attachments", media.Life, s.media.Expire},
 		{"unsent interviews", draft.Life, s.drafts.Expire},
 	}
+}
+
+// xformOf writes a form as an XForm.
+func xformOf(f *form.Form, version int) ([]byte, error) {
+	x, err := xform.New(f, xform.Options{Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return x.XML, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -84,10 +83,12 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 		Summary: "Download a version as XLSForm", Scope: read, Tag: tag, Produces: mediaXLSX, Codes: append([]string{"TEMPLATE_EXPORT_TOO_LARGE"}, missing...),
 		Description: "A workbook that ODK Collect, Kobo and others read.",
 	})
-	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xform", h.serveXForm, web.Doc{
-		Summary: "Download a version as XForm", Scope: read, Tag: tag, Produces: xform.MediaType, Codes: append([]string{"XFORM_NOT_POSSIBLE"}, missing...),
-		Description: "The form as ODK Collect and its relatives read it. It says all that the template says: what XPath cannot say is named in a refusal, and nothing is left out. Collectors get the forms of their surveys from their own address: docs/odk.md.",
-	})
+	if h.service.cfg.XForm != nil {
+		a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xform", h.serveXForm, web.Doc{
+			Summary: "Download a version as XForm", Scope: read, Tag: tag, Produces: mediaXML, Codes: append([]string{"XFORM_NOT_POSSIBLE"}, missing...),
+			Description: "The form as ODK Collect and its relatives read it. It says all that the template says: what XPath cannot say is named in a refusal, and nothing is left out. Collectors get the forms of their surveys from their own address: docs/odk.md.",
+		})
+	}
 	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/files", h.serveFiles, web.Doc{
 		Summary: "Download the files of a version", Scope: read, Tag: tag, Produces: mediaZIP, Codes: missing,
 		Description: "A ZIP archive of the CSV files with choices, or with values that expressions look up, as they were sent with POST /v1/templates:import.",

@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	// Since is when a workspace began: the first review of a shipped template
 	// is due so long after it. Without it that review is never due.
 	Since func(ctx context.Context, q db.Querier, ws string) (time.Time, error)
+	// XForm writes a version as an XForm; without it there is no route for that.
+	XForm func(f *form.Form, version int) ([]byte, error)
 }
 
 func (c Config) withDefaults() Config {

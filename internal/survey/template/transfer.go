@@ -13,13 +13,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 const (
 	mediaJSON = "application/json"
+	mediaXML  = "application/xml"
 	mediaXLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
@@ -225,17 +225,7 @@ func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 
 // serveXForm sends a version as an XForm.
 func (h handlers) serveXForm(w http.ResponseWriter, r *http.Request) error {
-	return h.serveFile(w, r, xform.MediaType, "xml", func(e *entry) ([]byte, error) {
-		f, err := e.of(nil)
-		if err != nil {
-			return nil, err
-		}
-		x, err := xform.New(f, xform.Options{ID: e.v.TemplateID, Version: e.v.Version})
-		if err != nil {
-			return nil, err
-		}
-		return x.XML, nil
-	})
+	return h.serveFile(w, r, mediaXML, "xml", func(e *entry) ([]byte, error) { return h.service.cfg.XForm(e.form, e.v.Version) })
 }
 
 // serveFile sends a version as the file that write makes of it.

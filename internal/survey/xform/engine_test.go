@@ -147,7 +147,8 @@ func TestEngine(t *testing.T) {
 		f, x := compile(t, file)
 		whole := 0
 		for i, p := range ours[n] {
-			if compare(t, fmt.Sprintf("%s #%d", filepath.Base(file), i), f, x, p, theirs[n].Cases[i]) {
+			c := &interview{fmt.Sprintf("%s #%d", filepath.Base(file), i), f, x}
+			if c.compare(t, p, theirs[n].Cases[i]) {
 				whole++
 			}
 		}
@@ -157,10 +158,18 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// compare compares one interview. It reports whether there was something to
+// interview is one that both have had.
+type interview struct {
+	name string
+	f    *form.Form
+	x    *xform.Form
+}
+
+// compare compares what both say. It reports whether there was something to
 // compare beside what is refused.
-func compare(t *testing.T, name string, f *form.Form, x *xform.Form, p played, got filled) bool {
+func (c *interview) compare(t *testing.T, p played, got filled) bool {
 	t.Helper()
+	name, f := c.name, c.f
 	r := f.Check(form.Input{Answers: p.answers, Now: time.Now()})
 	var wrong, theirs []string
 	for _, w := range r.Wrong {
@@ -202,13 +211,14 @@ func compare(t *testing.T, name string, f *form.Form, x *xform.Form, p played, g
 			t.Errorf("%s: %s: calculated %q, want %s\n%s", name, at, n.Value, q.Answer.Value, p.answers)
 		}
 	}
-	sentBack(t, name, f, x, r, got.Sent)
+	c.sentBack(t, r, got.Sent)
 	return true
 }
 
 // sentBack reads what the engine would send: the answers as we would store them.
-func sentBack(t *testing.T, name string, f *form.Form, x *xform.Form, r *form.Result, sent string) {
+func (c *interview) sentBack(t *testing.T, r *form.Result, sent string) {
 	t.Helper()
+	name, f, x := c.name, c.f, c.x
 	in, err := xform.Parse([]byte(sent))
 	if err != nil {
 		t.Errorf("%s: %v\n%s", name, err, sent)

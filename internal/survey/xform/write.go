@@ -278,7 +278,7 @@ func (w *writer) items(c *choices) {
 	if c == nil {
 		return
 	}
-	nodes := "instance('" + c.list.id + "')/root/item"
+	nodes := "instance('" + c.list.id + "')" + xlsform.Items
 	if c.filter != "" {
 		nodes += "[" + c.filter + "]"
 	}

@@ -20,6 +20,9 @@ func NewPaths(t *form.Template, root string) *Names {
 	return n
 }
 
+// Items is where the items of a list stand in its instance.
+const Items = "/root" + "/item"
+
 // exact reports whether the names are those of an XForm.
 func (n *Names) exact() bool { return n.root != "" }
 
@@ -260,7 +263,7 @@ func (x *toXPath) looked(p *pull, depth int) (xpart, error) {
 	if err != nil {
 		return xpart{}, err
 	}
-	return xpart{text: "instance(" + Quote(p.file) + ")/root/item[" + p.key + " = " + value.in(xpOrder) + "][1]/" + p.column, prec: xpPrimary, kind: kText}, nil
+	return xpart{text: "instance(" + Quote(p.file) + ")" + Items + "[" + p.key + " = " + value.in(xpOrder) + "][1]/" + p.column, prec: xpPrimary, kind: kText}, nil
 }
 
 // pattern is a regular expression that the whole text must be, whether a program
