@@ -76,7 +76,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	actsFor := func(ctx context.Context) ([]string, error) { return a.twins.actsFor(ctx) } // area A is made after this one
 	s.templates = template.New(template.Config{
 		XForm: xformOf,
-		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
+		DB:    a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
 	})
 	s.surveys = survey.New(survey.Config{
