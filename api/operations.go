@@ -58,6 +58,20 @@ type Setting struct {
 	Source  string `json:"source" doc:"Where the value comes from." example:"default"`
 }
 
+// Node is a server that works on the store.
+type Node struct {
+	ID        string    `json:"id" doc:"New with every start."`
+	Name      string    `json:"name" doc:"Of its host." example:"hearth-1"`
+	Version   string    `json:"version" example:"0.1.0"`
+	Schema    int       `json:"schema" doc:"Newest migration its program knows." example:"82"`
+	State     string    `json:"state" doc:"draining is about to stop; silent was not heard for more than 3 seconds." enum:"live,draining,silent"`
+	Self      bool      `json:"self,omitzero" doc:"It is the one that answers."`
+	StartedAt time.Time `json:"startedAt"`
+	BeatAt    time.Time `json:"beatAt" doc:"When it was last heard, by the clock of the database."`
+	SilentMS  int64     `json:"silentMs" doc:"Milliseconds since then." example:"412"`
+	SkewMS    int64     `json:"skewMs" doc:"Milliseconds its clock is ahead of the database's; below 0 it is behind." example:"-3"`
+}
+
 // Backup is a copy of the store in the backup folder.
 type Backup struct {
 	ID         string    `json:"id" doc:"Name of its file." example:"hearth-20261115T001836Z.db"`

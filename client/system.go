@@ -35,6 +35,7 @@ type (
 	Mishap        = api.Mishap
 	Setting       = api.Setting
 	Backup        = api.Backup
+	Node          = api.Node
 )
 
 // Operations is for whoever runs the server: keys of its own workspace with
@@ -54,6 +55,11 @@ func (o Operations) Errors(ctx context.Context, q PageQuery, opts ...Option) ite
 // Settings walks over the settings of the server, secrets hidden. An error ends it.
 func (o Operations) Settings(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Setting, error] {
 	return pages[Setting](ctx, o.c, "/v1/settings", q.values(), opts)
+}
+
+// Nodes walks over the servers that work on the store, oldest first. An error ends it.
+func (o Operations) Nodes(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Node, error] {
+	return pages[Node](ctx, o.c, "/v1/nodes", q.values(), opts)
 }
 
 const backupsPath = "/v1/backups"

@@ -83,7 +83,7 @@ func Serve(ctx context.Context, cfg *config.Config, opt Options) error {
 	if err := a.start(life); err != nil {
 		return errors.Join(err, a.close())
 	}
-	a.announce()
+	a.announce(a.opt.Version)
 	a.greet(a.link(ctx))
 	return errors.Join(a.run(ctx, life, end), a.withdraw(), a.close())
 }
@@ -127,7 +127,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := a.join(ctx); err != nil {
 		return err
 	}
-	if a.identity, err = loadIdentity(a.cfg.Data.Dir, a.cfg.Oracle); err != nil {
+	if a.identity, err = a.loadIdentity(ctx, a.cfg.Data.Dir, a.cfg.Oracle); err != nil {
 		return err
 	}
 	if err := a.observe(); err != nil {
@@ -255,6 +255,8 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	case <-failed:
 	}
 	a.stopping.Store(true)
+	a.DB.Drain()
+	a.linger(failed)
 	stopWork()
 	a.drain(life)
 	err := errors.Join(front.Wait(), work.Wait())
@@ -262,6 +264,18 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	err = errors.Join(err, a.endMind(life))
 	end()
 	return errors.Join(err, back.Wait())
+}
+
+// linger keeps serving for a while after readiness has ended, so that whoever sends
+// requests here looks elsewhere before the listeners close.
+func (a *App) linger(failed <-chan struct{}) {
+	if delay := a.cfg.Server.DrainDelay; delay > 0 {
+		a.log.Info("not ready any more", "timeout", delay.String())
+		select {
+		case <-time.After(delay):
+		case <-failed:
+		}
+	}
 }
 
 // prepare compiles what no start waits for, before a request needs it. What the
@@ -355,11 +369,18 @@ func (a *App) ready(ctx context.Context, writable func(context.Context) error) r
 	if err := writable(ctx); err != nil {
 		fail("store", "does not take writes")
 	}
-	if s, err := a.DB.Schema(ctx); err != nil {
-		fail("schema", "unknown")
-	} else if len(s.Pending) > 0 {
-		fail("schema", "not current")
+	note := func(name, text string, fit bool) {
+		if text != "" {
+			r.Checks[name] = text
+		}
+		if !fit {
+			r.Status = "not ready"
+		}
 	}
+	text, fit := schemaCheck(ctx, a.DB)
+	note("schema", text, fit)
+	text, fit = clockCheck(ctx, a.DB)
+	note("clock", text, fit)
 	return r
 }
 

@@ -55,6 +55,12 @@ func StartError(t testing.TB, change func(*config.Config), plugins ...plugin.Plu
 	return (&Built{}).begin(t, "", io.Discard, change, plugins)
 }
 
+// Begin starts a server without its owner, to see whether it does.
+func (b *Built) Begin(t testing.TB, change func(*config.Config)) error {
+	t.Helper()
+	return b.begin(t, "", io.Discard, change, nil)
+}
+
 // begin starts a server.
 func (b *Built) begin(t testing.TB, ownerKey string, out io.Writer, change func(*config.Config), plugins []plugin.Plugin) error {
 	t.Helper()

@@ -1,20 +1,25 @@
 package app
 
 import (
+	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -25,70 +30,204 @@ type Identity struct {
 	Key ed25519.PrivateKey // nil when only the DID is known
 }
 
-// oracleFile is the oracle's identity in the data folder.
-type oracleFile struct {
+// oracleText is an identity as it is kept, sealed in the store; and in oracle.json
+// of the data folder by servers of before it was.
+type oracleText struct {
 	DID  did.DID `json:"did"`
-	Seed string  `json:"ed25519Seed"` // base64url, 32 bytes
+	Seed string  `json:"ed25519Seed,omitempty"` // base64url, 32 bytes
 }
 
-// loadIdentity reads the oracle's identity from the data folder and makes one
-// on the first start. A DID that was configured wins; the key in the folder
-// belongs to another one then and is not used. Its own comes from a mnemonic.
-func loadIdentity(dir string, o config.Oracle) (Identity, error) {
-	if o.DID != "" {
-		id, err := did.Parse(o.DID)
-		known := Identity{DID: id}
-		if text := o.Mnemonic.Reveal(); text != "" {
-			known.Key = ucan.KeyFromMnemonic(text)
-		}
-		return known, err
+// sharedOracle is the name of the identity among what servers share.
+const sharedOracle = "oracle"
+
+func (i Identity) text() ([]byte, error) {
+	t := oracleText{DID: i.DID}
+	if i.Key != nil {
+		t.Seed = base64.RawURLEncoding.EncodeToString(i.Key.Seed())
 	}
-	path := filepath.Join(dir, oracleName+".json")
+	return json.Marshal(t)
+}
+
+func parseIdentity(raw []byte) (Identity, error) {
+	var t oracleText
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return Identity{}, err
+	}
+	if _, err := did.Parse(t.DID.String()); err != nil {
+		return Identity{}, err
+	}
+	if t.Seed == "" {
+		return Identity{DID: t.DID}, nil
+	}
+	seed, err := base64.RawURLEncoding.DecodeString(t.Seed)
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return Identity{}, errors.New("ed25519Seed is not 32 bytes")
+	}
+	return Identity{DID: t.DID, Key: ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+// loadIdentity gives the oracle of the store. The first server on it brings its
+// own: that of its settings, or of oracle.json in its data folder, or a new one.
+func (c *Core) loadIdentity(ctx context.Context, dir string, o config.Oracle) (Identity, error) {
+	set, err := identityOf(o)
+	if err != nil {
+		return Identity{}, err
+	}
+	file, errFile := readIdentity(filepath.Join(dir, oracleName+".json"))
+	mine := set
+	if mine.DID == "" {
+		mine = file
+	}
+	fresh := mine.DID == ""
+	if fresh {
+		if mine, err = newIdentity(); err != nil {
+			return Identity{}, err
+		}
+	}
+	draft, err := mine.text()
+	if err != nil {
+		return Identity{}, err
+	}
+	raw, err := auth.Share(ctx, c.DB, c.Key, sharedOracle, draft, func(kept []byte) ([]byte, error) {
+		if fresh && errFile != nil && bytes.Equal(kept, draft) {
+			return nil, errFile // ours would be kept for good, and the file is what they meant
+		}
+		return agree(set, kept)
+	})
+	if err != nil {
+		return Identity{}, err
+	}
+	id, err := parseIdentity(raw)
+	if err != nil {
+		return Identity{}, fmt.Errorf("read the oracle of the store: %w", err)
+	}
+	tellDifference(c.log, file, id)
+	return id, nil
+}
+
+// tellDifference says that the file of a data folder is of another oracle than the
+// store. It counts no more.
+func tellDifference(log *slog.Logger, file, kept Identity) {
+	if file.DID != "" && (file.DID != kept.DID || !bytes.Equal(file.Key, kept.Key)) {
+		log.Warn("oracle.json is not used: the store has another oracle", "oracle_did", kept.DID.String(), "file", file.DID.String())
+	}
+}
+
+// agree holds the settings against the oracle of the store. A key that the store
+// did not have yet is added.
+func agree(set Identity, raw []byte) ([]byte, error) {
+	kept, err := parseIdentity(raw)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the oracle of the store: %w", err)
+	case set.DID == "":
+		return raw, nil
+	case set.DID != kept.DID:
+		return nil, fmt.Errorf("ORACLE_DID is %s, but the oracle of this store is %s: remove the setting, or stop all servers and run 'hearth oracle adopt'", set.DID, kept.DID)
+	case set.Key == nil || set.Key.Equal(kept.Key):
+		return raw, nil
+	case kept.Key != nil:
+		return nil, fmt.Errorf("ORACLE_MNEMONIC is of another key than the oracle of this store (%s) has: remove the setting, or stop all servers and run 'hearth oracle adopt'", kept.DID)
+	}
+	return set.text()
+}
+
+// identityOf is the oracle of the settings, empty without any.
+func identityOf(o config.Oracle) (Identity, error) {
+	if o.DID == "" {
+		return Identity{}, nil
+	}
+	id, err := did.Parse(o.DID)
+	set := Identity{DID: id}
+	if text := o.Mnemonic.Reveal(); text != "" {
+		set.Key = ucan.KeyFromMnemonic(text)
+	}
+	return set, err
+}
+
+// readIdentity reads oracle.json, which servers kept in the data folder before the
+// store had it. It is empty without one.
+func readIdentity(path string) (Identity, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeIdentity(path)
-	} else if err != nil {
-		return Identity{}, fmt.Errorf("read oracle identity: %w", err)
+		return Identity{}, nil
 	}
-	var f oracleFile
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return Identity{}, fmt.Errorf("read oracle identity %s: %w", path, err)
+	var id Identity
+	if err == nil {
+		id, err = parseIdentity(raw)
 	}
-	seed, err := base64.RawURLEncoding.DecodeString(f.Seed)
-	if err != nil || len(seed) != ed25519.SeedSize {
-		return Identity{}, fmt.Errorf("read oracle identity %s: ed25519Seed is not 32 bytes", path)
+	if err == nil && id.Key == nil {
+		err = errors.New("ed25519Seed is missing")
 	}
-	if !did.Valid(f.DID.String()) {
-		return Identity{}, fmt.Errorf("read oracle identity %s: %w", path, err)
-	}
-	return Identity{DID: f.DID, Key: ed25519.NewKeyFromSeed(seed)}, nil
-}
-
-func makeIdentity(path string) (Identity, error) {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return Identity{}, fmt.Errorf("make oracle key: %w", err)
-	}
-	id := Identity{DID: did.NewEntity(), Key: key}
-	raw, err := json.Marshal(oracleFile{DID: id.DID, Seed: base64.RawURLEncoding.EncodeToString(key.Seed())})
-	if err != nil {
-		return Identity{}, fmt.Errorf("make oracle identity: %w", err)
-	}
-	if err := secret.WriteFile(path, append(raw, '\n')); err != nil {
-		return Identity{}, fmt.Errorf("write oracle identity: %w", err)
+		return Identity{}, fmt.Errorf("read oracle identity %s: %w", path, err)
 	}
 	return id, nil
 }
 
-// OracleDID is the DID of the oracle of a configuration: the one that is set,
-// or that of the data folder. It makes none.
-func OracleDID(cfg *config.Config) (did.DID, error) {
+func newIdentity() (Identity, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return Identity{}, fmt.Errorf("make oracle key: %w", err)
+	}
+	return Identity{DID: did.NewEntity(), Key: key}, nil
+}
+
+// AdoptOracle makes the oracle of the settings that of the store, and gives the DID
+// of the one before. No server may run.
+func (c *Core) AdoptOracle(ctx context.Context, cfg *config.Config) (before did.DID, err error) {
+	set, err := identityOf(cfg.Oracle)
+	if err != nil || set.DID == "" {
+		return "", errors.Join(err, errors.New("set ORACLE_DID to the oracle that the store is to have"))
+	}
+	if live, err := c.DB.Live(ctx); err != nil || len(live) > 0 || !cfg.Postgres() && Serves(cfg) {
+		return "", errors.Join(err, errors.New("a server works on this store: stop it first"))
+	}
+	draft, err := set.text()
+	if err != nil {
+		return "", err
+	}
+	_, err = auth.Share(ctx, c.DB, c.Key, sharedOracle, draft, func(kept []byte) ([]byte, error) {
+		id, err := parseIdentity(kept)
+		before = id.DID
+		return draft, err
+	})
+	return before, err
+}
+
+// OracleDID is the DID of the oracle of a configuration: the one that is set, or
+// that of the store. It makes none.
+func OracleDID(ctx context.Context, cfg *config.Config) (did.DID, error) {
 	if cfg.Oracle.DID != "" {
 		return did.Parse(cfg.Oracle.DID)
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Data.Dir, oracleName+".json")); err != nil {
+	// Reading must not make a store, nor a key.
+	need := []string{}
+	if !cfg.Postgres() {
+		need = append(need, StoreConfig(cfg, nil).Path)
+	}
+	if cfg.Auth.ServerKey == "" {
+		need = append(need, filepath.Join(cfg.Data.Dir, "server.key"))
+	}
+	for _, path := range need {
+		if _, err := os.Stat(path); err != nil {
+			return "", err
+		}
+	}
+	key, err := serverKey(cfg)
+	if err != nil {
 		return "", err
 	}
-	id, err := loadIdentity(cfg.Data.Dir, cfg.Oracle)
+	d, err := db.Open(ctx, StoreConfig(cfg, nil))
+	if err != nil {
+		return "", err
+	}
+	raw, err := auth.Shared(ctx, d, key, sharedOracle)
+	if err := errors.Join(err, d.Close()); errors.Is(err, sql.ErrNoRows) {
+		return "", errors.New("no server has been started on this store")
+	} else if err != nil {
+		return "", err
+	}
+	id, err := parseIdentity(raw)
 	return id.DID, err
 }

@@ -35,6 +35,7 @@ const backupsPath = "/v1/backups"
 
 func (o *operations) routes(a *web.API) {
 	const tag, read = "operations", "operations:read"
+	o.nodeRoutes(a)
 	web.Get(a, "/v1/health/summary", o.serveSummary, web.Doc{
 		Summary: "Read how the server is", Scope: read, Tag: tag,
 		Description: "Checks, disk, store and the newest backup, and how the requests of the last hour ended. Counts are of this process, since it started.",

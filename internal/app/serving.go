@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -18,12 +19,14 @@ const servingName = "serving.json"
 // serving is where a server listens, for commands beside it.
 type serving struct {
 	Listeners map[string]string `json:"listeners"` // name → address
+	Version   string            `json:"version,omitzero"`
+	StartedAt time.Time         `json:"startedAt,omitzero"`
 }
 
 // announce writes where this server listens. Without the file commands have to be
 // told, so that it cannot be written is no reason not to serve.
-func (f *front) announce() {
-	s := serving{Listeners: map[string]string{}}
+func (f *front) announce(version string) {
+	s := serving{Listeners: map[string]string{}, Version: version, StartedAt: time.Now().UTC().Truncate(time.Second)}
 	for _, l := range f.open {
 		s.Listeners[l.name] = l.base()
 	}

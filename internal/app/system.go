@@ -60,7 +60,7 @@ type liveAnswer struct {
 type readiness struct {
 	Status     string            `json:"status" doc:"ready or not ready." enum:"ready,not ready"`
 	Durability string            `json:"durability" doc:"What a 2xx on a write means." example:"sqlite synchronous=FULL"`
-	Checks     map[string]string `json:"checks" doc:"ok, or what is wrong, by part."`
+	Checks     map[string]string `json:"checks" doc:"ok, or what there is to say, by part. A clock that is wrong and a schema that is newer are named also while it is ready."`
 }
 
 type nothing struct{}
@@ -77,7 +77,7 @@ func (s *system) public(a *web.API, sh shape, pages bool) {
 	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process is alive", Scope: web.Public, Light: true})
 	web.Get(a, "/readyz", s.serveReady, web.Doc{
 		Summary: "Whether it can take work", Scope: web.Public, Light: true,
-		Description: "200 when the store takes writes, the schema is current and the keys are loaded, else 503.",
+		Description: "200 when the store takes writes, the schema is one this program can work with, the keys are loaded and the clock is right, else 503. During a shutdown it is 503 first.",
 	})
 }
 

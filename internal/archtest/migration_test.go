@@ -22,6 +22,21 @@ var forbiddenSQL = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\bdefer_foreign_keys\b`),
 }
 
+// takes are words that take away what an older program may use. Migrations with
+// them are named contract_ (internal/db), from the one on that knew the rule.
+var takes = regexp.MustCompile(`(?i)\bDROP\s+(?:TABLE|COLUMN)\b|\bRENAME\b|\bALTER\s+COLUMN\b`)
+
+const ruleSince = "0083"
+
+var sqlComment = regexp.MustCompile(`(?m)--.*$`)
+
+func contracted(name, text string) string {
+	if name < ruleSince || strings.HasPrefix(name[min(len(name), 5):], "contract_") {
+		return ""
+	}
+	return takes.FindString(sqlComment.ReplaceAllString(text, ""))
+}
+
 var migrationName = regexp.MustCompile(`^(\d{4})_[a-z0-9_]+\.sql$`)
 
 // checkMigrations looks at the two folders of migrations, file name → text.
@@ -29,6 +44,9 @@ func checkMigrations(sqlite, postgres map[string]string) []finding {
 	found := append(missing("postgres", sqlite, postgres), missing("sqlite", postgres, sqlite)...)
 	for folder, set := range map[string]map[string]string{"sqlite": sqlite, "postgres": postgres} {
 		for name, text := range set {
+			if m := contracted(name, text); m != "" {
+				found = append(found, finding{folder + "/" + name, m + " takes away what older programs may use: name it NNNN_contract_name.sql"})
+			}
 			for _, word := range forbiddenSQL {
 				if m := word.FindString(text); m != "" {
 					found = append(found, finding{folder + "/" + name, m + " is forbidden in migrations"})
@@ -113,6 +131,11 @@ func TestMigrationsFindsBad(t *testing.T) {
 	wantFinding(t, checkMigrations(good, map[string]string{}), "pairs")
 	gap := map[string]string{"0001_b.sql": ""}
 	wantFinding(t, checkMigrations(gap, gap), "sequence")
+	for name, want := range map[string]string{"0083_b.sql": "DROP COLUMN", "0083_contract_b.sql": ""} {
+		if got := contracted(name, "ALTER TABLE a DROP COLUMN b; -- DROP TABLE a"); got != want {
+			t.Errorf("%s takes away %q, want %q", name, got, want)
+		}
+	}
 	odd := map[string]string{"first.sql": ""}
 	wantFinding(t, checkMigrations(odd, odd), "NNNN")
 }

@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -33,4 +35,52 @@ func ProveKey(ctx context.Context, d *db.DB, key secret.Key) error {
 		return ErrOtherKey
 	}
 	return nil
+}
+
+// Share gives what all servers on a store have in common under a name: the draft
+// of the first of them, sealed by the server key. Every server then says in agree
+// what it thinks of what is kept: an error, what to keep from now on, or the same.
+func Share(ctx context.Context, d *db.DB, key secret.Key, name string, draft []byte, agree func(kept []byte) ([]byte, error)) ([]byte, error) {
+	kept, err := Shared(ctx, d, key, name)
+	if err == nil {
+		if next, err := agree(kept); err != nil || bytes.Equal(next, kept) {
+			return kept, err
+		}
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	err = d.InTx(ctx, func(tx *db.Tx) error {
+		const first = `INSERT INTO server_shared (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
+		if _, err := tx.Exec(ctx, first, name, key.Seal(sharedUse, name, draft)); err != nil {
+			return err
+		}
+		if kept, err = Shared(ctx, tx, key, name); err != nil {
+			return err
+		}
+		next, err := agree(kept)
+		if err != nil || bytes.Equal(next, kept) {
+			return err
+		}
+		kept = next
+		_, err = tx.Exec(ctx, `UPDATE server_shared SET sealed = $2 WHERE name = $1`, name, key.Seal(sharedUse, name, next))
+		return err
+	})
+	return kept, err
+}
+
+// sharedUse is what the server key seals shared texts for.
+const sharedUse = "shared by servers"
+
+// Shared is what the servers on a store have in common under a name, or
+// sql.ErrNoRows when none has started yet.
+func Shared(ctx context.Context, q db.Querier, key secret.Key, name string) ([]byte, error) {
+	var sealed []byte
+	if err := q.QueryRow(ctx, `SELECT sealed FROM server_shared WHERE name = $1`, name).Scan(&sealed); err != nil {
+		return nil, fmt.Errorf("read what servers share: %w", err)
+	}
+	text, err := key.Open(sharedUse, name, sealed)
+	if err != nil {
+		return nil, ErrOtherKey
+	}
+	return text, nil
 }

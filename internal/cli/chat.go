@@ -251,7 +251,7 @@ func (t *chatter) ask(ctx context.Context, args jsontext.Value) error {
 // do sends a request as the holder of the key. Each has a fresh token: one
 // lives for minutes, a conversation for hours.
 func (t *chatter) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
-	token, err := mint(t.call, &t.opt.ucanFlags)
+	token, err := mint(ctx, t.call, &t.opt.ucanFlags)
 	if err != nil {
 		return nil, err
 	}

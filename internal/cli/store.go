@@ -25,7 +25,7 @@ func backupCreate(ctx context.Context, c *call) error {
 			return err
 		}
 		printBackup(c, b)
-		fmt.Fprintln(c.err, "server.key and oracle.json are not in it: keep copies of them elsewhere.")
+		fmt.Fprintln(c.err, "server.key is not in it: keep a copy of it elsewhere.")
 		return nil
 	})
 }
@@ -62,7 +62,7 @@ func backupRestore(ctx context.Context, c *call) error {
 	}
 	fmt.Fprintln(c.out, "The backup is in place.")
 	if _, err := os.Stat(filepath.Join(c.cfg.Data.Dir, "server.key")); err != nil && c.cfg.Auth.ServerKey == "" {
-		fmt.Fprintln(c.out, "It starts with its own server key only: put the old server.key, and oracle.json, into the data folder.")
+		fmt.Fprintln(c.out, "It starts with its own server key only: put the old server.key into the data folder.")
 	}
 	if aside != "" {
 		fmt.Fprintf(c.out, "What was there before is at %s.\n", aside)

@@ -120,12 +120,12 @@ func readKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-func ucanInvoke(_ context.Context, c *call) error {
+func ucanInvoke(ctx context.Context, c *call) error {
 	u := c.own.(*ucanFlags)
 	if err := u.invocation(c); err != nil {
 		return err
 	}
-	return printToken(c, u)
+	return printToken(ctx, c, u)
 }
 
 // invocation checks that a server lets an invocation live that long.
@@ -140,18 +140,18 @@ func (u *ucanFlags) within(most time.Duration, setting string) error {
 	return errUsage{fmt.Sprintf("--ttl: servers refuse this token when it lives longer than %s; for one that allows more set %s here too", most, setting)}
 }
 
-func ucanDelegate(_ context.Context, c *call) error {
+func ucanDelegate(ctx context.Context, c *call) error {
 	u := c.own.(*ucanFlags)
 	if most := c.cfg.Oracle.UCANDelegationMaxTTL; most > 0 {
 		if err := u.within(most, "UCAN_DELEGATION_MAX_TTL_SECONDS"); err != nil {
 			return err
 		}
 	}
-	return printToken(c, u)
+	return printToken(ctx, c, u)
 }
 
-func printToken(c *call, u *ucanFlags) error {
-	text, err := mint(c, u)
+func printToken(ctx context.Context, c *call, u *ucanFlags) error {
+	text, err := mint(ctx, c, u)
 	if err != nil {
 		return err
 	}
@@ -160,17 +160,18 @@ func printToken(c *call, u *ucanFlags) error {
 }
 
 // mint makes the token that the flags describe.
-func mint(c *call, u *ucanFlags) (string, error) {
+func mint(ctx context.Context, c *call, u *ucanFlags) (string, error) {
 	key, err := readKey(u.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no %s: make one with hearth ucan key, or name yours with --key-file", u.file)
 	} else if err != nil {
 		return "", err
 	}
-	audience, err := audienceOf(c, u.audience)
+	audience, err := audienceOf(ctx, c, u.audience)
 	if err != nil {
 		return "", err
 	}
+	u.audience = audience.String() // the next token need not look
 	if u.ttl <= 0 {
 		return "", errUsage{"--ttl is a time above zero, such as 10m"}
 	}
@@ -192,7 +193,7 @@ func mint(c *call, u *ucanFlags) (string, error) {
 }
 
 // audienceOf is the DID a token is for.
-func audienceOf(c *call, given string) (did.DID, error) {
+func audienceOf(ctx context.Context, c *call, given string) (did.DID, error) {
 	if given != "" {
 		id, err := did.Parse(given)
 		if err != nil {
@@ -200,7 +201,7 @@ func audienceOf(c *call, given string) (did.DID, error) {
 		}
 		return id, nil
 	}
-	id, err := app.OracleDID(c.cfg)
+	id, err := app.OracleDID(ctx, c.cfg)
 	if err != nil {
 		return "", fmt.Errorf("whose DID is meant? give --audience, or --data-dir of a server that was started once: %w", err)
 	}

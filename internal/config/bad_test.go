@@ -33,6 +33,7 @@ var wrong = map[string][]string{
 	"TRUST_PROXY_ENABLED":                {"loopback"},
 	"HEARTH_TRUSTED_PROXIES":             {"10.0.0.0/33", "proxy.local", "10.0.0.0/8,x", "10.1.2.3/8", "::ffff:10.0.0.0/104"},
 	"CORS_ORIGIN":                        {"app.example.org", "https://a.example/path", "https://*.example.org", "null", "*,https://a.example", "https://a.example?x", "https://u:p@a.example"},
+	"HEARTH_DRAIN_DELAY":                 {"-5s", "soon", "6m"},
 	"HEARTH_SHUTDOWN_TIMEOUT":            {"0", "-5s", "soon", "11m"},
 	"HEARTH_TLS_CERT":                    {"cert.pem", "a\x01b"},
 	"HEARTH_TLS_KEY":                     {"key.pem"},

@@ -62,6 +62,7 @@ type Server struct {
 	ConsoleDir      string        `env:"HEARTH_CONSOLE_DIR" file:"consoleDir" is:"text 4096" doc:"For developers: serve the files of the console from this folder, as they are at each request; empty: those in the program."`
 	Tiles           string        `env:"HEARTH_CONSOLE_TILES" file:"consoleTiles" is:"tiles" doc:"Where the maps of the console get pictures to lie under their points, such as https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask that server, which so learns what people look at; empty: no other server is asked."`
 	TilesCredit     string        `env:"HEARTH_CONSOLE_TILES_CREDIT" file:"consoleTilesCredit" default:"© OpenStreetMap contributors" is:"text 256" doc:"Whom the pictures of HEARTH_CONSOLE_TILES are from; it stands under each map."`
+	DrainDelay      time.Duration `env:"HEARTH_DRAIN_DELAY" file:"drainDelay" default:"0s" is:"duration 0s 5m" doc:"How long a shutdown keeps serving after /readyz has turned to 503, so that load balancers look elsewhere before the listeners close."`
 	ShutdownTimeout time.Duration `env:"HEARTH_SHUTDOWN_TIMEOUT" file:"shutdownTimeout" default:"15s" is:"duration 1s 10m" doc:"How long a shutdown waits for requests and streams to end."`
 }
 

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -214,15 +212,9 @@ type talker struct {
 // begin makes a session, and a page on it that hears of calls and answers none.
 func (k *talker) begin() {
 	k.t.Helper()
-	var oracle struct {
-		DID did.DID `json:"did"`
-	}
-	if err := json.Unmarshal(must(os.ReadFile(filepath.Join(k.s.Dir, "oracle.json")))(k.t), &oracle); err != nil {
-		k.t.Fatal(err)
-	}
 	signer := must(ucan.NewSigner("", ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))))(k.t)
 	k.token = must(signer.Mint(ucan.Draft{
-		Audience: oracle.DID, Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}},
+		Audience: did.DID(k.s.Oracle()), Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}},
 	}))(k.t).Text()
 	var made struct {
 		SessionID string `json:"sessionId"`

@@ -5,8 +5,6 @@ import (
 	"crypto/ed25519"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -56,19 +54,9 @@ func TestStopEndsStreams(t *testing.T) {
 // oracleUser calls a server's oracle as somebody with a key of their own.
 func oracleUser(t *testing.T, s *server.Server) func(method, url, body string) *http.Response {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(s.Dir, "oracle.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var oracle struct {
-		DID did.DID `json:"did"`
-	}
-	if err := json.Unmarshal(raw, &oracle); err != nil {
-		t.Fatal(err)
-	}
 	signer := must(ucan.NewSigner("", ed25519.NewKeyFromSeed([]byte(strings.Repeat("s", 32)))))(t)
 	token := must(signer.Mint(ucan.Draft{
-		Audience: oracle.DID, Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}},
+		Audience: did.DID(s.Oracle()), Expires: time.Now().Add(10 * time.Minute), Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}},
 	}))(t)
 	return func(method, url, body string) *http.Response {
 		t.Helper()

@@ -125,6 +125,16 @@ func (s *Server) WaitReady(limit time.Duration) error {
 	}
 }
 
+// Oracle is the DID of the oracle, as the server has said when it was ready.
+func (s *Server) Oracle() string {
+	for line := range strings.Lines(s.Output()) {
+		if id, ok := strings.CutPrefix(line, "oracle    "); ok {
+			return strings.TrimSpace(id)
+		}
+	}
+	return ""
+}
+
 // Kill ends the process as a crash does (SIGKILL) and waits for its end. A
 // process that has ended already is fine.
 func (s *Server) Kill() error {
@@ -135,10 +145,13 @@ func (s *Server) Kill() error {
 	return nil
 }
 
+// Terminate asks the process to end (SIGTERM) and does not wait.
+func (s *Server) Terminate() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
+
 // Stop asks the process to end (SIGTERM) and waits at most limit. It returns
 // an error unless the exit code is 0.
 func (s *Server) Stop(limit time.Duration) error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := s.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	timer := time.NewTimer(limit)

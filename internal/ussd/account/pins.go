@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
 // pins seals the PINs of accounts, checks them, and moves them to a new key.
@@ -16,6 +17,7 @@ type pins struct {
 	db      *db.DB
 	jobs    *job.Service
 	log     *slog.Logger
+	server  secret.Key // of this server
 	keys    keyring
 	derived bool    // the key is made from the server's own
 	legacy  *legacy // nil without a key
@@ -24,7 +26,7 @@ type pins struct {
 
 // newPINs reads the keys of the settings.
 func newPINs(cfg Config) (*pins, error) {
-	p := &pins{db: cfg.DB, jobs: cfg.Jobs, log: cfg.Log, derived: cfg.PINKey == ""}
+	p := &pins{db: cfg.DB, jobs: cfg.Jobs, log: cfg.Log, server: cfg.Key, derived: cfg.PINKey == ""}
 	var err, errOld error
 	own := newKey(cfg.Key.Derive("ussd-pin"))
 	p.keys.current = own

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -21,8 +24,8 @@ const (
 
 // Prove checks that the PINs in the store open with the keys of this server,
 // and asks for the rotation of those under the old one. Its error is for who
-// starts the server, and says which setting to mend. A store without PINs
-// proves nothing and takes every key.
+// starts the server, and says which setting to mend. A store without PINs takes
+// every key, unless another server already works on it.
 func (p *pins) Prove(ctx context.Context) error {
 	keys, err := keysInUse(ctx, p.db)
 	if err != nil {
@@ -35,8 +38,9 @@ func (p *pins) Prove(ctx context.Context) error {
 		}
 		stale = stale || id != p.keys.current.id
 	}
-	if !stale {
-		return nil
+	// What is proven by PINs comes first: a wrong key must not be kept as the right one.
+	if err := p.agree(ctx, len(keys) > 0); err != nil || !stale {
+		return err
 	}
 	ctx = web.WithCaller(ctx, web.Caller{Workspace: workspace})
 	for _, status := range []job.Status{job.Queued, job.Running} {
@@ -49,6 +53,50 @@ func (p *pins) Prove(ctx context.Context) error {
 		_, err := p.jobs.Enqueue(ctx, tx, job.Draft{Kind: KindRotate, MaxAttempts: rotateTries})
 		return err
 	})
+}
+
+// keyProof shows which key seals PINs, before there are any.
+type keyProof struct {
+	ID     string `json:"key"`
+	Sealed []byte `json:"sealed"`
+}
+
+const sharedKey = "pin key"
+
+// agree has all servers on a store seal PINs with one key: that of the first, until
+// one comes that knows it as the old one.
+func (p *pins) agree(ctx context.Context, used bool) error {
+	draft, err := json.Marshal(keyProof{p.keys.current.id, p.keys.current.seal(sharedKey, sharedKey)})
+	if err != nil {
+		return err
+	}
+	self, alone := p.db.Self().ID, true
+	others, err := p.db.Live(ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range others {
+		alone = alone && i.ID == self
+	}
+	_, err = auth.Share(ctx, p.db, p.server, sharedKey, draft, func(kept []byte) ([]byte, error) {
+		var proof keyProof
+		if err := json.Unmarshal(kept, &proof); err != nil {
+			return nil, fmt.Errorf("read the proof of the PIN key: %w", err)
+		}
+		key, known := p.keys.find(proof.ID)
+		if known {
+			_, err := key.open(sharedKey, proof.Sealed)
+			known = err == nil
+		}
+		switch {
+		case known && key.id == p.keys.current.id:
+			return kept, nil
+		case known || alone && !used:
+			return draft, nil
+		}
+		return nil, p.wrongKey(proof.ID)
+	})
+	return err
 }
 
 // prove opens some PINs that a key has sealed.

@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -93,15 +91,7 @@ func (t *Talker) Open(ctx context.Context) error {
 
 // oracleOf is the DID of the oracle of a server.
 func oracleOf(s *server.Server) (did.DID, error) {
-	raw, err := os.ReadFile(filepath.Join(s.Dir, "oracle.json"))
-	if err != nil {
-		return "", err
-	}
-	var f struct {
-		DID did.DID `json:"did"`
-	}
-	err = json.Unmarshal(raw, &f)
-	return f.DID, err
+	return did.Parse(s.Oracle())
 }
 
 // Turn says something and reads the stream to its end.

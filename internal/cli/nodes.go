@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// nodes reads the rows of the servers themselves: it answers also when none of them
+// does.
+func nodes(ctx context.Context, c *call) error {
+	return withStore(ctx, c, func(d *db.DB) error {
+		all := app.LocalNode(c.cfg)
+		if c.cfg.Postgres() {
+			var err error
+			if all, err = app.Nodes(ctx, d); err != nil {
+				return err
+			}
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(c.out, "No server works on this store.")
+			return nil
+		}
+		w := tabwriter.NewWriter(c.out, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tVERSION\tSTATE\tSTARTED\tHEARD\tCLOCK")
+		for _, n := range all {
+			heard := (time.Duration(n.SilentMS) * time.Millisecond).Round(100 * time.Millisecond)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s ago\t%+d ms\n", n.Name, n.Version, n.State, n.StartedAt.UTC().Format(time.RFC3339), heard, n.SkewMS)
+		}
+		return w.Flush()
+	})
+}
+
+func oracleAdopt(ctx context.Context, c *call) error {
+	if err := c.needStore(); err != nil {
+		return err
+	}
+	return withCore(ctx, c, func(core *app.Core) error {
+		before, err := core.AdoptOracle(ctx, c.cfg)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "before  %s\nnow     %s\n", before, c.cfg.Oracle.DID)
+		return nil
+	})
+}
