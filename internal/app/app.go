@@ -124,7 +124,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if a.Core, err = OpenCore(ctx, a.cfg, a.log); err != nil {
 		return err
 	}
-	if err := a.join(ctx); err != nil {
+	if err := a.join(ctx, a.opt.Version); err != nil {
 		return err
 	}
 	if a.identity, err = a.loadIdentity(ctx, a.cfg.Data.Dir, a.cfg.Oracle); err != nil {
@@ -256,7 +256,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	}
 	a.stopping.Store(true)
 	a.DB.Drain()
-	a.linger(failed)
+	linger(a.log, a.cfg.Server.DrainDelay, failed)
 	stopWork()
 	a.drain(life)
 	err := errors.Join(front.Wait(), work.Wait())
@@ -264,18 +264,6 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	err = errors.Join(err, a.endMind(life))
 	end()
 	return errors.Join(err, back.Wait())
-}
-
-// linger keeps serving for a while after readiness has ended, so that whoever sends
-// requests here looks elsewhere before the listeners close.
-func (a *App) linger(failed <-chan struct{}) {
-	if delay := a.cfg.Server.DrainDelay; delay > 0 {
-		a.log.Info("not ready any more", "timeout", delay.String())
-		select {
-		case <-time.After(delay):
-		case <-failed:
-		}
-	}
 }
 
 // prepare compiles what no start waits for, before a request needs it. What the

@@ -88,12 +88,12 @@ func (c *Core) loadIdentity(ctx context.Context, dir string, o config.Oracle) (I
 	if err != nil {
 		return Identity{}, err
 	}
-	raw, err := auth.Share(ctx, c.DB, c.Key, sharedOracle, draft, func(kept []byte) ([]byte, error) {
+	raw, err := auth.Share(ctx, c.DB, c.Key, auth.Common{Name: sharedOracle, Draft: draft, Agree: func(kept []byte) ([]byte, error) {
 		if fresh && errFile != nil && bytes.Equal(kept, draft) {
 			return nil, errFile // ours would be kept for good, and the file is what they meant
 		}
 		return agree(set, kept)
-	})
+	}})
 	if err != nil {
 		return Identity{}, err
 	}
@@ -187,11 +187,11 @@ func (c *Core) AdoptOracle(ctx context.Context, cfg *config.Config) (before did.
 	if err != nil {
 		return "", err
 	}
-	_, err = auth.Share(ctx, c.DB, c.Key, sharedOracle, draft, func(kept []byte) ([]byte, error) {
+	_, err = auth.Share(ctx, c.DB, c.Key, auth.Common{Name: sharedOracle, Draft: draft, Agree: func(kept []byte) ([]byte, error) {
 		id, err := parseIdentity(kept)
 		before = id.DID
 		return draft, err
-	})
+	}})
 	return before, err
 }
 

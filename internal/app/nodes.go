@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,8 +17,20 @@ import (
 )
 
 // join makes this process one of the instances on its store.
-func (a *App) join(ctx context.Context) error {
-	return a.DB.Join(ctx, db.Node{Name: hostName(), Version: a.opt.Version})
+func (c *Core) join(ctx context.Context, version string) error {
+	return c.DB.Join(ctx, db.Node{Name: hostName(), Version: version})
+}
+
+// linger keeps serving for a while after readiness has ended, so that whoever sends
+// requests here looks elsewhere before the listeners close.
+func linger(log *slog.Logger, delay time.Duration, failed <-chan struct{}) {
+	if delay > 0 {
+		log.Info("not ready any more", "timeout", delay.String())
+		select {
+		case <-time.After(delay):
+		case <-failed:
+		}
+	}
 }
 
 func hostName() string {

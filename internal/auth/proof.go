@@ -37,10 +37,19 @@ func ProveKey(ctx context.Context, d *db.DB, key secret.Key) error {
 	return nil
 }
 
-// Share gives what all servers on a store have in common under a name: the draft
-// of the first of them, sealed by the server key. Every server then says in agree
-// what it thinks of what is kept: an error, what to keep from now on, or the same.
-func Share(ctx context.Context, d *db.DB, key secret.Key, name string, draft []byte, agree func(kept []byte) ([]byte, error)) ([]byte, error) {
+// Common is something that all servers on a store have in common.
+type Common struct {
+	Name  string
+	Draft []byte // what the first server brings
+	// Agree is what a server thinks of what is kept: an error, what to keep from
+	// now on, or the same.
+	Agree func(kept []byte) ([]byte, error)
+}
+
+// Share gives what the servers have in common: the draft of the first of them, sealed
+// by the server key, to which all others agree.
+func Share(ctx context.Context, d *db.DB, key secret.Key, c Common) ([]byte, error) {
+	name, draft, agree := c.Name, c.Draft, c.Agree
 	kept, err := Shared(ctx, d, key, name)
 	if err == nil {
 		if next, err := agree(kept); err != nil || bytes.Equal(next, kept) {

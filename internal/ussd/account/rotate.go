@@ -31,15 +31,15 @@ func (p *pins) Prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stale := false
+	stale, mine := false, len(keys) == 0
 	for _, id := range keys {
 		if err := p.prove(ctx, id); err != nil {
 			return err
 		}
-		stale = stale || id != p.keys.current.id
+		stale, mine = stale || id != p.keys.current.id, mine || id == p.keys.current.id
 	}
 	// What is proven by PINs comes first: a wrong key must not be kept as the right one.
-	if err := p.agree(ctx, len(keys) > 0); err != nil || !stale {
+	if err := p.agree(ctx, mine, len(keys) > 0); err != nil || !stale {
 		return err
 	}
 	ctx = web.WithCaller(ctx, web.Caller{Workspace: workspace})
@@ -64,8 +64,9 @@ type keyProof struct {
 const sharedKey = "pin key"
 
 // agree has all servers on a store seal PINs with one key: that of the first, until
-// one comes that knows it as the old one.
-func (p *pins) agree(ctx context.Context, used bool) error {
+// one comes that knows it as the old one, or that PINs prove right (mine, when there
+// are any: used).
+func (p *pins) agree(ctx context.Context, mine, used bool) error {
 	draft, err := json.Marshal(keyProof{p.keys.current.id, p.keys.current.seal(sharedKey, sharedKey)})
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (p *pins) agree(ctx context.Context, used bool) error {
 	for _, i := range others {
 		alone = alone && i.ID == self
 	}
-	_, err = auth.Share(ctx, p.db, p.server, sharedKey, draft, func(kept []byte) ([]byte, error) {
+	_, err = auth.Share(ctx, p.db, p.server, auth.Common{Name: sharedKey, Draft: draft, Agree: func(kept []byte) ([]byte, error) {
 		var proof keyProof
 		if err := json.Unmarshal(kept, &proof); err != nil {
 			return nil, fmt.Errorf("read the proof of the PIN key: %w", err)
@@ -91,11 +92,11 @@ func (p *pins) agree(ctx context.Context, used bool) error {
 		switch {
 		case known && key.id == p.keys.current.id:
 			return kept, nil
-		case known || alone && !used:
+		case known, mine && (used || alone):
 			return draft, nil
 		}
 		return nil, p.wrongKey(proof.ID)
-	})
+	}})
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -25,7 +26,11 @@ func keys(pin, old string) func(*rig, *account.Config) {
 // prove makes a server with some keys and says whether it would start.
 func prove(t *testing.T, r *rig, pin, old string) error {
 	t.Helper()
-	s, err := account.New(account.Config{DB: r.db, Events: r.events, Jobs: r.jobs, SMS: r.outbox, PINKey: pin, PINKeyOld: old})
+	key, err := secret.Parse(strings.Repeat("k", 32)) // that of the rig
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := account.New(account.Config{DB: r.db, Events: r.events, Jobs: r.jobs, SMS: r.outbox, Key: key, PINKey: pin, PINKeyOld: old})
 	if err != nil {
 		t.Fatal(err)
 	}
