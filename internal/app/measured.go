@@ -32,8 +32,12 @@ func crossings(a *App, s *surveys) *crossref.Service {
 }
 
 // days gives visit the days of the devices of a project, as its usage lists them;
-// none of a project that is not held here.
+// none of a project that is not held here. Readings that came a moment ago are in
+// them: who uploads a batch and then asks would find nothing measured otherwise.
 func (m measured) days(ctx context.Context, project, from, to string, visit func(crossref.Day) error) error {
+	if _, err := m.a.twins.devices.Catch(ctx); err != nil {
+		return err
+	}
 	q := device.FleetQuery{Project: project, Limit: daysAtOnce}
 	var err, wrong error
 	q.From, err = time.Parse(time.DateOnly, from)
