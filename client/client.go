@@ -62,6 +62,7 @@ type Client struct {
 	Exports         Exports
 	Migrations      Migrations
 	Erasures        Erasures
+	Claims          Claims
 	KitchenTests    KitchenTests
 	DIDs            DIDs
 	Templates       Templates
@@ -96,7 +97,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{base: base, cfg: cfg.withDefaults()}
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
-	c.Operations, c.KitchenTests = Operations{c}, KitchenTests{c}
+	c.Operations, c.KitchenTests, c.Claims = Operations{c}, KitchenTests{c}, Claims{c}
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}

@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
+	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
@@ -47,6 +48,7 @@ type twins struct {
 	erase     *erase.Service
 	resolve   *resolve.Service
 	devices   *device.Service
+	claims    *claim.Service
 	bulk      *bulk.Service
 }
 
@@ -67,12 +69,14 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
 		Oracle: a.identity.DID.String(), Now: time.Now,
 	}
+	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.KnownAs,
 		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
-		Moved: func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return t.devices.Moved(ctx, tx, r) },
-		At:    history.At, Fields: t.search.Fields, Expand: t.search.Expand,
+		Moved:  func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return t.devices.Moved(ctx, tx, r) },
+		Claims: ledger,
+		At:     history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
@@ -81,6 +85,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		Published: a.publishedKeys, Changed: a.Auth.RightsChanged,
 	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
+	t.claims = claim.New(claim.Config{DB: a.DB, Entities: t.entities, Ledger: ledger, Idem: a.Idem, Cursors: a.cursors})
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Exchange: a.exchange, Idem: a.Idem,
 		Cursors: a.cursors,
@@ -155,6 +160,7 @@ func (t *twins) routes(api *web.API) {
 	t.graph.Routes(api)
 	t.groups.Routes(api)
 	t.devices.Routes(api)
+	t.claims.Routes(api)
 	t.bulk.Routes(api)
 	t.erase.Routes(api)
 	t.resolve.Routes(api)

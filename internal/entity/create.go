@@ -114,6 +114,9 @@ func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, e
 	if err := cr.showJoined(ctx, tx, &row, waited); err != nil {
 		return nil, err
 	}
+	if err := cr.submitNew(ctx, tx, &row); err != nil {
+		return nil, err
+	}
 	again, err := cr.proofs(ctx).FollowAll(ctx, tx, plans)
 	if err != nil || !again {
 		return &row, err

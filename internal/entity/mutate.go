@@ -28,6 +28,7 @@ type reviser struct {
 	speakers     Speakers
 	groupChanged func()
 	moved        func(ctx context.Context, tx *db.Tx, r *Row) error
+	claims       Claims
 }
 
 // Action names a change in the history and in the event log.
@@ -120,6 +121,11 @@ func (rv *reviser) revise(ctx context.Context, q db.Querier, r *Row, act Action,
 		}
 	}
 	restated := act.says || !act.renames && verdict.Restated(before, e)
+	if restated && act.Event != "entity.erased" {
+		if err := rv.mayRestate(before); err != nil {
+			return nil, err
+		}
+	}
 	if restated && act.Event != "entity.erased" && verdict.Outlived(before, e) {
 		if err := rv.mayLapse(ctx, q, r); err != nil {
 			return nil, err
@@ -247,6 +253,9 @@ func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) 
 		if err := rv.moved(ctx, tx, next); err != nil {
 			return err
 		}
+	}
+	if err := rv.followClaim(ctx, tx, rev.old, next); err != nil {
+		return err
 	}
 	err = rv.events.Append(ctx, tx, event.Event{
 		Workspace: next.Workspace, Type: cmp.Or(rev.act.Event, "entity.updated"), Subject: next.DID, Revision: next.Revision, Data: rev.act.Data,

@@ -50,6 +50,9 @@ type Config struct {
 	// Moved is called in the transaction that changes a device, or the project of
 	// a twin that devices may be linked to. Without it nobody looks.
 	Moved func(ctx context.Context, tx *db.Tx, r *Row) error
+	// Claims keeps what claims say and decides about them. Without it claims are twins
+	// like others, and verdicts about them are all there is.
+	Claims Claims
 	// At reads an earlier revision of a twin, by number or by time. Without
 	// it the parameter at is refused; the two below likewise.
 	At func(ctx context.Context, q db.Querier, r *Row, at string) (body []byte, revision int64, err error)
@@ -96,7 +99,7 @@ func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	rd := reader{cfg.DB, newRecords(cfg.DB), mask.New(cfg.Protocols, cfg.ControlsAs), cfg.ControlsAs}
 	nd := needs{cfg.Protocols, cfg.Now}
-	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved}
+	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved, cfg.Claims}
 	return &Service{
 		creator:  creator{relations{rd, rv, cfg.Idem, cfg.Log, cfg.StrictRefs}, cfg.NewDID, cfg.Relayer},
 		verdicts: verifier{nd, cfg.ControlsAs, cfg.KnownAs},

@@ -83,6 +83,8 @@ var types = []Type{
 	{"response.conflicted", "A response was sent again with another content, which was set aside."},
 	{"response.held", "A response came when its survey took none, and waits for somebody to decide."},
 	{"response.conflict_resolved", "Somebody has decided what becomes of a content that was set aside."},
+	{"claim.submitted", "A claim was submitted; what it says is fixed."},
+	{"claim.withdrawn", "A claim was withdrawn before anybody decided about it."},
 	{"kpt.recorded", "A kitchen performance test was recorded."},
 	{"kpt.corrected", "A kitchen performance test was corrected."},
 	{"kpt.withdrawn", "A kitchen performance test was withdrawn."},

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 06b92bdcc1e2fc4798aeb80f4f523a8b5dfa88ffb755c41ddd7e2214b9856599
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 81cff3d65e78a26a4d9ed16a0e5c36382cfbd00b263ab47799cba20a00065b1a
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1531,3 +1531,51 @@ CREATE TRIGGER responses_in AFTER INSERT ON responses BEGIN
 		ON CONFLICT (survey, round, day, status, shard) DO UPDATE SET n = n + 1;
 	UPDATE survey_changes SET n = n + 1 WHERE survey = NEW.survey AND shard = 0;
 END;
+CREATE TABLE claims (
+	nid          INTEGER PRIMARY KEY,
+	ws           TEXT NOT NULL,
+	did          TEXT NOT NULL,
+	cid          TEXT NOT NULL,
+	project      TEXT NOT NULL,
+	type         TEXT NOT NULL,
+	kind         TEXT NOT NULL,
+	subject      BIGINT NOT NULL,
+	subject_did  TEXT NOT NULL,
+	claimant     TEXT NOT NULL,
+	collection   BIGINT NOT NULL DEFAULT 0,
+	starts       BIGINT NOT NULL,
+	ends         BIGINT NOT NULL,
+	amount       REAL NOT NULL,
+	unit         TEXT NOT NULL,
+	dedupe       TEXT,
+	status       TEXT NOT NULL,
+	approved     REAL NOT NULL DEFAULT 0,
+	summed       BIGINT NOT NULL DEFAULT 0,
+	submitted_at BIGINT NOT NULL,
+	document     TEXT NOT NULL
+);
+CREATE UNIQUE INDEX claims_cid ON claims (ws, cid);
+CREATE UNIQUE INDEX claims_dedupe ON claims (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
+CREATE INDEX claims_list ON claims (ws, nid);
+CREATE INDEX claims_status ON claims (ws, status, nid);
+CREATE INDEX claims_subject ON claims (subject, nid);
+CREATE INDEX claims_summed ON claims (summed) WHERE summed <> 0;
+CREATE TABLE claim_cover (
+	ws     TEXT NOT NULL,
+	kind   TEXT NOT NULL,
+	node   BIGINT NOT NULL,
+	ends   BIGINT NOT NULL,
+	claim  BIGINT NOT NULL,
+	starts BIGINT NOT NULL,
+	own    BIGINT NOT NULL,
+	PRIMARY KEY (ws, kind, node, ends, claim)
+) WITHOUT ROWID;
+CREATE INDEX claim_cover_claim ON claim_cover (claim);
+CREATE TABLE claim_kinds (
+	ws      TEXT NOT NULL,
+	kind    TEXT NOT NULL,
+	changes BIGINT NOT NULL,
+	PRIMARY KEY (ws, kind)
+) WITHOUT ROWID;
+CREATE INDEX relationships_ended_out ON relationships (src, role, removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX relationships_ended_in ON relationships (dst, role, removed_at) WHERE removed_at IS NOT NULL;

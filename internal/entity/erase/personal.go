@@ -12,6 +12,7 @@ func Personal() []privacy.Table {
 		readings  = "Readings of its devices stay; they name nobody."
 		member    = "That it was a member of groups stays in the events about them, as a DID."
 		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
+		claimed   = "Claims about it stay, with its DID, its days, the amount and the evidence that was named: they show what credentials rest on."
 		household = "The household that was registered with it stays for others who are linked to it, without its telephone number and customer id and without earlier revisions."
 		backups   = "Backups made before the erasure stay as they are: erase again after restoring one."
 	)
@@ -33,6 +34,12 @@ func Personal() []privacy.Table {
 			privacy.Kept(privacy.Person, peoples, "src_did dst_did role"), privacy.Kept(privacy.Thing, things, "src_did dst_did role"),
 			privacy.Kept("", privacy.Acts, "added_by removed_by"), privacy.None(privacy.Ours, "ws source"),
 		}},
+		{Name: "claims", Rules: []privacy.Rule{
+			privacy.Kept(privacy.Twin, claimed, "did cid project type kind subject_did amount approved unit dedupe status document"), privacy.Kept("", privacy.Elsewhere, "document"),
+			privacy.Kept("", privacy.Acts, "claimant"), privacy.None(privacy.Ours, "ws"),
+		}},
+		{Name: "claim_cover", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
+		{Name: "claim_kinds", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
 		{Name: "device_readings", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "temperature data")}},
 		{Name: "device_reading_changes", Rules: []privacy.Rule{
 			privacy.Kept(privacy.Twin, readings, "temperature data"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),

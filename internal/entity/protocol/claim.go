@@ -163,3 +163,50 @@ func senseReasons(v jsontext.Value, at string, c *fault.Checks) {
 		check.Line(c, fmt.Sprintf("%s/%d", at, i), strings.TrimSpace(s), check.MaxReason)
 	}
 }
+
+// ClaimForm is what a protocol says about claims of a type beside how they are
+// verified.
+type ClaimForm struct {
+	Unique     []string // members of a claim's properties of which no two claims have the same
+	Aggregates bool     // one may sum other claims of the type
+}
+
+// maxUnique is how many members a dedupeKey names.
+const maxUnique = 10
+
+// FindClaimForm reads the form of a type of claims off the member claimTypes.
+func FindClaimForm(claimTypes jsontext.Value, name string) (out ClaimForm) {
+	var types map[string]jsontext.Value
+	var f claimForm
+	if !given(claimTypes) || json.Unmarshal(claimTypes, &types) != nil || types[name].Kind() != '{' || json.Unmarshal(types[name], &f) != nil {
+		return out
+	}
+	out.Unique, _ = uniqueOf(f.DedupeKey)
+	out.Aggregates = f.Aggregates.Kind() == 't'
+	return out
+}
+
+// uniqueOf reads a dedupeKey: a name, or several.
+func uniqueOf(v jsontext.Value) ([]string, bool) {
+	if !given(v) {
+		return nil, true
+	}
+	list, ok := texts(v)
+	if one := textOf(v); one != "" {
+		list, ok = []string{one}, true
+	}
+	if !ok || len(list) == 0 || len(list) > maxUnique || slices.Contains(list, "") {
+		return nil, false
+	}
+	return list, true
+}
+
+// senseForm notes what is wrong with the form of a claim type.
+func senseForm(f claimForm, at string, c *fault.Checks) {
+	if _, ok := uniqueOf(f.DedupeKey); !ok {
+		c.Add(at+"/dedupeKey", "wrong_type", fmt.Sprintf("The value must be the name of a member of the claim's properties, such as data.redemptionId, or an array of 1 to %d of them.", maxUnique))
+	}
+	if k := f.Aggregates.Kind(); given(f.Aggregates) && k != 't' && k != 'f' {
+		c.Add(at+"/aggregates", "wrong_type", "The value must be true or false.")
+	}
+}

@@ -67,6 +67,8 @@ func (k *Content) senseServices(c *fault.Checks) {
 type claimForm struct {
 	Schema       jsontext.Value `json:"schema"`
 	Verification jsontext.Value `json:"verification"`
+	DedupeKey    jsontext.Value `json:"dedupeKey"`
+	Aggregates   jsontext.Value `json:"aggregates"`
 }
 
 func (k *Content) senseClaims(c *fault.Checks) {
@@ -87,6 +89,7 @@ func (k *Content) senseClaims(c *fault.Checks) {
 		if given(f.Verification) {
 			senseVerification(f.Verification, at+"/verification", c)
 		}
+		senseForm(f, at, c)
 	}
 }
 

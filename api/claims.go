@@ -1,0 +1,85 @@
+package api
+
+import "time"
+
+// ClaimAmount is how much is claimed.
+type ClaimAmount struct {
+	Value float64 `json:"value" required:"false" example:"1.2"`
+	Unit  string  `json:"unit" maxLength:"64" example:"t"`
+}
+
+// ClaimDraft is what a claim is made from: the general members, or those of the
+// documented claims of kitchen performance tests (type KPTClaim) and redemptions.
+type ClaimDraft struct {
+	Type        string         `json:"type,omitzero" doc:"What the twin is; Claim by default." example:"Claim"`
+	Kind        string         `json:"kind,omitzero" doc:"The claim type of the subject's protocol; the type when absent." example:"fuel-saved"`
+	Subject     string         `json:"subject,omitzero" doc:"DID of the device, household or asset that produces the claim. Without one the claim stays a draft."`
+	PeriodStart string         `json:"periodStart,omitzero" format:"date" doc:"First day. A claim without it reaches back without end." example:"2026-01-01"`
+	PeriodEnd   string         `json:"periodEnd,omitzero" format:"date" doc:"Last day. A claim without it never ends." example:"2026-01-31"`
+	Amount      *ClaimAmount   `json:"amount,omitzero"`
+	Evidence    []any          `json:"evidence,omitzero" doc:"Links, or hashes of responses, readings, tests, calculations and files: texts, or objects that say what each is." maxItems:"100"`
+	Claims      []string       `json:"claims,omitzero" doc:"DIDs of the claims that this one sums, where its claim type aggregates." maxItems:"100"`
+	Data        map[string]any `json:"data,omitzero" doc:"Whatever else the claim rests on."`
+	Name        string         `json:"name,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Oracle      string         `json:"oracle,omitzero" doc:"DID of the oracle that is to verify it; you control it, or have entities:verify."`
+	Protocol    string         `json:"protocol,omitzero" doc:"Protocol of the claim's twin; did:ixo:protocol/claim by default."`
+
+	HouseholdID      string              `json:"householdId,omitzero" doc:"Of a KPTClaim: its subject."`
+	TestGroup        string              `json:"testGroup,omitzero" enum:"reference,intervention"`
+	TestPeriod       *KitchenTestPeriod  `json:"testPeriod,omitzero" doc:"Of a KPTClaim: its period."`
+	FuelMeasurements *KitchenTestFuel    `json:"fuelMeasurements,omitzero" doc:"Of a KPTClaim: total is its amount, in kg unless unit says otherwise."`
+	ExternalFactors  *KitchenTestFactors `json:"externalFactors,omitzero"`
+	CookingSessions  []any               `json:"cookingSessions,omitzero"`
+
+	RedemptionID         string         `json:"redemptionId,omitzero" maxLength:"500" doc:"Of the redemption of a voucher: claimed once in the workspace."`
+	VerifiableCredential map[string]any `json:"verifiableCredential,omitzero" doc:"The credential that is redeemed."`
+}
+
+// Claim is a submitted claim.
+type Claim struct {
+	ID           string       `json:"id" doc:"DID of the claim's twin." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+	CID          string       `json:"cid,omitzero" doc:"CIDv1 (raw, SHA-256) of the document in canonical JSON; a draft has none." example:"bafkreicecnx2gvntm6fbcrvnc336qze6st5u7qq7457igegamd3bzkx7ri"`
+	Type         string       `json:"type"`
+	Kind         string       `json:"kind" example:"fuel-saved"`
+	Subject      string       `json:"subject,omitzero" doc:"DID of what it is about."`
+	PeriodStart  string       `json:"periodStart,omitzero" example:"2026-01-01"`
+	PeriodEnd    string       `json:"periodEnd,omitzero" doc:"Last day." example:"2026-01-31"`
+	Amount       *ClaimAmount `json:"amount,omitzero"`
+	Approved     *ClaimAmount `json:"approvedAmount,omitzero" doc:"How much was approved; never more than was claimed."`
+	Claimant     string       `json:"claimant" doc:"DID of who claims it."`
+	Project      string       `json:"project,omitzero"`
+	Status       string       `json:"status" enum:"draft,pending,flagged,disputed,approved,rejected,invalidated,withdrawn"`
+	Verification string       `json:"verification" enum:"unverified,pending,verified,rejected,revoked" doc:"The same in the words of the twin."`
+	SummedBy     string       `json:"summedBy,omitzero" doc:"DID of the claim that has summed this one: it becomes no credential of its own."`
+	Submitted    time.Time    `json:"submittedAt,omitzero"`
+	Document     *ClaimBody   `json:"document,omitzero" doc:"What was submitted, as the CID has it; where one claim is read."`
+	Links        ClaimLinks   `json:"links"`
+}
+
+// ClaimBody is the document of a claim. It never changes.
+type ClaimBody struct {
+	ID          string       `json:"id"`
+	Type        string       `json:"type"`
+	Kind        string       `json:"kind"`
+	Subject     string       `json:"subject"`
+	PeriodStart string       `json:"periodStart,omitzero"`
+	PeriodEnd   string       `json:"periodEnd,omitzero"`
+	Amount      *ClaimAmount `json:"amount,omitzero"`
+	Evidence    []string     `json:"evidence,omitzero"`
+	Claims      []string     `json:"claims,omitzero"`
+	Collection  string       `json:"collection,omitzero"`
+	Claimant    string       `json:"claimant"`
+	Date        time.Time    `json:"date"`
+}
+
+// ClaimLinks are addresses of a claim.
+type ClaimLinks struct {
+	Self   string `json:"self"`
+	Entity string `json:"entity"`
+}
+
+// ClaimWithdrawal says why a claim is withdrawn.
+type ClaimWithdrawal struct {
+	Reason string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters." example:"The period was wrong."`
+}

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
+
+// Claims is claims and what becomes of them.
+type Claims struct{ c *Client }
+
+// Nouns of package api.
+type (
+	Claim       = api.Claim
+	ClaimAmount = api.ClaimAmount
+	ClaimDraft  = api.ClaimDraft
+)
+
+const claimsPath = "/v1/claims"
+
+func claimPath(id string) string { return claimsPath + "/" + url.PathEscape(id) }
+
+// Submit submits a claim. Codes: CLAIM_INVALID, CLAIM_OVERLAPS, CLAIM_DUPLICATE,
+// CLAIM_NOT_SUMMABLE, NOT_CONTROLLER.
+func (s Claims) Submit(ctx context.Context, d ClaimDraft, opts ...Option) (*Claim, error) {
+	return do[Claim](ctx, s.c, post(claimsPath, d), opts)
+}
+
+// Get reads a claim by DID or CID. Code: CLAIM_NOT_FOUND.
+func (s Claims) Get(ctx context.Context, id string, opts ...Option) (*Claim, error) {
+	return do[Claim](ctx, s.c, get(claimPath(id), nil), opts)
+}
+
+// ClaimQuery narrows a list of claims; empty members do not.
+type ClaimQuery struct {
+	Status, Kind, Subject, Claimant, ProjectID string
+}
+
+// List walks over claims, newest first.
+func (s Claims) List(ctx context.Context, q ClaimQuery, opts ...Option) iter.Seq2[Claim, error] {
+	v := url.Values{}
+	for name, value := range map[string]string{"status": q.Status, "kind": q.Kind, "subject": q.Subject, "claimant": q.Claimant, "projectId": q.ProjectID} {
+		set(v, name, value)
+	}
+	return pages[Claim](ctx, s.c, claimsPath, v, opts)
+}
+
+// Of walks over the claims about an entity, newest first. Code: ENTITY_NOT_FOUND.
+func (s Claims) Of(ctx context.Context, did string, opts ...Option) iter.Seq2[Claim, error] {
+	return pages[Claim](ctx, s.c, entityPath(did)+"/claims", url.Values{}, opts)
+}
+
+// Withdraw ends a claim that nobody has decided. Codes: CLAIM_DECIDED,
+// NOT_CONTROLLER.
+func (s Claims) Withdraw(ctx context.Context, id, reason string, opts ...Option) (*Claim, error) {
+	return do[Claim](ctx, s.c, post(claimPath(id)+"/withdraw", api.ClaimWithdrawal{Reason: reason}), opts)
+}

@@ -1,0 +1,185 @@
+// Package claim keeps claims from the moment they are submitted: the document with
+// its CID, what it covers, and its status. A claim stays a twin, and this package
+// hears of every step of that twin in the transaction of the step.
+//
+// It promises that what was submitted does not change, that nothing is claimed twice
+// of a twin or of what it is part of, and that a claim which ends without approval
+// frees its period.
+package claim
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// The statuses of a claim. Only the first three are not final.
+const (
+	Pending     = "pending"
+	Flagged     = "flagged"
+	Disputed    = "disputed"
+	Approved    = "approved"
+	Rejected    = "rejected"
+	Invalidated = "invalidated"
+	Withdrawn   = "withdrawn"
+)
+
+// draft is the status of a claim that was not submitted.
+const draft = "draft"
+
+// inWords is the status of the twin's verification for a claim's.
+func inWords(status string) string {
+	switch status {
+	case Approved:
+		return verdict.Verified
+	case Rejected:
+		return verdict.Rejected
+	case Invalidated:
+		return verdict.Revoked
+	case draft, Withdrawn:
+		return "unverified"
+	}
+	return verdict.Pending
+}
+
+// content is what a claim says, in its properties.
+type content struct {
+	PeriodStart string           `json:"periodStart"`
+	PeriodEnd   string           `json:"periodEnd"`
+	Amount      *api.ClaimAmount `json:"amount"`
+	Evidence    []string         `json:"evidence"`
+	Claims      []string         `json:"claims"`
+	Data        struct {
+		Claims []string `json:"claims"`
+	} `json:"data"`
+}
+
+// read reads what a claim says off its properties. Those of other protocols may
+// have other members: what does not fit is not there.
+func read(e *entity.Entity) (out content) {
+	var parts map[string]jsontext.Value
+	if e.Properties.IsZero() || json.Unmarshal(e.Properties.Value, &parts) != nil {
+		return out
+	}
+	for name, to := range map[string]any{
+		"periodStart": &out.PeriodStart, "periodEnd": &out.PeriodEnd, "amount": &out.Amount, "evidence": &out.Evidence, "claims": &out.Claims, "data": &out.Data,
+	} {
+		if v := parts[name]; len(v) > 0 {
+			_ = json.Unmarshal(v, to) // what does not fit is not there
+		}
+	}
+	if len(out.Claims) == 0 {
+		out.Claims = out.Data.Claims
+	}
+	return out
+}
+
+// The ends of a period that has none.
+const (
+	always = math.MinInt64 / 2
+	never  = math.MaxInt64 / 2
+)
+
+// span is the period in ms, its end excluded.
+func (c *content) span() (starts, ends int64, err error) {
+	starts, ends = always, never
+	var wrong fault.Checks
+	if c.PeriodStart != "" {
+		t, err := time.Parse(time.DateOnly, c.PeriodStart)
+		if err != nil {
+			wrong.Add("/properties/periodStart", "invalid", "The value must be a day such as 2026-03-01.")
+		}
+		starts = t.UnixMilli()
+	}
+	if c.PeriodEnd != "" {
+		t, err := time.Parse(time.DateOnly, c.PeriodEnd)
+		if err != nil {
+			wrong.Add("/properties/periodEnd", "invalid", "The value must be a day such as 2026-03-31.")
+		}
+		ends = t.AddDate(0, 0, 1).UnixMilli()
+	}
+	if c.PeriodStart != "" && c.PeriodEnd != "" && ends <= starts {
+		wrong.Add("/properties/periodEnd", "out_of_range", "The period ends before it begins.")
+	}
+	if a := c.Amount; a != nil && (a.Value < 0 || math.IsInf(a.Value, 0) || math.IsNaN(a.Value)) {
+		wrong.Add("/properties/amount/value", "out_of_range", "The amount must not be below zero.")
+	}
+	return starts, ends, wrong.Err(invalidCode, invalidText)
+}
+
+const (
+	invalidCode = "CLAIM_INVALID"
+	invalidText = "The claim is not valid."
+)
+
+// canonical is a value as RFC 8785 has it.
+func canonical(v any) (jsontext.Value, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode document: %w", err)
+	}
+	out := jsontext.Value(raw)
+	return out, out.Canonicalize()
+}
+
+// CID is the CID, version 1, raw, SHA-256, of bytes.
+func CID(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "b" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(append([]byte{0x01, 0x55, 0x12, 0x20}, sum[:]...)))
+}
+
+// keyOf hashes the values of a claim that its type says must be unique. names are
+// members of its properties, dots go into objects. One that is missing is a fault
+// CLAIM_INVALID.
+func keyOf(e *entity.Entity, names []string) (string, error) {
+	var c fault.Checks
+	h := sha256.New()
+	for _, name := range names {
+		v, err := member(jsontext.Value(e.Properties.Value), strings.Split(name, "."))
+		if err != nil {
+			c.Add("/properties/"+strings.ReplaceAll(name, ".", "/"), "required", "The claim type wants it: no two claims may have the same.")
+			continue
+		}
+		fmt.Fprintf(h, "%s\n%s\n", name, v)
+	}
+	return hex.EncodeToString(h.Sum(nil)), c.Err(invalidCode, invalidText)
+}
+
+var errNoMember = errors.New("no such member")
+
+// member is a value inside an object, as RFC 8785 has it.
+func member(v jsontext.Value, path []string) (jsontext.Value, error) {
+	for _, name := range path {
+		var parts map[string]jsontext.Value
+		if v.Kind() != '{' || json.Unmarshal(v, &parts) != nil || len(parts[name]) == 0 {
+			return nil, errNoMember
+		}
+		v = parts[name]
+	}
+	if v.Kind() == 'n' {
+		return nil, errNoMember
+	}
+	out := v.Clone()
+	return out, out.Canonicalize()
+}
+
+// address is the path of a claim.
+func address(id string) string { return "/v1/claims/" + url.PathEscape(id) }
+
+func notFound() error {
+	return fault.New(fault.NotFound, "CLAIM_NOT_FOUND", "No claim has this DID or CID.")
+}

@@ -1,0 +1,179 @@
+package claim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Draft is that of package api.
+type Draft = api.ClaimDraft
+
+const (
+	claimProtocol = "did:ixo:protocol/claim"
+	kitchenClaim  = "KPTClaim"
+	redemption    = "RedemptionClaim"
+	maxEvidence   = 2000 // bytes of one piece, as the protocol of claims has it
+	sumTolerance  = 1e-3
+)
+
+// normal puts what the documented bodies say into the general members.
+func normal(d Draft, c *fault.Checks) Draft {
+	if d.HouseholdID != "" {
+		if d.Subject != "" && d.Subject != d.HouseholdID {
+			c.Add("/subject", "conflict", "householdId names another subject.")
+		}
+		d.Subject = d.HouseholdID
+	}
+	data := maps.Clone(d.Data)
+	put := func(name string, v any) {
+		if data == nil {
+			data = map[string]any{}
+		}
+		data[name] = v
+	}
+	if d.Type == kitchenClaim {
+		kitchen(&d, c)
+		for name, v := range map[string]any{
+			"testGroup": d.TestGroup, "testPeriod": d.TestPeriod, "fuelMeasurements": d.FuelMeasurements, "externalFactors": d.ExternalFactors, "cookingSessions": d.CookingSessions,
+		} {
+			put(name, v)
+		}
+	}
+	if d.RedemptionID != "" {
+		d.Type = cmp.Or(d.Type, redemption)
+		put("redemptionId", d.RedemptionID)
+		put("verifiableCredential", d.VerifiableCredential)
+		if subject, ok := d.VerifiableCredential["credentialSubject"].(map[string]any); ok && d.Subject == "" {
+			d.Subject, _ = subject["id"].(string)
+		}
+	}
+	d.Data = data
+	return d
+}
+
+// kitchen checks a claim of a kitchen performance test, whose total is the sum of its
+// days.
+func kitchen(d *Draft, c *fault.Checks) {
+	c.Require(d.Subject != "", "/householdId")
+	c.Require(d.TestGroup != "", "/testGroup")
+	check.OneOf(c, "/testGroup", d.TestGroup, "reference", "intervention")
+	if p := d.TestPeriod; p == nil {
+		c.Require(false, "/testPeriod")
+	} else {
+		d.PeriodStart, d.PeriodEnd = p.StartDate, p.EndDate
+	}
+	f := d.FuelMeasurements
+	if f == nil {
+		c.Require(false, "/fuelMeasurements")
+		return
+	}
+	sum := 0.0
+	for i, n := range f.DailyLogs {
+		if !(n >= 0) {
+			c.Add(fmt.Sprintf("/fuelMeasurements/dailyLogs/%d", i), "out_of_range", "The value must not be below zero.")
+		}
+		sum += n
+	}
+	if len(f.DailyLogs) > 0 && (f.Total < sum*(1-sumTolerance) || f.Total > sum*(1+sumTolerance)) {
+		c.Add("/fuelMeasurements/total", "mismatch", "The total is not the sum of dailyLogs.")
+	}
+	d.Amount = &api.ClaimAmount{Value: f.Total, Unit: cmp.Or(f.Unit, "kg")}
+}
+
+// checkDraft names what is wrong with the general members.
+func checkDraft(d *Draft, c *fault.Checks) {
+	for at, v := range map[string]string{"/periodStart": d.PeriodStart, "/periodEnd": d.PeriodEnd} {
+		if _, err := time.Parse(time.DateOnly, v); v != "" && err != nil {
+			c.Add(at, "invalid", "The value must be a day such as 2026-03-01.")
+		}
+	}
+	for at, v := range map[string]string{"/subject": d.Subject, "/oracle": d.Oracle} {
+		if v != "" {
+			check.DID(c, at, v)
+		}
+	}
+	if a := d.Amount; a != nil {
+		if !(a.Value >= 0) {
+			c.Add("/amount/value", "out_of_range", "The amount must not be below zero.")
+		}
+		check.Line(c, "/amount/unit", a.Unit, 64)
+	}
+}
+
+// evidence are the pieces of evidence as texts: objects in canonical JSON.
+func evidence(all []any, c *fault.Checks) []string {
+	out := []string{}
+	for i, v := range all {
+		text, ok := v.(string)
+		if !ok {
+			raw, err := canonical(v)
+			if err != nil || raw.Kind() != '{' {
+				c.Add(fmt.Sprintf("/evidence/%d", i), "wrong_type", "The value must be a text or an object.")
+				continue
+			}
+			text = string(raw)
+		}
+		if text == "" || len(text) > maxEvidence {
+			c.Add(fmt.Sprintf("/evidence/%d", i), "too_long", fmt.Sprintf("A piece of evidence has 1 to %d bytes.", maxEvidence))
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// twinOf is the draft of the twin of a claim. The fault is CLAIM_INVALID.
+func twinOf(d Draft) (entity.Draft, error) {
+	var c fault.Checks
+	d = normal(d, &c)
+	checkDraft(&d, &c)
+	pieces := evidence(d.Evidence, &c)
+	if err := c.Err(invalidCode, invalidText); err != nil {
+		return entity.Draft{}, err
+	}
+	props := map[string]any{}
+	for name, v := range map[string]string{"kind": d.Kind, "periodStart": d.PeriodStart, "periodEnd": d.PeriodEnd, "name": d.Name, "description": d.Description} {
+		if v != "" {
+			props[name] = v
+		}
+	}
+	if d.Amount != nil {
+		props["amount"] = d.Amount
+	}
+	if len(pieces) > 0 {
+		props["evidence"] = pieces
+	}
+	if len(d.Claims) > 0 {
+		if d.Data == nil {
+			d.Data = map[string]any{}
+		}
+		d.Data["claims"] = d.Claims
+	}
+	if len(d.Data) > 0 {
+		props["data"] = d.Data
+	}
+	raw, err := json.Marshal(props, json.Deterministic(true))
+	if err != nil {
+		return entity.Draft{}, fmt.Errorf("encode claim: %w", err)
+	}
+	out := entity.Draft{Type: cmp.Or(d.Type, "Claim"), Protocol: cmp.Or(d.Protocol, claimProtocol), Properties: entity.Object{Value: raw}}
+	if d.Subject != "" {
+		out.Relationships = append(out.Relationships, entity.RelationDraft{Role: relationship.ProducedBy, Target: d.Subject})
+	}
+	if d.Oracle != "" {
+		out.Relationships = append(out.Relationships, entity.RelationDraft{Role: relationship.VerifiedBy, Target: d.Oracle})
+	}
+	if d.RedemptionID != "" {
+		out.ExternalIDs = map[string]string{"redemption": d.RedemptionID}
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package claim
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	tag       = "claims"
+	readScope = web.Scope("claims:read")
+	onePath   = "/v1/claims/{claimId}"
+)
+
+const submitting = "A claim is about one device, household or asset, which you control. With it the claim is submitted: its document, with its CID, does not change any more; to correct it, " +
+	"withdraw it and submit another one. Without a subject it stays a draft. What was claimed of a kind for days of its period, of the subject, of what that is part of (its household, its project) " +
+	"or of a part of it, is refused (409), unless the claim type aggregates and claims lists what is summed."
+
+// Routes adds claims to the API.
+func (s *Service) Routes(a *web.API) {
+	web.Post(a, "/v1/claims", s.serveCreate, web.Doc{
+		Summary: "Submit a claim", Status: http.StatusCreated, Scope: "claims:write", Tag: tag, Once: true, Description: submitting,
+		Example: Draft{
+			Kind: "fuel-saved", Subject: "did:ixo:entity:175d7824ba25002e4ec206365e206236", PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31",
+			Amount: &api.ClaimAmount{Value: 12, Unit: "kg"}, Evidence: []any{"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},
+		},
+		Codes: []string{
+			invalidCode, "CLAIM_OVERLAPS", "CLAIM_DUPLICATE", "CLAIM_SUBJECTS_MANY", "CLAIM_NOT_SUMMABLE", "CLAIM_COVERS_TOO_MUCH", "RELATIONSHIP_TARGET_NOT_FOUND",
+			"RELATIONSHIP_CLASS_MISMATCH", "NOT_CONTROLLER", "PROPERTY_SCHEMA_VIOLATION", "EXTERNAL_ID_EXISTS", "KEY_RESTRICTED",
+		},
+	})
+	web.Get(a, "/v1/claims", s.serveList, web.Doc{
+		Summary: "List claims, newest first", Scope: readScope, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "Drafts are not among them. A page may be short: follow hasMore.",
+	})
+	web.Get(a, onePath, s.serveGet, web.Doc{
+		Summary: "Read a claim with its document", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND"},
+		Description: "The CID is that of document in canonical JSON (RFC 8785): version 1, raw, SHA-256.",
+	})
+	web.Post(a, onePath+"/withdraw", s.serveWithdraw, web.Doc{
+		Summary: "Withdraw a claim", Scope: "claims:write", Tag: tag, Once: true, Example: api.ClaimWithdrawal{Reason: "The period was wrong."},
+		Description: "It stays readable; its twin is deactivated, and its period is free again. One that is approved or disputed stays.",
+		Codes:       []string{"CLAIM_NOT_FOUND", "CLAIM_DECIDED", "NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ENTITY_INVALID"},
+	})
+	web.Get(a, "/v1/entities/{did}/claims", s.serveOf, web.Doc{
+		Summary: "List the claims about an entity, newest first", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}, Description: "Those it produces. A page may be short: follow hasMore.",
+	})
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*api.Claim], error) {
+	return s.Create(ctx, in.Body)
+}
+
+// of names a claim.
+type of struct {
+	ID string `path:"claimId" doc:"DID or CID of the claim." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+}
+
+func (s *Service) serveGet(ctx context.Context, in *of) (*api.Claim, error) { return s.Get(ctx, in.ID) }
+
+func (s *Service) serveWithdraw(ctx context.Context, in *struct {
+	of
+	Body api.ClaimWithdrawal
+},
+) (web.Reply[*api.Claim], error) {
+	return s.Withdraw(ctx, in.ID, in.Body.Reason)
+}
+
+// place is where a list goes on.
+type place struct {
+	Before int64 `json:"b"`
+}
+
+func (s *Service) page(ctx context.Context, in web.Paging, f Filter) (web.Reply[web.Page[*api.Claim]], error) {
+	var at place
+	return web.List(ctx, s.cfg.Cursors, in, &at, func(limit int) ([]*api.Claim, place, error) {
+		items, next, err := s.List(ctx, f, at.Before, limit)
+		return items, place{next}, err
+	})
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Status   string `query:"status" enum:"pending,flagged,disputed,approved,rejected,invalidated,withdrawn"`
+	Kind     string `query:"kind" doc:"Only claims of this kind."`
+	Subject  string `query:"subject" doc:"Only claims about this twin, by its DID."`
+	Claimant string `query:"claimant" doc:"Only claims of this DID."`
+	Project  string `query:"projectId" doc:"Only claims of this project."`
+	web.Paging
+},
+) (web.Reply[web.Page[*api.Claim]], error) {
+	var c fault.Checks
+	check.OneOf(&c, "query/status", in.Status, Pending, Flagged, Disputed, Approved, Rejected, Invalidated, Withdrawn)
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return web.Reply[web.Page[*api.Claim]]{}, err
+	}
+	return s.page(ctx, in.Paging, Filter{Status: in.Status, Kind: in.Kind, Subject: in.Subject, Claimant: in.Claimant, Project: in.Project})
+}
+
+func (s *Service) serveOf(ctx context.Context, in *struct {
+	DID string `path:"did" doc:"DID of the entity." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+	web.Paging
+},
+) (web.Reply[web.Page[*api.Claim]], error) {
+	r, err := s.cfg.Entities.Find(ctx, s.db, in.DID)
+	if err != nil {
+		return web.Reply[web.Page[*api.Claim]]{}, err
+	}
+	return s.page(ctx, in.Paging, Filter{Subject: r.DID})
+}
+
+var _ entity.Claims = (*Ledger)(nil)

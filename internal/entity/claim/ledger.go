@@ -1,0 +1,178 @@
+package claim
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Ledger keeps submitted claims for the registry of twins: it is its entity.Claims.
+type Ledger struct {
+	Protocols *protocol.Service
+	Events    *event.Log
+	Now       func() time.Time
+}
+
+// Submit fixes what a claim says. Faults: CLAIM_INVALID, CLAIM_SUBJECTS_MANY,
+// CLAIM_DUPLICATE, CLAIM_OVERLAPS, CLAIM_NOT_SUMMABLE, CLAIM_COVERS_TOO_MUCH.
+func (l *Ledger) Submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.Entity) error {
+	_, err := l.submit(ctx, tx, r, e)
+	return err
+}
+
+func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.Entity) (*row, error) {
+	out, said, err := l.draw(ctx, tx, r, e)
+	if err != nil {
+		return nil, err
+	}
+	form, err := l.form(ctx, tx, out)
+	if err != nil {
+		return nil, err
+	}
+	var key any
+	if len(form.Unique) > 0 {
+		if key, err = keyOf(e, form.Unique); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := tx.Exec(ctx, takeTurn, out.ws, out.kind); err != nil {
+		return nil, db.Wrap("take turn", err)
+	}
+	if err := unique(ctx, tx, out, key); err != nil {
+		return nil, err
+	}
+	if err := cover(ctx, tx, out, summands(form, said)); err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, insertClaim, out.nid, out.ws, out.did, out.cid, out.project, out.typ, out.kind, out.subject, out.subjectDID, out.claimant, out.starts, out.ends,
+		out.amount, out.unit, key, out.status, out.submitted, out.body)
+	if err != nil {
+		return nil, db.Wrap("insert claim", err)
+	}
+	return out, l.tell(ctx, tx, "claim.submitted", out)
+}
+
+// summands are the claims that one sums, where its type lets it.
+func summands(form protocol.ClaimForm, said *content) []string {
+	if !form.Aggregates {
+		return nil
+	}
+	return said.Claims
+}
+
+// draw makes the row of a claim with its document.
+func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.Entity) (*row, *content, error) {
+	said := read(e)
+	starts, ends, err := said.span()
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &row{
+		nid: r.NID, ws: r.Workspace, did: r.DID, project: r.Project, typ: r.Type, claimant: e.Owner, status: Pending, starts: starts, ends: ends,
+		submitted: l.Now().UnixMilli(),
+	}
+	out.kind, _ = verdict.TypeOf(e)
+	if a := said.Amount; a != nil {
+		out.amount, out.unit = a.Value, a.Unit
+	}
+	rows, err := tx.Query(ctx, selectSubject, r.NID)
+	subjects, err := db.Collect(rows, err, "find subject", func(s *relationship.End, from db.Row) error { return from.Scan(&s.NID, &s.DID) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(subjects) != 1 {
+		return nil, nil, fault.New(fault.Conflict, "CLAIM_SUBJECTS_MANY", "A claim is about what produces it, and that is one twin.").
+			With(fault.Field{Pointer: "/relationships", Code: "not_one", Detail: "Keep one relationship producedBy."})
+	}
+	out.subject, out.subjectDID = subjects[0].NID, subjects[0].DID
+	doc, err := canonical(api.ClaimBody{
+		ID: out.did, Type: out.typ, Kind: out.kind, Subject: out.subjectDID, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount,
+		Evidence: said.Evidence, Claims: said.Claims, Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	out.cid, out.body = CID(doc), string(doc)
+	return out, &said, nil
+}
+
+// form is what the protocol of its subject says about claims of a kind.
+func (l *Ledger) form(ctx context.Context, tx *db.Tx, r *row) (protocol.ClaimForm, error) {
+	subject, err := relationship.EndByNID(ctx, tx, r.ws, r.subject)
+	if err != nil || subject == nil {
+		return protocol.ClaimForm{}, err
+	}
+	p, err := l.Protocols.FindAnyIn(ctx, tx, r.ws, subject.Protocol, subject.ProtocolVersion)
+	if err != nil {
+		return protocol.ClaimForm{}, err
+	}
+	return protocol.FindClaimForm(p.ClaimTypes(), r.kind), nil
+}
+
+// Follow notes another project or status of a submitted claim. An approved or
+// disputed one is not withdrawn: CLAIM_DECIDED.
+func (l *Ledger) Follow(ctx context.Context, tx *db.Tx, old, next *entity.Row) error {
+	r, err := held(ctx, tx, next.Workspace, next.NID)
+	if err != nil || r == nil {
+		return err
+	}
+	if r.project != next.Project {
+		if _, err := tx.Exec(ctx, updateProject, r.nid, next.Project); err != nil {
+			return db.Wrap("move claim", err)
+		}
+	}
+	if old.Status == next.Status || next.Status != entity.StatusDeactivated {
+		return nil
+	}
+	switch {
+	case r.status == Approved || r.status == Disputed || r.summed != 0:
+		return fault.New(fault.Conflict, "CLAIM_DECIDED", "The claim is approved, disputed or summed by another one, and is not withdrawn any more.")
+	case over(r.status):
+		return nil
+	}
+	if err := r.settle(ctx, tx, Withdrawn, 0); err != nil {
+		return err
+	}
+	return l.tell(ctx, tx, "claim.withdrawn", r)
+}
+
+// tell appends an event about a claim.
+func (l *Ledger) tell(ctx context.Context, tx *db.Tx, typ string, r *row) error {
+	return l.Events.Append(ctx, tx, event.Event{
+		Workspace: r.ws, Type: typ, Subject: r.did, Data: map[string]any{"cid": r.cid, "kind": r.kind, "subject": r.subjectDID, "status": r.status},
+	})
+}
+
+// unique refuses a claim whose key another one has.
+func unique(ctx context.Context, tx *db.Tx, r *row, key any) error {
+	if key == nil {
+		return nil
+	}
+	var other row
+	if err := tx.QueryRow(ctx, selectSame, r.ws, r.kind, key).Scan(&other.did, &other.project); errors.Is(err, sql.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return db.Wrap("look for the same claim", err)
+	}
+	return fault.New(fault.Conflict, "CLAIM_DUPLICATE", "The same was claimed already.").With(named(web.CallerFrom(ctx), &other, "/properties"))
+}
+
+// named is a field that names another claim to whoever sees it.
+func named(c web.Caller, other *row, at string) fault.Field {
+	detail := "A claim that you do not see is in the way."
+	if sees(c, other.project) {
+		detail = "The claim " + other.did + " is in the way. It must be withdrawn, rejected or invalidated first."
+	}
+	return fault.Field{Pointer: at, Code: "claimed", Detail: detail}
+}

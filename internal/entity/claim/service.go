@@ -1,0 +1,223 @@
+package claim
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. Idem has a default.
+type Config struct {
+	DB       *db.DB
+	Entities *entity.Service // made with the Ledger
+	Ledger   *Ledger
+	Idem     *once.Store
+	Cursors  web.Cursors
+}
+
+// Service is the use cases of claims.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = once.Plain(cfg.DB)
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// NewLedger makes the Ledger that the registry of twins needs.
+func NewLedger(l Ledger) *Ledger {
+	if l.Now == nil {
+		l.Now = time.Now
+	}
+	return &l
+}
+
+// Create submits a claim; one without a subject stays a draft. Faults: CLAIM_INVALID,
+// those of Ledger.Submit, and of entity.Service.Create.
+func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], error) {
+	var none web.Reply[*api.Claim]
+	form, err := twinOf(d)
+	if err != nil {
+		return once.Refuse[*api.Claim](ctx, s.cfg.Idem, err)
+	}
+	p, err := s.cfg.Entities.Prepare(ctx, form)
+	if err != nil {
+		return none, inBody(err, form)
+	}
+	r, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.Claim], error) {
+		made, err := s.cfg.Entities.StoreTx(ctx, tx, p)
+		if err != nil {
+			return none, err
+		}
+		out, err := s.made(ctx, tx, made)
+		return web.Reply[*api.Claim]{Value: out, Status: http.StatusCreated, Location: address(made.DID)}, err
+	})
+	return r, inBody(err, form)
+}
+
+// made is a claim that has just been made, a draft perhaps.
+func (s *Service) made(ctx context.Context, q db.Querier, r *entity.Row) (*api.Claim, error) {
+	found, err := one(q.QueryRow(ctx, selectByNID, r.Workspace, r.NID))
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		return found.view(true)
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return nil, err
+	}
+	said := read(e)
+	kind, _ := verdict.TypeOf(e)
+	return &api.Claim{
+		ID: r.DID, Type: r.Type, Kind: kind, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount, Claimant: e.Owner, Project: r.Project,
+		Status: draft, Verification: inWords(draft), Links: api.ClaimLinks{Self: address(r.DID), Entity: twin.Address(r.DID)},
+	}, nil
+}
+
+// inBody names the members of a claim's body in a fault of its twin.
+func inBody(err error, d entity.Draft) error {
+	f := fault.As(err)
+	if f == nil || len(f.Fields) == 0 {
+		return err
+	}
+	out := *f
+	out.Fields = slices.Clone(f.Fields)
+	for i := range out.Fields {
+		p := &out.Fields[i].Pointer
+		*p = strings.TrimPrefix(*p, "/properties")
+		if rest, ok := strings.CutPrefix(*p, "/relationships/"); ok {
+			n, _, _ := strings.Cut(rest, "/")
+			*p = "/subject"
+			if at, err := strconv.Atoi(n); err == nil && at < len(d.Relationships) && d.Relationships[at].Role == relationship.VerifiedBy {
+				*p = "/oracle"
+			}
+		}
+	}
+	return &out
+}
+
+// Get reads a claim by DID or CID. Fault: CLAIM_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string) (*api.Claim, error) {
+	r, err := find(ctx, s.db, id)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.view(true)
+	if err != nil || r.summed == 0 {
+		return out, err
+	}
+	sum, err := one(s.db.QueryRow(ctx, selectByNID, r.ws, r.summed))
+	if err == nil && sum != nil && sees(web.CallerFrom(ctx), sum.project) {
+		out.SummedBy = sum.did
+	}
+	return out, err
+}
+
+// Withdraw ends a claim that nobody has decided. Faults: CLAIM_NOT_FOUND,
+// NOT_CONTROLLER, CLAIM_DECIDED, STATE_TRANSITION_INVALID.
+func (s *Service) Withdraw(ctx context.Context, id, reason string) (web.Reply[*api.Claim], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.Claim], error) {
+		r, err := find(ctx, tx, id)
+		if err != nil {
+			return web.Reply[*api.Claim]{}, err
+		}
+		if _, err := s.cfg.Entities.TransitionTx(ctx, tx, r.did, "", entity.Transition{To: entity.StatusDeactivated, Reason: reason}); err != nil {
+			return web.Reply[*api.Claim]{}, err
+		}
+		if r, err = find(ctx, tx, r.did); err != nil {
+			return web.Reply[*api.Claim]{}, err
+		}
+		out, err := r.view(true)
+		return web.Reply[*api.Claim]{Value: out}, err
+	})
+}
+
+// Filter narrows a list; empty members do not.
+type Filter struct {
+	Status, Kind, Claimant, Project string
+	Subject                         string // DID
+}
+
+// fits reports whether a claim is in a list.
+func (f *Filter) fits(c web.Caller, r *row) bool {
+	for _, pair := range [][2]string{{f.Status, r.status}, {f.Kind, r.kind}, {f.Claimant, r.claimant}, {f.Project, r.project}, {f.Subject, r.subjectDID}} {
+		if pair[0] != "" && pair[0] != pair[1] {
+			return false
+		}
+	}
+	return sees(c, r.project)
+}
+
+// maxLooked is how many claims one page looks at.
+const maxLooked = 1000
+
+// List reads claims, newest first, before a number, and where the list goes on: 0
+// when it has ended. A page may be short.
+func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (out []*api.Claim, next int64, err error) {
+	c, query, arg := web.CallerFrom(ctx), listAll, any(nil)
+	switch {
+	case f.Subject != "":
+		subject, err := s.cfg.Entities.Find(ctx, s.db, f.Subject)
+		if fault.KindOf(err) == fault.NotFound {
+			return nil, 0, nil
+		} else if err != nil {
+			return nil, 0, err
+		}
+		query, arg = listSubject, subject.NID
+	case f.Status != "":
+		query, arg = listStatus, f.Status
+	}
+	if before == 0 {
+		before = 1<<63 - 1
+	}
+	const chunk = 200
+	for looked := 0; looked < maxLooked; looked += chunk {
+		args := []any{c.Workspace, before, chunk}
+		if arg != nil {
+			args = append(args, arg)
+		}
+		rows, err := s.db.Query(ctx, query, args...)
+		all, err := db.Collect(rows, err, "list claims", (*row).scan)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range all {
+			if !f.fits(c, &all[i]) {
+				continue
+			}
+			if len(out) == limit {
+				return out, before, nil
+			}
+			v, err := all[i].view(false)
+			if err != nil {
+				return nil, 0, err
+			}
+			out, before = append(out, v), all[i].nid
+		}
+		if len(all) < chunk {
+			return out, 0, nil
+		}
+		before = all[len(all)-1].nid
+	}
+	return out, before, nil
+}

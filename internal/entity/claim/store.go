@@ -1,0 +1,157 @@
+package claim
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// The columns of a claim, in the order scan reads them.
+const (
+	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document
+		FROM entities e JOIN claims c ON c.nid = e.nid WHERE e.did = $2 AND e.ws = $1`
+	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+		FROM claims WHERE ws = $1 AND cid = $2`
+	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+		FROM claims WHERE ws = $1 AND nid = $2`
+	lockByNIDPostgres = selectByNID + ` FOR UPDATE`
+	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+		FROM claims WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+		FROM claims WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+		FROM claims WHERE ws = $1 AND subject = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+
+	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+	updateStatus  = `UPDATE claims SET status = $2, approved = $3 WHERE nid = $1`
+	updateProject = `UPDATE claims SET project = $2 WHERE nid = $1`
+	freeClaim     = `UPDATE claims SET dedupe = NULL WHERE nid = $1`
+	freeCover     = `DELETE FROM claim_cover WHERE claim = $1`
+	freeSummed    = `UPDATE claims SET summed = 0 WHERE summed = $1`
+	sumClaim      = `UPDATE claims SET summed = $2 WHERE nid = $1`
+
+	selectSubject = `SELECT src, src_did FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT 2`
+	takeTurn      = `INSERT INTO claim_kinds (ws, kind, changes) VALUES ($1, $2, 1) ON CONFLICT (ws, kind) DO UPDATE SET changes = claim_kinds.changes + 1`
+	selectSame    = `SELECT did, project FROM claims WHERE ws = $1 AND kind = $2 AND dedupe = $3`
+	insertCover   = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	// What was claimed of a twin or below it, and what was claimed of the twin itself.
+	selectCovered = `SELECT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 LIMIT $6`
+	selectOwn     = `SELECT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 AND own = 1 LIMIT $6`
+
+	// What a twin is part of, or was after a moment: the household of a stove, the stove
+	// of a monitor, the project of either.
+	selectAbove = `SELECT dst FROM relationships WHERE src = $1 AND role IN ('household', 'stove', 'project', 'generatedBy', 'partOf') AND removed_at IS NULL
+		AND dst <> 0 AND (until IS NULL OR until > $2) ORDER BY role, dst_did LIMIT $3`
+	selectAboveThen = `SELECT dst FROM relationships WHERE src = $1 AND role IN ('household', 'stove', 'project', 'generatedBy', 'partOf') AND removed_at IS NOT NULL AND removed_at > $2
+		AND dst <> 0 AND (until IS NULL OR until > $2) LIMIT $3`
+	selectAround = `SELECT r.src FROM relationships r JOIN entities e ON e.nid = r.src WHERE r.mirror = $1 AND r.role IN ('generates', 'contains') AND r.removed_at IS NULL
+		AND (r.until IS NULL OR r.until > $2) AND e.domain_type = 'project' LIMIT $3`
+	selectAroundThen = `SELECT r.src FROM relationships r JOIN entities e ON e.nid = r.src WHERE r.dst = $1 AND r.role IN ('generates', 'contains') AND r.removed_at IS NOT NULL AND r.removed_at > $2
+		AND (r.until IS NULL OR r.until > $2) AND e.domain_type = 'project' LIMIT $3`
+)
+
+// row is a stored claim.
+type row struct {
+	nid, subject                             int64
+	ws, did, cid, project, typ, kind         string
+	subjectDID, claimant, unit, status, body string
+	starts, ends, submitted, summed          int64
+	amount, approved                         float64
+}
+
+func (r *row) scan(from db.Row) error {
+	return from.Scan(&r.nid, &r.ws, &r.did, &r.cid, &r.project, &r.typ, &r.kind, &r.subject, &r.subjectDID, &r.claimant, &r.starts, &r.ends, &r.amount, &r.unit,
+		&r.status, &r.approved, &r.summed, &r.submitted, &r.body)
+}
+
+// one reads a claim; nil when there is none.
+func one(from db.Row) (*row, error) {
+	r := new(row)
+	if err := r.scan(from); errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, db.Wrap("find claim", err)
+	}
+	return r, nil
+}
+
+// sees reports whether what belongs to a project exists for a caller.
+func sees(c web.Caller, project string) bool {
+	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
+}
+
+// find reads a claim the caller sees, by DID or CID. The fault is CLAIM_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, id string) (*row, error) {
+	c, query := web.CallerFrom(ctx), selectByDID
+	if !strings.HasPrefix(id, "did:") {
+		query = selectByCID
+	}
+	r, err := one(q.QueryRow(ctx, query, c.Workspace, id))
+	if err == nil && (r == nil || !sees(c, r.project)) {
+		return nil, notFound()
+	}
+	return r, err
+}
+
+// held reads the claim of a twin and keeps others from changing it until tx ends; nil
+// when there is none.
+func held(ctx context.Context, tx *db.Tx, ws string, nid int64) (*row, error) {
+	if tx.Dialect() == db.Postgres {
+		return one(tx.QueryRow(ctx, lockByNIDPostgres, ws, nid))
+	}
+	return one(tx.QueryRow(ctx, selectByNID, ws, nid))
+}
+
+// settle gives a claim a status. One that is final and not approved frees what it
+// covered.
+func (r *row) settle(ctx context.Context, tx *db.Tx, status string, approved float64) error {
+	if _, err := tx.Exec(ctx, updateStatus, r.nid, status, approved); err != nil {
+		return db.Wrap("settle claim", err)
+	}
+	r.status, r.approved = status, approved
+	if !over(status) || status == Approved {
+		return nil
+	}
+	for _, statement := range []string{freeClaim, freeCover, freeSummed} {
+		if _, err := tx.Exec(ctx, statement, r.nid); err != nil {
+			return db.Wrap("free claim", err)
+		}
+	}
+	return nil
+}
+
+// over reports whether a status is final.
+func over(status string) bool {
+	return slices.Contains([]string{Approved, Rejected, Invalidated, Withdrawn}, status)
+}
+
+// view is a claim as the API shows it.
+func (r *row) view(whole bool) (*api.Claim, error) {
+	var d api.ClaimBody
+	if err := json.Unmarshal([]byte(r.body), &d); err != nil {
+		return nil, db.Wrap("read document", err)
+	}
+	c := &api.Claim{
+		ID: r.did, CID: r.cid, Type: r.typ, Kind: r.kind, Subject: r.subjectDID, PeriodStart: d.PeriodStart, PeriodEnd: d.PeriodEnd, Amount: d.Amount,
+		Claimant: r.claimant, Project: r.project, Status: r.status, Verification: inWords(r.status), Submitted: time.UnixMilli(r.submitted).UTC(),
+		Links: api.ClaimLinks{Self: address(r.did), Entity: twin.Address(r.did)},
+	}
+	if r.status == Approved && d.Amount != nil {
+		c.Approved = &api.ClaimAmount{Value: r.approved, Unit: r.unit}
+	}
+	if whole {
+		c.Document = &d
+	}
+	return c, nil
+}
