@@ -19,16 +19,13 @@ const (
 func above(ctx context.Context, q db.Querier, nid, since int64) ([]int64, error) {
 	out := []int64{nid}
 	for i := 0; i < len(out); i++ {
-		for _, query := range []string{selectAbove, selectAboveThen, selectAround, selectAroundThen} {
-			rows, err := q.Query(ctx, query, out[i], since, maxAbove+1)
-			found, err := db.Collect(rows, err, "look what a twin is part of", db.Column[int64])
-			if err != nil {
-				return nil, err
-			}
-			for _, n := range found {
-				if !slices.Contains(out, n) {
-					out = append(out, n)
-				}
+		found, err := parents(ctx, q, out[i], since)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range found {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
 			}
 		}
 		if len(out) > maxAbove {
@@ -36,6 +33,23 @@ func above(ctx context.Context, q db.Querier, nid, since int64) ([]int64, error)
 		}
 	}
 	return out[1:], nil
+}
+
+// parents lists what a twin is part of by itself.
+func parents(ctx context.Context, q db.Querier, nid, since int64) (out []int64, err error) {
+	read := func(rows db.Rows, failed error) {
+		if err != nil {
+			return
+		}
+		var found []int64
+		found, err = db.Collect(rows, failed, "look what a twin is part of", db.Column[int64])
+		out = append(out, found...)
+	}
+	read(q.Query(ctx, selectAbove, nid, since, maxAbove+1))
+	read(q.Query(ctx, selectAboveThen, nid, since, maxAbove+1))
+	read(q.Query(ctx, selectAround, nid, since, maxAbove+1))
+	read(q.Query(ctx, selectAroundThen, nid, since, maxAbove+1))
+	return out, err
 }
 
 // cover refuses a claim of what was claimed already, of its subject, of what that is
@@ -50,11 +64,13 @@ func cover(ctx context.Context, tx *db.Tx, r *row, sums []string) error {
 	if err != nil {
 		return err
 	}
-	if err := overlap(ctx, tx, r, selectCovered, r.subject, parts); err != nil {
+	rows, err := tx.Query(ctx, selectCovered, r.ws, r.kind, r.subject, r.starts, r.ends, len(parts)+1)
+	if err := overlap(ctx, tx, found{r, parts}, rows, err); err != nil {
 		return err
 	}
 	for _, node := range upper {
-		if err := overlap(ctx, tx, r, selectOwn, node, parts); err != nil {
+		rows, err := tx.Query(ctx, selectOwn, r.ws, r.kind, node, r.starts, r.ends, len(parts)+1)
+		if err := overlap(ctx, tx, found{r, parts}, rows, err); err != nil {
 			return err
 		}
 	}
@@ -75,18 +91,23 @@ func cover(ctx context.Context, tx *db.Tx, r *row, sums []string) error {
 	return nil
 }
 
-// overlap refuses a claim in whose period something was claimed at a node.
-func overlap(ctx context.Context, tx *db.Tx, r *row, query string, node int64, parts []int64) error {
-	rows, err := tx.Query(ctx, query, r.ws, r.kind, node, r.starts, r.ends, len(parts)+1)
-	found, err := db.Collect(rows, err, "look for claims of the same", db.Column[int64])
+// found is a claim, and those that are not in its way.
+type found struct {
+	*row
+	parts []int64
+}
+
+// overlap refuses a claim in whose period something was claimed: rows are those claims.
+func overlap(ctx context.Context, tx *db.Tx, f found, rows db.Rows, err error) error {
+	all, err := db.Collect(rows, err, "look for claims of the same", db.Column[int64])
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(found, func(n int64) bool { return !slices.Contains(parts, n) })
+	i := slices.IndexFunc(all, func(n int64) bool { return !slices.Contains(f.parts, n) })
 	if i < 0 {
 		return nil
 	}
-	other, err := one(tx.QueryRow(ctx, selectByNID, r.ws, found[i]))
+	other, err := one(tx.QueryRow(ctx, selectByNID, f.ws, all[i]))
 	if err != nil || other == nil {
 		return err
 	}

@@ -168,36 +168,31 @@ func (f *Filter) fits(c web.Caller, r *row) bool {
 	return sees(c, r.project)
 }
 
-// maxLooked is how many claims one page looks at.
-const maxLooked = 1000
+// maxLooked is how many claims one page looks at, and chunk how many at once.
+const (
+	maxLooked = 1000
+	chunk     = 200
+)
 
 // List reads claims, newest first, before a number, and where the list goes on: 0
 // when it has ended. A page may be short.
 func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (out []*api.Claim, next int64, err error) {
-	c, query, arg := web.CallerFrom(ctx), listAll, any(nil)
-	switch {
-	case f.Subject != "":
+	c := web.CallerFrom(ctx)
+	var about int64
+	if f.Subject != "" {
 		subject, err := s.cfg.Entities.Find(ctx, s.db, f.Subject)
 		if fault.KindOf(err) == fault.NotFound {
 			return nil, 0, nil
 		} else if err != nil {
 			return nil, 0, err
 		}
-		query, arg = listSubject, subject.NID
-	case f.Status != "":
-		query, arg = listStatus, f.Status
+		about = subject.NID
 	}
 	if before == 0 {
 		before = 1<<63 - 1
 	}
-	const chunk = 200
 	for looked := 0; looked < maxLooked; looked += chunk {
-		args := []any{c.Workspace, before, chunk}
-		if arg != nil {
-			args = append(args, arg)
-		}
-		rows, err := s.db.Query(ctx, query, args...)
-		all, err := db.Collect(rows, err, "list claims", (*row).scan)
+		all, err := s.look(ctx, f, about, before)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -220,4 +215,20 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 		before = all[len(all)-1].nid
 	}
 	return out, before, nil
+}
+
+// look reads claims before a number by the index that fits a filter best.
+func (s *Service) look(ctx context.Context, f Filter, about, before int64) ([]row, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	var rows db.Rows
+	var err error
+	switch {
+	case about != 0:
+		rows, err = s.db.Query(ctx, listSubject, ws, before, chunk, about)
+	case f.Status != "":
+		rows, err = s.db.Query(ctx, listStatus, ws, before, chunk, f.Status)
+	default:
+		rows, err = s.db.Query(ctx, listAll, ws, before, chunk)
+	}
+	return db.Collect(rows, err, "list claims", (*row).scan)
 }

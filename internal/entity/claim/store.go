@@ -38,7 +38,7 @@ const (
 	updateProject = `UPDATE claims SET project = $2 WHERE nid = $1`
 	freeClaim     = `UPDATE claims SET dedupe = NULL WHERE nid = $1`
 	freeCover     = `DELETE FROM claim_cover WHERE claim = $1`
-	freeSummed    = `UPDATE claims SET summed = 0 WHERE summed = $1`
+	freeSummed    = `UPDATE claims SET summed = 0 WHERE summed = $1 AND summed <> 0`
 	sumClaim      = `UPDATE claims SET summed = $2 WHERE nid = $1`
 
 	selectSubject = `SELECT src, src_did FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT 2`
@@ -93,11 +93,14 @@ func sees(c web.Caller, project string) bool {
 
 // find reads a claim the caller sees, by DID or CID. The fault is CLAIM_NOT_FOUND.
 func find(ctx context.Context, q db.Querier, id string) (*row, error) {
-	c, query := web.CallerFrom(ctx), selectByDID
-	if !strings.HasPrefix(id, "did:") {
-		query = selectByCID
+	c := web.CallerFrom(ctx)
+	var at db.Row
+	if strings.HasPrefix(id, "did:") {
+		at = q.QueryRow(ctx, selectByDID, c.Workspace, id)
+	} else {
+		at = q.QueryRow(ctx, selectByCID, c.Workspace, id)
 	}
-	r, err := one(q.QueryRow(ctx, query, c.Workspace, id))
+	r, err := one(at)
 	if err == nil && (r == nil || !sees(c, r.project)) {
 		return nil, notFound()
 	}
@@ -123,12 +126,14 @@ func (r *row) settle(ctx context.Context, tx *db.Tx, status string, approved flo
 	if !over(status) || status == Approved {
 		return nil
 	}
-	for _, statement := range []string{freeClaim, freeCover, freeSummed} {
-		if _, err := tx.Exec(ctx, statement, r.nid); err != nil {
-			return db.Wrap("free claim", err)
-		}
+	if _, err := tx.Exec(ctx, freeClaim, r.nid); err != nil {
+		return db.Wrap("free key", err)
 	}
-	return nil
+	if _, err := tx.Exec(ctx, freeCover, r.nid); err != nil {
+		return db.Wrap("free period", err)
+	}
+	_, err := tx.Exec(ctx, freeSummed, r.nid)
+	return db.Wrap("free summed claims", err)
 }
 
 // over reports whether a status is final.
