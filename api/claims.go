@@ -70,7 +70,7 @@ type ClaimBody struct {
 	Claims      []string     `json:"claims,omitzero"`
 	Collection  string       `json:"collection,omitzero"`
 	Claimant    string       `json:"claimant"`
-	Date        time.Time    `json:"date"`
+	Date        string       `json:"date" format:"date-time" example:"2026-02-01T08:00:00.000Z"`
 }
 
 // ClaimLinks are addresses of a claim.
