@@ -134,8 +134,8 @@ func (a *App) start(ctx context.Context) (err error) {
 		return err
 	}
 	a.buildExchange()
-	a.buildSurveys(ctx)
-	if err := a.buildTwins(ctx); err != nil {
+	a.buildSurveys()
+	if err := a.buildTwins(); err != nil {
 		return err
 	}
 	if err := a.buildLine(ctx); err != nil {
@@ -245,7 +245,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 		}
 	}
 	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.twins.erase.Run, a.Webhooks.Run, quiet(a.runner.Run)})...)
-	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), quiet(a.Auth.Run), a.tracer.Run, quiet(prepare),
+	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), a.changes.Run, quiet(a.Auth.Run), a.tracer.Run, quiet(prepare),
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
 		a.log.Warn("service manager not told", "err", err.Error())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/change"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
@@ -38,6 +39,7 @@ type Core struct {
 	Jobs     *job.Service
 	Idem     *once.Store
 
+	changes  *change.Service // of what processes keep in memory
 	outbound *outbound.Client
 	hooks    *outbound.Client                        // of webhooks alone: silent receivers hold up nothing else at their host
 	ucan     func(*http.Request) (web.Caller, error) // nil without area D
@@ -99,6 +101,10 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	if c.Bus, err = openBus(ctx, cfg, c.log); err != nil {
 		return err
 	}
+	c.changes = change.New(ctx, change.Config{
+		DB: c.DB, Bus: c.Bus, Log: c.log, Self: func() string { return c.DB.Self().ID }, Silent: c.DB.Silent,
+		Live: func(ctx context.Context) ([]string, error) { return live(ctx, c.DB) },
+	})
 	c.Idem = once.New(once.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"}, Veil: collectors(),
@@ -106,7 +112,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	})
 	c.Auth = auth.New(auth.Config{
 		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo, Talks: chat.Talks,
-		UCAN: c.byToken, Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit), PublicURL: cfg.Server.PublicURL,
+		UCAN: c.byToken, Stamp: stampFile(cfg), Lease: c.changes.Lease(), KeyLimit: unlimited(cfg.Limits.RateLimit), PublicURL: cfg.Server.PublicURL,
 	})
 	c.Jobs = job.New(job.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,
@@ -124,8 +130,21 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: c.hooks, Idem: c.Idem,
 		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts, Source: eventSource(c.Key),
 	})
+	c.changes.Follow(auth.Topic, change.Whole(c.Auth.Flush))
 	c.listen()
 	return nil
+}
+
+// live names the instances that a change has to reach.
+func live(ctx context.Context, d *db.DB) ([]string, error) {
+	all, err := d.Instances(ctx)
+	var ids []string
+	for _, one := range all {
+		if one.Silent < change.CountedFor {
+			ids = append(ids, one.ID)
+		}
+	}
+	return ids, err
 }
 
 // eventSource names this server in events that leave it, so that those of two
@@ -148,7 +167,6 @@ func collectors() event.Veil {
 // Topics of the bus.
 const (
 	topicEvents = "events" // a workspace has new events
-	topicKeys   = "keys"   // a key has changed
 	topicJobs   = "jobs"   // there is work, or a job was cancelled
 )
 
@@ -169,7 +187,6 @@ func (c *Core) listen() {
 		}
 		c.Events.Wake(m.Payload)
 	})
-	c.Bus.Subscribe(topicKeys, func(bus.Message) { c.Auth.Flush() })
 	c.Bus.Subscribe(topicJobs, func(m bus.Message) {
 		if m.Payload == "" {
 			c.Jobs.Wake()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/change"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -101,7 +102,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	})
 	self := a.identity.DID.String()
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
-	m.chats.Attach(a.blanked())
+	a.changes.Follow(chat.Topic, change.Whole(m.chats.ForgetAll))
 	m.chats.Attach(extend.Part())
 	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns}
 	if a.cfg.Postgres() {
@@ -194,17 +195,7 @@ func (a *App) chats() *chat.Store {
 	c.Attach(run.Part())
 	c.Attach(extend.Part())
 	c.Attach(permit.Part())
-	c.Attach(a.blanked())
 	return c
-}
-
-// blanked has other instances forget what they remember of a conversation that
-// was blanked.
-func (c *Core) blanked() chat.Part {
-	if c.DB.Dialect() != db.Postgres {
-		return chat.Part{}
-	}
-	return chat.Part{Blanked: func(ctx context.Context, session int64) { c.publish(ctx, topicRuns, run.Gone(session)) }}
 }
 
 // mindErasers are what area D does to forget a person.

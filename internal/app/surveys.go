@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
@@ -62,30 +61,22 @@ type surveys struct {
 	crossings *crossref.Service
 }
 
-// Topics that tell that a template, a survey or its rules have changed in a
-// workspace.
-const (
-	topicTemplates = "templates"
-	topicSurveys   = "surveys"
-	topicRules     = "quality-rules"
-)
-
 // buildSurveys makes the services of area B, lowest first.
-func (a *App) buildSurveys(ctx context.Context) {
+func (a *App) buildSurveys() {
 	s := &surveys{vault: vault.New(vault.Config{Key: a.Key})}
 	actsFor := func(ctx context.Context) ([]string, error) { return a.twins.actsFor(ctx) } // area A is made after this one
 	s.templates = template.New(template.Config{
 		XForm: xformOf,
 		DB:    a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
-		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
+		Lease: a.changes.Lease(),
 	})
 	s.surveys = survey.New(survey.Config{
 		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Methodology: func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
 			return methodologyOf(ctx, a, ws, m)
 		}, Contact: a.contactOf,
-		Channels: a.cfg.Surveys.Channels, StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
+		Channels: a.cfg.Surveys.Channels, StrictRefs: a.cfg.Server.StrictRefs, Lease: a.changes.Lease(),
 	})
-	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
+	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Lease: a.changes.Lease()})
 	s.media = media.New(media.Config{DB: a.DB, Key: a.Key})
 	s.responses = response.New(response.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key,
@@ -127,7 +118,9 @@ func (a *App) buildSurveys(ctx context.Context) {
 	})
 	s.buildReports()
 	a.surveys = s
-	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
+	a.changes.Follow(template.Topic, s.templates)
+	a.changes.Follow(survey.Topic, s.surveys)
+	a.changes.Follow(quality.Topic, s.rules)
 }
 
 // kitchens makes what keeps kitchen tests. Area A is made after area B.
@@ -149,25 +142,6 @@ func (s *surveys) stored(ctx context.Context, tx *db.Tx, p *response.Prepared) e
 		return err
 	}
 	return s.drafts.Sent(ctx, tx, p.Open(), p.Draft().ResponseID)
-}
-
-// cache is what other instances change behind our back.
-type cache interface {
-	Flush()
-	Forget(ws string)
-}
-
-// follow has caches forget what other instances have changed, by topic.
-func (c *Core) follow(caches map[string]cache) {
-	for topic, cache := range caches {
-		c.Bus.Subscribe(topic, func(m bus.Message) {
-			if m.Missed {
-				cache.Flush()
-				return
-			}
-			cache.Forget(m.Payload)
-		})
-	}
 }
 
 // projectOf tells what area A knows of a DID.

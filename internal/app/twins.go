@@ -52,17 +52,14 @@ type twins struct {
 	bulk      *bulk.Service
 }
 
-// topicProtocols says that a protocol of a workspace has changed.
-const topicProtocols = "protocols"
-
 // buildTwins makes the services of area A, lowest first.
-func (a *App) buildTwins(ctx context.Context) (err error) {
+func (a *App) buildTwins() (err error) {
 	t := &twins{db: a.DB}
 	t.protocols = protocol.New(protocol.Config{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
-		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: relationship.Held,
+		Lease: a.changes.Lease(), Taken: relationship.Held,
 	})
-	a.follow(map[string]cache{topicProtocols: t.protocols})
+	a.changes.Follow(protocol.Topic, t.protocols)
 	masked := mask.New(t.protocols, group.ControlsAs)
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key, Mask: masked})
 	t.speakers = &group.Speakers{

@@ -48,9 +48,10 @@ var ladder = map[string]int{
 	"internal/socketio": base,
 	"internal/vc":       base,
 
-	"internal/check": footing,
-	"internal/once":  footing,
-	"internal/file":  footing,
+	"internal/check":  footing,
+	"internal/once":   footing,
+	"internal/file":   footing,
+	"internal/change": footing,
 
 	"internal/auth":  shared,
 	"internal/event": shared,

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	memory "github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -28,12 +29,13 @@ func (g *grant) expired(now time.Time) bool { return !g.until.IsZero() && !now.B
 type cache struct {
 	era    atomic.Int64
 	age    time.Duration
+	lease  *memory.Lease
 	grants recent[Digest, *grant]
 	byID   recent[string, *grant] // the same, by the id of the key
 }
 
-func newCache(size int, age time.Duration) *cache {
-	return &cache{age: age, grants: recent[Digest, *grant]{size: size}, byID: recent[string, *grant]{size: size}}
+func newCache(size int, age time.Duration, lease *memory.Lease) *cache {
+	return &cache{age: age, lease: lease, grants: recent[Digest, *grant]{size: size}, byID: recent[string, *grant]{size: size}}
 }
 
 // get finds a grant. fresh reports whether it may be used; one that is not has
@@ -58,7 +60,7 @@ func (c *cache) fresh(g *grant, now time.Time) bool {
 	if len(g.caller.Through) > 0 {
 		age = min(age, groupsAge)
 	}
-	return g.era == c.era.Load() && now.Sub(g.loaded) < age
+	return g.era == c.era.Load() && now.Sub(g.loaded) < age && c.lease.Held()
 }
 
 // begin is the era to give to a grant that is about to be looked up. A flush

@@ -39,7 +39,7 @@ func TestRecentIsBounded(t *testing.T) {
 // must not be trusted.
 func TestFlushDuringLookUp(t *testing.T) {
 	t.Parallel()
-	c := newCache(10, time.Minute)
+	c := newCache(10, time.Minute, nil)
 	now := time.Unix(1000, 0)
 	era := c.begin()
 	c.flush()

@@ -156,40 +156,27 @@ func TestExpiryFromTheCache(t *testing.T) {
 	})
 }
 
-// TestRevokeAtOnce: in this process, in another on the same folder, and in
-// another instance that is told over the bus.
+// TestRevokeAtOnce: in this process, and in another on the same folder.
 func TestRevokeAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, link := range map[string]func(t *testing.T) (func(*auth.Config), func(server *auth.Service, cli *auth.Config)){
-		"stamp": func(t *testing.T) (func(*auth.Config), func(*auth.Service, *auth.Config)) {
-			path := filepath.Join(t.TempDir(), "keys.stamp")
-			return func(c *auth.Config) { c.Stamp = path }, func(_ *auth.Service, c *auth.Config) { c.Stamp = path }
-		},
-		"bus": func(*testing.T) (func(*auth.Config), func(*auth.Service, *auth.Config)) {
-			return func(*auth.Config) {}, func(server *auth.Service, c *auth.Config) { c.Publish = server.Flush }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
-				here, there := link(t)
-				h := newHouse(t, d, here)
-				cli := h.service(func(c *auth.Config) { there(h.svc, c) })
-				for round, s := range []*auth.Service{h.svc, cli, cli} {
-					k := h.make(t, "x", "default", auth.Draft{Name: "x", Role: "device"})
-					for range 3 {
-						want(t, h.do(call{path: "/v1/signed", key: k.Text}), 200, "")
-					}
-					if _, err := s.Revoke(h.as(t, "default"), k.ID, ""); err != nil {
-						t.Fatal(err)
-					}
-					if w := h.do(call{path: "/v1/signed", key: k.Text}); w.Code != 401 {
-						t.Errorf("round %d: %d after the revocation, want 401", round, w.Code)
-					}
-				}
-			})
-		})
-	}
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		path := filepath.Join(t.TempDir(), "keys.stamp")
+		stamped := func(c *auth.Config) { c.Stamp = path }
+		h := newHouse(t, d, stamped)
+		cli := h.service(stamped)
+		for round, s := range []*auth.Service{h.svc, cli, cli} {
+			k := h.make(t, "x", "default", auth.Draft{Name: "x", Role: "device"})
+			for range 3 {
+				want(t, h.do(call{path: "/v1/signed", key: k.Text}), 200, "")
+			}
+			if _, err := s.Revoke(h.as(t, "default"), k.ID, ""); err != nil {
+				t.Fatal(err)
+			}
+			if w := h.do(call{path: "/v1/signed", key: k.Text}); w.Code != 401 {
+				t.Errorf("round %d: %d after the revocation, want 401", round, w.Code)
+			}
+		}
+	})
 }
 
 // TestMissedNews: without a stamp and a bus, a change is seen when the cache

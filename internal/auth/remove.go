@@ -58,7 +58,7 @@ func (s *Service) removeKey(ctx context.Context, k Key) error {
 		if err == nil {
 			_, err = tx.Exec(ctx, removePrincipalSQL, k.Workspace, k.Principal)
 		}
-		tx.AfterCommit(s.RightsChanged)
+		s.RightsChanged(tx)
 		return err
 	})
 	if err != nil {

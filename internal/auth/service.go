@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	memory "github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -16,7 +17,7 @@ import (
 type Recorder func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
 
 // Config configures a Service. Only DB is needed; the server also gives
-// Record, Idem, Cursors, and Stamp or Publish.
+// Record, Idem, Cursors, and Stamp or Lease.
 type Config struct {
 	DB      *db.DB
 	Log     *slog.Logger // discards by default
@@ -27,8 +28,9 @@ type Config struct {
 	// Stamp is a file beside the database that grows by a byte with every
 	// change of a key, so that other processes on the same folder see it.
 	Stamp string
-	// Publish tells other instances to call Flush. It must not block.
-	Publish func()
+	// Lease says whether cached keys may be used, where other instances change
+	// them too; nil where there are none.
+	Lease *memory.Lease
 	// Groups tells the scopes the groups of a caller give it, with the key it has
 	// signed with, if any. Keys with the role member have exactly what their
 	// principal has; none by default.
@@ -73,7 +75,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		gate: gate{
 			rights: rights{groups: cfg.Groups, now: cfg.Now}, db: cfg.DB, ucan: cfg.UCAN, used: used,
-			cache: newCache(cfg.CacheSize, cfg.CacheAge), stamp: stamp{path: cfg.Stamp},
+			cache: newCache(cfg.CacheSize, cfg.CacheAge, cfg.Lease), stamp: stamp{path: cfg.Stamp},
 			requests: web.NewLimiter(web.LimiterConfig{PerMinute: cfg.KeyLimit, Now: cfg.Now}),
 			failures: newFailures(cfg.FailureLimit, cfg.Now),
 		},
@@ -99,9 +101,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Talks == nil {
 		c.Talks = func(context.Context, db.Querier, string, string) (bool, error) { return false, nil }
-	}
-	if c.Publish == nil {
-		c.Publish = func() {}
 	}
 	if c.KeyLimit <= 0 {
 		c.KeyLimit = 6000
@@ -140,22 +139,30 @@ func inTx[T any](ctx context.Context, store *db.DB, step func(tx *db.Tx) (T, err
 // record notes an event and has every cache forget what it knows once the
 // change is stored.
 func (s *Service) record(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
-	tx.AfterCommit(s.RightsChanged)
+	s.RightsChanged(tx)
 	return s.cfg.Record(ctx, tx, typ, subject, revision)
 }
 
-// RightsChanged drops what is cached here and has the other processes do so: a
-// key has changed, or a group gives other scopes now, or has other members. Call
-// it after the commit.
-func (s *Service) RightsChanged() {
+// Topic is under which changes of keys and groups are told to other processes.
+const Topic = "keys"
+
+// RightsChanged has what is cached dropped, here and in other processes, before
+// tx is answered: a key changes in it, or a group gives other scopes, or has
+// other members.
+func (s *Service) RightsChanged(tx *db.Tx) {
+	tx.AfterCommit(s.announce)
+	tx.Changed(Topic, "")
+}
+
+// announce drops what is cached, and tells processes on the same data folder.
+func (s *Service) announce() {
 	s.cache.flush()
 	if err := s.stamp.touch(); err != nil {
 		// The change is stored; other processes see it when CacheAge is over.
 		s.log.Error("key change not announced", "err", err.Error())
 	}
-	s.cfg.Publish()
 }
 
-// Flush drops what is cached. The bus calls it when another instance has
-// changed a key or a group, and after a time in which it may have missed that.
+// Flush drops what is cached: another instance has changed a key or a group, or
+// may have.
 func (s *Service) Flush() { s.cache.flush() }

@@ -222,3 +222,10 @@ func (p *Postgres) receive(wire string) {
 		p.local.deliver(topic, payload)
 	}
 }
+
+// Wire is a message as it goes out on a channel, for those who send it with
+// pg_notify in a transaction of their own: other instances hear of it with the
+// commit. Subscribers of this process do not.
+func (p *Postgres) Wire(topic, payload string) (channel, text string) {
+	return p.channel, p.origin + "\n" + topic + "\n" + payload
+}

@@ -65,7 +65,7 @@ func (s *sender) notify(ctx context.Context, notes []note) (err error) {
 	}
 	wire := make([]string, len(notes))
 	for i, n := range notes {
-		wire[i] = s.origin + "\n" + n.topic + "\n" + n.payload
+		_, wire[i] = s.Wire(n.topic, n.payload)
 	}
 	if _, err := s.conn.Exec(ctx, `SELECT pg_notify($1, wire) FROM unnest($2::text[]) AS wire`, s.channel, wire); err != nil {
 		return fmt.Errorf("notify: %w", err)

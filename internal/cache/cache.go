@@ -14,8 +14,13 @@ import (
 // one only read a little more often.
 const generations = 256
 
-// Config configures a Cache. Limit and Weigh are needed.
+// Config configures a Cache. Topic, Limit and Weigh are needed.
 type Config[V any] struct {
+	// Topic is under which changes of the rows are told to other processes.
+	Topic string
+	// Lease says whether what is kept may be used; nil where one process alone
+	// changes the rows.
+	Lease *Lease
 	Limit int         // of the weights of all values
 	Weigh func(V) int // always the same of the same value
 	// Older says that a value was read before the one that is kept; then that
@@ -52,8 +57,12 @@ func (c *Cache[K, V]) Begin(ws string) uint64 {
 	return *c.slot(ws)
 }
 
-// Get finds a value; the zero value when it is not kept.
+// Get finds a value; the zero value when it is not kept, or must not be used.
 func (c *Cache[K, V]) Get(ws string, k K) V {
+	if !c.cfg.Lease.Held() {
+		var none V
+		return none
+	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.kept[ws][k]
@@ -103,6 +112,18 @@ func (c *Cache[K, V]) remove(ws string, k K) {
 	if delete(c.kept[ws], k); len(c.kept[ws]) == 0 {
 		delete(c.kept, ws)
 	}
+}
+
+// Doubt forgets a value that somebody is about to be refused for, where others
+// change the rows too: it reports whether the row is to be read once more.
+func (c *Cache[K, V]) Doubt(ws string, k K) bool {
+	if c.cfg.Lease == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(ws, k)
+	return true
 }
 
 // Drop forgets a workspace: something in it has changed.

@@ -29,6 +29,7 @@ type pg struct {
 	level    string
 	counters counters
 	slot     *slot
+	onChange func(context.Context, *Tx, []Change) error // nil: nobody asks
 }
 
 func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, error) {
@@ -175,6 +176,9 @@ func (e *pg) once(ctx context.Context, fn func(*Tx) error) ([]func(), error) {
 		}
 	}()
 	if err := fn(tx); err != nil {
+		return nil, err
+	}
+	if err := e.tellChanges(free, tx); err != nil {
 		return nil, err
 	}
 	if _, failed := tx.end(errTxOver); failed != nil {

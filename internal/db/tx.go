@@ -24,6 +24,8 @@ type Tx struct {
 	taken  bool  // the watchdog gave the connection to somebody else
 	open   map[*txRows]struct{}
 	after  []func()
+
+	changes []Change // on PostgreSQL
 }
 
 var errTxOver = errors.New("transaction is over")

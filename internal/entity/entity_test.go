@@ -203,7 +203,7 @@ func TestOrganisationWithGroups(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		changed := 0
-		v := newEnv(t, d, func(c *entity.Config) { c.GroupChanged = func() { changed++ } })
+		v := newEnv(t, d, func(c *entity.Config) { c.GroupChanged = func(*db.Tx) { changed++ } })
 		plain := v.create(t, "ws", draftOf("organisation"))
 		if plain.Status != entity.StatusActive || len(plain.Relationships) != 1 || plain.Relationships[0].Role != "contains" || plain.Revision != 1 {
 			t.Fatalf("organisation = %+v", plain)

@@ -26,7 +26,7 @@ type reviser struct {
 	events       *event.Log
 	jobs         *job.Service
 	speakers     Speakers
-	groupChanged func()
+	groupChanged func(tx *db.Tx)
 	moved        func(ctx context.Context, tx *db.Tx, r *Row) error
 	claims       Claims
 }
@@ -270,6 +270,6 @@ func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) 
 // organisation, once it is stored.
 func (rv *reviser) noteGroup(tx *db.Tx, domain string) {
 	if rv.groupChanged != nil && (domain == "group" || domain == "organisation") {
-		tx.AfterCommit(rv.groupChanged)
+		rv.groupChanged(tx)
 	}
 }

@@ -44,9 +44,9 @@ type Config struct {
 	// Speakers looks after the keys that speak for twins. Without it they are
 	// a list like any other.
 	Speakers Speakers
-	// GroupChanged is called after a commit that changed a group, an
-	// organisation, or a relationship between them. It must not block.
-	GroupChanged func()
+	// GroupChanged is called in a transaction that changes a group, an
+	// organisation, or a relationship between them.
+	GroupChanged func(tx *db.Tx)
 	// Moved is called in the transaction that changes a device, or the project of
 	// a twin that devices may be linked to. Without it nobody looks.
 	Moved func(ctx context.Context, tx *db.Tx, r *Row) error

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -77,9 +76,7 @@ type env struct {
 	s   *survey.Service
 	h   surveytest.Server
 
-	clock   surveytest.Clock // of surveys
-	mu      sync.Mutex
-	changed []string // workspaces
+	clock surveytest.Clock // of surveys
 }
 
 func newEnv(t testing.TB, d *db.DB, change ...func(*survey.Config)) *env {
@@ -91,11 +88,6 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*survey.Config)) *env {
 		Channels: []string{"ussd", "web", "chat"},
 		Project: func(_ context.Context, _ db.Querier, _, did string) (bool, bool, error) {
 			return did == heldProject || did == heldTwin, did == heldProject, nil
-		},
-		Changed: func(ws string) {
-			v.mu.Lock()
-			defer v.mu.Unlock()
-			v.changed = append(v.changed, ws)
 		},
 	}
 	for _, f := range change {

@@ -1,9 +1,11 @@
 package survey_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -18,8 +20,13 @@ import (
 // are told, in others.
 func TestOpenAfterChanges(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		here, there := newEnv(t, d), newEnv(t, d)
+		var told atomic.Int64
+		d.OnChange(func(context.Context, *db.Tx, []db.Change) error {
+			told.Add(1)
+			return nil
+		})
 		ctx := as(t, "ws", "owner")
 		id := here.create(t, "ws", open)
 		status := func(v *env, wanted survey.Status) *survey.Open {
@@ -57,8 +64,8 @@ func TestOpenAfterChanges(t *testing.T) {
 		if o := status(there, "active"); !o.Listed || !o.StrictCollectors {
 			t.Errorf("open elsewhere = %+v", o)
 		}
-		if len(here.changed) < 3 {
-			t.Errorf("others were told %d times", len(here.changed))
+		if d.Dialect() == db.Postgres && told.Load() < 3 {
+			t.Errorf("others were told %d times", told.Load())
 		}
 	})
 }

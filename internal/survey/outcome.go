@@ -111,6 +111,9 @@ func (l *lists) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange
 		return none, err
 	}
 	o, err := l.Open(ctx, id)
+	if err == nil && !o.Active() {
+		o, err = l.Again(ctx, o)
+	}
 	if err != nil {
 		return none, err
 	}

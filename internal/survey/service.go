@@ -45,9 +45,7 @@ type Config struct {
 	Channels []string
 	// StrictRefs refuses projects that are not held here.
 	StrictRefs bool
-	// Changed is called after a commit that changed a campaign of a workspace,
-	// for other instances to Forget it.
-	Changed func(ws string)
+	Lease      *cache.Lease // where other instances change campaigns too
 }
 
 func (c Config) withDefaults() Config {
@@ -71,9 +69,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Contact == nil {
 		c.Contact = func(context.Context, db.Querier, string) (*Contact, error) { return nil, nil }
-	}
-	if c.Changed == nil {
-		c.Changed = func(string) {}
 	}
 	return c
 }
@@ -104,7 +99,7 @@ type opened struct {
 	templates Templates
 	cache     *cache.Cache[string, *Open] // by id
 	clock     func() time.Time
-	tell      func(ws string) // of a change, after the commit
+	shared    bool // with other instances, which change campaigns too
 }
 
 // counters are sums over the households and responses of a campaign.
@@ -117,9 +112,9 @@ type counters struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	op := &opened{db: cfg.DB, templates: cfg.Templates, clock: cfg.Now, tell: cfg.Changed}
+	op := &opened{db: cfg.DB, templates: cfg.Templates, clock: cfg.Now, shared: cfg.Lease != nil}
 	op.cache = cache.New[string](cache.Config[*Open]{
-		Limit: maxCached, Weigh: func(o *Open) int { return o.weight }, Older: func(next, kept *Open) bool { return next.Revision < kept.Revision },
+		Topic: Topic, Lease: cfg.Lease, Limit: maxCached, Weigh: func(o *Open) int { return o.weight }, Older: func(next, kept *Open) bool { return next.Revision < kept.Revision },
 	})
 	c := &counters{clock: op.now, shards: 1}
 	if cfg.DB.Dialect() == db.Postgres {
@@ -138,12 +133,13 @@ func (op *opened) Forget(ws string) { op.cache.Drop(ws) }
 
 func (op *opened) now() time.Time { return op.clock().UTC().Truncate(time.Millisecond) }
 
+// Topic is under which changes of campaigns are told to other processes.
+const Topic = "surveys"
+
 // changed makes a change known once it is stored.
 func (op *opened) changed(tx *db.Tx, ws string) {
-	tx.AfterCommit(func() {
-		op.cache.Drop(ws)
-		op.tell(ws)
-	})
+	tx.AfterCommit(func() { op.cache.Drop(ws) })
+	tx.Changed(Topic, ws)
 }
 
 // newID is the id of a campaign that its maker has not named.

@@ -23,6 +23,7 @@ const (
 	updateSurvey = `UPDATE surveys SET project = $3, stage = $4, template_id = $5, status = $6, revision = revision + 1, updated_at = $7,
 			rev_action = $8, rev_actor = $9, rev_request = $10, rev_reason = $11, body = $12
 		WHERE nid = $1 AND revision = $2`
+	selectState   = `SELECT status, revision FROM surveys WHERE nid = $1`
 	touchSurvey   = `UPDATE surveys SET touched = touched + 1 WHERE nid = $1 RETURNING status, revision`
 	removeSurvey  = `DELETE FROM surveys WHERE nid = $1 AND revision = $2`
 	removeHistory = `DELETE FROM survey_history WHERE survey = $1`

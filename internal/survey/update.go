@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -266,6 +267,11 @@ type step struct {
 
 func (s *Service) storeTx(ctx context.Context, tx *db.Tx, r *Row, v *Survey, st step) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
+	if v.Status != r.Status {
+		if err := vault.CloseDoor(ctx, tx, s.db.Dialect(), StateDoor(r.NID)); err != nil {
+			return none, err
+		}
+	}
 	ok, err := update(ctx, tx, r, v, st)
 	if err != nil {
 		return none, err

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 81cff3d65e78a26a4d9ed16a0e5c36382cfbd00b263ab47799cba20a00065b1a
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 920f7d1285dc91fcc4ee2b626174972591cc99d39cbd0e96df7c4677576484c5
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1579,3 +1579,13 @@ CREATE TABLE claim_kinds (
 ) WITHOUT ROWID;
 CREATE INDEX relationships_ended_out ON relationships (src, role, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX relationships_ended_in ON relationships (dst, role, removed_at) WHERE removed_at IS NOT NULL;
+CREATE TABLE cache_versions (
+	topic   TEXT   PRIMARY KEY,
+	version BIGINT NOT NULL
+);
+CREATE TABLE cache_confirmed (
+	instance TEXT   NOT NULL,
+	topic    TEXT   NOT NULL,
+	version  BIGINT NOT NULL,
+	PRIMARY KEY (instance, topic)
+) WITHOUT ROWID;

@@ -212,7 +212,7 @@ func (s *Service) RemoveTwin(ctx context.Context, tx *db.Tx, r *entity.Row) erro
 			return err
 		}
 	}
-	tx.AfterCommit(s.cfg.Changed)
+	s.cfg.Changed(tx)
 	return dropKeys(ctx, tx, r.Workspace, r.DID)
 }
 
@@ -237,7 +237,7 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int
 
 // announce tells of a change of members, and of the keys that are admitted.
 func (s *Service) announce(ctx context.Context, tx *db.Tx, typ, group string, m *Member) error {
-	tx.AfterCommit(s.cfg.Changed)
+	s.cfg.Changed(tx)
 	data := map[string]any{"member": m.Member}
 	if len(m.Keys) > 0 {
 		data["keys"] = m.Keys

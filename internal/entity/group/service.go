@@ -30,9 +30,9 @@ type Config struct {
 	// Published finds the did:keys of a DID that is not held here, where others
 	// publish them. Nil: such a DID has none.
 	Published func(ctx context.Context, id string) ([]string, error)
-	// Changed is called after a member came or went: what is known about keys
-	// must be forgotten. auth.Service.RightsChanged is one.
-	Changed func()
+	// Changed is called in the transaction in which a member comes or goes: what is
+	// known about keys must be forgotten then. auth.Service.RightsChanged is one.
+	Changed func(tx *db.Tx)
 }
 
 // Service keeps who belongs to which group. It is safe for many goroutines.
@@ -50,7 +50,7 @@ func New(cfg Config) *Service {
 		cfg.Now = time.Now
 	}
 	if cfg.Changed == nil {
-		cfg.Changed = func() {}
+		cfg.Changed = func(*db.Tx) {}
 	}
 	return &Service{cfg: cfg, db: cfg.DB}
 }

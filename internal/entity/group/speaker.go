@@ -36,9 +36,9 @@ type Speakers struct {
 	Minted func(ctx context.Context, q db.Querier, id string) (bool, error)
 	// RightsOf gives the scopes a principal has now. auth.Service.RightsOf is one.
 	RightsOf func(ctx context.Context, q db.Querier, ws, principal string) ([]string, error)
-	// RightsChanged is called after keys came or went: what is known about API
-	// keys must be forgotten. auth.Service.RightsChanged is one.
-	RightsChanged func()
+	// RightsChanged is called in the transaction in which keys come or go: what is
+	// known about API keys must be forgotten then. auth.Service.RightsChanged is one.
+	RightsChanged func(tx *db.Tx)
 	Now           func() time.Time
 }
 
@@ -132,7 +132,7 @@ func (s *Speakers) mayChangeOracle(c web.Caller) error {
 
 // Changed notes that did:keys came to a twin and went from it.
 func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
-	tx.AfterCommit(s.RightsChanged)
+	s.RightsChanged(tx)
 	if p.Erased {
 		return dropKeys(ctx, tx, p.Workspace, p.DID)
 	}

@@ -22,12 +22,12 @@ type answer struct {
 	names    []string // of properties
 }
 
-func newProtocols() *cache.Cache[cacheKey, *Protocol] {
+func newProtocols(l *cache.Lease) *cache.Cache[cacheKey, *Protocol] {
 	return cache.New[cacheKey](cache.Config[*Protocol]{
-		Limit: maxCached, Weigh: func(p *Protocol) int { return len(p.body) + 4*len(p.set.Text()) + cachedBase },
+		Topic: Topic, Lease: l, Limit: maxCached, Weigh: func(p *Protocol) int { return len(p.body) + 4*len(p.set.Text()) + cachedBase },
 	})
 }
 
-func newAnswers() *cache.Cache[question, *answer] {
-	return cache.New[question](cache.Config[*answer]{Limit: maxAnswers, Weigh: func(*answer) int { return 1 }})
+func newAnswers(l *cache.Lease) *cache.Cache[question, *answer] {
+	return cache.New[question](cache.Config[*answer]{Topic: Topic, Lease: l, Limit: maxAnswers, Weigh: func(*answer) int { return 1 }})
 }

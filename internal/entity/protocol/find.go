@@ -16,6 +16,9 @@ import (
 // PROTOCOL_NOT_PUBLISHED, PROTOCOL_VERSION_RETIRED.
 func (fd *finder) Find(ctx context.Context, ws, id, version string) (*Protocol, error) {
 	p, err := fd.FindAny(ctx, ws, id, version)
+	if err == nil && p.unusable() && fd.protocols.Doubt(ws, cacheKey{ws, id, version}) && fd.protocols.Doubt(ws, cacheKey{ws, id, p.Version}) {
+		p, err = fd.FindAny(ctx, ws, id, version)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +31,9 @@ func (fd *finder) Find(ctx context.Context, ws, id, version string) (*Protocol, 
 	}
 	return p, nil
 }
+
+// unusable reports whether no twins are made from p now.
+func (p *Protocol) unusable() bool { return p.Status == StatusDraft || p.Status == StatusRetired }
 
 // FindAny is Find for drafts and retired versions too: for reading twins and
 // for migrations. Faults: PROTOCOL_NOT_FOUND, and PROTOCOL_NOT_PUBLISHED for a

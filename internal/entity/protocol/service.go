@@ -23,9 +23,7 @@ type Config struct {
 	Now     func() time.Time
 	NewDID  func() did.DID
 	Log     *slog.Logger
-	// Changed is called after a commit that changed a protocol of a workspace,
-	// for other instances to Forget it.
-	Changed func(ws string)
+	Lease   *cache.Lease // where other instances change protocols too
 	// Taken reports whether something else of a workspace has a DID, a twin for
 	// example. Without it nothing has.
 	Taken func(ctx context.Context, q db.Querier, ws, did string) (bool, error)
@@ -43,9 +41,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Changed == nil {
-		c.Changed = func(string) {}
 	}
 	if c.Taken == nil {
 		c.Taken = func(context.Context, db.Querier, string, string) (bool, error) { return false, nil }
@@ -71,7 +66,7 @@ type finder struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{finder: finder{cfg.DB, newProtocols(), newAnswers()}, cfg: cfg, events: cfg.Events}
+	return &Service{finder: finder{cfg.DB, newProtocols(cfg.Lease), newAnswers(cfg.Lease)}, cfg: cfg, events: cfg.Events}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
@@ -90,10 +85,11 @@ func (fd *finder) Forget(ws string) {
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
+// Topic is under which changes of protocols are told to other processes.
+const Topic = "protocols"
+
 // changed makes a change known once it is stored.
 func (s *Service) changed(tx *db.Tx, ws string) {
-	tx.AfterCommit(func() {
-		s.Forget(ws)
-		s.cfg.Changed(ws)
-	})
+	tx.AfterCommit(func() { s.Forget(ws) })
+	tx.Changed(Topic, ws)
 }

@@ -222,33 +222,35 @@ func TestLife(t *testing.T) {
 // Another instance sees a change once it is told.
 func TestOtherInstance(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		other := newEnv(t, d)
-		var told []string
-		e := newEnv(t, d, func(c *protocol.Config) {
-			c.Changed = func(ws string) {
-				told = append(told, ws)
-				other.s.Forget(ws)
+	d := dbtest.Postgres(t)
+	e, other := newEnv(t, d), newEnv(t, d)
+	var told []string
+	d.OnChange(func(_ context.Context, tx *db.Tx, changes []db.Change) error {
+		tx.AfterCommit(func() {
+			for _, c := range changes {
+				told = append(told, c.Topic+" "+c.Workspace)
+				other.s.Forget(c.Workspace)
 			}
 		})
-		id := e.create(t, "ws", `{}`)
-		for i, act := range []func() error{
-			func() error { return nil },
-			func() error { _, err := e.s.Publish(owner(t, "ws"), id, "", protocol.Change{}); return err },
-			func() error { _, err := e.s.Retire(owner(t, "ws"), id, "", protocol.Change{}); return err },
-		} {
-			if err := act(); err != nil {
-				t.Fatal(err)
-			}
-			_, err := other.s.Find(t.Context(), "ws", id, "")
-			if want := []string{"PROTOCOL_NOT_PUBLISHED", "", "PROTOCOL_VERSION_RETIRED"}[i]; fault.CodeOf(err) != want {
-				t.Errorf("step %d: the other instance says %v, want %q", i, err, want)
-			}
-		}
-		if !slices.Equal(told, []string{"ws", "ws", "ws"}) {
-			t.Errorf("told %v", told)
-		}
+		return nil
 	})
+	id := e.create(t, "ws", `{}`)
+	for i, act := range []func() error{
+		func() error { return nil },
+		func() error { _, err := e.s.Publish(owner(t, "ws"), id, "", protocol.Change{}); return err },
+		func() error { _, err := e.s.Retire(owner(t, "ws"), id, "", protocol.Change{}); return err },
+	} {
+		if err := act(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := other.s.Find(t.Context(), "ws", id, "")
+		if want := []string{"PROTOCOL_NOT_PUBLISHED", "", "PROTOCOL_VERSION_RETIRED"}[i]; fault.CodeOf(err) != want {
+			t.Errorf("step %d: the other instance says %v, want %q", i, err, want)
+		}
+	}
+	if !slices.Equal(told, []string{"protocols ws", "protocols ws", "protocols ws"}) {
+		t.Errorf("told %v", told)
+	}
 }
 
 // What is sent twice under one Idempotency-Key is done once and answered twice.

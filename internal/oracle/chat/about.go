@@ -258,19 +258,14 @@ func (s *Store) Blank(ctx context.Context, tx *db.Tx, from Begun) (int64, error)
 			}
 		}
 	}
-	tx.AfterCommit(func() { s.changed(context.WithoutCancel(ctx), from.Session) })
+	tx.AfterCommit(func() { s.Forget(from.Session) })
+	tx.Changed(Topic, "")
 	return sum, nil
 }
 
-// changed has everybody read a session anew.
-func (s *Store) changed(ctx context.Context, session int64) {
-	s.Forget(session)
-	for _, p := range s.attached() {
-		if p.Blanked != nil {
-			p.Blanked(ctx, session)
-		}
-	}
-}
+// Topic is under which other processes are told that conversations were blanked:
+// what they have in memory of them must go.
+const Topic = "conversations"
 
 // BlankAll blanks entries that are not stored yet.
 func BlankAll(said []Entry) ([]Entry, error) {

@@ -133,8 +133,6 @@ type Part struct {
 	// Blank takes what the part keeps of a session from a turn on out of it, in
 	// the transaction that erases somebody.
 	Blank func(ctx context.Context, tx *db.Tx, from Begun) error
-	// Blanked is called after that transaction.
-	Blanked func(ctx context.Context, session int64)
 	// Left removes what the part keeps of a user beside her sessions, in the
 	// transaction that erases her.
 	Left func(ctx context.Context, tx *db.Tx, user string) error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -22,10 +21,6 @@ const (
 // Part is what runs keep of conversations, for a store of conversations
 // without a Manager: what must go with them.
 func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank} }
-
-// Gone is the payload that has other instances forget what they have in memory
-// of a session; they Receive it.
-func Gone(session int64) string { return wordGone + " " + strconv.FormatInt(session, 10) }
 
 // Note notes the DIDs in what a tool of the run was given and has returned,
 // before anything of it is stored. It ends the run with ErrErased when one of

@@ -15,8 +15,8 @@ import (
 // one of them to itself; a list of households needs no more than there are.
 const doors = 64
 
-// door is the lock of a household.
-func door(ws, household string) int64 {
+// Door is the lock of a household.
+func Door(ws, household string) int64 {
 	space, home := fnv.New64a(), fnv.New64a()
 	space.Write([]byte("survey household\n" + ws))
 	home.Write([]byte(household))
@@ -33,7 +33,15 @@ func HoldErasures(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, house
 	}
 	keys := make([]int64, len(households))
 	for i, id := range households {
-		keys[i] = door(ws, id)
+		keys[i] = Door(ws, id)
+	}
+	return HoldDoors(ctx, tx, d, keys...)
+}
+
+// HoldDoors is HoldErasures by the locks themselves, with others among them.
+func HoldDoors(ctx context.Context, tx *db.Tx, d db.Dialect, keys ...int64) error {
+	if d != db.Postgres {
+		return nil
 	}
 	slices.Sort(keys) // in one order, or two callers and two erasures wait in a ring
 	list, err := json.Marshal(slices.Compact(keys))
@@ -50,11 +58,17 @@ func HoldErasures(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, house
 // waiting until tx has ended: they find that it was erased then. Every part of an
 // erasure calls it before it reads.
 func BeginErasure(ctx context.Context, tx *db.Tx, d db.Dialect, ws, household string) error {
+	return CloseDoor(ctx, tx, d, Door(ws, household))
+}
+
+// CloseDoor waits for all who hold a lock, and keeps others waiting until tx has
+// ended.
+func CloseDoor(ctx context.Context, tx *db.Tx, d db.Dialect, key int64) error {
 	if d != db.Postgres {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, beginPostgres, door(ws, household)); err != nil {
-		return fmt.Errorf("begin an erasure: %w", err)
+	if _, err := tx.Exec(ctx, beginPostgres, key); err != nil {
+		return fmt.Errorf("wait for a lock: %w", err)
 	}
 	return nil
 }

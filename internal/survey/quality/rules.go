@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -104,29 +104,23 @@ type RuleRecord struct {
 	UpdatedBy string    `json:"updatedBy,omitzero"`
 }
 
-// RulebookConfig configures a Rulebook. Now and Changed have defaults.
+// RulebookConfig configures a Rulebook. Now and Lease have defaults.
 type RulebookConfig struct {
 	DB     *db.DB
 	Events *event.Log
 	Now    func() time.Time
-	// Changed is called after a commit that changed the rules of a survey of a
-	// workspace, for other instances to Forget them.
-	Changed func(ws string)
+	Lease  *cache.Lease // where other instances change rules too
 }
 
 // Rulebook keeps the limits of checks for each survey. Responses ask it for
 // every one that comes in, so it remembers.
 type Rulebook struct {
-	cfg RulebookConfig
-
-	mu    sync.Mutex
-	gen   int64 // changes whenever something was dropped
-	known map[int64]ruling
+	cfg   RulebookConfig
+	known *cache.Cache[int64, *ruling] // by number of the survey
 }
 
 // ruling is the stored rules of a survey; revision 0 when there are none.
 type ruling struct {
-	ws       string
 	rules    Rules
 	revision int64
 	updated  int64
@@ -135,15 +129,15 @@ type ruling struct {
 
 const maxKnown = 10_000 // surveys
 
+// Topic is under which changes of rules are told to other processes.
+const Topic = "rules"
+
 // NewRulebook makes a Rulebook.
 func NewRulebook(cfg RulebookConfig) *Rulebook {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Changed == nil {
-		cfg.Changed = func(string) {}
-	}
-	return &Rulebook{cfg: cfg, known: map[int64]ruling{}}
+	return &Rulebook{cfg: cfg, known: cache.New[int64](cache.Config[*ruling]{Topic: Topic, Lease: cfg.Lease, Limit: maxKnown, Weigh: func(*ruling) int { return 1 }})}
 }
 
 // Settings are the limits of the checks of one response, for
@@ -155,53 +149,28 @@ func (b *Rulebook) Settings(ctx context.Context, o *survey.Open) (flag.Settings,
 
 // Flush drops all that is remembered: what other instances have changed may
 // have been missed.
-func (b *Rulebook) Flush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gen++
-	clear(b.known)
-}
+func (b *Rulebook) Flush() { b.known.Flush() }
 
 // Forget drops what is remembered of one workspace.
-func (b *Rulebook) Forget(ws string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gen++
-	for nid, r := range b.known {
-		if r.ws == ws {
-			delete(b.known, nid)
-		}
-	}
-}
+func (b *Rulebook) Forget(ws string) { b.known.Drop(ws) }
 
 // of gives the rules of a survey, from memory when they are there.
 func (b *Rulebook) of(ctx context.Context, o *survey.Open) (ruling, error) {
-	b.mu.Lock()
-	r, ok := b.known[o.NID]
-	gen := b.gen
-	b.mu.Unlock()
-	if ok {
-		return r, nil
+	if r := b.known.Get(o.Workspace, o.NID); r != nil {
+		return *r, nil
 	}
+	gen := b.known.Begin(o.Workspace)
 	r, err := findRules(ctx, b.cfg.DB, o)
-	if err != nil {
-		return r, err
+	if err == nil {
+		b.known.Put(o.Workspace, o.NID, &r, gen)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gen == gen { // nobody has changed them meanwhile
-		if len(b.known) >= maxKnown {
-			clear(b.known)
-		}
-		b.known[o.NID] = r
-	}
-	return r, nil
+	return r, err
 }
 
 // put replaces the rules of a survey. Faults: QUALITY_RULES_INVALID, and those
 // of web.CheckMatch when the survey has rules.
 func (b *Rulebook) put(ctx context.Context, o *survey.Open, ifMatch string, next Rules) (ruling, error) {
-	r := ruling{ws: o.Workspace, rules: next, actor: web.CallerFrom(ctx).DID, updated: b.cfg.Now().UnixMilli()}
+	r := ruling{rules: next, actor: web.CallerFrom(ctx).DID, updated: b.cfg.Now().UnixMilli()}
 	if err := next.check(); err != nil {
 		return r, err
 	}
@@ -222,10 +191,8 @@ func (b *Rulebook) put(ctx context.Context, o *survey.Open, ifMatch string, next
 		if err := storeRules(ctx, tx, o, r); err != nil {
 			return err
 		}
-		tx.AfterCommit(func() {
-			b.Forget(o.Workspace)
-			b.cfg.Changed(o.Workspace)
-		})
+		tx.AfterCommit(func() { b.Forget(o.Workspace) })
+		tx.Changed(Topic, o.Workspace)
 		return b.cfg.Events.Append(ctx, tx, event.Event{Workspace: o.Workspace, Type: "survey.quality_rules_updated", Subject: o.SurveyID, Revision: r.revision})
 	})
 	return r, err

@@ -21,7 +21,7 @@ const (
 
 // findRules reads the rules of a survey; revision 0 when it has none of its own.
 func findRules(ctx context.Context, q db.Querier, o *survey.Open) (ruling, error) {
-	r := ruling{ws: o.Workspace}
+	var r ruling
 	var data string
 	err := q.QueryRow(ctx, selectRules, o.NID).Scan(&r.revision, &r.updated, &r.actor, &data)
 	if errors.Is(err, sql.ErrNoRows) {

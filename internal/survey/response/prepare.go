@@ -206,8 +206,7 @@ func (pr *preparer) announce(ctx context.Context, p *Prepared) (err error) {
 func mayTake(ctx context.Context, o *survey.Open, d *Draft) error {
 	caller := web.CallerFrom(ctx)
 	if !o.Active() {
-		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", fmt.Sprintf("The survey %s takes no responses now: it is %s, and must be active.", o.SurveyID, o.Status)).
-			With(fault.Field{Pointer: "/surveyId", Code: "not_active", Detail: fmt.Sprintf("The survey is %s.", o.Status)})
+		return survey.NotActive(o.SurveyID, o.Status)
 	}
 	return mayPost(caller, o, d)
 }

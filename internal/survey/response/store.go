@@ -8,6 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 )
 
@@ -61,19 +62,20 @@ const (
 )
 
 // insertResponse stores nothing about a household that was erased since the
-// response was checked.
+// response was checked, nor for a survey that was paused or closed since.
 const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
 		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by, typed, unfit)
 	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35
 	WHERE NOT EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $2 AND e.household = $6)
+		AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = $4 AND s.status = $36)
 	ON CONFLICT DO NOTHING`
 
 // insert stores a response and the rows of its answers; false when its id or its
-// place is taken, or its household was erased.
-func insert(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
+// place is taken, its household was erased, or its survey has another status.
+func insert(ctx context.Context, tx *db.Tx, r *Row, open survey.Status) (bool, error) {
 	n, err := tx.Exec(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
 		r.VStatus, r.Verifier, r.VerifiedAt, r.Reviews, r.Flags, r.Files, r.Collector, r.Sender, r.SubmittedAt, r.ReceivedAt, r.UpdatedAt, r.Revision,
-		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, bit(r.unfit()))
+		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, bit(r.unfit()), string(open))
 	if err != nil {
 		return false, fmt.Errorf("insert response: %w", err)
 	}

@@ -25,7 +25,7 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 	if err != nil {
 		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
-	p, err := s.Prepare(ctx, o, d, false)
+	p, err := prepareAgain(ctx, s, o, d)
 	if err != nil {
 		// What was stored before stays what it is when the survey has ended.
 		if again, ok := s.stored(ctx, o, d); ok {
@@ -42,6 +42,20 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		return s.submitTx(ctx, tx, p, body)
 	})
+}
+
+// prepareAgain is Prepare, and Prepare once more when the survey was changed since
+// it was read: nobody is refused for what was.
+func prepareAgain(ctx context.Context, s *Service, o *survey.Open, d *Draft) (*Prepared, error) {
+	p, err := s.Prepare(ctx, o, d, false)
+	if err == nil || fault.As(err) == nil {
+		return p, err
+	}
+	now, again := s.cfg.Surveys.Again(ctx, o)
+	if again != nil || now == o {
+		return p, err
+	}
+	return s.Prepare(ctx, now, d, false)
 }
 
 // submitTx stores one response and answers. body is the answer if that is known.
@@ -267,7 +281,7 @@ const tries = 3
 func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	row := p.row // fn may run twice
 	done := Stored{Row: &row, Fresh: true}
-	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
+	if err := vault.HoldDoors(ctx, tx, s.db.Dialect(), vault.Door(row.Workspace, row.Household), survey.StateDoor(row.Survey)); err != nil {
 		return done, err
 	}
 	if p.draft.Supersedes != "" {
@@ -284,7 +298,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 		}
 	}
 	for range tries {
-		stored, err := insert(ctx, tx, &row)
+		stored, err := insert(ctx, tx, &row, p.open.Status)
 		if err != nil {
 			return done, err
 		}
@@ -383,6 +397,9 @@ func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, erro
 		return nil, err
 	}
 	if err := vault.CheckErased(ctx, tx, p.row.Workspace, p.row.Household, "/householdId"); err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Surveys.CheckState(ctx, tx, p.open); err != nil {
 		return nil, err
 	}
 	if r != nil {

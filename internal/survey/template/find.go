@@ -25,7 +25,11 @@ type Ref struct {
 // TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED, TEMPLATE_RETIRED,
 // TEMPLATE_INVALID for a section that is not there.
 func (s *Service) Form(ctx context.Context, q db.Querier, ws string, r Ref) (*form.Form, *Version, error) {
-	e, err := s.load(ctx, q, cacheKey{ws, r.ID, r.Version})
+	k := cacheKey{ws, r.ID, r.Version}
+	e, err := s.load(ctx, q, k)
+	if err == nil && (e.v.Status == StatusRetired || e.v.Status == StatusDraft) && s.cache.Doubt(ws, k) {
+		e, err = s.load(ctx, q, k)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

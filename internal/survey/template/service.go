@@ -21,9 +21,7 @@ type Config struct {
 	Idem    *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors web.Cursors
 	Now     func() time.Time
-	// Changed is called after a commit that changed a template of a workspace,
-	// for other instances to Forget it.
-	Changed func(ws string)
+	Lease   *cache.Lease // where other instances change templates too
 	// Since is when a workspace began: the first review of a shipped template
 	// is due so long after it. Without it that review is never due.
 	Since func(ctx context.Context, q db.Querier, ws string) (time.Time, error)
@@ -37,9 +35,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.Changed == nil {
-		c.Changed = func(string) {}
 	}
 	if c.Since == nil {
 		c.Since = func(context.Context, db.Querier, string) (time.Time, error) { return time.Time{}, nil }
@@ -58,7 +53,7 @@ type Service struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, cache: cache.New[cacheKey](cache.Config[*entry]{Limit: maxCached, Weigh: (*entry).weight})}
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, cache: cache.New[cacheKey](cache.Config[*entry]{Topic: Topic, Lease: cfg.Lease, Limit: maxCached, Weigh: (*entry).weight})}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
@@ -71,13 +66,14 @@ func (s *Service) Forget(ws string) { s.cache.Drop(ws) }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
+// Topic is under which changes of templates are told to other processes.
+const Topic = "templates"
+
 // record appends the event of a change and makes the change known once it is
 // stored.
 func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Version) error {
-	tx.AfterCommit(func() {
-		s.cache.Drop(ws)
-		s.cfg.Changed(ws)
-	})
+	tx.AfterCommit(func() { s.cache.Drop(ws) })
+	tx.Changed(Topic, ws)
 	return s.events.Append(ctx, tx, event.Event{
 		Workspace: ws, Type: kind, Subject: v.TemplateID, Revision: v.Revision, Data: map[string]int{"version": v.Version},
 	})

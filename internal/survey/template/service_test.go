@@ -276,37 +276,39 @@ func TestFormIsKept(t *testing.T) {
 // Another instance sees a change once it is told.
 func TestOtherInstance(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		other := newEnv(t, d)
-		var told []string
-		e := newEnv(t, d, func(c *template.Config) {
-			c.Changed = func(ws string) {
-				told = append(told, ws)
-				other.s.Forget(ws)
+	d := dbtest.Postgres(t)
+	e, other := newEnv(t, d), newEnv(t, d)
+	var told []string
+	d.OnChange(func(_ context.Context, tx *db.Tx, changes []db.Change) error {
+		tx.AfterCommit(func() {
+			for _, c := range changes {
+				told = append(told, c.Topic+" "+c.Workspace)
+				other.s.Forget(c.Workspace)
 			}
 		})
-		id := e.create(t, "ws", seed("t"))
-		for i, act := range []func() error{
-			func() error { return nil },
-			func() error { _, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{}); return err },
-			func() error { _, err := e.s.Retire(owner(t, "ws"), id, "", template.Change{}); return err },
-		} {
-			if err := act(); err != nil {
-				t.Fatal(err)
-			}
-			_, _, err := other.s.Form(t.Context(), d, "ws", template.Ref{ID: id})
-			if want := []string{"TEMPLATE_NOT_PUBLISHED", "", "TEMPLATE_RETIRED"}[i]; fault.CodeOf(err) != want {
-				t.Errorf("step %d: the other instance says %v, want %q", i, err, want)
-			}
-		}
-		if !slices.Equal(told, []string{"ws", "ws", "ws"}) {
-			t.Errorf("told %v", told)
-		}
-		other.s.Flush()
-		if _, _, err := other.s.Pinned(t.Context(), d, "ws", template.Ref{ID: id, Version: 1}); err != nil {
-			t.Errorf("after a flush: %v", err)
-		}
+		return nil
 	})
+	id := e.create(t, "ws", seed("t"))
+	for i, act := range []func() error{
+		func() error { return nil },
+		func() error { _, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{}); return err },
+		func() error { _, err := e.s.Retire(owner(t, "ws"), id, "", template.Change{}); return err },
+	} {
+		if err := act(); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := other.s.Form(t.Context(), d, "ws", template.Ref{ID: id})
+		if want := []string{"TEMPLATE_NOT_PUBLISHED", "", "TEMPLATE_RETIRED"}[i]; fault.CodeOf(err) != want {
+			t.Errorf("step %d: the other instance says %v, want %q", i, err, want)
+		}
+	}
+	if !slices.Equal(told, []string{"templates ws", "templates ws", "templates ws"}) {
+		t.Errorf("told %v", told)
+	}
+	other.s.Flush()
+	if _, _, err := other.s.Pinned(t.Context(), d, "ws", template.Ref{ID: id, Version: 1}); err != nil {
+		t.Errorf("after a flush: %v", err)
+	}
 }
 
 // What is sent twice under one Idempotency-Key is done once and answered twice.

@@ -1,0 +1,296 @@
+// Package change has all processes on one PostgreSQL hear of changes of rows
+// that they keep something of in memory: keys, groups, forms, protocols, rules.
+//
+// It promises that such a change is answered when no process can use what was
+// before it. Each topic has a version, a row that the transaction of the change
+// raises, and a note that goes out with the commit. A process that hears of a
+// version drops what it keeps and confirms; it reads the versions each second
+// too, so a note that was lost costs a second. The change waits for all live
+// processes to confirm. One that does not for as long as a cache.Lease lasts has
+// stopped using what it keeps by itself.
+//
+// On SQLite there is one process: nothing is raised, read or waited for.
+package change
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/cache"
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Topics of the bus: a version was raised; a process has dropped what was
+// before a version.
+const (
+	topicRaised    = "cache"
+	topicConfirmed = "cache-confirmed"
+)
+
+// CountedFor is how long a process that has fallen silent is waited for. It is
+// longer than a lease, so that a beat that comes late drops nothing.
+const CountedFor = 2 * cache.LeaseTime
+
+const (
+	readEvery   = time.Second
+	readTimeout = 2 * time.Second
+	// lookEvery is how often a change that waits looks for confirmations in the
+	// rows, for those the bus has lost.
+	lookEvery = 100 * time.Millisecond
+)
+
+// Cache is what is kept in memory of the rows of a topic.
+type Cache interface {
+	Flush()           // forgets all
+	Forget(ws string) // forgets what is of a workspace
+}
+
+// Whole is a Cache that forgets all whatever has changed.
+type Whole func()
+
+// Flush forgets all.
+func (f Whole) Flush() { f() }
+
+// Forget forgets all.
+func (f Whole) Forget(string) { f() }
+
+// Config configures a Service. DB and Bus are needed.
+type Config struct {
+	DB  *db.DB
+	Bus bus.Bus
+	Log *slog.Logger // discards by default
+	// Self names this process among those that live, "" while it does not serve.
+	Self func() string
+	// Live names the processes that were heard during the last CountedFor; by
+	// default there is none beside this one.
+	Live func(ctx context.Context) ([]string, error)
+	// Silent is for how long others may not have heard that this one lives: after
+	// CountedFor they no longer wait for it. 0 by default.
+	Silent func() time.Duration
+}
+
+// Service tells other processes of changes here, and hears of theirs. It is safe
+// for concurrent use.
+type Service struct {
+	cfg   Config
+	lease *cache.Lease
+	wake  chan struct{} // cap 1: read the versions now
+
+	mu        sync.Mutex
+	caches    map[string][]Cache
+	heard     map[string]int64            // the newest version of each topic; what was before it is dropped
+	stored    map[string]int64            // what our rows say
+	confirmed map[string]map[string]int64 // what other processes said: process → topic → version
+	news      chan struct{}               // closed when confirmed grows
+}
+
+// version is one raised topic.
+type version struct {
+	topic string
+	n     int64
+	ws    string // "": more than one workspace
+}
+
+// New makes a Service, whose life is ctx. On PostgreSQL it is called before the
+// first transaction.
+func New(ctx context.Context, cfg Config) *Service {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Live == nil {
+		cfg.Live = func(context.Context) ([]string, error) { return nil, nil }
+	}
+	if cfg.Self == nil {
+		cfg.Self = func() string { return "" }
+	}
+	if cfg.Silent == nil {
+		cfg.Silent = func() time.Duration { return 0 }
+	}
+	s := &Service{
+		cfg: cfg, wake: make(chan struct{}, 1), caches: map[string][]Cache{}, heard: map[string]int64{}, stored: map[string]int64{},
+		confirmed: map[string]map[string]int64{}, news: make(chan struct{}),
+	}
+	if cfg.DB.Dialect() != db.Postgres {
+		return s
+	}
+	s.lease = &cache.Lease{}
+	cfg.DB.OnChange(s.raise)
+	cfg.Bus.Subscribe(topicRaised, func(m bus.Message) { s.onRaised(ctx, m) })
+	cfg.Bus.Subscribe(topicConfirmed, s.onConfirmed)
+	return s
+}
+
+// Lease says whether what is kept in memory may be used; nil on SQLite. It holds
+// while Run hears of changes.
+func (s *Service) Lease() *cache.Lease { return s.lease }
+
+// Follow has a cache forget what others change under a topic.
+func (s *Service) Follow(topic string, c Cache) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.caches[topic] = append(s.caches[topic], c)
+}
+
+// Run reads the versions until ctx ends. On SQLite it does nothing.
+func (s *Service) Run(ctx context.Context) error {
+	if s.lease == nil {
+		return nil
+	}
+	tick := time.NewTicker(readEvery)
+	defer tick.Stop()
+	for {
+		if err := s.read(ctx); err != nil && ctx.Err() == nil {
+			s.cfg.Log.WarnContext(ctx, "versions not read", "err", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// read hears of what the rows say, and lets the lease hold from now on.
+func (s *Service) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	began := time.Now()
+	all, err := readVersions(ctx, s.cfg.DB)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		s.hear(v)
+	}
+	if !s.lease.Held() {
+		s.flush()
+	}
+	// Once the others do not count on us, nothing holds, whatever we read.
+	if last := time.Now().Add(CountedFor - cache.LeaseTime - s.cfg.Silent()); last.Before(began) {
+		began = last
+	}
+	s.lease.Renew(began)
+	if s.cfg.Self() == "" {
+		return nil
+	}
+	return s.confirmRows(ctx)
+}
+
+// flush drops all that is kept.
+func (s *Service) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range s.caches {
+		for _, c := range list {
+			c.Flush()
+		}
+	}
+}
+
+// hear drops what was kept before a version. A version that does not follow the
+// one before says nothing about where the changes between were.
+func (s *Service) hear(v version) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.heard[v.topic]
+	if v.n <= last {
+		return
+	}
+	for _, c := range s.caches[v.topic] {
+		if v.ws != "" && v.n == last+1 {
+			c.Forget(v.ws)
+		} else {
+			c.Flush()
+		}
+	}
+	s.heard[v.topic] = v.n
+}
+
+// confirmRows stores what was heard, for changes that wait and for which the bus
+// is silent.
+func (s *Service) confirmRows(ctx context.Context) error {
+	fresh := map[string]int64{}
+	s.mu.Lock()
+	for topic, n := range s.heard {
+		if s.stored[topic] < n {
+			fresh[topic] = n
+		}
+	}
+	s.mu.Unlock()
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := storeConfirmed(ctx, s.cfg.DB, s.cfg.Self(), fresh); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for topic, n := range fresh {
+		s.stored[topic] = max(s.stored[topic], n)
+	}
+	return nil
+}
+
+// onRaised hears of a change of another process and confirms it.
+func (s *Service) onRaised(ctx context.Context, m bus.Message) {
+	if m.Missed {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	v, err := parseVersion(m.Payload)
+	if err != nil {
+		s.cfg.Log.Warn("note not understood", "topic", topicRaised, "err", err.Error())
+		return
+	}
+	s.hear(v)
+	if self := s.cfg.Self(); self != "" {
+		s.publish(ctx, topicConfirmed, self+" "+v.String())
+	}
+}
+
+func (s *Service) publish(ctx context.Context, topic, payload string) {
+	if err := s.cfg.Bus.Publish(ctx, topic, payload); err != nil {
+		s.cfg.Log.Warn("bus", "topic", topic, "err", err.Error())
+	}
+}
+
+// onConfirmed notes what another process says that it has dropped.
+func (s *Service) onConfirmed(m bus.Message) {
+	process, rest, ok := strings.Cut(m.Payload, " ")
+	v, err := parseVersion(rest)
+	if m.Missed || !ok || err != nil {
+		return // the rows say it too
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.confirmed[process] == nil {
+		s.confirmed[process] = map[string]int64{}
+	}
+	if s.confirmed[process][v.topic] < v.n {
+		s.confirmed[process][v.topic] = v.n
+	}
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+func (v version) String() string { return v.topic + " " + strconv.FormatInt(v.n, 10) + " " + v.ws }
+
+func parseVersion(text string) (version, error) {
+	topic, rest, _ := strings.Cut(text, " ")
+	number, ws, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || topic == "" {
+		return version{}, errors.New("not a topic and its version")
+	}
+	return version{topic, n, ws}, nil
+}
