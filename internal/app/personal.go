@@ -23,6 +23,8 @@ func Personal() (privacy.Registry, error) {
 		demo.Personal(), event.Personal(), job.Personal(), once.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
 			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
 			{Name: "instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id name version")}},
+			{Name: "cache_versions", Rules: []privacy.Rule{privacy.None(privacy.Ours, "topic")}},
+			{Name: "cache_confirmed", Rules: []privacy.Rule{privacy.None(privacy.Ours, "instance topic")}},
 			{Name: "counts", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind part state")}},
 		},
 	)

@@ -44,7 +44,7 @@ func (gt *gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web
 	open := func() bool { return scope.Open(func(name string) bool { return grants(c, name) }) }
 	if !open() {
 		session := c.Session
-		c = gt.again(r.Context(), &grant{caller: c}).caller
+		c = again(r.Context(), gt, &grant{caller: c}).caller
 		if c.Session = session; !open() {
 			return web.Caller{}, scopeMissing(string(scope))
 		}
@@ -55,7 +55,7 @@ func (gt *gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web
 // again is a grant that somebody is about to be refused for, as the store has it
 // now: where other instances change keys too, what is kept may be old. It is g
 // itself where there are none, for a caller without a key, and when it has ended.
-func (gt *gate) again(ctx context.Context, g *grant) *grant {
+func again(ctx context.Context, gt *gate, g *grant) *grant {
 	if gt.cache.lease == nil || g.caller.Key == "" {
 		return g
 	}
@@ -148,7 +148,7 @@ func (gt *gate) byInside(answer http.Header, r *http.Request, c web.Caller) (web
 // within its limit.
 func (gt *gate) let(r *http.Request, answer http.Header, g *grant, session string) (web.Caller, error) {
 	if !g.allows(web.ClientAddr(r.Context())) {
-		if g = gt.again(r.Context(), g); !g.allows(web.ClientAddr(r.Context())) {
+		if g = again(r.Context(), gt, g); !g.allows(web.ClientAddr(r.Context())) {
 			return web.Caller{}, networkForbidden()
 		}
 	}
@@ -264,7 +264,7 @@ func (gt *gate) authenticate(ctx context.Context, text string) (*grant, error) {
 			return nil, err
 		}
 		return nil, gt.failures.count(name, keyInvalid())
-	case g.expired(now) && gt.again(ctx, g).expired(now):
+	case g.expired(now) && again(ctx, gt, g).expired(now):
 		gt.cache.drop(hash)
 		return nil, gt.failures.count(addrName(ctx), keyExpired())
 	}
