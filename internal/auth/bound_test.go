@@ -78,7 +78,7 @@ func TestBoundKeys(t *testing.T) {
 		wantBound(t, h, "amina", "", "same", "", "free", "", "robot", amina, "first", amina, "second", amina, "third", amina, "fourth", amina,
 			"token", amina, "taken", amina)
 		rights(robotDID, "entities:write", "events:read", "keys:write")
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		h.by(t, "robot", "child", auth.Draft{Scopes: []string{"entities:write"}})
 		both := []string{amina, robotDID}
 		slices.Sort(both)
@@ -98,7 +98,7 @@ func TestBoundKeys(t *testing.T) {
 			t.Errorf("a robot of hers has %q, which she has not", c.Scopes)
 		}
 		rights(amina, "entities:read", "keys:write")
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		check("with less", 403, "amina", "first", "robot")
 		check("with less", 401, "second", "third", "fourth", "token", "child", "taken")
 		check("with less", 200, "free")
@@ -107,14 +107,14 @@ func TestBoundKeys(t *testing.T) {
 		}
 		stream := h.with(t, "first")
 		rights(amina)
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		check("after she was taken out", 401, "first", "second", "third", "fourth", "token", "robot", "child", "taken")
 		wantCode(t, h.svc.StillValid(stream, false), "KEY_INVALID")
 		rights(amina, "entities:*", "keys:write")
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		check("back again", 200, all...)
 		rights(robotDID)
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		check("without the robot", 401, "child")
 		check("without the robot", 200, "first")
 	})

@@ -1,4 +1,4 @@
 package auth
 
 // Announce tells of a change that was made behind the service's back.
-func (s *Service) Announce() { s.announce() }
+func Announce(s *Service) { announce(s) }

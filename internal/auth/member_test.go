@@ -65,12 +65,12 @@ func TestMemberKey(t *testing.T) {
 		if got := ask("/v1/entities"); got != 403 {
 			t.Errorf("before anybody says that groups have changed: %d, want what is cached", got)
 		}
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		if a, b := ask("/v1/entities"), ask("/v1/operate"); a != 200 || b != 403 {
 			t.Errorf("with entities:write: %d and %d, want 200 and 403", a, b)
 		}
 		g.set("default", amina)
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		if got := ask("/v1/entities"); got != 403 {
 			t.Errorf("after she was taken out = %d, want 403 at once", got)
 		}
@@ -108,7 +108,7 @@ func TestMemberKeysElsewhere(t *testing.T) {
 	want(t, h.do(call{path: "/v1/entities", key: h.keys["amina"]}), 403, "SCOPE_MISSING")
 	other := h.service(withGroups(&g), func(c *auth.Config) { c.Stamp = path })
 	g.set("default", amina, "entities:write")
-	other.Announce()
+	auth.Announce(other)
 	want(t, h.do(call{path: "/v1/entities", key: h.keys["amina"]}), 200, "")
 }
 
@@ -178,7 +178,7 @@ func TestStillValidWithoutTheGroup(t *testing.T) {
 		wantCode(t, h.svc.StillValid(stream, true), "") // more is fine
 		g.set("default", amina, "entities:write")
 		wantCode(t, h.svc.StillValid(stream, false), "") // nobody has said so
-		h.svc.Announce()
+		auth.Announce(h.svc)
 		wantCode(t, h.svc.StillValid(stream, false), "SCOPE_MISSING")
 	})
 }

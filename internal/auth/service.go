@@ -150,12 +150,12 @@ const Topic = "keys"
 // tx is answered: a key changes in it, or a group gives other scopes, or has
 // other members.
 func (s *Service) RightsChanged(tx *db.Tx) {
-	tx.AfterCommit(s.announce)
+	tx.AfterCommit(func() { announce(s) })
 	tx.Changed(Topic, "")
 }
 
 // announce drops what is cached, and tells processes on the same data folder.
-func (s *Service) announce() {
+func announce(s *Service) {
 	s.cache.flush()
 	if err := s.stamp.touch(); err != nil {
 		// The change is stored; other processes see it when CacheAge is over.
