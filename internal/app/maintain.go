@@ -73,7 +73,7 @@ func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	removed := 0
 	for _, s := range a.retentions() {
 		for s.keep > 0 {
-			n, err := s.expire(ctx, time.Now().Add(-s.keep), sweepChunk)
+			n, err := s.expire(ctx, a.DB.Now().Add(-s.keep), sweepChunk)
 			if err != nil {
 				return fmt.Errorf("expire %s: %w", s.name, err)
 			}

@@ -135,7 +135,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		Permits: m.permits,
 		Files:   files,
 		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Purse: m.purses(), Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
-		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
+		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log, Now: a.DB.Now,
 	})
 	m.errands = oracle.NewErrands(m.oracle)
 	m.tools.AddRoutes(func(api *web.API) { m.plugins.Routes(api, oracle.NewDoor(m.oracle)) })
@@ -170,7 +170,7 @@ func (m *mind) newSockets(ctx context.Context, tools *tool.Registry) *socket.Hub
 			stay := m.callers.Stay(who)
 			return socket.Guest{User: who.DID, Until: stay.Until, Part: !who.Whole(), Check: stay.Check}, nil
 		},
-		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: m.log,
+		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: m.log, Now: m.DB.Now,
 	}
 	if m.cfg.Postgres() {
 		c.Publish = func(text string) { m.publish(ctx, topicSockets, text) }

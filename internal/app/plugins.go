@@ -58,7 +58,7 @@ func newPlugins(cfg *config.Config, c extend.Config) (*extend.Set, error) {
 
 // startPlugins starts the plugins of the oracle and enters their tools.
 func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plugin, from lookup.Source) error {
-	services, err := downstream.New(downstream.Config{DID: id.DID, Key: id.Key, Ask: m.cfg.Oracle.UCANReauth})
+	services, err := downstream.New(downstream.Config{DID: id.DID, Key: id.Key, Ask: m.cfg.Oracle.UCANReauth, Now: m.DB.Now})
 	if err != nil {
 		return err
 	}

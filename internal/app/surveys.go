@@ -63,7 +63,7 @@ type surveys struct {
 
 // buildSurveys makes the services of area B, lowest first.
 func (a *App) buildSurveys() {
-	s := &surveys{vault: vault.New(vault.Config{Key: a.Key})}
+	s := &surveys{vault: vault.New(vault.Config{Key: a.Key, Now: a.DB.Now})}
 	actsFor := func(ctx context.Context) ([]string, error) { return a.twins.actsFor(ctx) } // area A is made after this one
 	s.templates = template.New(template.Config{
 		XForm: xformOf,

@@ -64,7 +64,7 @@ func (a *App) buildTwins() (err error) {
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key, Mask: masked})
 	t.speakers = &group.Speakers{
 		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
-		Oracle: a.identity.DID.String(), Now: time.Now,
+		Oracle: a.identity.DID.String(), Now: a.DB.Now,
 	}
 	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events})
 	t.entities = entity.New(entity.Config{

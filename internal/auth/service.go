@@ -54,7 +54,7 @@ type Config struct {
 	CacheSize    int           // keys kept in memory; 10,000
 	CacheAge     time.Duration // until a key in memory is looked up again; 1 minute, and one with rights of groups after a second
 
-	Now   func() time.Time // time.Now by default
+	Now   func() time.Time // the clock of the store by default
 	NewID func() string    // db.NewID by default
 }
 
@@ -115,7 +115,7 @@ func (c Config) withDefaults() Config {
 		c.CacheAge = time.Minute
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.NewID == nil {
 		c.NewID = db.NewID

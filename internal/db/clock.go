@@ -50,8 +50,13 @@ func (c *clock) skew() time.Duration {
 
 // Now is the time by the clock of the database, which all instances share. Leases,
 // beats and due times are told by it: a server with a wrong clock harms nobody's.
-// On SQLite it is our own.
-func (d *DB) Now() time.Time { return d.clock.now() }
+// On SQLite, and without a store, it is our own.
+func (d *DB) Now() time.Time {
+	if d == nil || d.dialect == SQLite {
+		return time.Now()
+	}
+	return d.clock.now()
+}
 
 // Skew is how far the clock of this process is ahead of the database's, 0 on
 // SQLite.

@@ -71,9 +71,10 @@ type Config struct {
 	Conns      int           // PostgreSQL connections; pgx's default (4, or the number of CPUs) raised to 16
 	Sync       string        // SQLite: "full" (default, fsync before each answer) or "normal"
 	Instance   int           // 1–1023: fixed number of this process inside NewNID; 0: chosen
+	// Clock is that of this process, time.Now by default. Tests make it wrong.
+	Clock func() time.Time
 
-	closeWait time.Duration    // how long Close waits for rows left open
-	clock     func() time.Time // of this process; time.Now
+	closeWait time.Duration // how long Close waits for rows left open
 }
 
 // engine is what SQLite and PostgreSQL each provide.
@@ -108,7 +109,7 @@ var (
 // Open opens the store without migrating it. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	cfg = cfg.withDefaults()
-	d := &DB{cfg: cfg, nids: newNIDs(cfg.Instance), clock: &clock{local: cfg.clock}}
+	d := &DB{cfg: cfg, nids: newNIDs(cfg.Instance), clock: &clock{local: cfg.Clock}}
 	switch {
 	case cfg.Path != "" && cfg.URL != "":
 		return nil, errors.New("open store: both a file and a URL are given")
@@ -140,8 +141,8 @@ func (c Config) withDefaults() Config {
 	if c.Migrations == nil {
 		c.Migrations = embedded()
 	}
-	if c.clock == nil {
-		c.clock = time.Now
+	if c.Clock == nil {
+		c.Clock = time.Now
 	}
 	if c.TxLimit <= 0 {
 		c.TxLimit = time.Second

@@ -53,7 +53,7 @@ type Config struct {
 	Jobs   *job.Service
 	Events *event.Log
 	Log    *slog.Logger     // discards by default
-	Now    func() time.Time // time.Now by default
+	Now    func() time.Time // the clock of the store by default
 
 	// Handler serves the API of this server in process. It is asked for when a
 	// load begins: routes are made after services.
@@ -128,7 +128,7 @@ func New(cfg Config) *Service {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Scale < 1 {
 		cfg.Scale = 1

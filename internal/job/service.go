@@ -24,7 +24,7 @@ type Config struct {
 	DB      *db.DB
 	Cursors web.Cursors
 	Log     *slog.Logger     // discards by default
-	Now     func() time.Time // time.Now by default
+	Now     func() time.Time // the clock of the store by default
 
 	// Publish tells other instances: of new work when id is "", of a cancelled
 	// job when it is the job's. They call Wake or CancelHere. It must not block.
@@ -53,7 +53,7 @@ func New(cfg Config) *Service {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Publish == nil {
 		cfg.Publish = func(string) {}

@@ -26,7 +26,7 @@ import (
 type Config struct {
 	DB  *db.DB
 	Key secret.Key       // seals the answers
-	Now func() time.Time // time.Now by default
+	Now func() time.Time // the clock of the store by default
 }
 
 // Store keeps the answers.
@@ -41,7 +41,7 @@ type Store struct {
 // New makes a Store.
 func New(cfg Config) *Store {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Store{db: cfg.DB, box: cfg.Key.Box("idem"), seen: newSeen(cfg.DB), now: cfg.Now}
 }

@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 		c.Idem = once.Plain(c.DB)
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.Vault == nil {
 		c.Vault = vault.New(vault.Config{})

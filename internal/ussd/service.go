@@ -44,7 +44,7 @@ func New(c Config) *Service {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.TTL <= 0 {
 		c.TTL = defaultTTL

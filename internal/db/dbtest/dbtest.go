@@ -139,6 +139,13 @@ func Migrated(t testing.TB) string {
 	return s.database(t, s.template(t))
 }
 
+// Skewed opens a migrated PostgreSQL as a process does whose clock is ahead by some
+// time.
+func Skewed(t testing.TB, url string, ahead time.Duration) *db.DB {
+	t.Helper()
+	return open(t, db.Config{URL: url, Log: Log(t), Conns: 8, Clock: func() time.Time { return time.Now().Add(ahead) }}, false)
+}
+
 func open(t testing.TB, cfg db.Config, migrate bool) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), cfg)

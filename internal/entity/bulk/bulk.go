@@ -76,7 +76,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Service{batches: batches{cfg.DB, cfg.Entities, cfg.Idem, cfg.Now}, cfg: cfg, db: cfg.DB, glances: newGlances()}
 }

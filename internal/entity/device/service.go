@@ -43,7 +43,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)

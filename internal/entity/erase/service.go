@@ -60,7 +60,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Certified == nil {
 		cfg.Certified = func(context.Context, *db.Tx, string, string) error { return nil }

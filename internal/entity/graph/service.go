@@ -15,7 +15,7 @@ type Config struct {
 	DB        *db.DB
 	Protocols *protocol.Service
 	Cursors   web.Cursors
-	Now       func() time.Time // time.Now by default
+	Now       func() time.Time // the clock of the store by default
 	Mask      *mask.Mask       // what callers do not see; that of Protocols by default
 }
 
@@ -29,7 +29,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Mask == nil {
 		cfg.Mask = mask.New(cfg.Protocols, nil)

@@ -47,7 +47,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Changed == nil {
 		cfg.Changed = func(*db.Tx) {}

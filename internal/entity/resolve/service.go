@@ -56,7 +56,7 @@ func New(cfg Config) (*Service, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Keys == nil {
 		cfg.Keys = func(string) ed25519.PublicKey { return nil }

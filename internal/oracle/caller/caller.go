@@ -59,7 +59,7 @@ type Config struct {
 	StillKey func(ctx context.Context, c web.Caller) error
 	DB       *db.DB           // remembers tokens that are good for one use
 	Log      *slog.Logger     // hears why somebody was refused; nil is silent
-	Now      func() time.Time // the clock
+	Now      func() time.Time // the clock of the store by default
 }
 
 // Service checks callers. It is safe for concurrent use.
@@ -73,7 +73,7 @@ type Service struct {
 // New makes a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

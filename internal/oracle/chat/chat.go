@@ -107,7 +107,7 @@ type Page struct {
 type Config struct {
 	DB  *db.DB
 	Key secret.Key       // seals delegations
-	Now func() time.Time // time.Now by default
+	Now func() time.Time // the clock of the store by default
 	Log *slog.Logger     // nil: silent
 
 	OracleName, OracleDID, OracleEntityDID string // in every session
@@ -151,7 +151,7 @@ type Store struct {
 // New makes a store.
 func New(c Config) *Store {
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -49,7 +49,7 @@ type Config struct {
 	Cursors web.Cursors
 	Idem    *once.Store
 	Longest time.Duration    // of an answer
-	Now     func() time.Time // time.Now
+	Now     func() time.Time // the clock of the store by default
 }
 
 // Plugin is the plugin credits, and the ledger behind it.
@@ -71,7 +71,7 @@ var (
 // New makes the plugin.
 func New(c Config) *Plugin {
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	return &Plugin{cfg: c, log: slog.New(slog.DiscardHandler)}
 }

@@ -22,7 +22,7 @@ type State struct {
 }
 
 // NewState makes a State beside the conversations of chats.
-func NewState(d *db.DB, chats *chat.Store) *State { return &State{d, chats, time.Now} }
+func NewState(d *db.DB, chats *chat.Store) *State { return &State{d, chats, d.Now} }
 
 // Part has the state of a conversation go with it.
 func Part() chat.Part { return chat.Part{Shrink: shrinkState} }

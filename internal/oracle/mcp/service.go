@@ -84,7 +84,7 @@ func New(ctx context.Context, c Config) *Service {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	ctx, end := context.WithCancel(ctx)
 	return &Service{cfg: c, box: c.Key.Box("mcp server headers"), life: func() context.Context { return ctx }, end: end, links: map[string]*link{}}

@@ -47,7 +47,7 @@ type Config struct {
 	Claims func(ctx context.Context, did, token, name string) error
 	Wait   time.Duration    // for an answer; 5 minutes
 	Look   time.Duration    // between looks for one given elsewhere; 1 s
-	Now    func() time.Time // the clock
+	Now    func() time.Time // the clock of the store by default
 }
 
 // Service keeps questions and grants. It is safe for concurrent use.
@@ -67,7 +67,7 @@ func New(c Config) *Service {
 		c.Look = usualLook
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	c.Chat.Attach(Part())
 	return &Service{cfg: c, waiting: map[place]chan struct{}{}}

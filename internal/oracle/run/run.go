@@ -63,7 +63,7 @@ type Config struct {
 	DB   *db.DB
 	Chat *chat.Store
 	Log  *slog.Logger     // nil: silent
-	Now  func() time.Time // time.Now
+	Now  func() time.Time // the clock of the store by default
 
 	Instance  string        // id of this process; random
 	Alone     bool          // no other process uses the store
@@ -101,7 +101,7 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.Instance == "" {
 		c.Instance = randomHex(8)

@@ -67,7 +67,7 @@ type Source struct {
 	Busy func(ctx context.Context, user, thread string) (bool, error)
 	// Tell puts an answer of the server itself into a conversation.
 	Tell func(ctx context.Context, m Message, answer string) error
-	Now  func() time.Time // time.Now
+	Now  func() time.Time // the clock of the store by default
 }
 
 // Plugin is the plugin tasks. Serve runs what has come due.
@@ -91,7 +91,7 @@ var (
 // New makes the plugin.
 func New(from Source) *Plugin {
 	if from.Now == nil {
-		from.Now = time.Now
+		from.Now = from.DB.Now
 	}
 	return &Plugin{from: from, log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1), turns: &turns{held: map[string]int{}, last: map[string]int64{}}}
 }

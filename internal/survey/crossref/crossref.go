@@ -110,7 +110,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Tests == nil {
 		cfg.Tests = func(context.Context, string, func(Test) error) error { return nil }

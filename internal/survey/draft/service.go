@@ -37,7 +37,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Service{cfg: cfg, db: cfg.DB}
 }

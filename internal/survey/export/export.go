@@ -78,7 +78,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
 }

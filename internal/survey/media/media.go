@@ -44,7 +44,7 @@ const (
 type Config struct {
 	DB  *db.DB
 	Key secret.Key       // seals the pieces
-	Now func() time.Time // time.Now by default
+	Now func() time.Time // the clock of the store by default
 }
 
 // Store keeps files.
@@ -59,7 +59,7 @@ type Store struct {
 // New makes a Store over a migrated database.
 func New(cfg Config) *Store {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Store{db: cfg.DB, box: cfg.Key.Box("attachments"), now: cfg.Now, flights: &file.Flights{}}
 }

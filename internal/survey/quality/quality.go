@@ -89,7 +89,7 @@ func New(cfg Config) *Service {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	s := &Service{cfg: cfg, db: cfg.DB}
 	cfg.Jobs.Share(RunKind, s.mayRead)

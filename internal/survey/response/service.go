@@ -84,7 +84,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Media == nil {
 		cfg.Media = media.New(media.Config{DB: cfg.DB, Key: cfg.Key, Now: cfg.Now})

@@ -77,7 +77,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Project == nil {
 		cfg.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }

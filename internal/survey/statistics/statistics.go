@@ -62,7 +62,7 @@ type Config struct {
 	Surveys   *survey.Service
 	Responses *response.Service
 	Jobs      *job.Service     // without it large figures are refused
-	Now       func() time.Time // time.Now by default
+	Now       func() time.Time // the clock of the store by default
 }
 
 // Service answers for figures.
@@ -79,7 +79,7 @@ type Service struct {
 func New(c Config) *Service {
 	s := &Service{db: c.DB, surveys: c.Surveys, responses: c.Responses, jobs: c.Jobs, now: c.Now, most: inRequest}
 	if s.now == nil {
-		s.now = time.Now
+		s.now = c.DB.Now
 	}
 	if s.jobs != nil {
 		s.jobs.Share(Kind, s.mayRead)

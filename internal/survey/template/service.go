@@ -34,7 +34,7 @@ func (c Config) withDefaults() Config {
 		c.Idem = once.Plain(c.DB)
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.Since == nil {
 		c.Since = func(context.Context, db.Querier, string) (time.Time, error) { return time.Time{}, nil }

@@ -46,7 +46,7 @@ func New(cfg Config) *Service {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Service{cfg: cfg, db: cfg.DB}
 }

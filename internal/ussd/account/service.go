@@ -44,7 +44,7 @@ type Config struct {
 	Forget func(ctx context.Context, tx *db.Tx, phone string) (int64, error)
 
 	Log *slog.Logger     // discards by default
-	Now func() time.Time // time.Now by default; actions have the time of their step
+	Now func() time.Time // the clock of the store by default; actions have the time of their step
 }
 
 // Service keeps accounts. It is safe for many goroutines.
@@ -61,7 +61,7 @@ func New(cfg Config) (*Service, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	p, err := newPINs(cfg)
 	if err != nil {

@@ -38,7 +38,7 @@ type Config struct {
 	Key    secret.Key
 	Sender Sender
 	Log    *slog.Logger     // discards by default
-	Now    func() time.Time // time.Now by default
+	Now    func() time.Time // the clock of the store by default
 }
 
 // Outbox stores messages and sends them. It is safe for many goroutines.
@@ -54,7 +54,7 @@ func New(cfg Config) *Outbox {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	return &Outbox{cfg: cfg, box: cfg.Key.Box(purposeSeal), number: cfg.Key.Derive(purposeNumber)}
 }
