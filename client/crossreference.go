@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net/url"
 
@@ -30,6 +31,16 @@ func (q Quality) CrossReference(ctx context.Context, surveyID string, d CrossRef
 // CROSS_REFERENCE_NOT_FOUND.
 func (q Quality) GetCrossReference(ctx context.Context, surveyID, id string, opts ...Option) (*CrossReference, error) {
 	return do[CrossReference](ctx, q.c, get(crossPath(surveyID, id), nil), opts)
+}
+
+// CrossPicture draws a result as SVG; differences asks for those of amounts in
+// place of both values. Close it. Codes are those of GetCrossReference.
+func (q Quality) CrossPicture(ctx context.Context, surveyID, id string, differences bool, opts ...Option) (io.ReadCloser, error) {
+	v := url.Values{"format": {"svg"}}
+	if differences {
+		v.Set("picture", "differences")
+	}
+	return q.c.download(ctx, get(crossPath(surveyID, id), v), opts)
 }
 
 // CrossReferencePage reads one page of the results of a survey, newest first.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -92,6 +93,18 @@ type KitchenTestFigures struct {
 // Analyse reads what the tests of a project say, with its uncertainty. Codes:
 // KPT_TOO_MANY, UNITS_MIXED.
 func (k KitchenTests) Analyse(ctx context.Context, q KitchenTestFigures, opts ...Option) (*KitchenTestAnalysis, error) {
+	return do[KitchenTestAnalysis](ctx, k.c, get(kptPath+"/analysis", q.values()), opts)
+}
+
+// Picture draws what the tests of a project say, as SVG. Close it. Codes are those
+// of Analyse.
+func (k KitchenTests) Picture(ctx context.Context, q KitchenTestFigures, opts ...Option) (io.ReadCloser, error) {
+	v := q.values()
+	v.Set("format", "svg")
+	return k.c.download(ctx, get(kptPath+"/analysis", v), opts)
+}
+
+func (q KitchenTestFigures) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{"projectId": q.ProjectID, "fuel": q.Fuel, "per": q.Per, "design": q.Design, "from": q.From, "to": q.To, "tail": q.Tail} {
 		set(v, name, value)
@@ -101,5 +114,5 @@ func (k KitchenTests) Analyse(ctx context.Context, q KitchenTestFigures, opts ..
 			v.Set(name, strconv.FormatFloat(value, 'g', -1, 64))
 		}
 	}
-	return do[KitchenTestAnalysis](ctx, k.c, get(kptPath+"/analysis", v), opts)
+	return v
 }

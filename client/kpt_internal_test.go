@@ -13,4 +13,10 @@ func TestKitchenTests(t *testing.T) {
 	sends(t, `DELETE /v1/kpt/k%2F1?reason=wrong `, func(ctx context.Context, c *Client) error {
 		return fails(c.KitchenTests.Withdraw(ctx, "k/1", "wrong"))
 	})
+	sends(t, `GET /v1/kpt/analysis?format=svg&projectId=p `, func(ctx context.Context, c *Client) error {
+		return fails(c.KitchenTests.Picture(ctx, KitchenTestFigures{ProjectID: "p"}))
+	})
+	sends(t, `GET /v1/surveys/s/cross-reference/x?format=svg&picture=differences `, func(ctx context.Context, c *Client) error {
+		return fails(c.Quality.CrossPicture(ctx, "s", "x", true))
+	})
 }

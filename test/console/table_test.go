@@ -39,7 +39,7 @@ finds nothing on it; no text that somebody else has written runs as a script; an
 	}
 	b.WriteString(`
 What one thing is about has a page of its own behind these: a twin with its graph, relationships, history and time line; a survey with quotas, figures and their
-intervals, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook with its deliveries;
+intervals, what sensors say, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook with its deliveries;
 an MCP server with its tools; a sample with its frame, draw, replacements and proof.
 `)
 	if *update {

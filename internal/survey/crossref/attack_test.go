@@ -54,6 +54,12 @@ func TestWhoMayCross(t *testing.T) {
 		if !seen.Suppressed || seen.Agreement.Agreement != nil || seen.Agreement.Both != nil || seen.Adjusted != nil || seen.Mismatches != 0 || seen.Agreement.NoKappa == "" {
 			t.Errorf("the auditor sees %+v", seen)
 		}
+		if svg := v.drawn(t, "ws auditor", r, ""); strings.Contains(svg, "100.0 %") || !strings.Contains(svg, "not shown: too few") {
+			t.Errorf("the auditor's picture: %s", svg)
+		}
+		if svg := v.drawn(t, "ws owner", r, ""); !strings.Contains(svg, "100.0 %") {
+			t.Errorf("the owner's picture: %s", svg)
+		}
 		if r.Suppressed || r.Agreement.Agreement == nil {
 			t.Errorf("the owner sees %+v", r)
 		}

@@ -311,7 +311,27 @@ func TestAmountsAgainstSensors(t *testing.T) {
 		if got := v.flagged(t, 7); got != "r0 /responses/home/hours, r2 /responses/home/hours" {
 			t.Errorf("flagged: %s", got)
 		}
+		for query, want := range map[string]string{"": "5 households: 4 say more than was measured, 0 less, 1 the same", "&picture=differences": "Mean of the two"} {
+			if svg := v.drawn(t, "ws owner", r, query); strings.Count(svg, "<circle") != 5 || !strings.Contains(svg, want) {
+				t.Errorf("picture %s: %s", query, svg)
+			}
+		}
+		for _, query := range []string{"?format=png", "?format=svg&width=9", "?format=svg&picture=pie"} {
+			if w := v.Send(t, "ws owner", "GET "+r.Links.Self+query, ""); w.Code != 400 || !strings.Contains(w.Body.String(), "INVALID_PARAMETER") {
+				t.Errorf("%s = %d %s", query, w.Code, w.Body)
+			}
+		}
 	})
+}
+
+// drawn is the picture of a result.
+func (v *env) drawn(t *testing.T, who string, r api.CrossReference, query string) string {
+	t.Helper()
+	w := v.Send(t, who, "GET "+r.Links.Self+"?format=svg"+query, "")
+	if w.Code != 200 || w.Header().Get("Content-Type") != "image/svg+xml" {
+		t.Fatalf("picture = %d %s %s", w.Code, w.Header().Get("Content-Type"), w.Body)
+	}
+	return w.Body.String()
 }
 
 func TestKitchenTests(t *testing.T) {

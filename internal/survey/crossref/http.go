@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -33,7 +36,8 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Each with the question, the days and the hashes of what it was computed from. Figures of fewer than 5 households are not shown to keys without responses:pii.",
 	})
 	web.Get(a, one+"/{crossReferenceId}", s.serveGet, web.Doc{
-		Summary: "Read how far answers and measurements agree", Scope: "analytics:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND"},
+		Summary: "Read how far answers and measurements agree", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND", "INVALID_PARAMETER"},
+		Description: "As a picture (format=svg): of use, the shares as bars; of amounts, a dot for each pair of the newest result, over the line on which both say the same, or with picture=differences as Bland and Altman draw them. Dots are drawn for keys with responses:read.",
 	})
 	web.Get(a, one+"/{crossReferenceId}/pairs", s.servePairs, web.Doc{
 		Summary: "List what households say and what was measured in them", Scope: "responses:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND"},
@@ -95,16 +99,41 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	})
 }
 
-func (s *Service) serveGet(ctx context.Context, in *ofResult) (*Result, error) {
+func (s *Service) serveGet(ctx context.Context, in *struct {
+	ofResult
+	chart.Rendering
+	Kind string `query:"picture" enum:"both,differences" doc:"Of a picture of amounts: both over each other, or their differences; both by default."`
+},
+) (web.Reply[*Result], error) {
+	var none web.Reply[*Result]
+	wanted, err := in.Picture()
+	if err == nil {
+		var c fault.Checks
+		check.OneOf(&c, "query/picture", in.Kind, "both", "differences")
+		err = c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+	}
+	if err != nil {
+		return none, err
+	}
 	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	r, err := find(ctx, s.db, o.NID, in.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return s.shown(ctx, o, r)
+	out, err := s.shown(ctx, o, r)
+	if err != nil || !wanted {
+		return web.Reply[*Result]{Value: out}, err
+	}
+	p := picture{of: out, name: question(o, out.Asked.Question, in.Language), frame: chart.Frame{Width: in.Width}}
+	if out.Difference != nil && out.Difference.Bias != nil && web.CallerFrom(ctx).May("responses:read") {
+		if p.points, err = points(ctx, s.db, r.nid); err != nil {
+			return none, err
+		}
+	}
+	return chart.Reply[*Result](p.draw(in.Kind == "differences")), nil
 }
 
 // pairPlace is where a list of pairs goes on.

@@ -77,6 +77,10 @@ func TestPublishedFigures(t *testing.T) {
 		if s := got.Saving; s == nil || !near(s.Estimate, 2.5, 1e-9) || !near(s.SE, se, 1e-9) || !near(s.DF, 47, 1e-9) || !near(s.Low, 2.5-1.677926722*se, 1e-7) || !near(s.Share, 2.5/4.5, 1e-9) {
 			t.Errorf("saving %+v", s)
 		}
+		svg := v.Send(t, "ws auditor", "GET /v1/kpt/analysis?projectId="+surveytest.Project, "", "Accept", "image/svg+xml")
+		if text := svg.Body.String(); svg.Header().Get("Content-Type") != "image/svg+xml" || strings.Count(text, "<circle") != 3 || !strings.Contains(text, "Wood in a day, per household") {
+			t.Errorf("picture = %d %s", svg.Code, text)
+		}
 		coal := v.analysis(t, "auditor", "&fuel=charcoal")
 		if g := coal.Groups[0]; !near(g.Precision.Relative, .3211, 5e-5) || !near(g.Precision.Use, .95041267, 1e-5) || coal.Saving != nil || len(coal.Remarks) != 1 {
 			t.Errorf("charcoal: %+v %+v %v", g, g.Precision, coal.Remarks)

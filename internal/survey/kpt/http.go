@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -33,11 +35,11 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List kitchen performance tests, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
 	})
 	web.Get(a, "/v1/kpt/analysis", s.serveAnalyse, web.Doc{
-		Summary: "Read what kitchen performance tests say, with its uncertainty", Scope: "analytics:read", Tag: tag, Codes: []string{"INVALID_PARAMETER", "KPT_TOO_MANY", "UNITS_MIXED"},
+		Summary: "Read what kitchen performance tests say, with its uncertainty", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"INVALID_PARAMETER", "KPT_TOO_MANY", "UNITS_MIXED"},
 		Description: "Fuel per day and household, head or standard adult: mean, spread, standard error, interval and the decision about the target (90/10) in each group, and the saving between them. " +
 			"A figure that misses its target is replaced by the lower bound in the reference group and by the upper bound in the intervention group (precision.use). " +
 			"Tests count that were recorded and not withdrawn, whose random selection is documented, and that met tests of the other group in time; leftOut counts the others. " +
-			"The saving has Student's t with the smaller degrees of freedom of both groups; households in both go together. Groups of fewer than 5 households are suppressed for keys without responses:pii.",
+			"The saving has Student's t with the smaller degrees of freedom of both groups; households in both go together. Groups of fewer than 5 households are suppressed for keys without responses:pii. As a picture (format=svg) it is the groups and the saving with their intervals.",
 	})
 	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read a kitchen performance test", Scope: read, Tag: tag, Codes: []string{"KPT_NOT_FOUND"}})
 	web.Put(a, one, s.serveCorrect, web.Doc{
@@ -150,6 +152,39 @@ func (s *Service) serveHistory(ctx context.Context, in *struct {
 	})
 }
 
-func (s *Service) serveAnalyse(ctx context.Context, in *struct{ Query }) (*Analysis, error) {
-	return s.Analyse(ctx, in.Query)
+func (s *Service) serveAnalyse(ctx context.Context, in *struct {
+	Query
+	chart.Rendering
+},
+) (web.Reply[*Analysis], error) {
+	picture, err := in.Picture()
+	if err != nil {
+		return web.Reply[*Analysis]{}, err
+	}
+	out, err := s.Analyse(ctx, in.Query)
+	if err == nil && picture {
+		return chart.Reply[*Analysis](draw(out, chart.Frame{Width: in.Width})), nil
+	}
+	return web.Reply[*Analysis]{Value: out}, err
+}
+
+// draw is the fuel of both groups with its intervals, and the saving in words.
+func draw(a *Analysis, f chart.Frame) []byte {
+	per := map[string]string{"household": "household", "head": "head", "adult": "standard adult"}[a.Per]
+	f.Title = strings.ToUpper(a.Fuel[:1]) + a.Fuel[1:] + " in a day, per " + per
+	f.About = fmt.Sprintf("Mean of kitchen tests, %g %% interval", 100*a.Confidence)
+	unit := chart.Unit{Name: a.Unit}
+	var rows []chart.Row
+	for _, g := range a.Groups {
+		label := map[string]string{reference: "With the old stove (reference)", intervention: "With the new stove (intervention)"}[g.Group]
+		rows = append(rows, chart.Row{Label: label, Value: g.Estimate, Low: g.Low, High: g.High, N: g.N, Hidden: g.Suppressed})
+	}
+	if s := a.Saving; s != nil {
+		rows = append(rows, chart.Row{Label: "Saving", Value: s.Estimate, Low: s.Low, High: s.High, Hidden: s.Suppressed})
+		if s.Share != nil {
+			f.Notes = append(f.Notes, fmt.Sprintf("The saving is %.1f %% of what the reference group uses.", 100**s.Share))
+		}
+	}
+	f.Notes = append(f.Notes, a.Remarks...)
+	return chart.Estimates{Frame: f, Unit: unit, Confidence: a.Confidence, Rows: rows}.SVG()
 }

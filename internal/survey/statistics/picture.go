@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/chart"
@@ -15,41 +13,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Rendering is how figures are answered.
-type Rendering struct {
-	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. Without it the Accept header decides, and json is the usual one."`
-	Accept   string `header:"Accept" doc:"image/svg+xml for a picture."`
-	Width    int    `query:"width" doc:"Of a picture, 300 to 1400; 640 by default."`
-	Language string `query:"language" doc:"Of the labels in a picture; that of the template by default." example:"sw"`
-}
-
-// media are the formats by their media types.
-func media() map[string]string {
-	return map[string]string{"json": "application/json", "svg": chart.MediaType}
-}
-
-// picture reports whether a picture is wanted. The fault is INVALID_PARAMETER.
-func (f *Rendering) picture() (bool, error) {
-	var c fault.Checks
-	check.OneOf(&c, "query/format", f.Format, "json", "svg")
-	if f.Width != 0 && (f.Width < chart.MinWidth || f.Width > chart.MaxWidth) {
-		c.Add("query/width", "out_of_range", "The value must be from 300 to 1400.")
-	}
-	check.Short(&c, "query/language", f.Language, 40)
-	if f.Format == "" {
-		f.Format = web.Preferred(f.Accept, "json", media())
-	}
-	return f.Format == "svg", c.Err("INVALID_PARAMETER", "A parameter is not valid.")
-}
-
 // drawn answers with figures as a picture.
-func (s *Service) drawn(ctx context.Context, figures *Statistics, f *Rendering) (web.Reply[*Statistics], error) {
+func (s *Service) drawn(ctx context.Context, figures *Statistics, f *chart.Rendering) (web.Reply[*Statistics], error) {
 	o, err := s.surveys.Open(ctx, figures.SurveyID)
 	if err != nil {
 		return web.Reply[*Statistics]{}, err
 	}
 	svg := chart.Statistics(figures, Named(o, figures, f.Language), chart.Frame{Width: f.Width})
-	return web.Reply[*Statistics]{Raw: svg, Media: chart.MediaType, Policy: chart.Policy()}, nil
+	return chart.Reply[*Statistics](svg), nil
 }
 
 // Named is what the template of a survey calls what its figures name by codes.

@@ -20,7 +20,7 @@ function nameOf(figures, q, by) {
 }
 
 /** The picture that the server draws, as wide as there is room for. */
-function Picture({ path, alt }) {
+export function Picture({ path, alt }) {
   const box = useRef(/** @type {any} */ (null)), room = useWidth(box, 0);
   const width = Math.min(860, Math.max(300, Math.floor(room / 20) * 20));
   return html`<figure class="chart figures" ref=${box}>${room > 0 && html`<img src=${`${path}&${new URLSearchParams({ format: "svg", width: String(width), language: language.value })}`} alt=${alt} width=${width} />`}</figure>`;

@@ -18,6 +18,7 @@ export const pages = [
   { path: "/sampling", name: "samples", icon: "dice", key: "n", menu: "work", scope: "sampling:read", area: "b", load: () => import("../pages/samples.js") },
   { path: "/sampling/new", name: "samplenew", scope: "sampling:write", area: "b", load: () => import("../pages/samplenew.js") },
   { path: "/sampling/:id", name: "sample", scope: "sampling:read", area: "b", load: () => import("../pages/sample.js") },
+  { path: "/kpt", name: "kpt", icon: "flame", key: "v", menu: "work", scope: "responses:read", area: "b", load: () => import("../pages/kpt.js") },
   { path: "/desk", name: "desk", icon: "desk", key: "d", menu: "work", scope: "responses:verify", area: "b", load: () => import("../pages/desk.js") },
   { path: "/places", name: "places", icon: "pin", key: "f", menu: "work", scope: "entities:read", load: () => import("../pages/places.js") },
   { path: "/import", name: "import", icon: "upload", key: "m", menu: "work", scope: "imports:write", load: () => import("../pages/import.js") },

@@ -21,6 +21,7 @@ const paths = {
   pin: "M12 21s-6-6-6-11a6 6 0 0 1 12 0c0 5-6 11-6 11zM12 8a2 2 0 1 0 .1 0",
   graph: "M6 6a2 2 0 1 0 .1 0M18 6a2 2 0 1 0 .1 0M12 18a2 2 0 1 0 .1 0M8 8h8M8 9l3 7M16 9l-3 7",
   dice: "M5 5h14v14H5zM9 9h.1M15 9h.1M12 12h.1M9 15h.1M15 15h.1",
+  flame: "M12 3c1 4 5 6 5 11a5 5 0 0 1-10 0c0-2 1-3 2-4 0 2 1 3 2 3 1-3-1-6 1-10z",
   jobs: "M4 6h16M4 12h10M4 18h13",
   upload: "M12 16V4M7 9l5-5 5 5M4 20h16",
   hook: "M12 3v10a4 4 0 1 1-4-4",
@@ -33,7 +34,7 @@ const paths = {
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${paths[name] || ""} /></svg>`;
 
 const tones = {
-  active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good", finished: "good", approved: "good", drawn: "good", frozen: "good",
+  active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good", finished: "good", approved: "good", recorded: "good", drawn: "good", frozen: "good",
   pending: "warn", partial: "warn", paused: "warn", suspended: "warn", running: "warn", queued: "warn", waiting: "warn", completedWithErrors: "warn", rotated: "warn", degraded: "warn", committed: "warn", contributed: "warn", drawing: "warn", building: "warn",
   rejected: "bad", failed: "bad", refused: "bad", deactivated: "bad", revoked: "bad", expired: "bad", dead: "bad", invalidated: "bad", interrupted: "bad",
 };

@@ -7,6 +7,7 @@ import { Assignments } from "../lib/assign.js";
 import { BackChecks, FlagList } from "../lib/checks.js";
 import { Figures } from "../lib/figures.js";
 import { Rows } from "../lib/list.js";
+import { Sensors } from "../lib/sensors.js";
 import { Submissions } from "../lib/submissions.js";
 import { Name } from "../lib/names.js";
 import { Badge, Id, Loaded, Page, Tile, Time, useLoad } from "../lib/ui.js";
@@ -38,7 +39,7 @@ function Overview({ id }) {
     ]} />` : html`<p class="mute">${t("survey.noCollectors")}</p>`)}</${Loaded}></section>`;
 }
 
-const tabs = { overview: Overview, figures: Figures, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList };
+const tabs = { overview: Overview, figures: Figures, sensors: Sensors, interviews: Submissions, households: Assignments, backchecks: BackChecks, flags: FlagList };
 
 export default function Survey({ id }) {
   const one = useLoad(() => call("/v1/surveys/" + encodeURIComponent(id)), [id]);

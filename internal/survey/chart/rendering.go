@@ -1,0 +1,37 @@
+package chart
+
+import (
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Rendering is how a request wants its figures answered.
+type Rendering struct {
+	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. Without it the Accept header decides, and json is the usual one."`
+	Accept   string `header:"Accept" doc:"image/svg+xml for a picture."`
+	Width    int    `query:"width" doc:"Of a picture, 300 to 1400; 640 by default."`
+	Language string `query:"language" doc:"Of the labels in a picture; that of the template by default." example:"sw"`
+}
+
+// Media is what routes say that answer with figures or a picture of them.
+const Media = "application/json, " + MediaType
+
+// Picture reports whether a picture is wanted. The fault is INVALID_PARAMETER.
+func (f *Rendering) Picture() (bool, error) {
+	var c fault.Checks
+	check.OneOf(&c, "query/format", f.Format, "json", "svg")
+	if f.Width != 0 && (f.Width < MinWidth || f.Width > MaxWidth) {
+		c.Add("query/width", "out_of_range", "The value must be from 300 to 1400.")
+	}
+	check.Short(&c, "query/language", f.Language, 40)
+	if f.Format == "" {
+		f.Format = web.Preferred(f.Accept, "json", map[string]string{"json": "application/json", "svg": MediaType})
+	}
+	return f.Format == "svg", c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// Reply answers a route that has figures of type T with a picture of them.
+func Reply[T any](svg []byte) web.Reply[T] {
+	return web.Reply[T]{Raw: svg, Media: MediaType, Policy: Policy()}
+}

@@ -1,0 +1,97 @@
+package crossref
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/chart"
+)
+
+// mostPoints is how many pairs a picture reads.
+const mostPoints = 2000
+
+// picture is a result to be drawn, as its reader may see it.
+type picture struct {
+	of     *Result
+	name   string // of the question
+	points []chart.Point
+	frame  chart.Frame
+}
+
+// question is what the template of a survey calls a question.
+func question(o *survey.Open, path, language string) string {
+	for _, c := range o.Form.Columns() {
+		if strings.Join(c.Path, "/") == path {
+			if text := c.Label.In(language, o.Form.Template().Language()); text != "" {
+				return text
+			}
+		}
+	}
+	return path
+}
+
+// points are the pairs of a result, as far as it still has them.
+func points(ctx context.Context, q db.Querier, run int64) ([]chart.Point, error) {
+	rows, err := q.Query(ctx, selectPairs, run, 0, mostPoints)
+	return db.Collect(rows, err, "read pairs", func(p *chart.Point, row db.Row) error {
+		var nid, days, mismatch int64
+		var household string
+		return row.Scan(&nid, &household, &p.Said, &p.Measured, &days, &mismatch)
+	})
+}
+
+// draw makes the picture: differences asks for those of amounts.
+func (p picture) draw(differences bool) []byte {
+	f, v := p.frame, p.of
+	f.Title = p.name
+	what := "sensors"
+	if v.Asked.Measure == fuel {
+		what = "kitchen tests"
+	}
+	f.About = fmt.Sprintf("Said in the interview against %s · %d of %d households have both", what, v.Households.Paired, v.Households.Answered)
+	if v.Suppressed {
+		f.Notes = append(f.Notes, "Figures of fewer than 5 households are not shown.")
+	}
+	if v.Agreement != nil {
+		return p.shares(f)
+	}
+	d := v.Difference
+	if len(p.points) == 0 && d.N > 0 {
+		f.Notes = append(f.Notes, "Single households are not drawn: a later run has taken the pairs over, or this key lacks responses:read.")
+	}
+	a := chart.Agreement{Frame: f, Unit: chart.Unit{Name: strings.TrimSuffix(d.Unit, "/day") + " a day"}, Said: "Said", Measured: "Measured", Points: p.points, Bias: d.Bias, Low: d.Low, High: d.High}
+	if differences {
+		return a.BlandAltman()
+	}
+	return a.Scatter()
+}
+
+// shares draws a result of use as bars.
+func (p picture) shares(f chart.Frame) []byte {
+	a, v := p.of.Agreement, p.of
+	n := a.N
+	row := func(label string, value *float64) chart.Row {
+		return chart.Row{Label: label, Value: value, N: &n, Hidden: value == nil && v.Suppressed}
+	}
+	var said, measured *float64
+	if a.Both != nil && n > 0 {
+		said, measured = number(share(*a.Both+*a.SaidOnly, n)), number(share(*a.Both+*a.MeasuredOnly, n))
+	}
+	rows := []chart.Row{
+		row("Say that they use it", said), row("Measured to use it", measured), row("Household and sensor agree", a.Agreement),
+		row("Over-reported: of those who say so, not measured", a.OverReport), row("Under-reported: of those who do not, measured", a.UnderReport),
+	}
+	if v.Adjusted != nil {
+		rows = append(rows, chart.Row{Label: "Use by all households, put right", Value: &v.Adjusted.Value})
+	}
+	switch {
+	case a.Kappa != nil:
+		f.Notes = append(f.Notes, fmt.Sprintf("Cohen's kappa %.2f (95 %%: %.2f to %.2f).", *a.Kappa, *a.KappaLow, *a.KappaHigh))
+	case a.NoKappa != "":
+		f.Notes = append(f.Notes, a.NoKappa)
+	}
+	return chart.Estimates{Frame: f, Unit: chart.Unit{Percent: true}, Confidence: 0.95, Rows: rows}.SVG()
+}
