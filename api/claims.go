@@ -83,3 +83,47 @@ type ClaimLinks struct {
 type ClaimWithdrawal struct {
 	Reason string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters." example:"The period was wrong."`
 }
+
+// ClaimEvaluationDraft is what somebody finds about a claim, and decides where the
+// rubric leaves it to people.
+type ClaimEvaluationDraft struct {
+	Facts    map[string]KnownFact `json:"facts,omitzero" doc:"Fact → what is known of it, beside what was entered before."`
+	Oracle   string               `json:"oracle,omitzero" doc:"DID of the oracle you speak for; one that you control and that verifies the claim when absent."`
+	Decision string               `json:"decision,omitzero" enum:"approved,rejected,flagged" doc:"Where the rubric comes to manual_review_required, or there is none. Otherwise the rubric decides, and another decision is 409 RUBRIC_DECIDES."`
+	Amount   *float64             `json:"amount,omitzero" doc:"With a decision of people: how much is approved, at most what was claimed." example:"10"`
+	Reason   string               `json:"reason,omitzero" doc:"Why; needed with a decision. One of the reasonCodes of the claim type, where those are listed." example:"IN_USE"`
+}
+
+// ClaimEvaluation is a decision about a claim, or that there was none yet.
+type ClaimEvaluation struct {
+	ID         string               `json:"id" example:"eval_7310428377145344"`
+	At         time.Time            `json:"at"`
+	Evaluator  string               `json:"evaluator" doc:"DID of who entered the facts or decided."`
+	Oracle     string               `json:"oracle,omitzero" doc:"DID of the oracle that was spoken for."`
+	Protocol   string               `json:"protocol" doc:"Whose claim types spoke."`
+	Version    string               `json:"version"`
+	RubricHash string               `json:"rubricHash,omitzero" doc:"SHA-256 over what the rubric says; without one people decide."`
+	Facts      map[string]KnownFact `json:"facts"`
+	Outcome    string               `json:"outcome" enum:"approved,partial_success,rejected,flagged,manual_review_required" doc:"What the rubric said."`
+	ReasonCode string               `json:"reasonCode" example:"IN_USE"`
+	Rule       string               `json:"rule,omitzero" doc:"Id of the rule that decided."`
+	Amount     float64              `json:"amount" doc:"How much this evaluation approves."`
+	Status     string               `json:"status" enum:"pending,flagged,disputed,approved,rejected" doc:"Of the claim, afterwards. It stays pending until as many oracles agree as the protocol asks for."`
+	Reason     string               `json:"reason,omitzero" doc:"In the words of who decided."`
+}
+
+// ClaimRecomputation is what comes out when a claim is decided again.
+type ClaimRecomputation struct {
+	CID   string                 `json:"cid" doc:"Of the stored document, computed now."`
+	Same  bool                   `json:"same" doc:"The CID and every evaluation come out as they were noted."`
+	Items []RecomputedEvaluation `json:"items" doc:"The newest 100 evaluations."`
+}
+
+// RecomputedEvaluation is an evaluation that was made again with the same facts.
+type RecomputedEvaluation struct {
+	ID         string `json:"id"`
+	Same       bool   `json:"same"`
+	Outcome    string `json:"outcome"`
+	ReasonCode string `json:"reasonCode"`
+	RubricHash string `json:"rubricHash,omitzero"`
+}

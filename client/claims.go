@@ -16,6 +16,10 @@ type (
 	Claim       = api.Claim
 	ClaimAmount = api.ClaimAmount
 	ClaimDraft  = api.ClaimDraft
+
+	ClaimEvaluationDraft = api.ClaimEvaluationDraft
+	ClaimEvaluation      = api.ClaimEvaluation
+	ClaimRecomputation   = api.ClaimRecomputation
 )
 
 const claimsPath = "/v1/claims"
@@ -56,4 +60,21 @@ func (s Claims) Of(ctx context.Context, did string, opts ...Option) iter.Seq2[Cl
 // NOT_CONTROLLER.
 func (s Claims) Withdraw(ctx context.Context, id, reason string, opts ...Option) (*Claim, error) {
 	return do[Claim](ctx, s.c, post(claimPath(id)+"/withdraw", api.ClaimWithdrawal{Reason: reason}), opts)
+}
+
+// Evaluate enters facts about a claim and has the rubric decide, or decides where that
+// is left to people. Codes: RUBRIC_DECIDES, CLAIM_DECIDED, CLAIM_FACTS_INVALID,
+// VERIFIER_IS_CLAIMANT, VERIFIER_NOT_ORACLE.
+func (s Claims) Evaluate(ctx context.Context, id string, e ClaimEvaluationDraft, opts ...Option) (*ClaimEvaluation, error) {
+	return do[ClaimEvaluation](ctx, s.c, post(claimPath(id)+"/evaluations", e), opts)
+}
+
+// Evaluations walks over the evaluations of a claim, newest first.
+func (s Claims) Evaluations(ctx context.Context, id string, opts ...Option) iter.Seq2[ClaimEvaluation, error] {
+	return pages[ClaimEvaluation](ctx, s.c, claimPath(id)+"/evaluations", url.Values{}, opts)
+}
+
+// Recompute decides about a claim again and compares. Code: RUBRIC_INVALID.
+func (s Claims) Recompute(ctx context.Context, id string, opts ...Option) (*ClaimRecomputation, error) {
+	return do[ClaimRecomputation](ctx, s.c, post(claimPath(id)+"/evaluations:recompute", nil), opts)
 }

@@ -299,7 +299,7 @@ func TestJudgesUnderAnotherName(t *testing.T) {
 	text, _ := made["key"].(string)
 	h.guest(t, h.by(t, "", "k")).wants("as the key itself", path, verdict, "403 VERIFIER_IS_CLAIMANT")
 	h.guest(t, text).wants("with a key she made", path, verdict, "403 VERIFIER_IS_CLAIMANT")
-	h.guest(t, h.by(t, "", "o")).wants("somebody else", path, verdict, "200")
+	h.guest(t, h.by(t, "", "o")).wants("somebody else, who only lacks an oracle", path, verdict, "403 VERIFIER_NOT_ORACLE")
 
 	path, verdict = claim(h.by(t, "", "k"))
 	h.guest(t, h.by(t, her, "k")).wants("as the DID it speaks for", path, verdict, "403 VERIFIER_IS_CLAIMANT")
@@ -307,7 +307,7 @@ func TestJudgesUnderAnotherName(t *testing.T) {
 	h.guest(t, h.by(t, her, "k")).wants("as who made the key", path, verdict, "403 VERIFIER_IS_CLAIMANT")
 	made = h.guest(t, h.by(t, her, "k")).wants("another key of hers", "POST /v1/api-keys", `{"name":"k2","scopes":["*"]}`, "201")
 	text, _ = made["key"].(string)
-	h.guest(t, text).wants("two whose keys she made are two", path, verdict, "200")
+	h.guest(t, text).wants("two whose keys she made are two", path, verdict, "403 VERIFIER_NOT_ORACLE")
 }
 
 // TestClaimantNamesTheJudge: nobody keeps a judge from judging by writing her
@@ -324,7 +324,7 @@ func TestClaimantNamesTheJudge(t *testing.T) {
 	id := h.made(t, h.by(t, claimant, "c"), "/v1/entities", `{"type":"Claim","protocol":"did:ixo:protocol/claim","properties":{"name":"x"}}`)
 	path, verdict := "POST "+entityPath(id, "verification"), `{"status":"rejected","reason":"too much","revision":1}`
 	h.guest(t, h.by(t, claimant, "c")).wants("the claimant names the judge", "PATCH "+entityPath(claimant), `{"alsoKnownAs":["`+keyDID(t, "c")+`","`+keyDID(t, "j")+`"]}`, "200")
-	h.guest(t, h.by(t, "", "j")).wants("the judge", path, verdict, "200")
+	h.guest(t, h.by(t, "", "j")).wants("the judge, who only lacks an oracle", path, verdict, "403 VERIFIER_NOT_ORACLE")
 	h.guest(t, h.by(t, claimant, "j")).wants("the judge signs for the claimant", "GET "+entityPath(id), "", "200")
 	h.guest(t, h.by(t, "", "j")).wants("and judges again", path, strings.Replace(verdict, "too much", "still", 1), "403 VERIFIER_IS_CLAIMANT")
 }

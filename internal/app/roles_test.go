@@ -91,7 +91,8 @@ func TestRolesDoTheirJobs(t *testing.T) {
 
 	// The evaluator judges claims, and nothing else.
 	producer, _ := do(201, "owner", "POST /v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"value","metricTwo":100}}`)["did"].(string)
-	claim, _ := do(201, "owner", "POST /v1/entities", `{"type":"Claim","protocol":"did:ixo:protocol/claim","properties":{"name":"x"}}`)["did"].(string)
+	oracle, _ := do(201, "owner", "POST /v1/entities", `{"type":"Oracle","protocol":"did:ixo:protocol/oracle","controllers":["did:ixo:role/evaluator"]}`)["did"].(string)
+	claim, _ := do(201, "owner", "POST /v1/claims", `{"subject":"`+producer+`","oracle":"`+oracle+`"}`)["id"].(string)
 	do(200, "evaluator", "POST /v1/entities/"+claim+"/verification", `{"status":"rejected","reason":"the stove was sold","revision":1}`)
 	do(403, "evaluator", "POST /v1/entities/"+producer+"/verification", `{"status":"verified","revision":1}`)
 	do(403, "manager", "POST /v1/entities/"+claim+"/verification", `{"status":"verified","revision":1}`)

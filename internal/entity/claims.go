@@ -15,6 +15,34 @@ type Claims interface {
 	// Follow notes that a submitted claim has another project or status, and
 	// refuses to end one that must stay.
 	Follow(ctx context.Context, tx *db.Tx, old, next *Row) error
+	// Judge has the last word about a verdict that somebody who may has given.
+	Judge(ctx context.Context, tx *db.Tx, j Judgement) error
+}
+
+// Judgement is a verdict about a claim, and the verification it would lead to.
+type Judgement struct {
+	Row     *Row
+	Verdict Verdict
+	Next    *Verification
+}
+
+// judge asks the keeper of claims about a verdict.
+func (s *Service) judge(ctx context.Context, tx *db.Tx, j Judgement) error {
+	if s.claims == nil || j.Row.DomainType != "claim" {
+		return nil
+	}
+	return s.claims.Judge(ctx, tx, j)
+}
+
+// MayJudge reports whether the caller may decide about a claim, as which oracle. Faults:
+// those of a verdict.
+func (s *Service) MayJudge(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (string, error) {
+	v.Status, v.Revision = "verified", &r.Revision
+	next, err := s.verdicts.weigh(ctx, tx, r, v)
+	if err != nil || len(next.Approvals) == 0 {
+		return "", err
+	}
+	return next.Approvals[len(next.Approvals)-1].Oracle, nil
 }
 
 // submitNew submits a claim that is active from the start.

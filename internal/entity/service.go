@@ -102,7 +102,7 @@ func New(cfg Config) *Service {
 	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved, cfg.Claims}
 	return &Service{
 		creator:  creator{relations{rd, rv, cfg.Idem, cfg.Log, cfg.StrictRefs}, cfg.NewDID, cfg.Relayer},
-		verdicts: verifier{nd, cfg.ControlsAs, cfg.KnownAs},
+		verdicts: verifier{nd, cfg.ControlsAs, cfg.KnownAs, cfg.Claims != nil},
 		cfg:      cfg,
 	}
 }

@@ -15,12 +15,13 @@ type verifier struct {
 	needs
 	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	knownAs    func(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error)
+	bound      bool // see verdict.Bench
 }
 
 // bench is where the caller judges claims.
 func (vf *verifier) bench(ctx context.Context) verdict.Bench {
 	c := web.CallerFrom(ctx)
-	return verdict.Bench{Protocols: vf.protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: vf.now()}
+	return verdict.Bench{Protocols: vf.protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: vf.now(), Bound: vf.bound}
 }
 
 // seat finds out for a bench as whom the caller judges, and as whom it may have a
@@ -93,6 +94,9 @@ func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v
 	}
 	next, err := s.verdicts.weigh(ctx, tx, r, v)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.judge(ctx, tx, Judgement{Row: r, Verdict: v, Next: &next}); err != nil {
 		return nil, err
 	}
 	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}}

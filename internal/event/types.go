@@ -84,6 +84,7 @@ var types = []Type{
 	{"response.held", "A response came when its survey took none, and waits for somebody to decide."},
 	{"response.conflict_resolved", "Somebody has decided what becomes of a content that was set aside."},
 	{"claim.submitted", "A claim was submitted; what it says is fixed."},
+	{"claim.evaluated", "A claim was approved, rejected, flagged or invalidated."},
 	{"claim.withdrawn", "A claim was withdrawn before anybody decided about it."},
 	{"kpt.recorded", "A kitchen performance test was recorded."},
 	{"kpt.corrected", "A kitchen performance test was corrected."},

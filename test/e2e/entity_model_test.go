@@ -62,8 +62,8 @@ func TestEntityDomainModel(t *testing.T) {
 			}
 		}
 		claim := named(t, c, "claim", "12 kg of wood", client.RelationshipDraft{Role: "producedBy", Target: asset.DID})
-		oracle := named(t, c, "oracle", "Auditor")
-		must(c.Entities.Relate(ctx, oracle.DID, client.RelationshipDraft{Role: "verifies", Target: claim.DID}))(t)
+		oracle := must(c.Entities.Create(ctx, client.EntityDraft{Type: "oracle", Protocol: "did:ixo:protocol/oracle", Controllers: []string{"did:ixo:agent/judge"}}))(t)
+		must(c.Entities.Relate(ctx, claim.DID, client.RelationshipDraft{Role: "verifiedBy", Target: oracle.DID}))(t)
 		_, err = c.Entities.Create(ctx, client.EntityDraft{
 			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
 		})

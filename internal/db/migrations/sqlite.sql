@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 920f7d1285dc91fcc4ee2b626174972591cc99d39cbd0e96df7c4677576484c5
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. a19471d19f30c92b809e337ac995707a707880fdb92fca8c9f247145b2a2bb53
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1553,7 +1553,7 @@ CREATE TABLE claims (
 	summed       BIGINT NOT NULL DEFAULT 0,
 	submitted_at BIGINT NOT NULL,
 	document     TEXT NOT NULL
-);
+, facts TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX claims_cid ON claims (ws, cid);
 CREATE UNIQUE INDEX claims_dedupe ON claims (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
 CREATE INDEX claims_list ON claims (ws, nid);
@@ -1589,3 +1589,22 @@ CREATE TABLE cache_confirmed (
 	version  BIGINT NOT NULL,
 	PRIMARY KEY (instance, topic)
 ) WITHOUT ROWID;
+CREATE TABLE claim_evaluations (
+	nid         INTEGER PRIMARY KEY,
+	ws          TEXT NOT NULL,
+	claim       BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	evaluator   TEXT NOT NULL,
+	oracle      TEXT NOT NULL,
+	protocol    TEXT NOT NULL,
+	version     TEXT NOT NULL,
+	rubric_hash TEXT NOT NULL,
+	facts       TEXT NOT NULL,
+	outcome     TEXT NOT NULL,
+	reason_code TEXT NOT NULL,
+	rule        TEXT NOT NULL,
+	amount      REAL NOT NULL,
+	status      TEXT NOT NULL,
+	reason      TEXT NOT NULL
+);
+CREATE INDEX claim_evaluations_claim ON claim_evaluations (claim, nid);

@@ -56,7 +56,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	cursors := eventtest.Cursors()
 	l := event.New(event.Config{DB: d, Cursors: cursors})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: cursors, Taken: relationship.Held})
-	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l})
+	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID})
 	s := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: cursors, Relayer: "did:key:server", Claims: ledger})
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	p.Routes(a)

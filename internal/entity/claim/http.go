@@ -21,6 +21,9 @@ const submitting = "A claim is about one device, household or asset, which you c
 	"withdraw it and submit another one. Without a subject it stays a draft. What was claimed of a kind for days of its period, of the subject, of what that is part of (its household, its project) " +
 	"or of a part of it, is refused (409), unless the claim type aggregates and claims lists what is summed."
 
+const evaluating = "The rubric of the claim type, in the protocol of the claim's subject, decides by the facts; where it comes to manual_review_required, or there is none, you do, with a reason. " +
+	"You control an oracle that verifies the claim and have no part in it. The verification route of the entity obeys the same rules. partial_success approves a smaller amount."
+
 // Routes adds claims to the API.
 func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/claims", s.serveCreate, web.Doc{
@@ -45,6 +48,19 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Withdraw a claim", Scope: "claims:write", Tag: tag, Once: true, Example: api.ClaimWithdrawal{Reason: "The period was wrong."},
 		Description: "It stays readable; its twin is deactivated, and its period is free again. One that is approved or disputed stays.",
 		Codes:       []string{"CLAIM_NOT_FOUND", "CLAIM_DECIDED", "NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ENTITY_INVALID"},
+	})
+	web.Post(a, onePath+"/evaluations", s.serveEvaluate, web.Doc{
+		Summary: "Evaluate a claim", Status: http.StatusCreated, Scope: "claims:evaluate", Tag: tag, Once: true, Description: evaluating,
+		Example: api.ClaimEvaluationDraft{Decision: Approved, Reason: "The readings show it."},
+		Codes: []string{
+			"CLAIM_NOT_FOUND", invalidCode, "CLAIM_FACTS_INVALID", "CLAIM_DECIDED", "CLAIM_DISPUTED", "RUBRIC_DECIDES", "RUBRIC_INVALID", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE",
+			"MISSING_RELATIONSHIPS", "CLAIM_TYPE_UNKNOWN", "ENTITY_INVALID", "ENTITY_DEACTIVATED",
+		},
+	})
+	web.Get(a, onePath+"/evaluations", s.serveEvaluations, web.Doc{Summary: "List the evaluations of a claim, newest first", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND"}})
+	web.Post(a, onePath+"/evaluations:recompute", s.serveRecompute, web.Doc{
+		Summary: "Decide about a claim again, and compare", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND", "RUBRIC_INVALID"},
+		Description: "Nothing is stored. The CID is computed from the document, and every evaluation made again with its facts and the rubric of its version.",
 	})
 	web.Get(a, "/v1/entities/{did}/claims", s.serveOf, web.Doc{
 		Summary: "List the claims about an entity, newest first", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}, Description: "Those it produces. A page may be short: follow hasMore.",
@@ -113,3 +129,31 @@ func (s *Service) serveOf(ctx context.Context, in *struct {
 }
 
 var _ entity.Claims = (*Ledger)(nil)
+
+func (s *Service) serveEvaluate(ctx context.Context, in *struct {
+	of
+	Body api.ClaimEvaluationDraft
+},
+) (web.Reply[*api.ClaimEvaluation], error) {
+	return s.Evaluate(ctx, in.ID, in.Body)
+}
+
+func (s *Service) serveEvaluations(ctx context.Context, in *struct {
+	of
+	web.Paging
+},
+) (web.Reply[web.Page[*api.ClaimEvaluation]], error) {
+	r, err := find(ctx, s.db, in.ID)
+	if err != nil {
+		return web.Reply[web.Page[*api.ClaimEvaluation]]{}, err
+	}
+	var at place
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*api.ClaimEvaluation, place, error) {
+		items, next, err := s.evaluations(ctx, s.db, r.nid, at.Before, limit)
+		return items, place{next}, err
+	})
+}
+
+func (s *Service) serveRecompute(ctx context.Context, in *of) (*api.ClaimRecomputation, error) {
+	return s.Recompute(ctx, in.ID)
+}

@@ -21,6 +21,7 @@ import (
 type Ledger struct {
 	Protocols *protocol.Service
 	Events    *event.Log
+	NewNID    func() int64 // numbers evaluations
 	Now       func() time.Time
 }
 
@@ -109,11 +110,7 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 
 // form is what the protocol of its subject says about claims of a kind.
 func (l *Ledger) form(ctx context.Context, tx *db.Tx, r *row) (protocol.ClaimForm, error) {
-	subject, err := relationship.EndByNID(ctx, tx, r.ws, r.subject)
-	if err != nil || subject == nil {
-		return protocol.ClaimForm{}, err
-	}
-	p, err := l.Protocols.FindAnyIn(ctx, tx, r.ws, subject.Protocol, subject.ProtocolVersion)
+	p, err := l.protocolOf(ctx, tx, r)
 	if err != nil {
 		return protocol.ClaimForm{}, err
 	}

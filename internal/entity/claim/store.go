@@ -18,18 +18,18 @@ import (
 
 // The columns of a claim, in the order scan reads them.
 const (
-	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document
+	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document, c.facts
 		FROM entities e JOIN claims c ON c.nid = e.nid WHERE e.did = $2 AND e.ws = $1`
-	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
 		FROM claims WHERE ws = $1 AND cid = $2`
-	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
 		FROM claims WHERE ws = $1 AND nid = $2`
 	lockByNIDPostgres = selectByNID + ` FOR UPDATE`
-	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
 		FROM claims WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
 		FROM claims WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document
+	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
 		FROM claims WHERE ws = $1 AND subject = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 
 	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document)
@@ -66,13 +66,14 @@ type row struct {
 	nid, subject                             int64
 	ws, did, cid, project, typ, kind         string
 	subjectDID, claimant, unit, status, body string
+	facts                                    string // canonical JSON
 	starts, ends, submitted, summed          int64
 	amount, approved                         float64
 }
 
 func (r *row) scan(from db.Row) error {
 	return from.Scan(&r.nid, &r.ws, &r.did, &r.cid, &r.project, &r.typ, &r.kind, &r.subject, &r.subjectDID, &r.claimant, &r.starts, &r.ends, &r.amount, &r.unit,
-		&r.status, &r.approved, &r.summed, &r.submitted, &r.body)
+		&r.status, &r.approved, &r.summed, &r.submitted, &r.body, &r.facts)
 }
 
 // one reads a claim; nil when there is none.

@@ -35,8 +35,12 @@ func Personal() []privacy.Table {
 			privacy.Kept("", privacy.Acts, "added_by removed_by"), privacy.None(privacy.Ours, "ws source"),
 		}},
 		{Name: "claims", Rules: []privacy.Rule{
-			privacy.Kept(privacy.Twin, claimed, "did cid project type kind subject_did amount approved unit dedupe status document"), privacy.Kept("", privacy.Elsewhere, "document"),
+			privacy.Kept(privacy.Twin, claimed, "did cid project type kind subject_did amount approved unit dedupe status document facts"), privacy.Kept("", privacy.Elsewhere, "document facts"),
 			privacy.Kept("", privacy.Acts, "claimant"), privacy.None(privacy.Ours, "ws"),
+		}},
+		{Name: "claim_evaluations", Rules: []privacy.Rule{
+			privacy.Kept(privacy.Twin, claimed, "facts amount"), privacy.Kept("", privacy.Elsewhere, "facts reason"), privacy.Kept("", privacy.Acts, "evaluator oracle"),
+			privacy.None(privacy.Ours, "ws status"), privacy.None(privacy.Program, "protocol version rubric_hash outcome reason_code rule"),
 		}},
 		{Name: "claim_cover", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
 		{Name: "claim_kinds", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},

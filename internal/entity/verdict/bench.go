@@ -30,6 +30,7 @@ type Bench struct {
 	As        []string // as whom the caller acts besides: DIDs of groups and organisations
 	Parts     []string // as whom it would act under any of the names it is known by
 	Now       time.Time
+	Bound     bool // one oracle at least, also where no protocol asks for any
 }
 
 // Plain is the verification of a twin after a verdict, when nobody else has a
@@ -39,8 +40,7 @@ func (b Bench) Plain(v api.Verdict) twin.Verification {
 }
 
 // Weigh is the verification of a claim after a verdict: verified once as many
-// oracles agree as the protocol of what produces it asks for, pending until
-// then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, CLAIM_TYPE_UNKNOWN,
+// oracles agree as the protocol of what produces it asks for, pending until then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, CLAIM_TYPE_UNKNOWN,
 // ENTITY_INVALID for a reason the protocol does not know,
 // MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
 func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v api.Verdict) (twin.Verification, error) {
@@ -81,6 +81,9 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	}
 	if v.Status == Verified && len(oracles) == 0 {
 		return next, relationship.Lacking([]string{relationship.VerifiedBy}, "A claim is verified by an oracle, and none that may is named.")
+	}
+	if b.Bound {
+		rule.Quorum = max(rule.Quorum, 1)
 	}
 	if rule.Quorum == 0 && v.Oracle == "" {
 		return next, nil

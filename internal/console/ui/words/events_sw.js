@@ -17,6 +17,7 @@ export default {
   "sampling.design_created": "Mpango wa sampuli umeundwa", "sampling.design_updated": "Mpango wa sampuli una toleo jipya", "sampling.design_decided": "Toleo la mpango wa sampuli limeidhinishwa au kukataliwa",
   "sampling.design_deleted": "Mpango wa sampuli umefutwa; uteuzi wake unabaki", "sampling.framed": "Orodha ya kaya za kuchagua imefungwa", "sampling.committed": "Uteuzi umeahidiwa kwa sehemu ya siri ya mbegu",
   "sampling.contributed": "Sehemu ya pili ya mbegu ya uteuzi imefika", "sampling.drawn": "Sampuli imeteuliwa", "sampling.replaced": "Kaya iliyoteuliwa imebadilishwa na inayofuata",
+  "claim.evaluated": "Dai limeidhinishwa, limekataliwa, limetiwa alama au limebatilishwa",
   "claim.submitted": "Dai limewasilishwa; yaliyomo hayabadiliki tena", "claim.withdrawn": "Dai limeondolewa kabla ya mtu yeyote kuamua",
   "kpt.recorded": "Jaribio la utendaji wa jiko limeandikwa", "kpt.corrected": "Jaribio la utendaji wa jiko limesahihishwa", "kpt.withdrawn": "Jaribio la utendaji wa jiko limeondolewa",
   "survey.quality_rules_updated": "Kanuni za ubora za utafiti zimebadilishwa", "survey.back_checks_drawn": "Majibu yamechaguliwa kwa uhakiki wa pili",

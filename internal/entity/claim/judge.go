@@ -1,0 +1,217 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// decision is what the rules for a claim say about facts.
+type decision struct {
+	rubric.Decision
+	protocol, version, hash string // no hash: no rubric speaks, people decide
+}
+
+// decide asks the rubric of a protocol about a claim. Faults: RUBRIC_INVALID,
+// CLAIM_FACTS_INVALID.
+func decide(p *protocol.Protocol, r *row, facts map[string]rubric.Known) (*decision, error) {
+	out := &decision{Decision: rubric.Decision{Outcome: rubric.Manual, ReasonCode: rubric.NoRule}, protocol: p.DID, version: p.Version}
+	rules, err := p.Rubric(r.kind)
+	if fault.CodeOf(err) == "RUBRIC_NOT_FOUND" {
+		if len(facts) > 0 {
+			return nil, fault.New(fault.Invalid, "CLAIM_FACTS_INVALID", "The facts do not fit the rubric.").
+				With(fault.Field{Pointer: "/facts", Code: "unknown", Detail: "The protocol has no rubric for claims of this kind."})
+		}
+		return out, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var d api.ClaimBody
+	if err := json.Unmarshal([]byte(r.body), &d); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	claim := rubric.Claim{
+		Kind: r.kind, Subject: r.subjectDID, Claimant: r.claimant, Amount: r.amount, Unit: r.unit, Evidence: len(d.Evidence), Submitted: time.UnixMilli(r.submitted).UTC(),
+	}
+	if r.starts != always {
+		claim.PeriodStart = time.UnixMilli(r.starts).UTC()
+	}
+	if r.ends != never {
+		claim.PeriodEnd = time.UnixMilli(r.ends).UTC().AddDate(0, 0, -1)
+	}
+	out.hash = rules.Hash()
+	out.Decision, err = rules.Decide(claim, facts)
+	return out, err
+}
+
+// protocolOf is the protocol whose claim types speak about a claim: that of its
+// subject.
+func (l *Ledger) protocolOf(ctx context.Context, q db.Querier, r *row) (*protocol.Protocol, error) {
+	subject, err := relationship.EndByNID(ctx, q, r.ws, r.subject)
+	if err != nil {
+		return nil, err
+	}
+	if subject == nil {
+		return nil, fmt.Errorf("subject %d of a claim has gone", r.subject)
+	}
+	return l.Protocols.FindAnyIn(ctx, q, r.ws, subject.Protocol, subject.ProtocolVersion)
+}
+
+// allows refuses a verdict that the rules do not give.
+func (d *decision) allows(status string) error {
+	given := ""
+	switch d.Outcome {
+	case rubric.Manual:
+		return nil
+	case rubric.Approved, rubric.Partial:
+		given = verdict.Verified
+	case rubric.Rejected:
+		given = verdict.Rejected
+	}
+	if status == given {
+		return nil
+	}
+	return fault.New(fault.Conflict, "RUBRIC_DECIDES", "The rubric of the protocol decides about this claim, and says something else.").
+		With(fault.Field{Pointer: "/status", Code: string(d.Outcome), Detail: "With the facts that were entered the rubric comes to " + string(d.Outcome) + " (" + d.ReasonCode + ")."})
+}
+
+// Judge holds a verdict against the rubric, notes it as an evaluation and settles the
+// claim. Faults: CLAIM_NOT_SUBMITTED, CLAIM_DECIDED, CLAIM_DISPUTED, RUBRIC_DECIDES,
+// RUBRIC_INVALID, and those of Submit.
+func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error {
+	r, err := l.judged(ctx, tx, j)
+	if err != nil {
+		return err
+	}
+	if r == nil { // a draft of which nothing is decided
+		return nil
+	}
+	status := j.Verdict.Status
+	if status == verdict.Revoked && r.status == Approved {
+		if err := r.settle(ctx, tx, Invalidated, 0); err != nil {
+			return err
+		}
+		return l.tell(ctx, tx, "claim.evaluated", r)
+	}
+	switch {
+	case over(r.status) || r.summed != 0:
+		return decided(r)
+	case r.status == Disputed:
+		return fault.New(fault.Conflict, "CLAIM_DISPUTED", "The claim is disputed: whoever adjudicates decides.")
+	case status != verdict.Verified && status != verdict.Rejected:
+		return nil // nothing is decided
+	}
+	p, err := l.protocolOf(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	facts, err := r.known()
+	if err != nil {
+		return err
+	}
+	d, err := decide(p, r, facts)
+	if err != nil {
+		return err
+	}
+	if err := d.allows(status); err != nil {
+		return err
+	}
+	return l.settle(ctx, tx, r, d, j)
+}
+
+// settle gives a claim the status a verdict leads to, and notes how it came to it.
+func (l *Ledger) settle(ctx context.Context, tx *db.Tx, r *row, d *decision, j entity.Judgement) error {
+	next, amount := r.status, 0.0
+	switch j.Next.Status {
+	case verdict.Verified:
+		next, amount = Approved, d.grant(r)
+	case verdict.Rejected:
+		next = Rejected
+	}
+	oracle := j.Verdict.Oracle
+	if n := len(j.Next.Approvals); n > 0 {
+		oracle = j.Next.Approvals[n-1].Oracle
+	}
+	e := evaluation{decision: d, oracle: oracle, reason: j.Verdict.Reason, status: next, amount: amount}
+	if j.Verdict.Status == verdict.Verified {
+		e.amount = d.grant(r)
+	}
+	if err := l.note(ctx, tx, r, e); err != nil {
+		return err
+	}
+	if next == r.status {
+		return nil
+	}
+	if err := r.settle(ctx, tx, next, amount); err != nil {
+		return err
+	}
+	return l.tell(ctx, tx, "claim.evaluated", r)
+}
+
+// grant is how much an approval gives: what a rule says, what people have proposed, or
+// all that was claimed.
+func (d *decision) grant(r *row) float64 {
+	switch {
+	case d.Outcome == rubric.Partial:
+		return d.Amount
+	case d.Outcome == rubric.Manual && r.approved > 0:
+		return min(r.approved, r.amount)
+	}
+	return r.amount
+}
+
+// judged is the claim of a verdict; nil for a draft of which nothing is decided. One
+// that was active before claims were kept is submitted now.
+func (l *Ledger) judged(ctx context.Context, tx *db.Tx, j entity.Judgement) (*row, error) {
+	r, err := held(ctx, tx, j.Row.Workspace, j.Row.NID)
+	if err != nil || r != nil {
+		return r, err
+	}
+	if j.Row.Status == entity.StatusDraft {
+		if s := j.Verdict.Status; s != verdict.Verified && s != verdict.Rejected {
+			return nil, nil
+		}
+		return nil, fault.New(fault.Conflict, "CLAIM_NOT_SUBMITTED", "The claim is a draft. Nobody decides about it before it is submitted.")
+	}
+	e, err := j.Row.Entity()
+	if err != nil {
+		return nil, err
+	}
+	return l.submit(ctx, tx, j.Row, e)
+}
+
+func decided(r *row) error {
+	detail := "The claim is " + r.status + ", which is final."
+	if r.summed != 0 {
+		detail = "Another claim has summed it, and is decided instead."
+	}
+	return fault.New(fault.Conflict, "CLAIM_DECIDED", "Nobody decides about this claim any more.").With(fault.Field{Code: r.status, Detail: detail})
+}
+
+// evaluation is what is noted about a decision.
+type evaluation struct {
+	*decision
+	nid, at                   int64
+	evaluator, oracle, reason string
+	status, facts             string
+	amount                    float64
+}
+
+// note stores an evaluation of a claim by the caller.
+func (l *Ledger) note(ctx context.Context, tx *db.Tx, r *row, e evaluation) error {
+	_, err := tx.Exec(ctx, insertEvaluation, l.NewNID(), r.ws, r.nid, l.Now().UnixMilli(), web.CallerFrom(ctx).DID, e.oracle, e.protocol, e.version, e.hash, r.facts,
+		string(e.Outcome), e.ReasonCode, e.Rule, e.amount, e.status, e.reason)
+	return db.Wrap("note evaluation", err)
+}
