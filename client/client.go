@@ -64,6 +64,7 @@ type Client struct {
 	Erasures        Erasures
 	Claims          Claims
 	KitchenTests    KitchenTests
+	Vouchers        Vouchers
 	DIDs            DIDs
 	Templates       Templates
 	Surveys         Surveys
@@ -97,7 +98,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{base: base, cfg: cfg.withDefaults()}
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
-	c.Operations, c.KitchenTests, c.Claims = Operations{c}, KitchenTests{c}, Claims{c}
+	c.Operations, c.KitchenTests, c.Claims, c.Vouchers = Operations{c}, KitchenTests{c}, Claims{c}, Vouchers{c}
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}

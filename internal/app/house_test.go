@@ -152,6 +152,7 @@ func furnished(t *testing.T, dir string) *house {
 	h.furnishSurveys(t)
 	h.furnishSampling(t)
 	h.furnishKitchens(t)
+	h.furnishVouchers(t)
 	h.furnishLine(t)
 	h.furnishMind(t)
 	return h

@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -49,6 +50,7 @@ type twins struct {
 	resolve   *resolve.Service
 	devices   *device.Service
 	claims    *claim.Service
+	vouchers  *voucher.Service
 	bulk      *bulk.Service
 }
 
@@ -83,6 +85,7 @@ func (a *App) buildTwins() (err error) {
 	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.claims = claim.New(claim.Config{DB: a.DB, Entities: t.entities, Ledger: ledger, Idem: a.Idem, Cursors: a.cursors})
+	t.vouchers = vouchers(a, t)
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Exchange: a.exchange, Idem: a.Idem,
 		Cursors: a.cursors,
@@ -115,6 +118,7 @@ func (a *App) erasers() []erase.Eraser {
 	return slices.Concat([]erase.Eraser{
 		{Name: "keys", Erase: a.Auth.Forget, May: a.Auth.MayForget},
 		{Name: "memberships", Erase: a.twins.groups.Forget},
+		{Name: "vouchers", Erase: a.twins.vouchers.Erase},
 	}, a.surveys.erasers(), lineErasers(a.customers), mindErasers(a.chats))
 }
 
@@ -158,6 +162,7 @@ func (t *twins) routes(api *web.API) {
 	t.groups.Routes(api)
 	t.devices.Routes(api)
 	t.claims.Routes(api)
+	t.vouchers.Routes(api)
 	t.bulk.Routes(api)
 	t.erase.Routes(api)
 	t.resolve.Routes(api)

@@ -17,6 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
@@ -67,7 +68,7 @@ func MenuActions(accounts *account.Service, c fetch.Config) map[string]machine.A
 func (a *App) fetching(out *outbound.Client, accounts *account.Service, outbox *sms.Outbox) fetch.Config {
 	return fetch.Config{
 		Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins,
-		DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
+		Vouchers: menuVouchers{func() *voucher.Service { return a.twins.vouchers }}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
 		Oracle: &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
 	}
 }

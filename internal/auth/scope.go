@@ -48,6 +48,7 @@ var resources = []resource{
 	{name: "surveys", verbs: []string{"read", "write", "assign"}},
 	{name: "templates", verbs: []string{"read", "write"}},
 	{name: "ussd", verbs: []string{"read", "write", "simulate"}},
+	{name: "vouchers", verbs: []string{"read", "write", "redeem"}},
 	{name: "webhooks", verbs: []string{"read", "write"}},
 	{name: "workspaces", verbs: []string{"read"}, operator: []string{"write"}},
 }
@@ -66,7 +67,7 @@ var roles = []Role{
 		"analytics:*", "audit:read", "claims:read", "claims:write", "credentials:read", "credentials:write", "devices:*",
 		"entities:pii", "entities:read", "entities:write", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
 		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:read", "sampling:write",
-		"sessions:*", "surveys:*", "templates:*", "ussd:*", "webhooks:*",
+		"sessions:*", "surveys:*", "templates:*", "ussd:*", "vouchers:read", "vouchers:write", "webhooks:*",
 	}},
 	{"collector", []string{
 		"devices:read", "entities:read", "protocols:read", "responses:read", "responses:write", "sampling:read", "surveys:read", "templates:read",
@@ -86,9 +87,10 @@ var roles = []Role{
 	{"auditor", []string{
 		"analytics:read", "audit:read", "claims:read", "credentials:read", "devices:read", "entities:read", "evaluations:read", "events:read",
 		"exports:read", "exports:write", "groups:read", "jobs:read", "keys:read", "protocols:read", "responses:read", "sampling:read", "sampling:witness",
-		"surveys:read", "templates:read",
+		"surveys:read", "templates:read", "vouchers:read",
 	}},
 	{"device", []string{"devices:read", "devices:write"}},
+	{"supplier", []string{"vouchers:redeem"}},
 	{member, []string{member}},
 }
 

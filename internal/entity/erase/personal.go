@@ -10,6 +10,7 @@ func Personal() []privacy.Table {
 		peoples   = "Its relationships to projects, devices and other twins that are not about people stay; those to people and households have ended, but for any that an active twin cannot do without or that the key of the caller does not reach. That they were there stays, as DIDs."
 		things    = "Its relationships to twins held here stay, also ended ones, without the reason why they ended."
 		readings  = "Readings of its devices stay; they name nobody."
+		promised  = "That it was promised vouchers, their amounts and what suppliers were given of them stay, under its DID."
 		member    = "That it was a member of groups stays in the events about them, as a DID."
 		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
 		claimed   = "Claims about it stay, with its DID, its days, the amount and the evidence that was named: they show what credentials rest on."
@@ -44,6 +45,13 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "claim_cover", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
 		{Name: "claim_kinds", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
+		{Name: "vouchers", Rules: []privacy.Rule{
+			privacy.Erased("vouchers", "reason attributes"), privacy.Kept("", privacy.Elsewhere, "reason attributes"),
+			privacy.Kept("vouchers", promised, "voucher_id project recipient certificate supplier currency"), privacy.None(privacy.Ours, "ws state"), privacy.Kept("", privacy.Acts, "actor"),
+		}},
+		{Name: "voucher_redemptions", Rules: []privacy.Rule{
+			privacy.Kept("vouchers", promised, "redemption_id supplier product"), privacy.None(privacy.Ours, "ws mode"), privacy.Kept("", privacy.Acts, "actor"),
+		}},
 		{Name: "device_readings", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "temperature data")}},
 		{Name: "device_reading_changes", Rules: []privacy.Rule{
 			privacy.Kept(privacy.Twin, readings, "temperature data"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "actor"),

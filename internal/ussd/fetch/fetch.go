@@ -1,5 +1,5 @@
 // Package fetch offers menu packs what others know: actions that ask another
-// server over HTTP, list twins, and ask the oracle. They run between two transactions,
+// server over HTTP, list twins, redeem vouchers, and ask the oracle. They run between two transactions,
 // within the time of the step. HTTP goes out through the guarded client only;
 // twins are those of types that the operator grants, or of whoever is logged in,
 // and never with what is personal. What an answer says is a text on a screen at
@@ -63,6 +63,9 @@ type Config struct {
 	// Customer is the DID of an account that is logged in, "" when it is closed.
 	Customer func(ctx context.Context, account string) (string, error)
 
+	// Vouchers are those of whoever is logged in; without it there are none.
+	Vouchers Vouchers
+
 	// Oracle answers questions; without it, or without a store, nobody does.
 	Oracle  Oracle
 	DB      *db.DB
@@ -79,6 +82,7 @@ func Actions(c Config) map[string]machine.Action {
 	f := &fetcher{Config: c, slots: make(chan struct{}, cmp.Or(c.AtOnce, 64)), asking: make(chan struct{}, cmp.Or(c.AtOnce, 64)), asks: newAsks(c)}
 	all := f.twinActions()
 	maps.Copy(all, f.oracleActions())
+	maps.Copy(all, f.voucherActions())
 	all[actHTTP] = machine.Action{
 		About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
 			"with an `Idempotency-Key`. `empty`: the list that was wanted has no rows; a menu may leave that out, then it goes where `ok` goes. `refused`: it answered with a status of 4xx; left out, it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",

@@ -20,6 +20,7 @@ export default {
   "claim.evaluated": "Dai limeidhinishwa, limekataliwa, limetiwa alama au limebatilishwa",
   "claim.submitted": "Dai limewasilishwa; yaliyomo hayabadiliki tena", "claim.withdrawn": "Dai limeondolewa kabla ya mtu yeyote kuamua",
   "kpt.recorded": "Jaribio la utendaji wa jiko limeandikwa", "kpt.corrected": "Jaribio la utendaji wa jiko limesahihishwa", "kpt.withdrawn": "Jaribio la utendaji wa jiko limeondolewa",
+  "voucher.issued": "Vocha imetolewa", "voucher.redeemed": "Vocha imetumika", "voucher.cancelled": "Vocha imefutwa",
   "survey.quality_rules_updated": "Kanuni za ubora za utafiti zimebadilishwa", "survey.back_checks_drawn": "Majibu yamechaguliwa kwa uhakiki wa pili",
   "response.submitted": "Jibu limehifadhiwa", "response.updated": "Jibu limesahihishwa", "response.superseded": "Jibu jingine limechukua nafasi", "response.redacted": "Majibu yameondolewa kwenye mahojiano",
   "response.flagged": "Ukaguzi umeona jambo katika jibu", "response.verified": "Jibu limethibitishwa", "response.rejected": "Jibu limekataliwa", "response.verification_changed": "Uthibitisho wa jibu umebadilika",

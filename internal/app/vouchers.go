@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/group"
+	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// vouchers makes the service of vouchers.
+func vouchers(a *App, t *twins) *voucher.Service {
+	return voucher.New(voucher.Config{
+		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Certificate: t.certificate, Controls: t.controls,
+	})
+}
+
+// certificate gives the project of a credential that stands.
+func (t *twins) certificate(ctx context.Context, q db.Querier, did string) (string, error) {
+	r, err := t.entities.Find(ctx, q, did)
+	if fault.KindOf(err) == fault.NotFound || err == nil && r.DomainType != "credential" {
+		return "", fault.New(fault.NotFound, "CERTIFICATE_NOT_FOUND", "No credential that you may see has this DID.").
+			With(fault.Field{Pointer: "/emissionCertificateId", Code: "not_found", Detail: "Name a credential of this workspace."})
+	}
+	if err != nil {
+		return "", err
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return "", err
+	}
+	if r.Status != entity.StatusActive || e.Verification.Status == "revoked" || e.Verification.Status == "expired" {
+		return "", fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential does not stand any more.").
+			With(fault.Field{Pointer: "/emissionCertificateId", Code: "revoked", Detail: "Name a credential that was not revoked."})
+	}
+	return r.Project, nil
+}
+
+// controls reports whether the caller is a DID or controls its twin.
+func (t *twins) controls(ctx context.Context, q db.Querier, did string) (bool, error) {
+	c := web.CallerFrom(ctx)
+	if c.DID == did {
+		return true, nil
+	}
+	r, err := t.entities.Find(ctx, q, did)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return false, err
+	}
+	as, err := group.ControlsAs(ctx, q, c)
+	return slices.ContainsFunc(append(as, c.DID), func(id string) bool { return slices.Contains(e.Controllers, id) }), err
+}
+
+// menuVouchers is vouchers for whoever has logged in to a menu.
+type menuVouchers struct{ of func() *voucher.Service }
+
+var _ fetch.Vouchers = menuVouchers{}
+
+// Held lists the vouchers of a customer.
+func (m menuVouchers) Held(ctx context.Context, did string) ([]*voucher.Voucher, error) {
+	return m.of().Held(ctx, auth.OperatorWorkspace, did)
+}
+
+// Pay redeems one of them at its supplier.
+func (m menuVouchers) Pay(ctx context.Context, did, key string, d voucher.RedemptionDraft) (*voucher.Redemption, error) {
+	return m.of().Pay(web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did}), did, key, d)
+}

@@ -1,0 +1,112 @@
+package voucher
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	tag                   = "vouchers"
+	read, write web.Scope = "vouchers:read", "vouchers:write"
+	one                   = "/v1/vouchers/{voucherId}"
+)
+
+// Routes adds vouchers to the API.
+func (s *Service) Routes(a *web.API) {
+	web.Post(a, "/v1/vouchers/issue", s.serveIssue, web.Doc{
+		Summary: "Issue a voucher", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
+		Description: "It is paid from a credential that stands and belongs to the project of that credential. Its id is a secret of 128 bits: give it to the recipient.",
+		Example: Draft{
+			RecipientDID: "did:ixo:household/123", EmissionCertificateID: "did:ixo:entity:abc123", Value: 250.5, Currency: "ZMW",
+			ExpiresAt: time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC), Attributes: map[string]any{"programme": "pellets"},
+		},
+		Codes: []string{invalidCode, "CERTIFICATE_NOT_FOUND", "CERTIFICATE_REVOKED", "HOUSEHOLD_ERASED"},
+	})
+	web.Post(a, "/v1/vouchers/redeem", s.serveRedeem, web.Doc{
+		Summary: "Redeem a voucher, or a part of it", Status: http.StatusCreated, Scope: "vouchers:redeem", Tag: tag, Once: true,
+		Description: "You are the supplier, or control its twin. A voucher that names a supplier is redeemed by that one only. The balance never goes below zero, however many redeem at once; send an Idempotency-Key so that a repetition takes nothing more.",
+		Example:     RedemptionDraft{VoucherID: "vch_mzxw6ytboi2dgnbvgy3tqojqge", SupplierDID: "did:ixo:entity:shop123", Amount: 100, ProductID: "pellets-20kg"},
+		Codes:       []string{"REDEMPTION_INVALID", "VOUCHER_NOT_FOUND", "NOT_SUPPLIER", "SUPPLIER_MISMATCH", "VOUCHER_EXPIRED", "VOUCHER_CANCELLED", "BALANCE_TOO_LOW"},
+	})
+	web.Get(a, "/v1/vouchers", s.serveList, web.Doc{
+		Summary: "List vouchers, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
+	})
+	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read a voucher", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
+	web.Get(a, one+"/redemptions", s.serveRedemptions, web.Doc{Summary: "List what was taken from a voucher, newest first", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
+	web.Post(a, one+"/cancel", s.serveCancel, web.Doc{
+		Summary: "Cancel a voucher", Scope: write, Tag: tag, Example: cancelling{Reason: "Issued twice."}, Codes: []string{invalidCode, "VOUCHER_NOT_FOUND", "VOUCHER_CANCELLED"},
+		Description: "What is left of it can no longer be redeemed; what was redeemed stays. It cannot be undone.",
+	})
+}
+
+// of names a voucher.
+type of struct {
+	ID string `path:"voucherId" doc:"Id of the voucher." example:"vch_mzxw6ytboi2dgnbvgy3tqojqge"`
+}
+
+// cancelling says why a voucher ends.
+type cancelling struct {
+	Reason string `json:"reason" doc:"1 to 500 characters." example:"Issued twice."`
+}
+
+// place is where a list goes on.
+type place struct {
+	Before int64 `json:"b"`
+}
+
+func (s *Service) serveIssue(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Voucher], error) {
+	return s.Issue(ctx, in.Body)
+}
+
+func (s *Service) serveRedeem(ctx context.Context, in *struct{ Body RedemptionDraft }) (web.Reply[*Redemption], error) {
+	return s.Redeem(ctx, in.Body)
+}
+
+func (s *Service) serveGet(ctx context.Context, in *of) (*Voucher, error) { return s.Get(ctx, in.ID) }
+
+func (s *Service) serveCancel(ctx context.Context, in *struct {
+	of
+	Body cancelling
+},
+) (*Voucher, error) {
+	return s.Cancel(ctx, in.ID, in.Body.Reason)
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Recipient string `query:"recipientDid" doc:"Only vouchers for this DID."`
+	Project   string `query:"projectId" doc:"Only vouchers of this project."`
+	web.Paging
+},
+) (web.Reply[web.Page[*Voucher]], error) {
+	var c fault.Checks
+	for name, value := range map[string]string{"query/recipientDid": in.Recipient, "query/projectId": in.Project} {
+		if value != "" {
+			check.DID(&c, name, value)
+		}
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return web.Reply[web.Page[*Voucher]]{}, err
+	}
+	var at place
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Voucher, place, error) {
+		items, next, err := s.List(ctx, Filter{in.Recipient, in.Project}, at.Before, limit)
+		return items, place{next}, err
+	})
+}
+
+func (s *Service) serveRedemptions(ctx context.Context, in *struct {
+	of
+	web.Paging
+},
+) (web.Reply[web.Page[*Redemption]], error) {
+	var at place
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Redemption, place, error) {
+		items, next, err := s.Redemptions(ctx, in.ID, at.Before, limit)
+		return items, place{next}, err
+	})
+}

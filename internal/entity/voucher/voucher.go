@@ -1,0 +1,120 @@
+// Package voucher issues vouchers and redeems them. A voucher is paid from a
+// credential, belongs to a recipient and is redeemed by suppliers bit by bit until
+// nothing is left, its time is over or it is cancelled.
+//
+// A balance is counted in hundredths and taken from in one statement that asks
+// whether there is enough, so that it is never below zero, whoever asks at once.
+package voucher
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Nouns of package api, by their names here.
+type (
+	Draft           = api.VoucherDraft
+	Voucher         = api.Voucher
+	RedemptionDraft = api.RedemptionDraft
+	Redemption      = api.Redemption
+)
+
+// The states of a voucher. Only the first three are stored as they are: one that
+// is active may be spent or expired.
+const (
+	active    = "active"
+	cancelled = "cancelled"
+	erased    = "erased"
+	spent     = "spent"
+	expired   = "expired"
+)
+
+// Limits of a voucher.
+const (
+	maxValue      = 1_000_000_000
+	maxAttributes = 20
+	maxName       = 64
+	maxText       = 200
+	maxProduct    = 100
+	usualTime     = 365 * 24 * time.Hour
+	longestTime   = 10 * usualTime
+)
+
+const (
+	invalidCode = "VOUCHER_INVALID"
+	invalidText = "The voucher is not valid."
+)
+
+var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
+
+// cents is an amount in hundredths. It must be one exactly: nobody is to wonder
+// which way it was rounded.
+func cents(c *fault.Checks, pointer string, amount float64) int64 {
+	n := math.Round(amount * 100)
+	switch {
+	case !(amount > 0) || amount > maxValue:
+		c.Add(pointer, "out_of_range", "An amount is more than 0 and at most 1,000,000,000.")
+	case math.Abs(amount*100-n) > 1e-6*math.Max(1, n*1e-9):
+		c.Add(pointer, "decimals", "An amount has at most two decimals.")
+	}
+	return int64(n)
+}
+
+func amount(cents int64) float64 { return float64(cents) / 100 }
+
+// checkDraft names everything that is wrong with a draft by itself, and gives its
+// value in hundredths.
+func checkDraft(c *fault.Checks, d *Draft, now time.Time) int64 {
+	check.DID(c, "/recipientDid", d.RecipientDID)
+	check.DID(c, "/emissionCertificateId", d.EmissionCertificateID)
+	value := cents(c, "/value", d.Value)
+	if d.SupplierDID != "" {
+		check.DID(c, "/supplierDid", d.SupplierDID)
+		if d.SupplierDID == d.RecipientDID {
+			c.Add("/supplierDid", "recipient", "Nobody redeems what was issued to themselves.")
+		}
+	}
+	if d.Currency != "" && !currencyForm.MatchString(d.Currency) {
+		c.Add("/currency", "invalid", "A currency is three capital letters, such as ZMW.")
+	}
+	if d.ExpiresAt.IsZero() {
+		d.ExpiresAt = now.Add(usualTime)
+	} else if !d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(longestTime)) {
+		c.Add("/expiresAt", "out_of_range", "A voucher ends in the future, within ten years.")
+	}
+	if len(d.Attributes) > maxAttributes {
+		c.Add("/attributes", "too_many", "There are at most 20 attributes.")
+	}
+	for name, value := range d.Attributes {
+		checkAttribute(c, name, value)
+	}
+	return value
+}
+
+func checkAttribute(c *fault.Checks, name string, value any) {
+	text, isText := value.(string)
+	switch value.(type) {
+	case string, float64, bool:
+	default:
+		c.Add("/attributes", "invalid", "An attribute is a text, a number or a boolean.")
+	}
+	if name == "" || len(name) > maxName || isText && len([]rune(text)) > maxText || strings.ContainsRune(name+text, 0) {
+		c.Add("/attributes", "too_long", "The name of an attribute has at most 64 bytes, a text at most 200 characters.")
+	}
+}
+
+// newID is a name that nobody guesses: whoever is a supplier and knows it can take
+// from the voucher.
+func newID(prefix string) string {
+	random := make([]byte, 16)
+	_, _ = rand.Read(random) // never fails
+	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random))
+}
