@@ -20,7 +20,7 @@ type Session struct {
 // KeyDraft asks for a key.
 type KeyDraft struct {
 	Name      string    `json:"name" minLength:"1" maxLength:"200" doc:"What the key is for." example:"tablet of the Kitui team"`
-	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,supervisor,verifier,evaluator,auditor,device,member" doc:"A named set of scopes, to which scopes adds others. A member key has whatever the groups of its principal give at the moment, and nothing else."`
+	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,supervisor,verifier,evaluator,auditor,device,supplier,member" doc:"A named set of scopes, to which scopes adds others. A member key has whatever the groups of its principal give at the moment, and nothing else."`
 	Scopes    []string  `json:"scopes,omitempty" doc:"What the key may do: entities:read, entities:*, or * for all." example:"entities:read,surveys:read"`
 	Principal string    `json:"principal,omitempty" doc:"DID the key speaks for; a new one by default. Naming anyone but yourself takes an owner."`
 	Projects  []string  `json:"projects,omitempty" doc:"DIDs. When given, only these projects exist for the key."`

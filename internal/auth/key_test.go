@@ -83,7 +83,7 @@ func TestDraftNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	err := auth.Draft{Name: "x", Role: "king", Scopes: []string{"keys:fly", "stoves:read"}}.Validate(epoch)
 	want := []string{
-		"There is no such role. The roles are owner, manager, collector, supervisor, verifier, evaluator, auditor, device, member.",
+		"There is no such role. The roles are owner, manager, collector, supervisor, verifier, evaluator, auditor, device, supplier, member.",
 		"There is no such scope. There are keys:read, keys:write and keys:*.",
 		"There is no such scope. A scope is *, or an area with a word, such as entities:read or entities:*. The areas are analytics, audit, claims, ",
 	}

@@ -55,7 +55,7 @@ func TestRolesHoldKnownScopes(t *testing.T) {
 			t.Errorf("role %s sees people and judges them", r.Name)
 		}
 	}
-	if got, want := strings.Join(names, " "), "owner manager collector supervisor verifier evaluator auditor device member"; got != want {
+	if got, want := strings.Join(names, " "), "owner manager collector supervisor verifier evaluator auditor device supplier member"; got != want {
 		t.Errorf("roles = %s, want %s", got, want)
 	}
 	auditor := auth.Roles()[6]

@@ -43,7 +43,9 @@ func newEnv(t *testing.T, d *db.DB) *env {
 			}
 			return "did:ixo:entity:project", nil
 		},
-		Controls: func(ctx context.Context, _ db.Querier, did string) (bool, error) { return web.CallerFrom(ctx).DID == did, nil },
+		Controls: func(ctx context.Context, _ db.Querier, did string) (bool, error) {
+			return web.CallerFrom(ctx).DID == did, nil
+		},
 	})
 	return v
 }
