@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/console"
 	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -65,6 +66,10 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
 	}
+	field := web.NewAPI(web.APIConfig{Name: "openrosa", Errors: openrosa.WriteFault, Gate: openrosa.Gate{Keys: a.Auth}, Log: a.log, Lenient: true, Shed: a.edge.shed})
+	if a.cfg.HasArea("b") {
+		a.surveys.collect.Routes(field)
+	}
 	a.overview().Routes(area)
 	calculator.New(a.cursors).Routes(area)
 	vcAPI(a).Routes(area)
@@ -93,13 +98,13 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		case mergedName:
 			apis = append(apis, refAPI)
 			if a.cfg.Server.APIAddr == "" {
-				apis = append(apis, platform, area)
+				apis = append(apis, platform, area, field)
 			}
 			apis = append(apis, together(a.cfg.Server, phones, talk)...)
 		case ussdName:
 			apis = append(apis, phones)
 		case apiName:
-			apis = append(apis, refAPI, platform, area)
+			apis = append(apis, refAPI, platform, area, field)
 		case oracleName:
 			apis = append(apis, refAPI, talk)
 		}
@@ -109,7 +114,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		out[p.name] = apis
 	}
 	about.describe(a.cfg, sys.name, a.opt.Version, beside(a.cfg.Server, platform, area, phones, talk)...)
-	ref.describe(a.opt.Version, area, platform, phones, desk, talk, public(shapeAll, false), ops, refAPI)
+	ref.describe(a.opt.Version, area, field, platform, phones, desk, talk, public(shapeAll, false), ops, refAPI)
 	return out
 }
 

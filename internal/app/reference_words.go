@@ -16,6 +16,7 @@ var tagTexts = map[string]string{
 	"responses":    "What households answered: sent once however often, checked against the template, corrected with a history.",
 	"attachments":  "Pictures, sounds and other files of responses, by the hash of their bytes.",
 	"verification": "Decisions about responses, by somebody other than who collected them.",
+	"collect":      "Phones with ODK Collect: an address for each, with its QR code. docs/odk.md says more.",
 	"credentials":  "Verification of credentials and presentations of any issuer, by the W3C VC-API; an issuer for test suites.",
 	"sampling":     "Sample designs, frozen frames, and draws that anybody can make again.",
 	"claims":       "Claims as they were submitted: each with a document and a CID that do not change.",

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
@@ -28,6 +29,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -48,6 +50,7 @@ type surveys struct {
 	responses *response.Service
 	offline   *offline.Service
 	drafts    *draft.Service
+	collect   *openrosa.Service
 	verify    *verify.Service
 	rules     *quality.Rulebook
 	quality   *quality.Service
@@ -88,6 +91,9 @@ func (a *App) buildSurveys() {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.drafts = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors})
+	s.collect = openrosa.New(openrosa.Config{
+		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
+	})
 	s.verify = verify.New(verify.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})
@@ -213,6 +219,7 @@ func (s *surveys) routes(api *web.API) {
 	s.responses.Routes(api) // with those of attachments
 	s.offline.Routes(api)
 	s.drafts.Routes(api)
+	s.collect.AddressRoutes(api)
 	s.verify.Routes(api)
 	s.quality.Routes(api)
 	s.figures.Routes(api)
@@ -242,6 +249,7 @@ func (s *surveys) erasers() []erase.Eraser {
 		{Name: survey.PartAnswers, Erase: s.responses.Erase},
 		{Name: survey.PartDrafts, Erase: s.drafts.Erase},
 		{Name: survey.PartTests, Erase: s.kitchens.Erase},
+		{Name: survey.PartWaiting, Erase: s.collect.Erase},
 	}
 }
 
@@ -250,6 +258,7 @@ func (s *surveys) retentions(config.Events) []retention {
 	return []retention{
 		{"unused attachments", media.Life, s.media.Expire},
 		{"unsent interviews", draft.Life, s.drafts.Expire},
+		{"submissions that wait for files", openrosa.Patience, s.collect.Finish},
 	}
 }
 
@@ -260,4 +269,28 @@ func xformOf(f *form.Form, version int) ([]byte, error) {
 		return nil, err
 	}
 	return x.XML, nil
+}
+
+// takeOne stores a response as a batch of one.
+func (s *surveys) takeOne(ctx context.Context, response jsontext.Value) (api.BatchItem, error) {
+	out, err := s.offline.Take(ctx, offline.Batch{Items: []offline.Item{{Value: form.Value{Value: response}}}})
+	if err != nil {
+		return api.BatchItem{}, err
+	}
+	return out.Results[0], nil
+}
+
+// isStored reports whether there is a response with an id.
+func isStored(ctx context.Context, d *db.DB, all *response.Service, id string) (bool, error) {
+	_, _, err := all.Find(ctx, d, id)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// issueAddress makes the key of an address for ODK Collect.
+func (c *Core) issueAddress(ctx context.Context, d api.CollectAddressDraft) (openrosa.Issued, error) {
+	k, err := c.Auth.Create(ctx, auth.Draft{Name: d.Name, Principal: d.Collector, Scopes: []string{openrosa.Scope}, Projects: d.Projects, ExpiresAt: d.ExpiresAt})
+	return openrosa.Issued{ID: k.ID, Principal: k.Principal, Text: k.Text}, err
 }

@@ -203,6 +203,9 @@ func originOf(text, public string) (string, error) {
 // quiet is the margin of a QR code, in units.
 const quiet = 4
 
+// Draw makes the QR code of a text.
+func Draw(text string) (*QR, error) { return draw(text) }
+
 // draw makes the QR code of a text, each run of black squares one rectangle.
 func draw(text string) (*QR, error) {
 	code, err := qr.Encode(text, qr.M)

@@ -29,6 +29,7 @@ var resources = []resource{
 	{name: "analytics", verbs: []string{"read", "write"}},
 	{name: "audit", verbs: []string{"read"}},
 	{name: "claims", verbs: []string{"read", "write", "evaluate", "adjudicate"}},
+	{name: "collect", verbs: []string{"send"}},
 	{name: "credentials", verbs: []string{"read", "write", "issue-direct"}},
 	{name: "devices", verbs: []string{"read", "write"}},
 	{name: "entities", verbs: []string{"read", "write", "pii", "verify", "transfer", "erase"}},
@@ -64,7 +65,7 @@ type Role struct {
 var roles = []Role{
 	{"owner", []string{all}},
 	{"manager", []string{
-		"analytics:*", "audit:read", "claims:read", "claims:write", "credentials:read", "credentials:write", "devices:*",
+		"analytics:*", "audit:read", "claims:read", "claims:write", "collect:send", "credentials:read", "credentials:write", "devices:*",
 		"entities:pii", "entities:read", "entities:write", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
 		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:read", "sampling:write",
 		"sessions:*", "surveys:*", "templates:*", "ussd:*", "vouchers:read", "vouchers:write", "webhooks:*",

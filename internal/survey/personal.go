@@ -8,6 +8,7 @@ const (
 	PartAnswers = "answers"
 	PartDrafts  = "unsent interviews"
 	PartTests   = "kitchen tests"
+	PartWaiting = "submissions that wait for files"
 )
 
 // Personal says what the tables of area B can hold about a person.
@@ -89,6 +90,8 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "response_claims", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "verifier")}},
 		{Name: "response_drafts", Rules: []privacy.Rule{privacy.Erased(PartDrafts, "owner response_id household sealed"), privacy.None(privacy.Ours, "ws")}},
+		{Name: "collect_waiting", Rules: []privacy.Rule{privacy.Erased(PartWaiting, "sender instance household sealed"), privacy.None(privacy.Program, "survey_id project"), privacy.None(privacy.Ours, "ws")}},
+		{Name: "collect_files", Rules: []privacy.Rule{privacy.Erased(PartWaiting, "sender instance name sha256"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachments", Rules: []privacy.Rule{kept(files, "sha256 media_type"), privacy.Kept("", privacy.Acts, "sender"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_pieces", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "data"), kept(files, "data")}},

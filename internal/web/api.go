@@ -66,7 +66,7 @@ type Doc struct {
 	Also        []int    // other statuses with the same body
 	Later       any      // a value of the body of 202, which says that a job does the work
 	Light       bool     // always served: it costs nothing, or it asks how we are
-	Page        bool     // for our own pages alone: no program calls it, so the document leaves it out
+	Page        bool     // for our own pages, or for programs whose protocol says what it is: the document leaves it out
 	Channel     bool     // more than a request: ChannelDocument describes it
 	Quiet       bool     // answers with 200 come by the thousand and say nothing: lines for the log at debug only
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. f966dcf20e35b87f9ef885440c8e69cdfa2fd3726ee91bb0408f3c93248bb40f
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 55216d0184e566485b83b1376741aa4bca18a839167ca28efbd801d10e5168ba
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1645,3 +1645,25 @@ CREATE TABLE voucher_redemptions (
 );
 CREATE UNIQUE INDEX voucher_redemptions_id ON voucher_redemptions (ws, redemption_id);
 CREATE INDEX voucher_redemptions_voucher ON voucher_redemptions (voucher, nid);
+CREATE TABLE collect_waiting (
+	nid       BIGINT NOT NULL PRIMARY KEY,
+	ws        TEXT   NOT NULL,
+	sender    TEXT   NOT NULL,
+	instance  TEXT   NOT NULL,
+	survey_id TEXT   NOT NULL,
+	project   TEXT   NOT NULL,
+	household TEXT   NOT NULL,
+	at        BIGINT NOT NULL,
+	sealed    BLOB   NOT NULL
+);
+CREATE UNIQUE INDEX collect_waiting_of ON collect_waiting (ws, sender, instance);
+CREATE INDEX collect_waiting_at ON collect_waiting (at);
+CREATE INDEX collect_waiting_household ON collect_waiting (ws, household);
+CREATE TABLE collect_files (
+	ws       TEXT NOT NULL,
+	sender   TEXT NOT NULL,
+	instance TEXT NOT NULL,
+	name     TEXT NOT NULL,
+	sha256   TEXT NOT NULL,
+	PRIMARY KEY (ws, sender, instance, name)
+);

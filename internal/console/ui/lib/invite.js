@@ -9,7 +9,7 @@ import { t } from "./words.js";
 export const roles = ["manager", "supervisor", "collector", "verifier", "evaluator", "auditor", "device", "owner", "member"];
 
 /** A QR code as the server drew it: black on white whatever the page's colours. */
-const Code = ({ qr, label }) => html`<svg class="qr" viewBox=${`0 0 ${qr.size} ${qr.size}`} role="img" aria-label=${label}><rect width=${qr.size} height=${qr.size} /><path d=${qr.path} /></svg>`;
+export const Code = ({ qr, label }) => html`<svg class="qr" viewBox=${`0 0 ${qr.size} ${qr.size}`} role="img" aria-label=${label}><rect width=${qr.size} height=${qr.size} /><path d=${qr.path} /></svg>`;
 
 export function NewInvite({ done }) {
   const [name, setName] = useState(""), [role, setRole] = useState("collector"), [ends, setEnds] = useState("");

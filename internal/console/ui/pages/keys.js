@@ -1,8 +1,9 @@
 // @ts-check
 import { html, useRef, useState } from "../vendor/preact.js";
-import { call, may, me, newId } from "../lib/api.js";
+import { call, hasArea, may, me, newId } from "../lib/api.js";
 import { Dialog, useAct } from "../lib/act.js";
 import { List, Rows } from "../lib/list.js";
+import { NewPhone } from "../lib/phone.js";
 import { Rights } from "../lib/scopes.js";
 import { Badge, Copy, Failure, Loaded, Page, Time, useLoad } from "../lib/ui.js";
 import { t } from "../lib/words.js";
@@ -86,7 +87,7 @@ export default function Keys() {
     }
     again((n) => n + 1);
   };
-  return html`<${Page} title=${t("page.keys")} about=${t("keys.about")} actions=${may("keys:write") && html`<${NewKey} done=${() => again((n) => n + 1)} />`}>
+  return html`<${Page} title=${t("page.keys")} about=${t("keys.about")} actions=${may("keys:write") && html`${hasArea("b") && may("collect:send") && html`<${NewPhone} done=${() => again((n) => n + 1)} />`}<${NewKey} done=${() => again((n) => n + 1)} />`}>
     <${Failure} error=${error} />
     <${List} path="/v1/api-keys" turn=${turn} id=${(k) => k.id}
       filters=${[{ key: "status", label: t("keys.state"), options: ["active", "rotated", "expired", "revoked"].map((s) => ({ value: s, label: t("state." + s) })) }]}

@@ -1,0 +1,76 @@
+package openrosa
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const making = "A collector scans the QR code in ODK Collect (Configure with QR code) and has their forms. The address holds a secret and is shown once: it is the text of a key with the scope collect:send alone, which is listed and revoked as other keys are. " +
+	"It shows the surveys that name its principal as a collector or give it households to visit, and takes what they send. Without a collector a new principal is made: name it as a collector in the survey. To name another principal than yourself you need the scope *."
+
+// AddressRoutes adds the making of addresses to a.
+func (s *Service) AddressRoutes(a *web.API) {
+	web.Post(a, "/v1/collect/addresses", s.serveAddress, web.Doc{
+		Summary: "Make an address for ODK Collect", Scope: "keys:write", Tag: "collect", Status: http.StatusCreated, Description: making,
+		Example: api.CollectAddressDraft{Name: "Phone of the Kitui team", Origin: "https://hearth.example.org"},
+		Codes:   []string{"KEY_DRAFT_INVALID", "SCOPE_MISSING", "RESTRICTION_EXCEEDED", "ORIGIN_INVALID"},
+	})
+}
+
+func (s *Service) serveAddress(ctx context.Context, in *struct{ Body api.CollectAddressDraft }) (web.Reply[*api.CollectAddress], error) {
+	var none web.Reply[*api.CollectAddress]
+	origin := in.Body.Origin
+	if origin == "" {
+		origin = s.cfg.PublicURL
+	}
+	if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return none, fault.New(fault.Invalid, "ORIGIN_INVALID", "The address of this server is not known.").
+			With(fault.Field{Pointer: "/origin", Code: "invalid", Detail: "Say how phones reach this server, as in https://hearth.example.org, or set HEARTH_PUBLIC_URL."})
+	}
+	made, err := s.cfg.Issue(ctx, in.Body)
+	if err != nil {
+		return none, err
+	}
+	out := &api.CollectAddress{KeyID: made.ID, Collector: made.Principal, URL: strings.TrimSuffix(origin, "/") + Path + made.Text}
+	if out.Settings, err = settings(out.URL, in.Body.Name); err != nil {
+		return none, err
+	}
+	if out.QR, err = s.cfg.Draw(out.Settings); err != nil {
+		return none, err
+	}
+	return web.Reply[*api.CollectAddress]{Value: out, Status: http.StatusCreated}, nil
+}
+
+// settings are those of Collect as its QR codes hold them: JSON, packed with zlib,
+// in base64.
+func settings(address, name string) (string, error) {
+	text, err := json.Marshal(map[string]any{
+		"general": map[string]any{"protocol": "odk_default", "server_url": address, "username": "", "password": "", "form_update_mode": "match_exactly", "autosend": "wifi_and_cellular", "delete_send": false},
+		"admin":   map[string]any{},
+		"project": map[string]any{"name": name, "icon": "H", "color": "#b5482a"},
+	}, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("encode settings: %w", err)
+	}
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	if _, err := w.Write(text); err != nil {
+		return "", fmt.Errorf("pack settings: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("pack settings: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
+}

@@ -1,0 +1,137 @@
+package openrosa
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/xform"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// form is a survey as a form.
+type form struct {
+	*xform.Form
+	hash string
+}
+
+// noForm is the fault of a form that the collector does not have.
+func noForm() error {
+	return fault.New(fault.NotFound, "FORM_NOT_FOUND", "You have no form of this name. Ask whoever runs the survey to name you as a collector.")
+}
+
+// mine opens a survey of the caller. The fault is FORM_NOT_FOUND, whatever the
+// reason.
+func (s *Service) mine(ctx context.Context, surveyID string) (*survey.Open, error) {
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, noForm()
+	} else if err != nil {
+		return nil, err
+	}
+	ok, err := s.cfg.Surveys.Visits(ctx, o)
+	if err == nil && !ok {
+		err = noForm()
+	}
+	return o, err
+}
+
+// formOf makes the form of a survey, once.
+func (s *Service) formOf(o *survey.Open) (*form, error) {
+	k, err := s.keep(o.Workspace, fmt.Sprintf("form %d %d", o.NID, o.Revision), formLife, func() (*kept, error) {
+		x, err := xform.New(o.Form, xform.Options{ID: o.SurveyID, Version: o.TemplateVersion, Survey: o.SurveyID, Households: true})
+		if err != nil {
+			return nil, err
+		}
+		return &kept{form: &form{Form: x, hash: xform.Hash(x.XML)}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k.form, nil
+}
+
+// asks reports whether a survey is asked with a device: it is active, and
+// somebody goes to households.
+func asks(o *survey.Open) bool {
+	return o.Active() && (len(o.Modes) == 0 || slices.Contains(o.Modes, "visit") || slices.Contains(o.Modes, "phone"))
+}
+
+// forms are the forms that the caller fills in now. A survey that cannot be a
+// form is left out: who publishes its template is told why.
+func (s *Service) forms(ctx context.Context) ([]*form, error) {
+	all, err := s.cfg.Surveys.Visited(ctx, maxForms)
+	if err != nil {
+		return nil, err
+	}
+	var out []*form
+	for _, o := range all {
+		if !asks(o) {
+			continue
+		}
+		f, err := s.formOf(o)
+		if fault.CodeOf(err) == "XFORM_NOT_POSSIBLE" {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// households is the file of the households that the caller is to visit, by name
+// where their twins have one. That somebody was told is noted.
+func (s *Service) households(ctx context.Context, o *survey.Open) ([]byte, error) {
+	key := fmt.Sprintf("households %d %d %s", o.NID, o.Round, web.CallerFrom(ctx).DID)
+	k, err := s.keep(o.Workspace, key, listLife, func() (*kept, error) {
+		out := []byte("name,label\n")
+		add := func(value, label string) {
+			out = append(sheet.AppendCSV(append(sheet.AppendCSV(out, value), ','), label), '\n')
+		}
+		if o.Assigned || o.Listed {
+			all, err := s.cfg.Surveys.ToVisit(ctx, o, maxHouseholds)
+			if err != nil {
+				return nil, err
+			}
+			for _, h := range all {
+				add(h.HouseholdID, labelOf(h))
+			}
+		}
+		add(xform.AnotherValue, xform.Another.In(o.Form.Template().Language(), "en"))
+		return &kept{body: out}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k.body, nil
+}
+
+// labelOf is what a household is called by whoever is to visit it.
+func labelOf(h *survey.Household) string {
+	name := h.HouseholdID
+	if h.Contact != nil && h.Contact.Name != "" {
+		name = h.Contact.Name
+	}
+	if h.Area != "" {
+		name += " (" + h.Area + ")"
+	}
+	return strings.Join(strings.Fields(name), " ")
+}
+
+// file is a file of a form. The fault is FORM_NOT_FOUND.
+func (s *Service) file(ctx context.Context, o *survey.Open, f *form, name string) ([]byte, error) {
+	if name == xform.HouseholdFile {
+		return s.households(ctx, o)
+	}
+	for _, one := range f.Files {
+		if one.Name == name {
+			return one.Content, nil
+		}
+	}
+	return nil, noForm()
+}
