@@ -59,16 +59,12 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	about.routes(platform)
 	a.demo.Routes(platform)
 	(&operations{core: a.Core, cfg: a.cfg, sys: sys, trouble: &a.trouble}).routes(platform)
-	area := fresh.area("areas")
+	area, field := fresh.area("areas"), fieldOf(a)
 	if a.cfg.HasArea("a") {
 		a.twins.routes(area)
 	}
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
-	}
-	field := web.NewAPI(web.APIConfig{Name: "openrosa", Errors: openrosa.WriteFault, Gate: openrosa.Gate{Keys: a.Auth}, Log: a.log, Lenient: true, Shed: a.edge.shed})
-	if a.cfg.HasArea("b") {
-		a.surveys.collect.Routes(field)
 	}
 	a.overview().Routes(area)
 	calculator.New(a.cursors).Routes(area)
@@ -116,6 +112,15 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	about.describe(a.cfg, sys.name, a.opt.Version, beside(a.cfg.Server, platform, area, phones, talk)...)
 	ref.describe(a.opt.Version, area, field, platform, phones, desk, talk, public(shapeAll, false), ops, refAPI)
 	return out
+}
+
+// fieldOf are the routes of phones with ODK Collect.
+func fieldOf(a *App) *web.API {
+	api := web.NewAPI(web.APIConfig{Name: "openrosa", Errors: openrosa.WriteFault, Gate: openrosa.Gate{Keys: a.Auth}, Log: a.log, Lenient: true, Shed: a.edge.shed})
+	if a.cfg.HasArea("b") {
+		a.surveys.collect.Routes(api)
+	}
+	return api
 }
 
 // pages are the routes of the console.

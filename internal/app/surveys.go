@@ -90,10 +90,7 @@ func (a *App) buildSurveys() {
 	s.offline = offline.New(offline.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
-	s.drafts = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors})
-	s.collect = openrosa.New(openrosa.Config{
-		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
-	})
+	s.drafts, s.collect = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors}), phonesOf(a, s)
 	s.verify = verify.New(verify.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})
@@ -269,6 +266,13 @@ func xformOf(f *form.Form, version int) ([]byte, error) {
 		return nil, err
 	}
 	return x.XML, nil
+}
+
+// phonesOf makes what phones with ODK Collect speak with.
+func phonesOf(a *App, s *surveys) *openrosa.Service {
+	return openrosa.New(openrosa.Config{
+		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
+	})
 }
 
 // takeOne stores a response as a batch of one.

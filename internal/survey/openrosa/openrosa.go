@@ -44,7 +44,7 @@ const (
 	maxFiles      = 50                     // of a submission
 	maxName       = 200                    // bytes of the name of a file
 	maxForms      = 200                    // of a collector
-	maxWaiting    = 1000                   // submissions of a collector that wait for files
+	maxWaiting    = 5000                   // submissions of a collector that wait for files
 	maxCached     = 64 << 20               // bytes of forms and lists
 	formLife      = 24 * time.Hour         // of a form
 	listLife      = 5 * time.Minute        // of a list of households: each is noted as a disclosure

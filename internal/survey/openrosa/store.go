@@ -20,6 +20,7 @@ const (
 	countWaiting  = `SELECT count(*) FROM (SELECT nid FROM collect_waiting WHERE ws = $1 AND sender = $2 LIMIT $3) AS n`
 	findWaiting   = `SELECT count(*) FROM collect_waiting WHERE ws = $1 AND sender = $2 AND instance = $3`
 	laterWaiting  = `UPDATE collect_waiting SET at = $4 WHERE ws = $1 AND sender = $2 AND instance = $3`
+	settleWaiting = `UPDATE collect_waiting SET sealed = '' WHERE ws = $1 AND sender = $2 AND instance = $3`
 	deleteWaiting = `DELETE FROM collect_waiting WHERE ws = $1 AND sender = $2 AND instance = $3`
 	deleteFiles   = `DELETE FROM collect_files WHERE ws = $1 AND sender = $2 AND instance = $3`
 	deletePerson  = `DELETE FROM collect_waiting WHERE ws = $1 AND (household = $2 OR sender = $2)`
@@ -66,12 +67,23 @@ func (w *waiting) keep(ctx context.Context, tx *db.Tx, nid int64, at time.Time) 
 
 // done forgets a submission that waits for nothing any more.
 func (w *waiting) done(ctx context.Context, tx *db.Tx) error {
-	for _, text := range []string{deleteWaiting, deleteFiles} {
-		if _, err := tx.Exec(ctx, text, w.ws, w.sender, w.instance); err != nil {
-			return fmt.Errorf("forget submission: %w", err)
+	if _, err := tx.Exec(ctx, deleteWaiting, w.ws, w.sender, w.instance); err != nil {
+		return fmt.Errorf("forget submission: %w", err)
+	}
+	_, err := tx.Exec(ctx, deleteFiles, w.ws, w.sender, w.instance)
+	return db.Wrap("forget files of submission", err)
+}
+
+// settle lets go of a submission that is stored. Which files it has stays for a
+// day: a device that has not heard of it sends them one by one again.
+func (w *waiting) settle(ctx context.Context, tx *db.Tx, files map[string]string) error {
+	for name, hash := range files {
+		if err := addFile(ctx, tx, w, name, hash); err != nil {
+			return err
 		}
 	}
-	return nil
+	_, err := tx.Exec(ctx, settleWaiting, w.ws, w.sender, w.instance)
+	return db.Wrap("settle submission", err)
 }
 
 // isFull reports whether a collector has as many submissions waiting as one may.

@@ -206,7 +206,7 @@ func (s *Service) store(ctx context.Context, sub *submission) (*api.BatchItem, e
 	if waits, err := isWaiting(ctx, s.db, sub.at); err != nil {
 		return nil, err
 	} else if waits {
-		if err := s.db.InTx(ctx, func(tx *db.Tx) error { return sub.at.done(ctx, tx) }); err != nil {
+		if err := s.db.InTx(ctx, func(tx *db.Tx) error { return sub.at.settle(ctx, tx, sub.files) }); err != nil {
 			return nil, err
 		}
 	}
@@ -223,7 +223,7 @@ func refusal(done *api.BatchItem) error {
 	case "conflict":
 		kind = fault.Conflict
 	}
-	f := fault.New(kind, done.Code, done.Detail)
+	f := &fault.Error{Kind: kind, Code: done.Code, Message: done.Detail} // the code is the batch's own
 	for _, one := range done.Errors {
 		f = f.With(fault.Field(one))
 	}
@@ -260,6 +260,9 @@ func (s *Service) Finish(ctx context.Context, before time.Time, limit int) (int,
 func (s *Service) finish(ctx context.Context, w *waiting) error {
 	ctx = acting(web.WithCaller(ctx, web.Caller{Workspace: w.ws, DID: w.sender, Later: true}))
 	forget := func() error { return s.db.InTx(ctx, func(tx *db.Tx) error { return w.done(ctx, tx) }) }
+	if len(w.sealed) == 0 {
+		return forget()
+	}
 	if there, err := s.cfg.Stored(ctx, w.instance); err != nil {
 		return err
 	} else if there {
@@ -273,7 +276,7 @@ func (s *Service) finish(ctx context.Context, w *waiting) error {
 	}
 	sub, err := s.understand(ctx, &post{instance: raw, files: map[string]string{}})
 	if err == nil {
-		_, err = s.store(ctx, sub)
+		_, err = s.store(ctx, sub) // stores or sets it aside, and settles it
 	}
 	switch {
 	case fault.CodeOf(err) == "FORM_NOT_FOUND" && fault.KindOf(err) == fault.NotFound:
