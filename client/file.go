@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
 )
 
 // maxUpload is the largest file the server takes.
@@ -58,5 +60,13 @@ func (c *Client) begin(ctx context.Context, k *call, n int) (io.ReadCloser, erro
 	if err != nil {
 		return nil, lost{err}
 	}
+	if later := (laterOn{}); res.StatusCode == http.StatusAccepted && json.Unmarshal(raw, &later.Job) == nil {
+		return nil, later
+	}
 	return nil, errorOf(res, raw)
 }
+
+// laterOn says that a job makes what was asked for.
+type laterOn struct{ Job }
+
+func (l laterOn) Error() string { return "the job " + l.ID + " makes it" }

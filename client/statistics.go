@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -61,7 +62,8 @@ type ReportQuery struct {
 	Language  string
 }
 
-// Report opens the report of a survey, an HTML page to print. Close it. Codes: REPORT_TOO_LARGE, STATISTICS_TOO_LARGE.
+// Report opens the report of a survey, an HTML page to print. Where a job makes its
+// figures it waits for it. Close it. Codes: REPORT_TOO_LARGE, ANSWERS_PENDING.
 func (s Statistics) Report(ctx context.Context, id string, q ReportQuery, opts ...Option) (io.ReadCloser, error) {
 	v := url.Values{}
 	set(v, "questions", strings.Join(q.Questions, ","))
@@ -70,6 +72,19 @@ func (s Statistics) Report(ctx context.Context, id string, q ReportQuery, opts .
 		v.Set("verified", "true")
 	}
 	set(v, "language", q.Language)
+	body, err := s.c.download(ctx, get(surveyPath(id)+"/report", v), opts)
+	var later laterOn
+	if !errors.As(err, &later) {
+		return body, err
+	}
+	job, err := s.c.Jobs.Wait(ctx, later.ID, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if !job.Done() {
+		return nil, fmt.Errorf("job %s of the report is %s: %v", job.ID, job.Status, job.Errors)
+	}
+	v.Set("job", job.ID)
 	return s.c.download(ctx, get(surveyPath(id)+"/report", v), opts)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // buildReports makes the report of a survey from its figures and its sample.
-func (s *surveys) buildReports() {
+func (s *surveys) buildReports(a *App) {
 	s.reports = report.New(report.Config{
 		Surveys: s.surveys,
 		Questions: func(o *survey.Open, language string) (out []report.Question) {
@@ -26,15 +26,28 @@ func (s *surveys) buildReports() {
 			return out
 		},
 		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, chart.Names, error) {
-			figures, err := s.figures.Statistics(ctx, o.SurveyID, statistics.Query{Question: question, Round: in.Round, Verified: in.Verified})
+			figures, err := s.reported(ctx, o, question, in)
 			asked := figures
 			if err != nil {
 				asked = &api.SurveyStatistics{Question: question}
 			}
 			return figures, statistics.Named(o, asked, in.Language), err
 		},
-		Proof: s.proofOf,
+		Proof: s.proofOf, DB: a.DB, Jobs: a.Jobs,
+		Make: func(ctx context.Context, o *survey.Open, question string, in report.Ask, job string) error {
+			return s.figures.Make(ctx, o.SurveyID, statistics.Query{Question: question, Round: in.Round, Verified: in.Verified}, job)
+		},
 	})
+}
+
+// reported are the figures of a question for a report: those of now, or those that
+// its job has made.
+func (s *surveys) reported(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, error) {
+	q := statistics.Query{Question: question, Round: in.Round, Verified: in.Verified}
+	if in.Job != "" {
+		return s.figures.MadeOf(ctx, o.SurveyID, q, in.Job)
+	}
+	return s.figures.Statistics(ctx, o.SurveyID, q)
 }
 
 // proofOf is how the sample of a survey was designed and drawn, as far as the

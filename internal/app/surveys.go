@@ -119,7 +119,7 @@ func (a *App) buildSurveys() {
 			return export.NewLayout(export.LayoutConfig{Survey: o.SurveyID, Form: o.Form, Level: export.Full, Shape: export.Wide, Sample: export.EverySample()})
 		},
 	})
-	s.buildReports()
+	s.buildReports(a)
 	a.surveys = s
 	a.changes.Follow(template.Topic, s.templates)
 	a.changes.Follow(survey.Topic, s.surveys)

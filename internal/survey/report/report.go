@@ -19,7 +19,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -34,6 +36,7 @@ type Ask struct {
 	Round     int      `query:"round" doc:"The open round by default."`
 	Verified  bool     `query:"verified" doc:"Only verified responses count."`
 	Language  string   `query:"language" doc:"Of the labels; that of the template by default." example:"sw"`
+	Job       string   `query:"job" doc:"The report that this job has made, as the survey was then."`
 }
 
 // Question is one that a survey has figures of.
@@ -54,6 +57,12 @@ type Config struct {
 	Figures   func(ctx context.Context, o *survey.Open, question string, in Ask) (*api.SurveyStatistics, chart.Names, error)
 	Proof     func(ctx context.Context, design, draw string) (Proof, error) // draw is "" where none was made
 	Now       func() time.Time                                              // time.Now by default
+
+	// Of large surveys a job makes the figures, under its id, which Figures reads. Without
+	// jobs they are refused.
+	DB   *db.DB
+	Jobs *job.Service
+	Make func(ctx context.Context, o *survey.Open, question string, in Ask, job string) error
 }
 
 // Service makes reports.
@@ -70,17 +79,18 @@ func New(cfg Config) *Service {
 // Routes adds the report to the API.
 func (s *Service) Routes(a *web.API) {
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/report", s.serve, web.Doc{
-		Summary: "Read the report of a survey, as a page to print", Scope: "analytics:read", Tag: "surveys", Produces: "text/html", Answer: "",
-		Codes: []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "INVALID_PARAMETER", "REPORT_TOO_LARGE", "STATISTICS_TOO_LARGE", "ANSWERS_PENDING"},
+		Summary: "Read the report of a survey, as a page to print", Scope: "analytics:read", Tag: "surveys", Produces: "text/html", Answer: "", Later: job.Job{},
+		Codes: []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "INVALID_PARAMETER", "REPORT_TOO_LARGE", "STATISTICS_TOO_LARGE", "STATISTICS_NOT_FOUND", "ANSWERS_PENDING"},
 		Query: []web.Param{
 			{Name: "questions", Doc: "Comma-separated questions as section/question, at most 60; all that have figures by default.", Example: "home/fuel"},
 			{Name: "round", Doc: "The open round by default."},
 			{Name: "verified", Doc: "true: only verified responses count."},
 			{Name: "language", Doc: "Of the labels; that of the template by default.", Example: "sw"},
+			{Name: "job", Doc: "The report that this job has made, as the survey was then; links.about of the job has the whole address."},
 		},
 		Description: "Design, draw and its proof, response rates, what counted, and each question whose answers are numbers or options with its interval, a picture, the number of households, the method and remarks, for A4 paper. " +
 			"It shows what the key may read: the proof of a draw is for keys with sampling:read and one of sampling:write, sampling:witness and audit:read, progress of strata for those with surveys:read, and figures from fewer than 5 households for those with responses:pii. " +
-			"A survey of more than 20,000 responses is refused (STATISTICS_TOO_LARGE): ask for its figures one by one.",
+			"The figures of a survey of more than 20,000 responses are made by a job: the answer is 202 with the job, whose links.about leads to the report; a browser goes there by itself.",
 	})
 }
 
@@ -94,7 +104,21 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if in.Job != "" && s.cfg.Jobs != nil {
+		if j, err := s.waiting(r.Context(), in.Job); err != nil {
+			return err
+		} else if j != nil {
+			return accepted(w, j, path(in.Survey, in.Ask, j.ID))
+		}
+	}
 	p, err := s.Make(r.Context(), in.Survey, in.Ask)
+	if fault.CodeOf(err) == "STATISTICS_TOO_LARGE" && in.Job == "" && s.cfg.Jobs != nil {
+		j, err := s.later(r.Context(), in.Survey, in.Ask)
+		if err != nil {
+			return err
+		}
+		return accepted(w, &j.Value, j.Value.Links.About)
+	}
 	if err != nil {
 		return err
 	}
@@ -277,6 +301,8 @@ func (s *Service) figures(ctx context.Context, p *Report, questions []Question, 
 			item.Figures, item.Names, item.About = figures, names, chart.About(figures, names)
 			item.Picture = chart.Statistics(figures, names, chart.Frame{ID: fmt.Sprintf("q%d", i+1), Width: width, Inline: true})
 			p.Counted, p.Basis = &figures.Counted, figures.Basis
+		case in.Job != "" && fault.CodeOf(err) == "STATISTICS_NOT_FOUND":
+			item.Why = "The job has made none: too few have answered it, or a response that counted was taken out since."
 		case f == nil || f.Kind != fault.Unprocessable || f.Code == "STATISTICS_TOO_LARGE":
 			return err
 		default:
@@ -287,6 +313,9 @@ func (s *Service) figures(ctx context.Context, p *Report, questions []Question, 
 		}
 		last := &p.Sections[len(p.Sections)-1]
 		last.Questions = append(last.Questions, item)
+	}
+	if in.Job != "" && p.Counted == nil { // somebody with other rights has asked for it, or all is gone
+		return noReport()
 	}
 	return nil
 }

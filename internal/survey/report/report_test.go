@@ -3,14 +3,20 @@ package report_test
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/net/html"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/chart"
 	"github.com/hearth-dmrv/hearth/internal/survey/report"
@@ -28,11 +34,23 @@ const template = `{"templateId":"use","title":"Use","validations":{"completionTh
 // newEnv has a survey of 20 households, of which two of the group b answer.
 func newEnv(t *testing.T) *surveytest.Env {
 	t.Helper()
+	v, _ := newLarge(t, false)
+	return v
+}
+
+// newLarge is newEnv with a survey that is too large for a request, if large, and
+// the jobs that make its report.
+func newLarge(t *testing.T, large bool) (*surveytest.Env, *job.Service) {
+	t.Helper()
 	d := dbtest.SQLite(t)
 	v := surveytest.New(t, d)
+	jobs := job.New(job.Config{DB: d, Cursors: eventtest.Cursors()})
 	figures := statistics.New(statistics.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses})
-	report.New(report.Config{
-		Surveys: v.Surveys,
+	reports := report.New(report.Config{
+		Surveys: v.Surveys, DB: d, Jobs: jobs,
+		Make: func(ctx context.Context, o *survey.Open, question string, in report.Ask, job string) error {
+			return figures.Make(ctx, o.SurveyID, statistics.Query{Question: question, Round: in.Round, Verified: in.Verified}, job)
+		},
 		Questions: func(o *survey.Open, language string) (out []report.Question) {
 			for _, q := range statistics.Questions(o, language) {
 				out = append(out, report.Question{Name: q.Question, Section: q.Section})
@@ -40,11 +58,29 @@ func newEnv(t *testing.T) *surveytest.Env {
 			return out
 		},
 		Figures: func(ctx context.Context, o *survey.Open, question string, in report.Ask) (*api.SurveyStatistics, chart.Names, error) {
-			s, err := figures.Statistics(ctx, o.SurveyID, statistics.Query{Question: question, Round: in.Round, Verified: in.Verified})
+			q := statistics.Query{Question: question, Round: in.Round, Verified: in.Verified}
+			names := statistics.Named(o, &api.SurveyStatistics{Question: question}, in.Language)
+			if in.Job != "" {
+				s, err := figures.MadeOf(ctx, o.SurveyID, q, in.Job)
+				return s, names, err
+			}
+			if large {
+				return nil, names, fault.New(fault.Unprocessable, "STATISTICS_TOO_LARGE", "Too many.")
+			}
+			s, err := figures.Statistics(ctx, o.SurveyID, q)
 			return s, statistics.Named(o, &api.SurveyStatistics{Question: question}, in.Language), err
 		},
 		Proof: func(context.Context, string, string) (report.Proof, error) { return report.Proof{}, nil },
-	}).Routes(v.API)
+	})
+	reports.Routes(v.API)
+	runner, err := jobs.NewRunner(job.RunnerConfig{Handlers: reports.Handlers()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); runner.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-ended })
 	v.Must(t, "ws owner", "POST /v1/templates", template, nil)
 	v.Must(t, "ws owner", "POST /v1/templates/use/publish", `{}`, nil)
 	v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"s","name":"Use & <fuel>","type":"MonitoringSurvey","projectId":%q,"templateId":"use","modes":["phone"],"window":{"start":"2024-01-01T00:00:00Z"},"collectors":["did:key:ann"],
@@ -60,7 +96,43 @@ func newEnv(t *testing.T) *surveytest.Env {
 		v.Must(t, "ws ann", "POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-03-02T09:00:00Z","mode":"phone",
 			"responses":{"consent":{"agree":true},"home":{"kind":%q,"fuel":%d,"name":"Mary Mwangi"}}}`, i, i, []string{"wood", "gas"}[i%3%2], i), nil)
 	}
-	return v
+	return v, jobs
+}
+
+// TestLargeReport has a job make the figures of a report: the report is read by its
+// address, by nobody else, and without those of a response that was taken out.
+func TestLargeReport(t *testing.T) {
+	t.Parallel()
+	v, _ := newLarge(t, true)
+	ask := func(who, path string) *httptest.ResponseRecorder { return v.Send(t, who, "GET "+path, "") }
+	w := ask("ws owner", "/v1/surveys/s/report?questions=home/fuel,home/never")
+	var j job.Job
+	if err := json.Unmarshal(w.Body.Bytes(), &j); err != nil || w.Code != 202 || w.Header().Get("Location") != "/v1/jobs/"+j.ID || w.Header().Get("Refresh") != "2; url="+j.Links.About {
+		t.Fatalf("a large report = %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if again := ask("ws owner", "/v1/surveys/s/report?questions=home/fuel,home/never"); !strings.Contains(again.Body.String(), j.ID) {
+		t.Errorf("the same report is another job: %s", again.Body)
+	}
+	for w = ask("ws owner", j.Links.About); w.Code == 202; w = ask("ws owner", j.Links.About) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	names, text := elements(t, w.Body.String())
+	if w.Code != 200 || names["svg"] != 2 || !strings.Contains(text, "18 of 20 households answered") || !strings.Contains(text, "The job has made none") {
+		t.Fatalf("the report of the job = %d %v %s", w.Code, names, text)
+	}
+	for _, tt := range []struct {
+		who, path string
+		status    int
+	}{
+		{"other owner", j.Links.About, 404},
+		{"ws stranger", j.Links.About, 404},
+		{"ws auditor", j.Links.About, 404},
+		{"ws owner", "/v1/surveys/s/report?job=x", 404},
+	} {
+		if w := ask(tt.who, tt.path); w.Code != tt.status {
+			t.Errorf("%s as %s = %d %s", tt.path, tt.who, w.Code, w.Body)
+		}
+	}
 }
 
 // elements are the names of the elements of a page with the values of some of

@@ -140,7 +140,40 @@ func (s *Service) Made(ctx context.Context, surveyID, job string) (*Statistics, 
 	}
 	out, err := body(s.db.QueryRow(ctx, selectMade, o.NID, job, whole))
 	if err == nil && out == nil {
-		err = fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "There are no figures of this job: it has not ended well, a response that they were made of was taken out, or many others were asked for since. Ask for them again.")
+		err = notMade()
 	}
 	return out, err
+}
+
+// Make makes figures under the id of a job that is at work, however large the
+// survey is. Faults are those of Statistics.
+func (s *Service) Make(ctx context.Context, surveyID string, in Query, job string) error {
+	a, err := s.ask(ctx, surveyID, in)
+	if err != nil {
+		return err
+	}
+	_, err = s.make(ctx, a, job, &reading{most: inJob, step: func(int64) {}})
+	return ended(err)
+}
+
+// MadeOf are the figures of one query of a job that has made several, as they were
+// then. The fault is STATISTICS_NOT_FOUND.
+func (s *Service) MadeOf(ctx context.Context, surveyID string, in Query, job string) (*Statistics, error) {
+	a, err := s.ask(ctx, surveyID, in)
+	if err != nil {
+		return nil, err
+	}
+	key, err := a.key()
+	if err != nil {
+		return nil, err
+	}
+	out, err := body(s.db.QueryRow(ctx, selectMadeOf, a.o.NID, key, job))
+	if err == nil && out == nil {
+		err = notMade()
+	}
+	return out, err
+}
+
+func notMade() error {
+	return fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "There are no figures of this job: it has not ended well, a response that they were made of was taken out, or many others were asked for since. Ask for them again.")
 }

@@ -26,6 +26,8 @@ const (
 	// is made of was taken out or erased.
 	selectMade = `SELECT f.body FROM survey_figures f WHERE f.survey = $1 AND f.job = $2 AND f.whole <= $3
 		AND f.gone = (SELECT sum(c.gone) FROM survey_changes c WHERE c.survey = $1) ORDER BY f.nid DESC LIMIT 1`
+	selectMadeOf = `SELECT f.body FROM survey_figures f WHERE f.survey = $1 AND f.asked = $2 AND f.job = $3
+		AND f.gone = (SELECT sum(c.gone) FROM survey_changes c WHERE c.survey = $1) ORDER BY f.nid DESC LIMIT 1`
 	insertKept = `INSERT INTO survey_figures (nid, survey, asked, revision, changes, gone, job, whole, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 	dropOlder  = `DELETE FROM survey_figures WHERE survey = $1 AND nid <= (SELECT nid FROM survey_figures WHERE survey = $1 ORDER BY nid DESC LIMIT 1 OFFSET $2)`
 )
