@@ -113,8 +113,10 @@ func TestLargeReport(t *testing.T) {
 	if again := ask("ws owner", "/v1/surveys/s/report?questions=home/fuel,home/never"); !strings.Contains(again.Body.String(), j.ID) {
 		t.Errorf("the same report is another job: %s", again.Body)
 	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
 	for w = ask("ws owner", j.Links.About); w.Code == 202; w = ask("ws owner", j.Links.About) {
-		time.Sleep(5 * time.Millisecond)
+		<-tick.C
 	}
 	names, text := elements(t, w.Body.String())
 	if w.Code != 200 || names["svg"] != 2 || !strings.Contains(text, "18 of 20 households answered") || !strings.Contains(text, "The job has made none") {
