@@ -56,6 +56,7 @@ var rows = []row{
 	{"list", "pages of twins, from 10^4 to 10^6 of them", (*bench).lists},
 	{"import", "an import of twins, and other writers meanwhile", (*bench).imports},
 	{"submit", "a response, checked, stored once and counted, at 64 connections", (*bench).submits},
+	{"collect", "a submission of ODK Collect against the same as JSON, and a list of 50 forms against a file", (*bench).collects},
 	{"responses", "pages of responses, from 10^4 to 10^6 of them", (*bench).responsePages},
 	{"export", "10^6 responses to CSV against a bare SELECT and encoding/csv", (*bench).exports},
 	{"figures", "a question over 10^6 responses in a job against the sums of the same rows in SQL", (*bench).figures},
@@ -126,7 +127,7 @@ func (b *bench) flags() options {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, figures, draw, behind, graph, ussd, turn, plugins, ucan, sign, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, collect, responses, export, figures, draw, behind, graph, ussd, turn, plugins, ucan, sign, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
 	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
 	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
