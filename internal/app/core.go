@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func serverKey(cfg *config.Config) (secret.Key, error) {
 // them knows another.
 func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	var err error
-	if c.Bus, err = openBus(ctx, cfg, c.log); err != nil {
+	if c.Bus, err = openBus(ctx, cfg, c.Key, c.log); err != nil {
 		return err
 	}
 	c.changes = change.New(ctx, change.Config{
@@ -108,7 +109,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	c.Idem = once.New(once.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"}, Veil: collectors(),
-		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },
+		Publish: func(workspace string) { c.publish(ctx, topicEvents+workspace, "") },
 	})
 	c.Auth = auth.New(auth.Config{
 		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo, Talks: chat.Talks,
@@ -166,26 +167,33 @@ func collectors() event.Veil {
 
 // Topics of the bus.
 const (
-	topicEvents = "events" // a workspace has new events
-	topicJobs   = "jobs"   // there is work, or a job was cancelled
+	topicEvents = "events." // and a workspace: it has new events
+	topicJobs   = "jobs"    // there is work, or a job was cancelled
 )
 
-// openBus is PostgreSQL's own channel when it is the store, else in-process.
-func openBus(ctx context.Context, cfg *config.Config, log *slog.Logger) (bus.Bus, error) {
-	if cfg.Postgres() {
-		return bus.NewPostgres(ctx, cfg.Data.DatabaseURL.Reveal(), log)
+// openBus is NATS where there are servers of it, PostgreSQL's own channel when that
+// is the store, else in-process.
+func openBus(ctx context.Context, cfg *config.Config, key secret.Key, log *slog.Logger) (bus.Bus, error) {
+	d := cfg.Data
+	switch {
+	case !cfg.Postgres():
+		return bus.New(), nil
+	case d.NATSURL != "":
+		return bus.NewNATS(ctx, bus.NATSConfig{
+			URL: d.NATSURL.Reveal(), Credentials: d.NATSCredentials, CA: d.NATSCA, Space: fmt.Sprintf("%x", key.Derive("bus")[:8]), Log: log,
+		})
 	}
-	return bus.New(), nil
+	return bus.NewPostgres(ctx, cmp.Or(d.BusURL, d.DatabaseURL).Reveal(), log)
 }
 
 // listen ties what other instances say to the services here.
 func (c *Core) listen() {
-	c.Bus.Subscribe(topicEvents, func(m bus.Message) {
+	c.Bus.Subscribe(topicEvents+"*", func(m bus.Message) {
 		if m.Missed {
 			c.Events.WakeAll()
 			return
 		}
-		c.Events.Wake(m.Payload)
+		c.Events.Wake(m.Which())
 	})
 	c.Bus.Subscribe(topicJobs, func(m bus.Message) {
 		if m.Payload == "" {

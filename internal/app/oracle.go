@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
@@ -69,9 +70,16 @@ type mind struct {
 
 // Topics of the oracle: of its runs, and of its sockets.
 const (
-	topicRuns    = "runs"
-	topicSockets = "sockets"
+	topicRuns    = "runs."    // and a run, or a session
+	topicSockets = "sockets." // and a session, or nothing
 )
+
+// runTopic is the topic of what is said of a run: a word, and what it is about.
+func runTopic(payload string) string {
+	_, rest, _ := strings.Cut(payload, " ")
+	id, _, _ := strings.Cut(rest, " ")
+	return topicRuns + id
+}
 
 // What is kept of a run: its frames as long as a client may come back for them,
 // what it did as long as people ask about it.
@@ -106,7 +114,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.chats.Attach(extend.Part())
 	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns}
 	if a.cfg.Postgres() {
-		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, topicRuns, payload) }
+		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, runTopic(payload), payload) }
 	}
 	if m.runs, err = run.New(ctx, rc); err != nil {
 		return err
@@ -173,13 +181,13 @@ func (m *mind) newSockets(ctx context.Context, tools *tool.Registry) *socket.Hub
 		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: m.log, Now: m.DB.Now,
 	}
 	if m.cfg.Postgres() {
-		c.Publish = func(text string) { m.publish(ctx, topicSockets, text) }
+		c.Publish = func(session, text string) { m.publish(ctx, topicSockets+session, text) }
 	}
 	hub := socket.New(ctx, c)
 	m.chats.Attach(chat.Part{Deleted: func(_ context.Context, g chat.Gone) { hub.DisconnectSession(g.User, g.Session) }})
 	if m.cfg.Postgres() {
-		m.Bus.Subscribe(topicRuns, func(msg bus.Message) { m.runs.Receive(ctx, msg.Payload, msg.Missed) })
-		m.Bus.Subscribe(topicSockets, func(msg bus.Message) { hub.Receive(ctx, msg.Payload, msg.Missed) })
+		m.Bus.Subscribe(topicRuns+"*", func(msg bus.Message) { m.runs.Receive(ctx, msg.Payload, msg.Missed) })
+		m.Bus.Subscribe(topicSockets+"*", func(msg bus.Message) { hub.Receive(ctx, msg.Payload, msg.Missed) })
 		hub.Greet()
 	}
 	return hub

@@ -1,6 +1,8 @@
 // Package bus carries wake-ups: short messages that say "look at the store,
-// something is new" from one goroutine to others, in this process (New) or in
-// all instances on one PostgreSQL (NewPostgres). It promises speed, not
+// something is new" from one goroutine to others, in this process (New), in
+// all instances on one PostgreSQL (NewPostgres), or in those on NATS servers
+// (NewNATS). Messages have a subject: a kind, and after a dot which one of it,
+// as in events.<workspace>. It promises speed, not
 // delivery: what must not be lost is a row. When messages were lost, because a
 // connection broke or a subscriber was slow, the subscriber is told so and
 // looks at everything.
@@ -14,10 +16,10 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a message, in bytes. PostgreSQL takes 8,000 for both.
+// The limits of a message, in bytes.
 const (
-	MaxTopic   = 128
-	MaxPayload = 7 << 10
+	MaxTopic   = 200
+	MaxPayload = 64 << 10
 )
 
 // Bus carries messages from publishers to subscribers of a topic.
@@ -27,19 +29,26 @@ type Bus interface {
 	// inside a write transaction: wake-ups follow the commit.
 	Publish(ctx context.Context, topic, payload string) error
 	// Subscribe calls f for every message on topic, one at a time and in
-	// order of arrival, on a goroutine of its own. No call begins after
-	// cancel has returned.
+	// order of arrival, on a goroutine of its own. A topic such as "events.*" is
+	// all of that kind. No call begins after cancel has returned.
 	Subscribe(topic string, f func(Message)) (cancel func())
 	// Close ends all subscriptions and waits for calls that are running. It
 	// must not be called from a subscriber.
 	Close()
 }
 
+// Which is what stands after the dot of the topic.
+func (m Message) Which() string {
+	_, which, _ := strings.Cut(m.Topic, ".")
+	return which
+}
+
 // Message is one wake-up.
 type Message struct {
+	Topic   string
 	Payload string
-	// Missed means that messages were lost: Payload is "", and anything may
-	// be new.
+	// Missed means that messages were lost: Topic and Payload are "", and anything
+	// may be new.
 	Missed bool
 }
 
@@ -88,8 +97,14 @@ func (l *Local) Publish(_ context.Context, topic, payload string) error {
 func (l *Local) deliver(topic, payload string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	m := Message{Topic: topic, Payload: payload}
 	for s := range l.topics[topic] {
-		s.put(Message{Payload: payload})
+		s.put(m)
+	}
+	if kind, _, ok := strings.Cut(topic, "."); ok {
+		for s := range l.topics[kind+".*"] {
+			s.put(m)
+		}
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +21,7 @@ const (
 	pingEvery      = 30 * time.Second // a silent connection is asked whether it lives
 	publishTimeout = 5 * time.Second
 	connectTimeout = 5 * time.Second
+	probeTimeout   = 10 * time.Second
 	firstBackoff   = 100 * time.Millisecond
 	lastBackoff    = 5 * time.Second
 )
@@ -40,6 +43,8 @@ type Postgres struct {
 	closing chan struct{}      // closed: the sender sends what waits and ends
 	close   func()
 	wg      sync.WaitGroup
+	silent  atomic.Bool     // nobody listens now
+	begun   strings.Builder // the pieces of a long message so far; of the listener alone
 }
 
 // NewPostgres connects a bus to the database at url. It listens until ctx
@@ -118,8 +123,39 @@ func (p *Postgres) open(ctx context.Context) (*pgx.Conn, error) {
 	}
 	sum := sha256.Sum256([]byte(schema))
 	p.channel = "hearth_" + hex.EncodeToString(sum[:8])
-	return p.connect(ctx)
+	listener, err := p.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.probe(ctx, conn, listener); err != nil {
+		p.drop(ctx, listener)
+		return nil, err
+	}
+	return listener, nil
 }
+
+// probe sends a message from one connection to another. A pooler that gives the
+// session of a listener to others between two statements does not carry it.
+func (p *Postgres) probe(ctx context.Context, from, to *pgx.Conn) error {
+	_, text := p.Wire("probe", "")
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if _, err := from.Exec(ctx, `SELECT pg_notify($1, $2)`, p.channel, text); err != nil {
+		return fmt.Errorf("send probe: %w", err)
+	}
+	for {
+		n, err := to.WaitForNotification(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrPooled, err)
+		}
+		if n.Payload == text {
+			return nil
+		}
+	}
+}
+
+// ErrPooled says that the address leads to a pooler that does not keep sessions.
+var ErrPooled = errors.New("LISTEN hears nothing: is there a pooler in between that pools by transaction? Name the database itself with HEARTH_BUS_URL")
 
 func (p *Postgres) dial(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, p.conf.Copy())
@@ -152,6 +188,7 @@ func (p *Postgres) drop(ctx context.Context, conn *pgx.Conn) {
 func (p *Postgres) run(ctx context.Context, conn *pgx.Conn) {
 	for {
 		err := p.listen(ctx, conn)
+		p.silent.Store(true)
 		p.drop(ctx, conn)
 		if ctx.Err() != nil {
 			return
@@ -160,6 +197,8 @@ func (p *Postgres) run(ctx context.Context, conn *pgx.Conn) {
 		if conn = p.reconnect(ctx); conn == nil {
 			return
 		}
+		p.silent.Store(false)
+		p.begun.Reset()
 		p.log.InfoContext(ctx, "bus connected again")
 		p.local.missed()
 	}
@@ -209,9 +248,22 @@ func (p *Postgres) alive(ctx context.Context, conn *pgx.Conn) error {
 	return conn.Ping(ctx)
 }
 
+// Degraded reports whether this instance hears nothing of others now.
+func (p *Postgres) Degraded() bool { return p.silent.Load() }
+
 // receive hands on a message of another instance; our own were delivered when
-// they were published.
+// they were published. Pieces of a long one follow each other.
 func (p *Postgres) receive(wire string) {
+	if piece, ok := strings.CutPrefix(wire, pieceMark); ok {
+		_, text, _ := strings.Cut(piece, "\n")
+		p.begun.WriteString(text)
+		return
+	}
+	if last, ok := strings.CutPrefix(wire, lastMark); ok {
+		_, text, _ := strings.Cut(last, "\n")
+		wire = p.begun.String() + text
+		p.begun.Reset()
+	}
 	origin, rest, _ := strings.Cut(wire, "\n")
 	topic, payload, ok := strings.Cut(rest, "\n")
 	switch {

@@ -57,10 +57,10 @@ func TestPostgresBetweenInstances(t *testing.T) {
 		publish(t, one, "a", p)
 	}
 	for _, want := range payloads {
-		if got := receive(t, far); got != (bus.Message{Payload: want}) {
+		if got := receive(t, far); got != (bus.Message{Topic: "a", Payload: want}) {
 			t.Errorf("other instance got %.20q, want %.20q", got.Payload, want)
 		}
-		if got := receive(t, own); got != (bus.Message{Payload: want}) {
+		if got := receive(t, own); got != (bus.Message{Topic: "a", Payload: want}) {
 			t.Errorf("publisher got %.20q, want %.20q", got.Payload, want)
 		}
 	}

@@ -3,7 +3,9 @@ package bus
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -11,7 +13,8 @@ import (
 // sender carries the outbox of a bus to the other instances.
 type sender struct {
 	*Postgres
-	conn *pgx.Conn // nil: to be made when there is something to send
+	conn  *pgx.Conn // nil: to be made when there is something to send
+	marks uint64    // how many pieces were made
 }
 
 // send works until the bus is closed, and then sends what is left.
@@ -63,14 +66,45 @@ func (s *sender) notify(ctx context.Context, notes []note) (err error) {
 			return err
 		}
 	}
-	wire := make([]string, len(notes))
-	for i, n := range notes {
-		_, wire[i] = s.Wire(n.topic, n.payload)
+	var wire []string
+	for _, n := range notes {
+		_, text := s.Wire(n.topic, n.payload)
+		wire = append(wire, s.pieces(text)...)
 	}
 	if _, err := s.conn.Exec(ctx, `SELECT pg_notify($1, wire) FROM unnest($2::text[]) AS wire`, s.channel, wire); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil
+}
+
+// PostgreSQL takes 8,000 bytes. What is longer goes in pieces, in one
+// transaction, so that nothing comes between them.
+const (
+	maxPiece  = 7 << 10
+	pieceMark = "\x01" // more follows
+	lastMark  = "\x02" // the last piece
+)
+
+func (s *sender) pieces(text string) []string {
+	if len(text) <= maxPiece {
+		return []string{text}
+	}
+	var out []string
+	for len(text) > maxPiece {
+		end := maxPiece
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		out = append(out, pieceMark+s.mark()+text[:end])
+		text = text[end:]
+	}
+	return append(out, lastMark+s.mark()+text)
+}
+
+// mark makes pieces differ: of equal ones in a transaction PostgreSQL sends one.
+func (s *sender) mark() string {
+	s.marks++
+	return strconv.FormatUint(s.marks, 36) + "\n"
 }
 
 func (s *sender) hangUp(ctx context.Context) {

@@ -26,11 +26,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Topics of the bus: a version was raised; a process has dropped what was
-// before a version.
+// Kinds of topics of the bus, each with the topic of the rows after it: a version
+// was raised; a process has dropped what was before a version.
 const (
-	topicRaised    = "cache"
-	topicConfirmed = "cache-confirmed"
+	topicRaised    = "cache."
+	topicConfirmed = "confirmed."
 )
 
 // CountedFor is how long a process that has fallen silent is waited for. It is
@@ -121,8 +121,8 @@ func New(ctx context.Context, cfg Config) *Service {
 	}
 	s.lease = &cache.Lease{}
 	cfg.DB.OnChange(s.raise)
-	cfg.Bus.Subscribe(topicRaised, func(m bus.Message) { s.onRaised(ctx, m) })
-	cfg.Bus.Subscribe(topicConfirmed, s.onConfirmed)
+	cfg.Bus.Subscribe(topicRaised+"*", func(m bus.Message) { s.onRaised(ctx, m) })
+	cfg.Bus.Subscribe(topicConfirmed+"*", s.onConfirmed)
 	return s
 }
 
@@ -254,7 +254,7 @@ func (s *Service) onRaised(ctx context.Context, m bus.Message) {
 	}
 	s.hear(v)
 	if self := s.cfg.Self(); self != "" {
-		s.publish(ctx, topicConfirmed, self+" "+v.String())
+		s.publish(ctx, topicConfirmed+v.topic, self+" "+v.String())
 	}
 }
 

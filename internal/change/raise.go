@@ -45,7 +45,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, changes []db.Change) err
 		for _, v := range raised {
 			s.hear(v)
 			if !with {
-				s.publish(life, topicRaised, v.String())
+				s.publish(life, topicRaised+v.topic, v.String())
 			}
 		}
 		s.settle(life, raised)

@@ -41,7 +41,7 @@ func collect(rows db.Rows, err error, what string) ([]version, error) {
 
 // notify sends a version with the commit of tx.
 func notify(ctx context.Context, tx *db.Tx, to sender, v version) error {
-	channel, text := to.Wire(topicRaised, v.String())
+	channel, text := to.Wire(topicRaised+v.topic, v.String())
 	if _, err := tx.Exec(ctx, notifyPostgres, channel, text); err != nil {
 		return fmt.Errorf("send version: %w", err)
 	}

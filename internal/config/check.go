@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ func check(c *Config, failed map[string]bool) Problems {
 	k.tls()
 	k.secrets()
 	k.sms()
+	k.bus()
 	k.ussd()
 	k.model()
 	return k.bad
@@ -145,6 +147,36 @@ func (k *checker) secrets() {
 	}
 	if k.c.Oracle.Mnemonic != "" && k.c.Oracle.DID == "" {
 		k.add("is missing: ORACLE_MNEMONIC is the key of a DID that must be named", "ORACLE_DID", "ORACLE_MNEMONIC")
+	}
+}
+
+// bus: messages between instances need a database that several share, and a line
+// that nobody else reads.
+func (k *checker) bus() {
+	d := k.c.Data
+	for _, s := range []struct{ env, value string }{
+		{"HEARTH_BUS_URL", d.BusURL.Reveal()}, {"NATS_URL", d.NATSURL.Reveal()},
+	} {
+		if s.value != "" && !k.c.Postgres() {
+			k.add("has no effect without DATABASE_URL: one server on the embedded store has no others", s.env, "DATABASE_URL")
+		}
+	}
+	for _, s := range []struct{ env, value string }{
+		{"NATS_CREDENTIALS_FILE", d.NATSCredentials}, {"NATS_CA_FILE", d.NATSCA},
+	} {
+		if s.value != "" && d.NATSURL == "" {
+			k.add("has no effect without NATS_URL", s.env, "NATS_URL")
+		}
+	}
+	if d.NATSURL == "" || !k.c.Production() {
+		return
+	}
+	for one := range strings.SplitSeq(d.NATSURL.Reveal(), ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err == nil && u.Scheme != "tls" && !loopback(u.Hostname()) {
+			k.add("names a server on another host without TLS: messages can hold personal data; want tls://", "NATS_URL")
+			return
+		}
 	}
 }
 

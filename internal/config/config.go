@@ -81,7 +81,10 @@ type Data struct {
 	Dir               string `env:"HEARTH_DATA_DIR" file:"dir" default:"./hearth-data" is:"text 4096" doc:"Data folder: database, keys, media."`
 	DatabaseURL       Secret `env:"DATABASE_URL" file:"databaseUrl" is:"postgresURL" doc:"Address of a PostgreSQL database; empty: the embedded store."`
 	SQLiteSynchronous string `env:"HEARTH_SQLITE_SYNCHRONOUS" file:"sqliteSynchronous" default:"full" is:"oneOf full normal" doc:"When the embedded store writes to the disk: full is before each answer. normal is insecure: a power cut may lose writes that were answered with success."`
-	NATSURL           Secret `env:"NATS_URL" file:"natsUrl" is:"later" doc:"NATS servers for live events between instances. Not supported yet: setting it is an error."`
+	BusURL            Secret `env:"HEARTH_BUS_URL" file:"busUrl" is:"postgresURL" doc:"Address of the same PostgreSQL for messages between instances, when DATABASE_URL goes through a pooler: they need a session of their own. Empty: DATABASE_URL."`
+	NATSURL           Secret `env:"NATS_URL" file:"natsUrl" is:"natsURLs" doc:"NATS servers for messages between instances on one PostgreSQL, such as tls://a:4222,tls://b:4222; empty: the database carries them. In production servers on other hosts need tls://, because messages can hold personal data."`
+	NATSCredentials   string `env:"NATS_CREDENTIALS_FILE" file:"natsCredentials" is:"text 4096" doc:"File with the credentials for the NATS servers (JWT and key)."`
+	NATSCA            string `env:"NATS_CA_FILE" file:"natsCa" is:"text 4096" doc:"File with the certificates (PEM) that vouch for the NATS servers; empty: those of the system."`
 }
 
 // Backup is the schedule of automatic backups.

@@ -27,21 +27,6 @@ type kind[T any] struct {
 	format func(T) string
 }
 
-// later is a setting that has its name but no effect yet. Giving it is an
-// error: a server that takes it and does nothing would mislead.
-func later() kind[Secret] {
-	return kind[Secret]{
-		name: kindURL, want: "nothing; instances on one PostgreSQL hear each other through it", list: true,
-		parse: func(s string) (Secret, error) {
-			if s != "" {
-				return "", errors.New("is not supported yet")
-			}
-			return "", nil
-		},
-		format: Secret.Reveal,
-	}
-}
-
 func same(s string) string { return s }
 
 var errForm = errors.New("is not valid")

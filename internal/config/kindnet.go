@@ -269,6 +269,32 @@ func postgresURL() kind[Secret] {
 	}
 }
 
+// natsURLs are addresses of NATS servers in one text, since they can hold a
+// password.
+func natsURLs() kind[Secret] {
+	return kind[Secret]{
+		name: kindURL, want: "addresses such as tls://host:4222 or nats://host:4222, separated by commas",
+		parse: func(s string) (Secret, error) {
+			if s == "" {
+				return "", nil
+			}
+			for one := range strings.SplitSeq(s, ",") {
+				u, err := url.Parse(strings.TrimSpace(one))
+				switch {
+				case plain(s) != nil || err != nil:
+					return "", errForm
+				case u.Scheme != "nats" && u.Scheme != "tls":
+					return "", errors.New("has the wrong scheme")
+				case u.Hostname() == "" || u.Path != "":
+					return "", errForm
+				}
+			}
+			return Secret(s), nil
+		},
+		format: Secret.Reveal,
+	}
+}
+
 // origins are web origins in one text, by the rules of the HTTP edge.
 func origins() kind[string] {
 	return kind[string]{

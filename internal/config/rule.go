@@ -82,7 +82,7 @@ var plainRules = map[string]func() rule{
 	"oracleDID":    func() rule { return is(oracleDID()) },
 	"mnemonic":     func() rule { return is(mnemonic()) },
 	"routes":       func() rule { return is(list(route())) },
-	"later":        func() rule { return is(later()) },
+	"natsURLs":     func() rule { return is(natsURLs()) },
 }
 
 func number(s string) int         { return must(strconv.Atoi(s)) }

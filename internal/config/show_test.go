@@ -66,7 +66,7 @@ func TestEveryAddressIsMasked(t *testing.T) {
 		}
 		scheme := "https"
 		switch s.Env {
-		case "DATABASE_URL":
+		case "DATABASE_URL", "HEARTH_BUS_URL":
 			scheme = "postgres"
 		case "NATS_URL":
 			scheme = "nats"

@@ -57,8 +57,8 @@ type note struct {
 
 // post carries notes between instances.
 type post struct {
-	publish  func(text string) // nil: there are no others
-	instance string            // our own name
+	publish  func(session, text string) // nil: there are no others
+	instance string                     // our own name
 	log      *slog.Logger
 	seq      atomic.Uint64
 
@@ -78,12 +78,12 @@ func (p *post) tell(n note) {
 		return
 	}
 	if len(text) <= maxPart {
-		p.publish(string(text))
+		p.publish(n.Session, string(text))
 		return
 	}
 	parts := split(string(text))
 	for i, part := range parts {
-		p.publish(fmt.Sprintf("%s%s %d %d %d\n%s", partMark, n.From, n.Seq, i, len(parts), part))
+		p.publish(n.Session, fmt.Sprintf("%s%s %d %d %d\n%s", partMark, n.From, n.Seq, i, len(parts), part))
 	}
 }
 

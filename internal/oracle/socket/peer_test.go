@@ -26,7 +26,7 @@ func cluster(t *testing.T, names ...string) ([]*rig, *bus.Local) {
 	for _, name := range names {
 		r := start(t, func(c *socket.Config) {
 			c.Instance, c.PeerWait, c.Handshake, c.Owns = name, patience, dir.handshake, dir.owns
-			c.Publish = func(text string) {
+			c.Publish = func(_, text string) {
 				if err := b.Publish(t.Context(), topic, text); err != nil {
 					t.Errorf("publish: %v", err)
 				}
@@ -156,7 +156,7 @@ func TestPeersStop(t *testing.T) {
 
 	lone := start(t, func(c *socket.Config) {
 		c.Instance, c.PeerWait = "lone", 20*time.Millisecond
-		c.Publish = func(text string) { _ = b.Publish(t.Context(), "nowhere", text) }
+		c.Publish = func(_, text string) { _ = b.Publish(t.Context(), "nowhere", text) }
 	})
 	lone.Receive(t.Context(), `{"from":"ghost","seq":1,"kind":"here"}`, false)
 	if lone.Peers() != 1 {
@@ -178,7 +178,7 @@ func TestPeersStop(t *testing.T) {
 func TestPeersBye(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 100)
-	r := start(t, func(c *socket.Config) { c.PeerWait, c.Publish = patience, func(text string) { said <- text } })
+	r := start(t, func(c *socket.Config) { c.PeerWait, c.Publish = patience, func(_, text string) { said <- text } })
 	ghost := func(kind, id string) {
 		r.Receive(t.Context(), fmt.Sprintf(`{"from":"ghost","seq":1,"kind":%q,"id":%q}`, kind, id), false)
 	}
@@ -271,7 +271,7 @@ func FuzzReceive(f *testing.F) {
 		f.Add(text)
 	}
 	dir := newDirectory()
-	h := socket.New(f.Context(), socket.Config{Handshake: dir.handshake, Owns: dir.owns, Publish: func(string) {}})
+	h := socket.New(f.Context(), socket.Config{Handshake: dir.handshake, Owns: dir.owns, Publish: func(string, string) {}})
 	f.Fuzz(func(t *testing.T, text string) { h.Receive(t.Context(), text, false) })
 }
 

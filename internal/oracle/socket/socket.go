@@ -65,9 +65,9 @@ type Config struct {
 	// Origin decides about pages by their Origin header; nil allows all.
 	Origin func(origin string) bool
 
-	// Publish sends a text to the other instances, whose Receive gets it, and
+	// Publish sends a text about a session, or about none, to the other instances, whose Receive gets it, and
 	// never waits. Our own Receive may get it too. Nil means that there are none.
-	Publish func(text string)
+	Publish func(session, text string)
 	// Instance is a word no other instance has for its name; a random one by
 	// default.
 	Instance string
