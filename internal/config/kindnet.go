@@ -273,7 +273,7 @@ func postgresURL() kind[Secret] {
 // password.
 func natsURLs() kind[Secret] {
 	return kind[Secret]{
-		name: kindURL, want: "addresses such as tls://host:4222 or nats://host:4222, separated by commas",
+		name: kindURL, want: "addresses such as tls://host:4222 or nats://host:4222, separated by commas", list: true,
 		parse: func(s string) (Secret, error) {
 			if s == "" {
 				return "", nil

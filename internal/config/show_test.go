@@ -42,8 +42,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	if strings.Contains(b.String(), canary) || strings.Contains(b.String(), fmt.Sprintf("%x", canary)) {
 		t.Errorf("a secret is shown:\n%s", b.String())
 	}
-	ps := problems(t, config.Input{Env: []string{"NATS_URL=nats://" + canary + "@n1:4222,nats://u:" + canary + "@n2:4222"}})
-	if strings.Contains(ps.Error(), canary) || !strings.Contains(ps.Error(), "nats://****@n1:4222,nats://u:****@n2:4222") {
+	ps := problems(t, config.Input{Env: []string{"NATS_URL=nats://" + canary + "@n1:4222,http://u:" + canary + "@n2:4222"}})
+	if strings.Contains(ps.Error(), canary) || !strings.Contains(ps.Error(), "nats://****@n1:4222,http://u:****@n2:4222") {
 		t.Errorf("problems = %v, want the secrets masked", ps)
 	}
 	for _, want := range []string{"postgres://hearth:****@db.example/hearth?password=****&sslmode=disable", "environment HEARTH_OWNER_KEY"} {
