@@ -197,6 +197,9 @@ func (a *App) route(challenge http.Handler) (err error) {
 	if a.line != nil {
 		a.edge.line = a.line.sessions.Guard
 	}
+	if a.cfg.Postgres() {
+		a.edge.store = func(ctx context.Context) context.Context { return a.DB.Lane(ctx, db.Request) }
+	}
 	all := places(a.cfg)
 	tables := a.tables(all)
 	if err := a.mind.clash(tables); err != nil {

@@ -22,6 +22,7 @@ type edge struct {
 	limit   *web.Limiter                    // by address; nil is off
 	probes  *web.Limiter                    // of / and /health where area C is, by address; nil is off
 	line    func(http.Handler) http.Handler // counts what is asked of area C; nil without it
+	store   func(context.Context) context.Context // limits what requests wait for the store; nil: nothing does
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
@@ -92,6 +93,9 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	// Asked about such a path the mux would name the route it redirects to.
 	nothing := web.Unknown(dialectOf, func(*http.Request, string) bool { return false })
 	h := cleanPath(nothing, mux)
+	if e.store != nil {
+		h = e.bounded(h)
+	}
 	if e.limit != nil {
 		h = e.limit.Guard(limitName, dialect, h)
 	}
@@ -108,6 +112,13 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	h = e.traced(h)
 	h = e.proxies.Middleware(h)
 	return web.WithRequestIDs(h)
+}
+
+// bounded has requests wait for the store only as long as somebody waits for them.
+func (e *edge) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(e.store(r.Context())))
+	})
 }
 
 // muxOf serves the routes of apis.

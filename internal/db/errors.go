@@ -101,8 +101,7 @@ func mapPg(ctx context.Context, err error) error {
 	case code == "22021" || code == "22P05":
 		return errText().Wrap(err)
 	case code == "55P03":
-		return fault.New(fault.Unavailable, "STORE_BUSY", "Another change of the same data is still going on. Try again shortly.").
-			After(time.Second).Wrap(err)
+		return errBusyRow(err)
 	case code == "57014":
 		return errSlow(err)
 	case code == "25006", code == "53000", code == "53100", code == "53200", code == "53300", code == "53400",

@@ -36,7 +36,7 @@ func (d *DB) StatementsCached() int { return len(d.e.(*lite).w.c.stmts) }
 const MaxStmts = maxStmts
 
 // Pool is the PostgreSQL pool.
-func (d *DB) Pool() *pgxpool.Pool { return d.e.(*pg).pool }
+func (d *DB) Pool() *pgxpool.Pool { return d.e.(*pg).pools[Request] }
 
 // NIDs makes numbers from a clock of the test's own.
 func NIDs(instance int, now func() time.Time) func() int64 {

@@ -151,6 +151,7 @@ func (d *DB) beats(ctx context.Context, m *member) {
 }
 
 func (d *DB) beatOnce(ctx context.Context, m *member) error {
+	ctx = d.Lane(ctx, Control)
 	ctx, cancel := context.WithTimeout(ctx, LiveFor)
 	defer cancel()
 	return d.beat(ctx, m, func(ctx context.Context, sql string, args ...any) pgxRow { return d.QueryRow(ctx, sql, args...) })

@@ -26,9 +26,9 @@ func (q pgQuerier) QueryRow(ctx context.Context, sql string, args ...any) pgxRow
 // alone runs f on a connection of its own, while no other instance migrates or
 // joins. Timeouts are off: a migration of a large table takes the time it takes.
 func (e *pg) alone(ctx context.Context, f func(pgQuerier) error) error {
-	c, err := e.pool.Acquire(ctx)
+	c, err := e.pools.acquire(ctx)
 	if err != nil {
-		return lostConn(ctx, err)
+		return err
 	}
 	// The session has other settings and maybe a lock now: never reuse it.
 	conn := c.Hijack()

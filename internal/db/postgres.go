@@ -17,15 +17,15 @@ import (
 
 const (
 	maxTries     = 8                // of a transaction PostgreSQL asks to repeat
-	stmtTimeout  = 30 * time.Second // of one statement, on the server
-	txTimeout    = 60 * time.Second // of one transaction, on our side
+	stmtTimeout  = 60 * time.Second // of one statement, on the server
 	defaultConns = 16
 )
 
 // pg is the PostgreSQL engine.
 type pg struct {
 	cfg      Config
-	pool     *pgxpool.Pool
+	pools    pools
+	gates    rowGates
 	level    string
 	counters counters
 	slot     *slot
@@ -37,13 +37,12 @@ func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, erro
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
+	e := &pg{cfg: cfg}
+	if e.pools, err = openPools(ctx, pc); err != nil {
 		return nil, err
 	}
-	e := &pg{cfg: cfg, pool: pool}
-	if e.level, err = pgDurability(ctx, pool, c); err != nil {
-		pool.Close()
+	if e.level, err = pgDurability(ctx, e.pools[Request], c); err != nil {
+		e.pools.close()
 		return nil, mapPg(ctx, err)
 	}
 	if cfg.Instance == 0 {
@@ -80,7 +79,7 @@ func pgConfig(cfg Config) (*pgxpool.Config, error) {
 	// default pgx closes the connection, and a crowd of leaving clients would
 	// empty the pool.
 	pc.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelWait}
 	}
 	return pc, nil
 }
@@ -112,15 +111,22 @@ func pgDurability(ctx context.Context, pool *pgxpool.Pool, c *clock) (string, er
 
 // inTx runs fn on one connection, again when the server asks for it.
 func (e *pg) inTx(ctx context.Context, fn func(*Tx) error) error {
+	u := useOf(ctx)
+	until := time.Now().Add(limitsOf(u.lane).whole)
+	leave, err := e.gates.enter(ctx, u)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	for try := 1; ; try++ {
-		after, err := e.once(ctx, fn)
+		after, err := e.once(ctx, until, fn)
 		if err == nil {
 			for _, f := range after { // the connection is free again
 				f()
 			}
 			return nil
 		}
-		if try == maxTries || !repeatable(err) {
+		if try == maxTries || !repeatable(err) || time.Now().After(until) {
 			return mapPg(ctx, err)
 		}
 		e.counters.retries.Add(1)
@@ -149,19 +155,19 @@ func repeatable(err error) bool {
 // once is one try. Only waiting for a connection can be cancelled: statements
 // check ctx first and then run to their end, bounded by the server's timeouts,
 // as they do on SQLite.
-func (e *pg) once(ctx context.Context, fn func(*Tx) error) ([]func(), error) {
+func (e *pg) once(ctx context.Context, until time.Time, fn func(*Tx) error) ([]func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	e.counters.waits.Add(1)
-	c, err := e.pool.Acquire(ctx)
+	c, err := e.pools.acquire(ctx)
 	e.counters.waits.Add(-1)
 	if err != nil {
-		return nil, lostConn(ctx, err)
+		return nil, err
 	}
 	defer c.Release()
 	// A server that has silently gone must not hold the caller for ever.
-	free, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
+	free, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	ptx, err := c.BeginTx(free, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
@@ -215,29 +221,33 @@ func (e *pg) view(ctx context.Context, fn func(Querier) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := e.pool.Acquire(ctx)
+	c, err := e.pools.acquire(ctx)
 	if err != nil {
-		return lostConn(ctx, err)
+		return err
 	}
 	defer c.Release()
-	ptx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
+	begin := newBound(ctx)
+	ptx, err := c.BeginTx(begin.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	late := begin.late(ctx, err)
+	begin.close()
+	if late != nil {
+		return late
+	} else if err != nil {
 		return mapPg(ctx, err)
 	}
 	tx := newTx(pgView{ptx})
 	defer func() {
 		tx.end(errTxOver)
-		ptx.Rollback(context.WithoutCancel(ctx))
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingLimit)
+		defer cancel()
+		ptx.Rollback(short)
 	}()
 	return mapPg(ctx, fn(tx))
 }
 
 func (e *pg) query(ctx context.Context, sql string, args []any) (Rows, error) {
-	r, err := e.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, mapPg(ctx, err)
-	}
-	return &pgRows{ctx: ctx, Rows: r}, nil
+	pool := e.pools[useOf(ctx).lane]
+	return boundQuery(ctx, func(ctx context.Context) (pgx.Rows, error) { return pool.Query(ctx, sql, args...) })
 }
 
 func (e *pg) queryRow(ctx context.Context, sql string, args []any) Row {
@@ -253,8 +263,10 @@ func (e *pg) durability() string { return e.level }
 
 func (e *pg) stats() Stats {
 	s := e.counters.stats()
-	p := e.pool.Stat()
-	s.Conns, s.ConnsBusy = int64(p.TotalConns()), int64(p.AcquiredConns())
+	for _, pool := range e.pools[Request:] {
+		p := pool.Stat()
+		s.Conns, s.ConnsBusy = s.Conns+int64(p.TotalConns()), s.ConnsBusy+int64(p.AcquiredConns())
+	}
 	return s
 }
 
@@ -263,7 +275,7 @@ func (e *pg) close() error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		e.pool.Close() // waits for every connection in use
+		e.pools.close() // waits for every connection in use
 	}()
 	select {
 	case <-done:

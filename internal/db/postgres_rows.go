@@ -47,11 +47,7 @@ type pgView struct{ tx pgx.Tx }
 func (v pgView) exec(context.Context, string, []any) (int64, error) { return 0, errReadOnly }
 
 func (v pgView) query(ctx context.Context, sql string, args []any) (Rows, error) {
-	r, err := v.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, mapPg(ctx, err)
-	}
-	return &pgRows{ctx: ctx, Rows: r}, nil
+	return boundQuery(ctx, func(ctx context.Context) (pgx.Rows, error) { return v.tx.Query(ctx, sql, args...) })
 }
 
 // pgRows is pgx.Rows with our Close and our errors.

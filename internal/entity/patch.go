@@ -71,7 +71,7 @@ func (s *Service) Patch(ctx context.Context, id, ifMatch string, c Change) (*Row
 		} else if err != nil {
 			return nil, err
 		}
-		err = s.db.InTx(ctx, func(tx *db.Tx) error { return s.storeRevision(ctx, tx, rev) })
+		err = s.db.InTx(s.db.Row(ctx, "entity "+id), func(tx *db.Tx) error { return s.storeRevision(ctx, tx, rev) })
 		if err == nil {
 			return rev.next, nil
 		}

@@ -125,7 +125,7 @@ func (w *watcher) beat(ctx context.Context) {
 	if n.progress, dirty = w.run.take(); dirty {
 		n.changed = 1
 	}
-	short, stop := context.WithTimeout(context.WithoutCancel(ctx), max(w.r.cfg.Beat, time.Second))
+	short, stop := context.WithTimeout(context.WithoutCancel(w.r.s.cfg.DB.Lane(ctx, db.Control)), max(w.r.cfg.Beat, time.Second))
 	defer stop()
 	wanted := false
 	err := w.r.s.cfg.DB.InTx(short, func(tx *db.Tx) (err error) {

@@ -70,6 +70,7 @@ func tooSlow() error {
 // step does not end with the request: a gateway that hangs up early sends it
 // again.
 func (s *Service) answer(ctx context.Context, q *request) (outcome, error) {
+	ctx = s.db.Lane(ctx, db.Handset)
 	t := ticket{q.key.id, q.whole()}
 	p := s.flights.part(&t)
 	timer := s.timers.Get().(*time.Timer)
@@ -181,7 +182,7 @@ func (s *Service) inTime(ctx context.Context, work func(ctx context.Context) err
 		s.flights.room.Add(1)
 		return overloaded()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.deadline)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.db.Lane(ctx, db.Handset)), s.deadline)
 	done := make(chan error, 1)
 	s.flights.up.Go(func() {
 		defer s.flights.room.Add(1)

@@ -59,7 +59,7 @@ func (rc *recovery) beat(ctx context.Context) error {
 	if rc.cfg.Alone {
 		return nil
 	}
-	return putBeat(ctx, rc.cfg.DB, rc.cfg.Instance, rc.cfg.Now().UnixMilli())
+	return putBeat(rc.cfg.DB.Lane(ctx, db.Control), rc.cfg.DB, rc.cfg.Instance, rc.cfg.Now().UnixMilli())
 }
 
 // Recover ends the runs of instances that are dead, and those of its own that

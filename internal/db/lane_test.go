@@ -1,0 +1,169 @@
+package db_test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// link is the way to PostgreSQL, which a test can freeze: nothing passes any more, and
+// nobody is told.
+type link struct {
+	l      net.Listener
+	to     string
+	mu     sync.Mutex
+	frozen chan struct{} // closed while traffic passes
+}
+
+// newLink gives the URL of a database through a link of its own.
+func newLink(t *testing.T, dsn string) (*link, string) {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	if q.Get("host") == "" {
+		t.Skip("SKIPPED: the database is not on a socket here")
+	}
+	k := &link{to: filepath.Join(q.Get("host"), ".s.PGSQL.5432"), frozen: make(chan struct{})}
+	close(k.frozen)
+	if k.l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.l.Close() })
+	go k.serve()
+	q.Del("host")
+	u.Host, u.RawQuery = k.l.Addr().String(), q.Encode()
+	return k, u.String()
+}
+
+func (k *link) serve() {
+	for {
+		c, err := k.l.Accept()
+		if err != nil {
+			return
+		}
+		up, err := net.Dial("unix", k.to)
+		if err != nil {
+			c.Close()
+			continue
+		}
+		go k.carry(up, c)
+		go k.carry(c, up)
+	}
+}
+
+func (k *link) carry(to, from net.Conn) {
+	defer to.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		k.mu.Lock()
+		pass := k.frozen
+		k.mu.Unlock()
+		<-pass
+		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+// freeze stops all traffic until thaw is called.
+func (k *link) freeze() (thaw func()) {
+	stop := make(chan struct{})
+	k.mu.Lock()
+	k.frozen = stop
+	k.mu.Unlock()
+	return sync.OnceFunc(func() { close(stop) })
+}
+
+// TestDeadLinkHoldsNobody: whoever meets a link that has died in silence has an error
+// within the limit of their lane, and the store serves again when it is back.
+func TestDeadLinkHoldsNobody(t *testing.T) {
+	t.Parallel()
+	k, dsn := newLink(t, dbtest.Migrated(t))
+	d, err := db.Open(t.Context(), db.Config{URL: dsn, Conns: 4, Log: dbtest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	read := func(ctx context.Context) error { return d.Ping(ctx) }
+	write := func(ctx context.Context) error { return d.Writable(ctx) }
+	look := func(ctx context.Context) error {
+		return d.View(ctx, func(q db.Querier) error { return q.QueryRow(ctx, `SELECT 1`).Scan(new(int)) })
+	}
+	lanes := map[db.Lane]time.Duration{db.Request: 15 * time.Second, db.Handset: 3500 * time.Millisecond, db.Control: 8 * time.Second}
+	for l := range lanes {
+		if err := write(d.Lane(t.Context(), l)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	thaw := k.freeze()
+	t.Cleanup(thaw)
+	var all sync.WaitGroup
+	for l, limit := range lanes {
+		for name, f := range map[string]func(context.Context) error{"read": read, "write": write, "view": look} {
+			all.Go(func() {
+				began := time.Now()
+				err := f(d.Lane(t.Context(), l))
+				if fault.As(err) == nil {
+					t.Errorf("%s in lane %d over a dead link: %v, want a fault", name, l, err)
+				}
+				// A busy machine may be late by a multiple, but never without end.
+				if took := time.Since(began); took > 3*limit {
+					t.Errorf("%s in lane %d over a dead link took %s, at most %s", name, l, took, limit)
+				}
+			})
+		}
+	}
+	all.Wait()
+	thaw()
+	for l := range lanes {
+		eventually(t, "the store serves again", func() bool { return write(d.Lane(t.Context(), l)) == nil })
+	}
+}
+
+// TestFewWaitAtARow: transactions for one row leave connections to others.
+func TestFewWaitAtARow(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	ctx := d.Row(d.Lane(t.Context(), db.Request), "probe")
+	var in, most atomic.Int64
+	release := make(chan struct{})
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			err := d.InTx(ctx, func(*db.Tx) error {
+				n := in.Add(1)
+				defer in.Add(-1)
+				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+				}
+				<-release
+				return nil
+			})
+			if code := fault.CodeOf(err); err != nil && code != "STORE_BUSY" {
+				t.Errorf("InTx: %v", err)
+			}
+		})
+	}
+	eventually(t, "the row is crowded", func() bool { return in.Load() == 5 })
+	if err := d.Writable(t.Context()); err != nil { // of 8 connections three are free
+		t.Errorf("a change of another row: %v", err)
+	}
+	close(release)
+	all.Wait()
+	if most.Load() != 5 {
+		t.Errorf("%d transactions for one row had a connection, want 5", most.Load())
+	}
+}
+
