@@ -19,9 +19,9 @@ type edge struct {
 	cors    *web.CORS
 	pace    web.Pace
 	shed    *web.Shedder
-	limit   *web.Limiter                    // by address; nil is off
-	probes  *web.Limiter                    // of / and /health where area C is, by address; nil is off
-	line    func(http.Handler) http.Handler // counts what is asked of area C; nil without it
+	limit   *web.Limiter                          // by address; nil is off
+	probes  *web.Limiter                          // of / and /health where area C is, by address; nil is off
+	line    func(http.Handler) http.Handler       // counts what is asked of area C; nil without it
 	store   func(context.Context) context.Context // limits what requests wait for the store; nil: nothing does
 	see     web.Observer
 	tracer  *ops.Tracer

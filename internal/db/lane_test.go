@@ -166,4 +166,3 @@ func TestFewWaitAtARow(t *testing.T) {
 		t.Errorf("%d transactions for one row had a connection, want 5", most.Load())
 	}
 }
-
