@@ -20,6 +20,8 @@ type (
 	ClaimEvaluationDraft = api.ClaimEvaluationDraft
 	ClaimEvaluation      = api.ClaimEvaluation
 	ClaimRecomputation   = api.ClaimRecomputation
+	CredentialRequest    = api.CredentialRequest
+	IssuedCredential     = api.IssuedCredential
 )
 
 const claimsPath = "/v1/claims"
@@ -77,4 +79,10 @@ func (s Claims) Evaluations(ctx context.Context, id string, opts ...Option) iter
 // Recompute decides about a claim again and compares. Code: RUBRIC_INVALID.
 func (s Claims) Recompute(ctx context.Context, id string, opts ...Option) (*ClaimRecomputation, error) {
 	return do[ClaimRecomputation](ctx, s.c, post(claimPath(id)+"/evaluations:recompute", nil), opts)
+}
+
+// Issue makes the credential of an approved claim. Codes: CREDENTIAL_NEEDS_CLAIM,
+// CLAIM_NOT_APPROVED, CREDENTIAL_DISAGREES, CLAIM_ALREADY_CREDENTIAL, NOT_CONTROLLER.
+func (s Claims) Issue(ctx context.Context, d CredentialRequest, opts ...Option) (*IssuedCredential, error) {
+	return do[IssuedCredential](ctx, s.c, post("/v1/credentials", d), opts)
 }

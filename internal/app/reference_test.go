@@ -97,6 +97,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if strings.HasSuffix(r.Path, "/statistics") { // a sample that has answered
 		return w.Code == http.StatusUnprocessableEntity
 	}
+	if r.Path == "/v1/credentials" { // a claim that somebody has approved
+		return w.Code == http.StatusConflict || w.Code == http.StatusNotFound
+	}
 	if r.Path == "/v1/claims/{claimId}/evaluations" { // somebody who has no part in the claim
 		return w.Code == http.StatusForbidden
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -61,10 +62,17 @@ func (rv *reviser) submit(ctx context.Context, tx *db.Tx, r *Row) error {
 	return rv.claims.Submit(ctx, tx, r, e)
 }
 
-// followClaim submits a claim that becomes active, and has later steps noted.
+// followClaim submits a claim that becomes active, and has later steps noted. A
+// credential begins with its issue, and one that was retired stays so.
 func (rv *reviser) followClaim(ctx context.Context, tx *db.Tx, old, next *Row) error {
 	switch {
-	case rv.claims == nil || next.DomainType != "claim":
+	case rv.claims == nil:
+		return nil
+	case next.DomainType == verdict.Credential && old.Status == StatusDraft && next.Status == StatusActive:
+		return needsClaim()
+	case next.DomainType == verdict.Credential && old.Status == StatusCompleted && next.Status == StatusDeactivated:
+		return fault.New(fault.Conflict, "CREDENTIAL_RETIRED", "The credential is retired: what it says has counted, and cannot be issued again.")
+	case next.DomainType != "claim":
 		return nil
 	case old.Status == StatusDraft && next.Status == StatusActive:
 		return rv.submit(ctx, tx, next)
@@ -74,10 +82,35 @@ func (rv *reviser) followClaim(ctx context.Context, tx *db.Tx, old, next *Row) e
 	return nil
 }
 
-// mayRestate refuses to change what a submitted claim says.
+// mayRestate refuses to change what a submitted claim or a credential says.
 func (rv *reviser) mayRestate(before *Entity) error {
-	if rv.claims == nil || before.DomainType != "claim" || before.Status == StatusDraft {
+	switch {
+	case rv.claims == nil:
+		return nil
+	case before.DomainType == verdict.Credential:
+		return fault.New(fault.Conflict, "CREDENTIAL_FIXED", "What a credential says comes from its claim and does not change. Deactivate it and issue another one.")
+	case before.DomainType == "claim" && before.Status != StatusDraft:
+		return fault.New(fault.Conflict, "CLAIM_SUBMITTED", "The claim was submitted, and what it says is fixed. Withdraw it and submit another one.")
+	}
+	return nil
+}
+
+type issuingKey struct{}
+
+// Issuing is the context in which the keeper of claims makes the credential of an
+// approved claim. No other credential is made.
+func Issuing(ctx context.Context) context.Context { return context.WithValue(ctx, issuingKey{}, true) }
+
+func issuing(ctx context.Context) bool { return ctx.Value(issuingKey{}) != nil }
+
+// mayIssue refuses a credential that somebody makes by hand.
+func (rv *reviser) mayIssue(ctx context.Context, credential bool) error {
+	if rv.claims == nil || !credential || issuing(ctx) {
 		return nil
 	}
-	return fault.New(fault.Conflict, "CLAIM_SUBMITTED", "The claim was submitted, and what it says is fixed. Withdraw it and submit another one.")
+	return needsClaim()
+}
+
+func needsClaim() error {
+	return fault.New(fault.Forbidden, "CREDENTIAL_NEEDS_CLAIM", "A credential is issued from an approved claim, with POST /v1/credentials, and in no other way.")
 }

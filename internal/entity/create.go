@@ -311,6 +311,9 @@ func (rl *relations) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *re
 	if (p.Row.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {
 		return relationship.TargetGone(at) // since it was looked at, and before it was locked
 	}
+	if err := rl.mayIssue(ctx, p.Row.Role == relationship.Becomes); err != nil {
+		return err
+	}
 	if err := rl.mayBind(ctx, tx, ws, p, at); err != nil {
 		return err
 	}

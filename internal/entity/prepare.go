@@ -70,6 +70,9 @@ func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cr.mayIssue(ctx, p.DomainType() == verdict.Credential); err != nil {
+		return nil, err
+	}
 	values, err := relationship.Fit(p, e)
 	if len(d.Groups) > 0 && p.DomainType() != "organisation" {
 		err = check.Together(err, relationship.Invalid("/groups", "not_allowed", "Only an organisation is created with groups."))

@@ -37,6 +37,9 @@ type relations struct {
 // organisation implements or an oracle verifies is theirs to say. Who may
 // verify anything may name any oracle.
 func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
+	if p.Row.Role == relationship.Becomes && issuing(ctx) {
+		return nil
+	}
 	if !p.Back || !p.ToGroup() && !relationship.Binds(p.Row.Role) {
 		return nil // the caller changes the source itself, or need not control it
 	}

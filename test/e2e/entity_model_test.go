@@ -67,7 +67,7 @@ func TestEntityDomainModel(t *testing.T) {
 		_, err = c.Entities.Create(ctx, client.EntityDraft{
 			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
 		})
-		refused(t, "a credential of a claim nobody has verified", "CLAIM_NOT_VERIFIED", err)
+		refused(t, "a credential by hand", "CREDENTIAL_NEEDS_CLAIM", err)
 		_, err = c.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}, client.IfRevision(claim.Revision))
 		refused(t, "a verdict about a claim of one's own", "VERIFIER_IS_CLAIMANT", err)
 		key := must(c.Keys.Create(ctx, client.KeyDraft{Name: "judge", Role: "verifier", Principal: "did:ixo:agent/judge"}))(t)
@@ -77,12 +77,11 @@ func TestEntityDomainModel(t *testing.T) {
 		_, err = c.Entities.Patch(ctx, claim.DID, client.Object{"properties": map[string]any{"kind": "12,000 kg of wood"}}, client.IfMatch("*"))
 		refused(t, "a change of what was submitted", "CLAIM_SUBMITTED", err)
 		must(judge.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}, client.IfRevision(must(judge.Entities.Get(ctx, claim.DID))(t).Revision)))(t)
-		issued := named(t, c, "credential", "12 kg of wood, verified", client.RelationshipDraft{Role: "becameFrom", Target: claim.DID})
-		_, err = c.Entities.Create(ctx, client.EntityDraft{
-			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
-		})
+		issuer := with(t, s.URL, must(c.Keys.Create(ctx, client.KeyDraft{Name: "issuer", Role: "owner", Principal: "did:ixo:agent/judge"}))(t).Text)
+		issued := must(issuer.Claims.Issue(ctx, client.CredentialRequest{Claim: claim.DID}))(t)
+		_, err = issuer.Claims.Issue(ctx, client.CredentialRequest{Claim: claim.DID})
 		refused(t, "a second credential of one claim", "CLAIM_ALREADY_CREDENTIAL", err)
-		way := must(c.Graph.Path(ctx, org.DID, issued.DID, client.PathQuery{Direction: "out"}))(t)
+		way := must(c.Graph.Path(ctx, org.DID, issued.ID, client.PathQuery{Direction: "out"}))(t)
 		if !way.Found || way.Length != 4 {
 			t.Errorf("path from the organisation to the credential = %+v, want 4 steps", way)
 		}

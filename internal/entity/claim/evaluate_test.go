@@ -23,7 +23,7 @@ const stoves = `{"type":"Protocol","name":"stove","domainType":"device","propert
 type court struct {
 	*env
 	stove, oracle string
-	month         int
+	month, issued int
 }
 
 func newCourt(t testing.TB, d *db.DB) *court {

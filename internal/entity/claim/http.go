@@ -62,6 +62,13 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Decide about a claim again, and compare", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND", "RUBRIC_INVALID"},
 		Description: "Nothing is stored. The CID is computed from the document, and every evaluation made again with its facts and the rubric of its version.",
 	})
+	web.Post(a, "/v1/credentials", s.serveIssue, web.Doc{
+		Summary: "Issue the credential of an approved claim", Status: http.StatusCreated, Scope: "credentials:write", Tag: tag, Once: true,
+		Description: "Kind, subject and period come from the claim, the amount from its evaluation, and the issuer is the oracle that approved it, which you control. What is sent beside must agree. " +
+			"A claim has one credential at a time; to correct it, deactivate it and issue another one. A retired one (status completed) stays.",
+		Example: api.CredentialRequest{Claim: "did:ixo:entity:175d7824ba25002e4ec206365e206236"},
+		Codes:   []string{"CREDENTIAL_NEEDS_CLAIM", "CLAIM_NOT_FOUND", "CLAIM_NOT_APPROVED", "CREDENTIAL_DISAGREES", "NOT_CONTROLLER", "CLAIM_ALREADY_CREDENTIAL", "STALE_REVISION", "KEY_RESTRICTED"},
+	})
 	web.Get(a, "/v1/entities/{did}/claims", s.serveOf, web.Doc{
 		Summary: "List the claims about an entity, newest first", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}, Description: "Those it produces. A page may be short: follow hasMore.",
 	})
@@ -156,4 +163,8 @@ func (s *Service) serveEvaluations(ctx context.Context, in *struct {
 
 func (s *Service) serveRecompute(ctx context.Context, in *of) (*api.ClaimRecomputation, error) {
 	return s.Recompute(ctx, in.ID)
+}
+
+func (s *Service) serveIssue(ctx context.Context, in *struct{ Body api.CredentialRequest }) (web.Reply[*api.IssuedCredential], error) {
+	return s.Issue(ctx, in.Body)
 }

@@ -1,0 +1,154 @@
+package claim
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	credentialProtocol = "did:ixo:protocol/credential"
+	selectApproval     = `SELECT oracle FROM claim_evaluations WHERE claim = $1 AND status = 'approved' ORDER BY nid DESC LIMIT 1`
+)
+
+// Issue makes the credential of an approved claim. All it says comes from the claim and
+// its evaluation. Faults: CREDENTIAL_NEEDS_CLAIM, CLAIM_NOT_FOUND, CLAIM_NOT_APPROVED,
+// CREDENTIAL_DISAGREES, NOT_CONTROLLER, CLAIM_ALREADY_CREDENTIAL.
+func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply[*api.IssuedCredential], error) {
+	var none web.Reply[*api.IssuedCredential]
+	if d.Claim == "" {
+		return none, fault.New(fault.Forbidden, "CREDENTIAL_NEEDS_CLAIM", "A credential is issued from an approved claim. Name it.").
+			With(fault.Field{Pointer: "/claim", Code: "required", Detail: "Give the DID or the CID of the claim."})
+	}
+	r, err := find(ctx, s.db, d.Claim)
+	if err != nil {
+		return none, err
+	}
+	out, draft, err := s.credential(ctx, s.db, r)
+	if err == nil {
+		err = agree(&d, r, out)
+	}
+	if err != nil {
+		return once.Refuse[*api.IssuedCredential](ctx, s.cfg.Idem, err)
+	}
+	ctx = entity.Issuing(ctx)
+	p, err := s.cfg.Entities.Prepare(ctx, draft)
+	if err != nil {
+		return none, err
+	}
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.IssuedCredential], error) {
+		if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {
+			return none, err
+		}
+		again, err := held(ctx, tx, r.ws, r.nid)
+		if err != nil {
+			return none, err
+		}
+		if again.status != Approved || again.approved != r.approved || again.summed != r.summed {
+			return none, web.Overtaken()
+		}
+		made, err := s.cfg.Entities.StoreTx(ctx, tx, p)
+		if err != nil {
+			return none, check.Moved(err, "/relationships/0/target", "/claim")
+		}
+		out.ID, out.Status, out.Links = made.DID, string(made.Status), api.ClaimLinks{Self: twin.Address(made.DID), Entity: twin.Address(made.DID)}
+		return web.Reply[*api.IssuedCredential]{Value: out, Status: http.StatusCreated, Location: twin.Address(made.DID)}, nil
+	})
+}
+
+// credential is what a claim becomes, and the draft of its twin. The caller controls the
+// oracle that approved the claim.
+func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*api.IssuedCredential, entity.Draft, error) {
+	var none entity.Draft
+	if r.status != Approved || r.summed != 0 {
+		detail := "The claim is " + r.status + "."
+		if r.summed != 0 {
+			detail = "Another claim has summed it, and becomes the credential."
+		}
+		return nil, none, fault.New(fault.Conflict, "CLAIM_NOT_APPROVED", "Only an approved claim becomes a credential.").
+			With(fault.Field{Pointer: "/claim", Code: "not_approved", Detail: detail})
+	}
+	c := &api.IssuedCredential{Kind: r.kind, Subject: r.subjectDID, Claim: r.did, CID: r.cid, IssuedAt: s.cfg.Ledger.Now().UTC().Truncate(time.Millisecond)}
+	if err := q.QueryRow(ctx, selectApproval, r.nid).Scan(&c.Issuer); errors.Is(err, sql.ErrNoRows) {
+		return nil, none, fault.New(fault.Conflict, "CLAIM_NOT_APPROVED", "Nobody has evaluated the claim.")
+	} else if err != nil {
+		return nil, none, db.Wrap("find approval", err)
+	}
+	oracle, err := s.cfg.Entities.Find(ctx, q, c.Issuer)
+	if err != nil {
+		return nil, none, err
+	}
+	if err := s.cfg.Entities.MayUpdate(ctx, q, oracle); err != nil {
+		return nil, none, err
+	}
+	shown, err := r.view(false)
+	if err != nil {
+		return nil, none, err
+	}
+	c.PeriodStart, c.PeriodEnd, c.Amount = shown.PeriodStart, shown.PeriodEnd, shown.Approved
+	props := map[string]any{"kind": c.Kind, "issuer": c.Issuer, "subject": c.Subject, "issuedAt": c.IssuedAt.Format(time.DateOnly)}
+	if c.Amount != nil {
+		props["amount"] = c.Amount
+	}
+	properties, err := json.Marshal(props, json.Deterministic(true))
+	if err != nil {
+		return nil, none, err
+	}
+	metadata, err := json.Marshal(map[string]any{"claim": c.Claim, "claimCid": c.CID, "periodStart": c.PeriodStart, "periodEnd": c.PeriodEnd}, json.Deterministic(true))
+	if err != nil {
+		return nil, none, err
+	}
+	out := entity.Draft{
+		Type: "Credential", Protocol: credentialProtocol, Properties: entity.Object{Value: properties}, Metadata: entity.Object{Value: metadata},
+		Relationships: []entity.RelationDraft{{Role: relationship.BecameFrom, Target: r.did}},
+	}
+	if r.project != "" {
+		out.Relationships = append(out.Relationships, entity.RelationDraft{Role: relationship.Project, Target: r.project})
+	}
+	return c, out, nil
+}
+
+// agree wants everything a request says to be what the claim says.
+func agree(d *api.CredentialRequest, r *row, c *api.IssuedCredential) error {
+	var wrong []fault.Field
+	differs := func(at string) {
+		wrong = append(wrong, fault.Field{Pointer: at, Code: "mismatch", Detail: "The claim and its evaluation say something else. Leave it out: it comes from them."})
+	}
+	if d.Issuer != "" && d.Issuer != c.Issuer {
+		differs("/issuer")
+	}
+	types := []string{"VerifiableCredential", c.Kind, strings.TrimSuffix(r.typ, "Claim") + "Credential"}
+	if slices.ContainsFunc(d.Type, func(t string) bool { return !slices.Contains(types, t) }) {
+		differs("/type")
+	}
+	says := map[string]any{"id": c.Subject, "kind": c.Kind, "periodStart": c.PeriodStart, "periodEnd": c.PeriodEnd, "amount": c.Amount}
+	for name, given := range d.CredentialSubject {
+		ours, known := says[name]
+		a, err := canonical(given)
+		b, other := canonical(ours)
+		if !known || err != nil || other != nil || string(a) != string(b) {
+			differs("/credentialSubject/" + check.Escape(name))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	slices.SortFunc(wrong, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return fault.New(fault.Conflict, "CREDENTIAL_DISAGREES", "The credential would say something else than its claim.").With(wrong...)
+}
