@@ -275,6 +275,28 @@ func TestEveryMemberIsFixed(t *testing.T) {
 	}
 }
 
+// Whoever writes a whole record anew around another second part is found out by the
+// entry of the draw.
+func TestAnotherSecondPart(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	rec := new(api.SampleRecord)
+	if err := json.Unmarshal(v.proven(t), rec); err != nil {
+		t.Fatal(err)
+	}
+	rec.Draw.SecondPart = strings.Repeat("f00dcafe", 8)
+	rec.Draw.Seed = sampling.Join(rec.Draw.FirstPart, rec.Draw.SecondPart)
+	got := must(sampling.VerifyRecord(rec))(t)
+	for _, check := range got.Checks {
+		switch {
+		case check.Name == "seed" && !check.OK:
+			t.Errorf("the forgery is a poor one: %s", check.Detail)
+		case check.Name == "record" && (check.OK || !strings.Contains(check.Detail, "draw/seed")):
+			t.Errorf("the entries do not fix the seed: %+v", check)
+		}
+	}
+}
+
 // named reports whether a check that failed says which member it is.
 func named(got *api.SampleCheck, path string, rec *api.SampleRecord) bool {
 	part := strings.Split(path, "/")

@@ -19,8 +19,8 @@ import (
 )
 
 // Members of a draw that are fixed with its commitment, and those that are fixed
-// once it is drawn. Parts and seed are in neither: they follow from each other,
-// and the hash of a short one would give it away.
+// once it is drawn. Parts and seed are in neither, because the hash of a short one
+// would give it away: the sum of the sample fixes them, see sumOf.
 var (
 	atCommit = []string{
 		"drawId", "designId", "version", "projectId", "surveyId", "frameId", "frameHash", "population", "units", "plan", "commitment", "committedAt",
@@ -41,6 +41,8 @@ type entryData struct {
 	Population int64  `json:"population"`
 	Drawn      int    `json:"drawn,omitzero"`
 	SurveyID   string `json:"surveyId,omitzero"`
+	// Sample is the sum of what was drawn, once it is.
+	Sample string `json:"sample,omitzero"`
 	// Members has the SHA-256 of each member of the record that is fixed.
 	Members map[string]string `json:"members"`
 }
@@ -69,6 +71,17 @@ func sums(v *Design, d *api.SampleDraw, names []string) (map[string]string, erro
 	return out, nil
 }
 
+// sumOf is the SHA-256 of everything that was drawn, replacements too, in order and
+// with ranks. Ranks are made of the seed, so that another seed, and with it another
+// second part, has another sum.
+func sumOf(d *Drawn) string {
+	h := sha256.New()
+	for _, u := range d.Units {
+		_, _ = fmt.Fprintf(h, "%s\x1f%s\x1f%t\n", u.Unit.Unit, u.Rank, u.Reserve)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // members are those that an entry of a type fixes.
 func members(kind string) []string {
 	if kind == drawnEvent {
@@ -92,6 +105,7 @@ func (s *core) entry(ctx context.Context, kind string, v *Design, d *drawRow) (e
 	if d.Second != nil {
 		data.Second = d.Second.Source
 	}
+	data.Sample = d.sample
 	var err error
 	if data.Members, err = sums(v, &d.SampleDraw, members(kind)); err != nil {
 		return event.Event{}, err
@@ -120,7 +134,7 @@ func EntryHash(e *api.SampleEntry) string {
 
 // entriesHold says which members of a record are not what the entries of the audit
 // log fix; nil when all are.
-func entriesHold(rec *api.SampleRecord) (wrong []string) {
+func entriesHold(rec *api.SampleRecord, again *Drawn) (wrong []string) {
 	want := []string{committedEvent, drawnEvent}
 	if rec.Draw.SoleSeed {
 		want = want[1:]
@@ -135,6 +149,9 @@ func entriesHold(rec *api.SampleRecord) (wrong []string) {
 		if e.Type != want[i] || e.Hash != EntryHash(e) || json.Unmarshal([]byte(e.Data), &data) != nil {
 			wrong = append(wrong, at)
 			continue
+		}
+		if data.Sample != "" && data.Sample != sumOf(again) {
+			wrong = append(wrong, "draw/seed")
 		}
 		now, err := sums(&rec.Design, &rec.Draw, members(e.Type))
 		if err != nil {

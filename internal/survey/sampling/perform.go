@@ -36,7 +36,7 @@ func (s *drawer) perform(ctx context.Context, d *drawRow, j *job.Run) (first boo
 	if err := s.storeDrawn(ctx, d, result{got, homes}, j); err != nil {
 		return false, err
 	}
-	d.Stages = got.Stages
+	d.Stages, d.sample = got.Stages, sumOf(got)
 	d.State, d.DrawnAt = drawn, s.now()
 	if d.SurveyID != "" {
 		if err := s.cfg.Surveys.SetSampling(ctx, d.SurveyID, func(old campaign.Sampling) *campaign.Sampling { return samplingOf(old, v, d, got) }); err != nil {

@@ -246,7 +246,7 @@ func sameRest(rec *api.SampleRecord, again *Drawn) (wrong []string) {
 		return wrong
 	}
 	no("draw/earlier", same == min(d.EarlierOfFrame, maxEarlier))
-	for _, path := range entriesHold(rec) {
+	for _, path := range entriesHold(rec, again) {
 		if !slices.Contains(wrong, path) {
 			wrong = append(wrong, path)
 		}

@@ -147,6 +147,7 @@ type drawRow struct {
 	nid, design, frame int64
 	project            string
 	sealed             []byte
+	sample             string // sum of what was just drawn
 	api.SampleDraw
 }
 
