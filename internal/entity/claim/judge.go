@@ -3,6 +3,8 @@ package claim
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -69,12 +71,21 @@ func (l *Ledger) protocolOf(ctx context.Context, q db.Querier, r *row) (*protoco
 	return l.Protocols.FindAnyIn(ctx, q, r.ws, subject.Protocol, subject.ProtocolVersion)
 }
 
+// stuck reports whether a rubric came to nothing: a rule cannot be evaluated, mostly
+// because a fact is missing, or none holds. It has not left the claim to people then,
+// and who leaves facts out must not gain by it: nobody approves.
+func (d *decision) stuck() bool {
+	return d.hash != "" && slices.Contains([]string{rubric.Undecided, rubric.NoRule, rubric.BadAmount}, d.ReasonCode)
+}
+
 // allows refuses a verdict that the rules do not give.
 func (d *decision) allows(status string) error {
 	given := ""
 	switch d.Outcome {
 	case rubric.Manual:
-		return nil
+		if !d.stuck() || status != verdict.Verified {
+			return nil
+		}
 	case rubric.Approved, rubric.Partial:
 		given = verdict.Verified
 	case rubric.Rejected:
@@ -84,7 +95,15 @@ func (d *decision) allows(status string) error {
 		return nil
 	}
 	return fault.New(fault.Conflict, "RUBRIC_DECIDES", "The rubric of the protocol decides about this claim, and says something else.").
-		With(fault.Field{Pointer: "/status", Code: string(d.Outcome), Detail: "With the facts that were entered the rubric comes to " + string(d.Outcome) + " (" + d.ReasonCode + ")."})
+		With(fault.Field{Pointer: "/status", Code: string(d.Outcome), Detail: "With the facts that were entered the rubric comes to " + string(d.Outcome) + " (" + d.ReasonCode + ")." + d.wanted()})
+}
+
+// wanted names the facts that are missing, as a sentence.
+func (d *decision) wanted() string {
+	if len(d.Missing) == 0 {
+		return ""
+	}
+	return " Enter what is missing: " + strings.Join(d.Missing, ", ") + "."
 }
 
 // Judge holds a verdict against the rubric, notes it as an evaluation and settles the
