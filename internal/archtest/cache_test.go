@@ -18,6 +18,7 @@ var memories = map[string]string{
 	"internal/change.Service":            "versions themselves",
 	"internal/cli.bridge":                "work of this process",
 	"internal/db.Tx":                     "work of this process",
+	"internal/db.rowGates":               "work of this process",
 	"internal/entity.shard":              "SQLite alone",
 	"internal/entity/bulk.glances":       "work of this process",
 	"internal/entity/device.gate":        "work of this process",
