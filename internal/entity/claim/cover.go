@@ -160,7 +160,11 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 		case over(part.status) && part.status != Approved:
 			c.Add(at, "over", "It was rejected, withdrawn or invalidated.")
 		}
-		out, total = append(out, part.nid), total+part.amount
+		counts := part.amount
+		if part.status == Approved {
+			counts = part.approved // less than was claimed, where it was approved in part
+		}
+		out, total = append(out, part.nid), total+counts
 	}
 	if len(out) > 0 && r.amount > total*(1+1e-9) {
 		c.Add("/properties/amount/value", "out_of_range", "The claims it sums come to less.")

@@ -91,7 +91,7 @@ func (s *Service) Issue(ctx context.Context, d Draft) (web.Reply[*Voucher], erro
 			return none, err
 		}
 		shown := s.shown(ctx, r)
-		return web.Reply[*Voucher]{Value: shown, Status: http.StatusCreated, Location: "/v1/vouchers/" + url.PathEscape(shown.ID)}, s.announce(ctx, tx, "voucher.issued", r.v.ID)
+		return web.Reply[*Voucher]{Value: shown, Status: http.StatusCreated, Location: "/v1/vouchers/" + url.PathEscape(shown.ID)}, s.announce(ctx, tx, "voucher.issued", &r.v)
 	})
 }
 
@@ -158,7 +158,7 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken in
 	if err != nil {
 		return fmt.Errorf("store redemption: %w", err)
 	}
-	return s.announce(ctx, tx, "voucher.redeemed", v.v.ID)
+	return s.announce(ctx, tx, "voucher.redeemed", &v.v)
 }
 
 // refuse says why nothing was taken.
@@ -196,7 +196,7 @@ func (s *Service) Cancel(ctx context.Context, id, reason string) (*Voucher, erro
 		}
 		r.v.Status, r.v.Reason = cancelled, reason
 		out = s.shown(ctx, r)
-		return s.announce(ctx, tx, "voucher.cancelled", id)
+		return s.announce(ctx, tx, "voucher.cancelled", &r.v)
 	})
 	return out, err
 }
@@ -324,8 +324,10 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, e
 	return n, db.Wrap("erase vouchers", err)
 }
 
-func (s *Service) announce(ctx context.Context, tx *db.Tx, kind, id string) error {
-	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: web.CallerFrom(ctx).Workspace, Type: kind, Subject: id})
+// announce tells of a voucher by its credential: whoever reads events must not learn
+// its id, which is all that a supplier needs.
+func (s *Service) announce(ctx context.Context, tx *db.Tx, kind string, v *Voucher) error {
+	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: web.CallerFrom(ctx).Workspace, Type: kind, Subject: v.EmissionCertificateID})
 }
 
 func sees(c web.Caller, project string) bool {

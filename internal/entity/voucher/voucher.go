@@ -55,14 +55,15 @@ const (
 
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// cents is an amount in hundredths. It must be one exactly: nobody is to wonder
-// which way it was rounded.
+// cents is an amount in hundredths. It must be one exactly, so that nobody wonders
+// which way it was rounded: the number nearest to its hundredths is the one that was
+// sent.
 func cents(c *fault.Checks, pointer string, amount float64) int64 {
 	n := math.Round(amount * 100)
 	switch {
 	case !(amount > 0) || amount > maxValue:
 		c.Add(pointer, "out_of_range", "An amount is more than 0 and at most 1,000,000,000.")
-	case math.Abs(amount*100-n) > 1e-6*math.Max(1, n*1e-9):
+	case n/100 != amount || n < 1:
 		c.Add(pointer, "decimals", "An amount has at most two decimals.")
 	}
 	return int64(n)

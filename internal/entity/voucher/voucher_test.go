@@ -98,6 +98,8 @@ func TestDrafts(t *testing.T) {
 		"three decimals":       {func(d *voucher.Draft) { d.Value = 1.005 }, "/value decimals"},
 		"nothing":              {func(d *voucher.Draft) { d.Value = 0 }, "/value out_of_range"},
 		"less than nothing":    {func(d *voucher.Draft) { d.Value = -5 }, "/value out_of_range"},
+		"next to nothing":      {func(d *voucher.Draft) { d.Value = 1e-9 }, "/value decimals"},
+		"almost a hundred":     {func(d *voucher.Draft) { d.Value = 99.9999999999 }, "/value decimals"},
 		"no recipient":         {func(d *voucher.Draft) { d.RecipientDID = "" }, "/recipientDid not_a_did"},
 		"for the supplier":     {func(d *voucher.Draft) { d.SupplierDID = home }, "/supplierDid recipient"},
 		"ended":                {func(d *voucher.Draft) { d.ExpiresAt = v.now }, "/expiresAt out_of_range"},
@@ -147,6 +149,8 @@ func TestLifeOfAVoucher(t *testing.T) {
 		want(t, "more than is left", err, "BALANCE_TOO_LOW")
 		_, err = v.redeem(t, shop, made.ID, -1)
 		want(t, "less than nothing", err, "REDEMPTION_INVALID")
+		_, err = v.redeem(t, shop, made.ID, 1e-10)
+		want(t, "next to nothing", err, "REDEMPTION_INVALID")
 		_, err = v.redeem(t, "ws2 "+shop, made.ID, 1)
 		want(t, "in another workspace", err, "VOUCHER_NOT_FOUND")
 		_, err = v.redeem(t, home, made.ID, 1)
