@@ -191,11 +191,11 @@ func openStore(t *testing.T, o server.Options) *db.DB {
 	return d
 }
 
-// future enters a migration that only a later version knows.
+// future enters a migration of a later version that takes something away.
 func future(t *testing.T, o server.Options) {
 	t.Helper()
 	d := openStore(t, o)
-	_, err := d.Exec(t.Context(), `INSERT INTO schema_migrations(version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`, 9999, "9999_future", "x", 1)
+	_, err := d.Exec(t.Context(), `INSERT INTO schema_migrations(version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`, 9999, "contract_future", "x", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
