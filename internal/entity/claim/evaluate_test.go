@@ -113,6 +113,7 @@ func TestRubricIsObeyed(t *testing.T) {
 		}
 		c.want(t, "judge", evaluate, `{"facts":{"sold":{"value":true}}}`, "409 CLAIM_DECIDED")
 		c.want(t, "owner", "POST "+claimAt(id)+"/withdraw", `{}`, "409 CLAIM_DECIDED")
+		c.verdict(t, "other", id, "revoked", "403 VERIFIER_NOT_ORACLE") // whoever approves for no oracle takes no approval back
 		c.verdict(t, "judge", id, "revoked", "200")
 		if got := c.status(t, id); got != "invalidated revoked <nil>" {
 			t.Errorf("the claim is %s, want it invalidated", got)

@@ -65,14 +65,15 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	if !back || !b.vouches(claim.Verification) { // who has said it may always take it back
 		err = b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier), back: back})
 	}
-	if err != nil || !decides(v) {
+	ends := b.Bound && back && !b.vouches(claim.Verification) // an approval of others
+	if err != nil || !decides(v) && !ends {
 		return next, err
 	}
 	rule, err := b.rule(ctx, q, claim, producers, v)
 	if err != nil {
 		return next, err
 	}
-	if rule.Reasons != nil && !slices.Contains(rule.Reasons, v.Reason) {
+	if decides(v) && rule.Reasons != nil && !slices.Contains(rule.Reasons, v.Reason) {
 		return next, relationship.Invalid("/reason", "not_allowed", "The protocol accepts these reasons: "+strings.Join(rule.Reasons, ", ")+".")
 	}
 	oracles, err := b.oracles(ctx, q, nid, rule)
