@@ -41,8 +41,25 @@ func Open(uri string) (*Conn, error) {
 	return c, nil
 }
 
-// start readies SQLite on platforms where its translation wants that.
-var start = sync.OnceFunc(sqlite3.PatchIssue199)
+// cachePages is how many pages a connection's cache allocates in one piece. A reader
+// drops its whole cache whenever somebody has written; pages of the piece go back to
+// a list in it, each other one to the system and, when it is needed again, back.
+const cachePages = 200
+
+// start readies SQLite: on platforms where its translation wants that, and with
+// settings of the whole process, which come before the first connection.
+var start = sync.OnceFunc(func() {
+	sqlite3.PatchIssue199()
+	tls := libc.NewTLS()
+	defer tls.Close()
+	const args = 3 * 8 // the slots of C's variable arguments
+	list := libc.Xmalloc(tls, args)
+	if list == 0 {
+		return
+	}
+	defer libc.Xfree(tls, list)
+	sqlite3.Xsqlite3_config(tls, sqlite3.SQLITE_CONFIG_PAGECACHE, libc.VaList(list, uintptr(0), int32(0), int32(cachePages)))
+})
 
 func (c *Conn) open(uri string) error {
 	const pair = 2 * unsafe.Sizeof(uintptr(0))
