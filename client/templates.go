@@ -136,6 +136,7 @@ type Template struct {
 	PublishedAt  time.Time     `json:"publishedAt,omitzero"`
 	StatusReason string        `json:"statusReason,omitzero"`
 	Links        TemplateLinks `json:"links"`
+	Warnings     []Warning     `json:"warnings,omitzero"` // of Publish: what ODK Collect cannot ask
 }
 
 // Create makes a template: version 1, a draft. Publish it before surveys use

@@ -2,12 +2,15 @@ package openrosa
 
 import (
 	"net/http"
+	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Gate lets in whoever has the secret of an address: it is asked as if it had come
-// as a key, and nothing else that a request carries counts.
+// as a key, and nothing else that a request carries counts. The key of an address has
+// one scope; others are refused, an owner's too.
 type Gate struct{ Keys web.Gate }
 
 // Admit implements web.Gate.
@@ -17,5 +20,10 @@ func (g Gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web.C
 		with.Header.Del(name)
 	}
 	with.Header.Set("X-API-Key", r.PathValue("token"))
-	return g.Keys.Admit(answer, with, scope)
+	c, err := g.Keys.Admit(answer, with, scope)
+	if err == nil && !slices.Equal(c.Scopes, []string{Scope}) {
+		// What stands in an address is seen by many. A key that opens more must not.
+		return web.Caller{}, fault.New(fault.Forbidden, "NOT_AN_ADDRESS", "This is not the address of a collector: the key in it may do other things too. Make one with POST /v1/collect/addresses.")
+	}
+	return c, err
 }

@@ -43,7 +43,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Send a submission", Scope: Scope, Tag: tag, Page: true, Status: http.StatusCreated, Also: []int{http.StatusAccepted}, Produces: "text/xml", Consumes: mediaForm,
 		Description: "A multipart form with the part xml_submission_file, the instance, and one for each file. Files may come in several posts, each with the instance: the answer is 202 while some are missing and 201 when the response is stored, or kept for a manager to decide because its survey has ended. " +
 			"instanceID is the id of the response, deprecatedID that of the one it replaces. The rules are those of POST /v1/responses:batch.",
-		Codes: append([]string{"INSTANCE_INVALID", "SUBMISSION_INVALID", "RESPONSE_CONFLICT", "NOT_COLLECTOR", "TOO_MANY_SUBMISSIONS"}, missing...),
+		Codes: append([]string{"INSTANCE_INVALID", "SUBMISSION_INVALID", "FORM_VERSION_UNKNOWN", "RESPONSE_CONFLICT", "NOT_COLLECTOR", "TOO_MANY_SUBMISSIONS"}, missing...),
 	})
 }
 
@@ -84,7 +84,10 @@ func WriteFault(w http.ResponseWriter, _ *http.Request, f *fault.Error) {
 			text += fmt.Sprintf(" And %d more.", len(f.Fields)-i)
 			break
 		}
-		text += " " + one.Pointer + ": " + one.Detail
+		if text += " "; one.Pointer != "" {
+			text += one.Pointer + ": "
+		}
+		text += one.Detail
 	}
 	_ = send(w, web.Status(f.Kind), mediaXML, envelope(text+" ("+f.Code+")")) // it never fails
 }

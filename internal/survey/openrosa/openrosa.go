@@ -49,6 +49,8 @@ const (
 	formLife      = 24 * time.Hour         // of a form
 	listLife      = 5 * time.Minute        // of a list of households: each is noted as a disclosure
 	maxHouseholds = 2000                   // in a list
+	maxLog        = 4 << 20                // bytes of the log of an interview that is read
+	maxSeconds    = 7 * 24 * 3600          // of an interview
 )
 
 // Config configures a Service. Now has a default.

@@ -2,6 +2,7 @@ package openrosa_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"encoding/base64"
@@ -159,6 +160,7 @@ func (v *env) get(t testing.TB, token, path string) *httptest.ResponseRecorder {
 // interview is what a phone sends.
 type interview struct {
 	id, old, household, form, home string
+	version, log                   string // "1" and none by default
 	files                          map[string]string // contents by name
 }
 
@@ -172,7 +174,7 @@ func (i interview) xml() []byte {
 		id = "s"
 	}
 	return xformtest.Instance(&t, jsontext.Value(`{"consent":{"ok":true},"home":{`+i.home+`}}`), xformtest.Submission{
-		FormID: id, Version: "1", InstanceID: i.id, Deprecated: i.old, Household: "did:ixo:household/" + i.household, Device: "collect:1",
+		FormID: id, Version: cmp.Or(i.version, "1"), Audit: i.log, InstanceID: i.id, Deprecated: i.old, Household: "did:ixo:household/" + i.household, Device: "collect:1",
 		Start: "2026-02-20T10:00:00.000+03:00", End: "2026-02-20T10:30:00.000+03:00",
 	})
 }
@@ -249,6 +251,7 @@ func TestForms(t *testing.T) {
 		}
 		want(t, "a path", v.get(t, "ws-ann", "/forms/s/files/..%2F..%2Fhearth.db"), 404)
 		want(t, "a key without the scope", v.get(t, "ws-reader", "/formList"), 403, "SCOPE_MISSING")
+		want(t, "the key of an owner", v.get(t, "ws-owner", "/formList"), 403, "NOT_AN_ADDRESS")
 		want(t, "no key", v.get(t, "nonsense", "/formList"), 401)
 		v.must(t, "POST /v1/surveys/s/close", `{}`)
 		if got := v.get(t, "ws-ann", "/formList").Body.String(); strings.Contains(got, "<xform>") {
@@ -343,6 +346,24 @@ func TestFiles(t *testing.T) {
 	})
 }
 
+// The log of an interview says how long it took and where it was.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		i := interview{id: "uuid:1", household: "1", home: `"size":4`, log: "audit.csv"}
+		want(t, "without the log", v.send(t, "ws-ann", i), 202, "audit.csv")
+		i.files = map[string]string{"audit.csv": "event,node,start,end,latitude,longitude,accuracy\nquestion,/data/home/size,1771570800000,1771570812500,-1.25,36.75,5\n"}
+		want(t, "with the log", v.send(t, "ws-ann", i), 201)
+		got := v.must(t, "GET /v1/responses/uuid:1", "")
+		for _, part := range []string{`"durationSec":12.5`, `"rule":"duration_short"`, `"lat":-1.25`, `"accuracy":5`} {
+			if !strings.Contains(got, part) {
+				t.Errorf("the response lacks %s: %s", part, got)
+			}
+		}
+	})
+}
+
 // sealed are the submissions that wait.
 func (v *env) sealed(t testing.TB) [][]byte {
 	t.Helper()
@@ -392,6 +413,7 @@ func TestRefused(t *testing.T) {
 			"a household of bob":        {"ws-ann", interview{id: "uuid:1", household: "2"}, 403, "NOT_COLLECTOR"},
 			"a wrong answer":            {"ws-ann", interview{id: "uuid:1", household: "1", home: `"size":40`}, 400, "size"},
 			"a wrong answer that waits": {"ws-ann", interview{id: "uuid:1", household: "1", home: `"size":40,"stove":"1.jpg"`}, 400, "size"},
+			"an unknown version":        {"ws-ann", interview{id: "uuid:1", household: "1", version: "9"}, 409, "version 9"},
 			"a bad id":                  {"ws-ann", interview{id: "uuid 1", household: "1"}, 400, "responseId"},
 			"what is not replaced":      {"ws-ann", interview{id: "uuid:1", old: "uuid:none", household: "1"}, 400, "SUPERSEDES_INVALID"},
 		} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 
@@ -38,6 +40,7 @@ type submission struct {
 	files   map[string]string // hashes by name
 	answers jsontext.Value
 	missing []string // names of files that are not here
+	log     xform.Log
 }
 
 func (s *Service) serveSubmission(w http.ResponseWriter, r *http.Request) error {
@@ -77,6 +80,9 @@ func (s *Service) understand(ctx context.Context, p *post) (*submission, error) 
 	f, err := s.formOf(o)
 	if err != nil {
 		return nil, err
+	}
+	if in.Version != "" && in.Version != f.Version {
+		return nil, fault.New(fault.Conflict, "FORM_VERSION_UNKNOWN", fmt.Sprintf("This interview was made with version %s of the form, and the survey asks version %s. Get the forms of this server again and repeat the interview, or show it to whoever runs the survey.", in.Version, f.Version))
 	}
 	c := web.CallerFrom(ctx)
 	sub := &submission{shown: shown{o, f}, in: in, raw: p.instance, files: p.files}
@@ -182,6 +188,7 @@ func (sub *submission) response() (jsontext.Value, error) {
 	}
 	if log := sub.in.Audit(); sub.files[log] != "" {
 		out["attachments"] = []map[string]string{{"sha256": sub.files[log], "mediaType": "text/csv", "name": "audit.csv"}}
+		sub.logged(out)
 	}
 	text, err := json.Marshal(out, json.Deterministic(true))
 	if err != nil {
@@ -190,8 +197,44 @@ func (sub *submission) response() (jsontext.Value, error) {
 	return text, nil
 }
 
+// logged adds what the log of the interview says: how long questions were on the
+// screen, which is less than the time between its begin and its end, and where.
+func (sub *submission) logged(out map[string]any) {
+	if s := sub.log.Active.Seconds(); s > 0 && s <= maxSeconds {
+		out["durationSec"] = s
+	}
+	if p := sub.log.Place; p != nil {
+		at := map[string]float64{"lat": p.Lat, "lon": p.Lon}
+		if p.Accuracy < xform.Unsure {
+			at["accuracy"] = p.Accuracy
+		}
+		out["location"] = at
+	}
+}
+
+// readLog reads the log of the interview, where it is here.
+func (s *Service) readLog(ctx context.Context, sub *submission) error {
+	hash := sub.files[sub.in.Audit()]
+	if hash == "" {
+		return nil
+	}
+	f, err := media.Find(ctx, s.db, sub.at.ws, hash)
+	if err != nil || f.Bytes > maxLog {
+		return err
+	}
+	raw := make([]byte, f.Bytes)
+	if _, err := s.cfg.Media.Open(ctx, f).ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read log of an interview: %w", err)
+	}
+	sub.log = xform.ReadLog(raw)
+	return nil
+}
+
 // store hands a submission on, and forgets that it waited.
 func (s *Service) store(ctx context.Context, sub *submission) (*api.BatchItem, error) {
+	if err := s.readLog(ctx, sub); err != nil {
+		return nil, err
+	}
 	text, err := sub.response()
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	})
 	web.Post(a, "/v1/templates/{templateId}/publish", h.servePublish, web.Doc{
 		Summary: "Publish the draft", Scope: write, Tag: tag, Once: true, Example: Change{}, Codes: codes,
-		Description: "From now on it does not change but in its status, and surveys can use it.",
+		Description: "From now on it does not change but in its status, and surveys can use it. warnings name what ODK Collect cannot ask: surveys of such a template are not offered to phones, and asked in every other way.",
 	})
 	web.Post(a, "/v1/templates/{templateId}/deprecate", h.serveDeprecate, web.Doc{
 		Summary: "Deprecate a published version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Version 2 asks about heating as well."}, Codes: codes,

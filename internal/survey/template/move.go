@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -97,12 +98,44 @@ func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move
 	if err != nil {
 		return none, err
 	}
+	reply := web.Reply[*Version]{Value: v, Raw: body, ETag: web.ETag(v.Revision)}
+	if m.to == StatusPublished {
+		if reply.Value, err = s.warned(ctx, ws, v); err != nil {
+			return none, err
+		}
+		if len(reply.Value.Warnings) > 0 {
+			reply.Raw = nil
+		}
+	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Version], error) {
 		if err := m.store(ctx, tx, h, edition{ws, v, body}); err != nil {
 			return none, err
 		}
-		return web.Reply[*Version]{Value: v, Raw: body, ETag: web.ETag(v.Revision)}, s.record(ctx, tx, ws, m.event, v)
+		return reply, s.record(ctx, tx, ws, m.event, v)
 	})
+}
+
+// warned is a version with what phones cannot ask of it.
+func (s *Service) warned(ctx context.Context, ws string, v *Version) (*Version, error) {
+	if s.cfg.XForm == nil {
+		return v, nil
+	}
+	e, err := s.load(ctx, s.db, cacheKey{ws, v.TemplateID, v.Version})
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.cfg.XForm(e.form, v.Version)
+	refused := fault.As(err)
+	if err != nil && (refused == nil || refused.Code != "XFORM_NOT_POSSIBLE") {
+		return nil, err
+	}
+	out := *v
+	if refused != nil {
+		for _, f := range refused.Fields[:min(len(refused.Fields), maxFields)] {
+			out.Warnings = append(out.Warnings, api.Warning(f))
+		}
+	}
+	return &out, nil
 }
 
 // moved is a version in its new status.

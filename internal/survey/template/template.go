@@ -84,6 +84,7 @@ type Version struct {
 	PublishedAt  time.Time         `json:"publishedAt,omitzero"`
 	StatusReason string            `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
 	Links        api.TemplateLinks `json:"links"`
+	Warnings     []api.Warning     `json:"warnings,omitzero" doc:"In the answer of publish: what ODK Collect cannot ask, by its place. The template is not offered to phones then, and can be asked in every other way."`
 }
 
 // Summary is a template in a list.

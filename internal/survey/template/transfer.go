@@ -40,6 +40,7 @@ type Edit struct {
 	PublishedAt  form.Value `json:"publishedAt,omitzero"`
 	StatusReason form.Value `json:"statusReason,omitzero"`
 	Links        form.Value `json:"links,omitzero"`
+	Warnings     form.Value `json:"warnings,omitzero"`
 }
 
 // Imported is a template that was made of a file.

@@ -58,19 +58,32 @@ func (b *builder) meta() *item {
 	meta.add(
 		&item{name: "instanceID", path: meta.path + "/instanceID", bind: []pair{{"type", "string"}, {"readonly", "true()"}, {"jr:preload", "uid"}}},
 	)
-	if b.audited() {
-		meta.add(&item{name: "audit", path: meta.path + "/audit", bind: []pair{{"type", "binary"}}})
+	if settings, ok := b.audit(); ok {
+		meta.add(&item{name: "audit", path: meta.path + "/audit", bind: append([]pair{{"type", "binary"}}, settings...)})
 	}
 	return meta
 }
 
-// audited reports whether the template asks for the log of the interview: the
-// member audit of its metadata is true.
-func (b *builder) audited() bool {
+// auditSettings are the settings of the log of an interview, as XLSForm and Collect
+// call them.
+var auditSettings = []string{"location-priority", "location-min-interval", "location-max-age", "track-changes", "identify-user", "track-changes-reasons"}
+
+// audit reports whether the template asks for the log of the interview, and how:
+// the member audit of its metadata is true, or an object of settings.
+func (b *builder) audit() (settings []pair, ok bool) {
 	var m struct {
-		Audit bool `json:"audit"`
+		Audit any `json:"audit"`
 	}
-	return json.Unmarshal(b.t.Metadata.Value, &m) == nil && m.Audit
+	if json.Unmarshal(b.t.Metadata.Value, &m) != nil {
+		return nil, false
+	}
+	named, isObject := m.Audit.(map[string]any)
+	for _, name := range auditSettings {
+		if v, there := named[name]; there {
+			settings = append(settings, pair{"odk:" + name, fmt.Sprint(v)})
+		}
+	}
+	return settings, isObject || m.Audit == true
 }
 
 // household asks which household it is.

@@ -27,7 +27,7 @@ func HearthColumns() []Column {
 		{"survey", "hearth_min", "Least number"},
 		{"survey", "hearth_max", "Largest number"},
 		{"survey", "hearth_step", "Distance between numbers"},
-		{"survey", "hearth_regex", "Regular expression that a text must have somewhere in it"},
+		{"survey", "hearth_regex", "Regular expression that the whole of a text must match"},
 		{"survey", "hearth_maxLength", "Most characters of a text"},
 		{"survey", "hearth_minSelections", "Least number of choices"},
 		{"survey", "hearth_maxSelections", "Largest number of choices"},

@@ -32,17 +32,23 @@ function Copy({ v }) {
 }
 
 function Edit({ v, done }) {
-  const [next, change] = useState(v), [dirty, touch] = useState(false), [turn, again] = useState(0), act = useAct();
+  const [next, change] = useState(v), [dirty, touch] = useState(false), [turn, again] = useState(0), [warned, warn] = useState([]), act = useAct();
   useEffect(() => { change(v); touch(false); }, [v.version, v.revision]);
   const save = () => act.run(async () => {
     await call(path(v.templateId), { method: "PUT", body: next, headers: { "If-Match": `"${v.revision}"` } });
     again(turn + 1);
     await done();
   });
-  const publish = async () => { if (await act.run(() => call(path(v.templateId) + "/publish", { method: "POST", body: {} }))) { await done(); setQuery({ tab: "" }); } };
+  const publish = async () => {
+    const made = await act.run(() => call(path(v.templateId) + "/publish", { method: "POST", body: {} }));
+    if (!made) return;
+    warn(made.warnings || []);
+    await done();
+    if (!made.warnings) setQuery({ tab: "" });
+  };
   return html`<div class="split editor"><section class="card"><div class="card-head"><h2>${t("template.edit")}</h2><span class="actions"><button type="button" class="primary" disabled=${!dirty || act.busy} onClick=${save}>${t(v.status === "draft" ? "template.save" : "template.saveNext", { n: v.version + 1 })}</button>
       <button type="button" disabled=${dirty || act.busy || v.status !== "draft"} onClick=${publish}>${t("template.publish", { n: v.version })}</button></span></div>
-      <${Failure} error=${act.error} /><${Editor} template=${next} change=${(x) => { change(x); touch(true); }} /></section>
+      <${Failure} error=${act.error} />${warned.length ? html`<div class="note" role="status"><p>${t("template.noPhone")}</p><ul>${warned.map((w) => html`<li key=${w.pointer}><code>${w.pointer}</code> ${w.detail}</li>`)}</ul></div>` : null}<${Editor} template=${next} change=${(x) => { change(x); touch(true); }} /></section>
     <aside><section class="card"><h2>${t("template.phone")}</h2>${dirty ? html`<p class="note">${t("template.unsaved")}</p>` : null}<${Preview} template=${v} turn=${turn} /></section></aside></div>`;
 }
 

@@ -128,6 +128,7 @@ export default {
   "templates.report": "What could not be carried over", "templates.noReport": "Everything could be carried over.", "templates.row": "row {n}", "templates.check": "Read it", "templates.store": "Store it as a draft",
   "template.tab.questions": "Questions", "template.tab.phone": "On a phone", "template.tab.edit": "Edit", "template.tab.versions": "Versions", "template.copy": "Copy it",
   "template.copyText": "The copy is a draft of its own that you can change. Templates that are shipped with Hearth are changed this way.", "template.personal": "Personal", "template.when": "asked when", "template.edit": "Change the draft",
+  "template.noPhone": "Published. ODK Collect cannot ask this template, for these reasons; every other way of asking can.",
   "template.save": "Save the draft", "template.saveNext": "Begin version {n}", "template.publish": "Publish version {n}", "template.phone": "As a phone shows it", "template.unsaved": "Save the draft to see your changes here.",
   "template.label": "Label of", "template.required": "Required", "template.nested": "{n} questions inside", "template.nested.one": "One question inside", "template.new": "New question", "template.type": "Type",
   "template.options": "Options, one a line", "template.add": "Add the question", "template.taken": "There is a question {id} already.", "template.section": "Section", "template.noMedia": "A file is taken here.",

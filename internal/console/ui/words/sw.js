@@ -128,6 +128,7 @@ export default {
   "templates.file": "Faili", "templates.id": "Kitambulisho", "templates.report": "Kisichoweza kuchukuliwa", "templates.noReport": "Kila kitu kimechukuliwa.", "templates.row": "safu {n}", "templates.check": "Kisome",
   "templates.store": "Kihifadhi kama rasimu", "template.tab.questions": "Maswali", "template.tab.phone": "Kwenye simu", "template.tab.edit": "Hariri", "template.tab.versions": "Matoleo", "template.copy": "Kinakili",
   "template.copyText": "Nakala ni rasimu yake yenyewe unayoweza kuibadilisha. Violezo vinavyokuja na Hearth hubadilishwa hivi.", "template.personal": "Binafsi", "template.when": "huulizwa ikiwa", "template.edit": "Badilisha rasimu",
+  "template.noPhone": "Kimechapishwa. ODK Collect haiwezi kuuliza kiolezo hiki, kwa sababu hizi; njia nyingine zote zinaweza.",
   "template.save": "Hifadhi rasimu", "template.saveNext": "Anza toleo la {n}", "template.publish": "Chapisha toleo la {n}", "template.phone": "Kama simu inavyokionyesha",
   "template.unsaved": "Hifadhi rasimu ili kuona mabadiliko yako hapa.", "template.label": "Maneno ya", "template.required": "Lazima", "template.nested": "Maswali {n} ndani", "template.nested.one": "Swali moja ndani",
   "template.new": "Swali jipya", "template.type": "Aina", "template.options": "Chaguo, moja kwa kila mstari", "template.add": "Ongeza swali", "template.taken": "Tayari kuna swali {id}.", "template.section": "Sehemu",

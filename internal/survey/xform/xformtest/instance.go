@@ -21,6 +21,7 @@ type Submission struct {
 	FormID, Version string
 	InstanceID      string
 	Deprecated      string
+	Audit           string // name of the log of the interview
 	Household       string
 	Device          string
 	Start, End      string
@@ -47,6 +48,9 @@ func Instance(t *form.Template, answers jsontext.Value, s Submission) []byte {
 	}
 	w.open("meta")
 	w.leaf("instanceID", s.InstanceID)
+	if s.Audit != "" {
+		w.leaf("audit", s.Audit)
+	}
 	if s.Deprecated != "" {
 		w.leaf("deprecatedID", s.Deprecated)
 	}
