@@ -160,7 +160,7 @@ func (v *env) get(t testing.TB, token, path string) *httptest.ResponseRecorder {
 // interview is what a phone sends.
 type interview struct {
 	id, old, household, form, home string
-	version, log                   string // "1" and none by default
+	version, log                   string            // "1" and none by default
 	files                          map[string]string // contents by name
 }
 
