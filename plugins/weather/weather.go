@@ -2,9 +2,10 @@
 // tool and as the public route GET /weather/now.
 //
 // Figures come from a source that the operator names, and from nowhere else:
-// without one, every city is one that nothing is known of. What was found is
-// remembered for a while and the source is asked only so often a minute, however
-// many ask us: the route is open to everybody.
+// without one, every city is one that nothing is known of. The source is a file of
+// monthly normals, which needs no network, or a server. What a server told is
+// remembered for a while and it is asked only so often a minute, however many ask
+// us: the route is open to everybody.
 package weather
 
 import (
@@ -27,6 +28,12 @@ const (
 	maxKept   = 1000
 	keptFor   = 10 * time.Minute
 	sourceGap = time.Minute // of the limit of the source
+)
+
+// Values of the setting source, beside none.
+const (
+	sourceNormals = "normals"
+	sourceMeteo   = "open-meteo"
 )
 
 // source knows the weather of places.
@@ -53,6 +60,7 @@ var (
 type Plugin struct {
 	units  string
 	source source // nil: none
+	local  bool   // the source asks nobody else
 	limit  int    // questions to the source in a minute
 	now    func() time.Time
 
@@ -71,6 +79,7 @@ type kept struct {
 
 var (
 	_ plugin.Settings = (*Plugin)(nil)
+	_ plugin.Checks   = (*Plugin)(nil)
 	_ plugin.Starts   = (*Plugin)(nil)
 	_ plugin.Tools    = (*Plugin)(nil)
 	_ plugin.Routes   = (*Plugin)(nil)
@@ -93,7 +102,8 @@ func (p *Plugin) Manifest() plugin.Manifest {
 // Settings are what an operator decides.
 func (p *Plugin) Settings() []plugin.Setting {
 	return []plugin.Setting{
-		{Name: "source", Choices: []string{"none", "open-meteo"}, Default: "none", Doc: "Where figures come from: none, or a server that speaks as Open-Meteo does."},
+		{Name: "source", Choices: []string{"none", sourceNormals, sourceMeteo}, Doc: "Where figures come from: none, the file of normals, or a server that speaks as Open-Meteo does. Empty: the file, where there is one."},
+		{Name: "normalsFile", Doc: "CSV file of the monthly mean temperatures of cities."},
 		{Name: "units", Default: "celsius", Doc: "The word for the unit of temp_c, which is always degrees Celsius."},
 		{Name: "geocodingUrl", Kind: plugin.URL, Default: "https://geocoding-api.open-meteo.com/v1/search", Doc: "Where the source finds cities."},
 		{Name: "forecastUrl", Kind: plugin.URL, Default: "https://api.open-meteo.com/v1/forecast", Doc: "Where the source tells the weather."},
@@ -101,14 +111,46 @@ func (p *Plugin) Settings() []plugin.Setting {
 	}
 }
 
+// Check reads the file of normals and forgets it.
+func (p *Plugin) Check(settings plugin.Values) error {
+	_, err := readSettings(settings, p.now)
+	return err
+}
+
 // Start takes the settings.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
 	set := host.Settings
 	p.units, p.limit = set.Text("units"), set.Int("perMinute")
-	if set.Text("source") == "open-meteo" {
+	table, err := readSettings(set, p.now)
+	switch {
+	case err != nil:
+		return err
+	case table != nil:
+		p.source, p.local = table, true
+	case set.Text("source") == sourceMeteo:
 		p.source = &meteo{cities: set.Text("geocodingUrl"), forecast: set.Text("forecastUrl"), client: host.HTTP}
 	}
 	return nil
+}
+
+// readSettings reads the file of normals, where that is the source. A file that is
+// named is read in any case, so that a mistake in it is told before it is needed.
+func readSettings(set plugin.Values, clock func() time.Time) (*normals, error) {
+	path, source := set.Text("normalsFile"), set.Text("source")
+	if path == "" {
+		if source == sourceNormals {
+			return nil, errors.New("normalsFile: is required where source is " + sourceNormals)
+		}
+		return nil, nil
+	}
+	table, err := readNormals(path, clock)
+	if err != nil {
+		return nil, fmt.Errorf("normalsFile: %w", err)
+	}
+	if source != "" && source != sourceNormals {
+		return nil, nil
+	}
+	return table, nil
 }
 
 // Tools are what the model can call.
@@ -171,6 +213,9 @@ func (p *Plugin) weather(ctx context.Context, city string) (api.Weather, error) 
 func (p *Plugin) find(ctx context.Context, city string) (report, error) {
 	if p.source == nil {
 		return report{}, errUnknown
+	}
+	if p.local {
+		return p.source.now(ctx, city)
 	}
 	key := strings.ToLower(city)
 	p.mu.Lock()
