@@ -50,7 +50,7 @@ type SurveyContent struct {
 	Sections           []string           `json:"sections,omitzero"`        // in place of flags
 	Methodology        *SurveyMethodology `json:"methodology,omitzero"`
 	Sampling           *SurveySampling    `json:"sampling,omitzero"`
-	Modes              []string           `json:"modes,omitzero"` // visit, phone, ussd, web, chat, import
+	Modes              []string           `json:"modes,omitzero"` // visit, phone, browser, collect, ussd, web, chat, import
 	Collectors         []Collector        `json:"collectors,omitzero"`
 	StrictCollectors   bool               `json:"strictCollectors,omitzero"` // nobody else may send responses
 	Training           *SurveyTraining    `json:"training,omitzero"`

@@ -135,7 +135,7 @@ type VC struct {
 
 // Surveys is area B.
 type Surveys struct {
-	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Modes of surveys in which a system of yours asks households and sends the responses: ussd, web, chat. Nothing here asks in them: a survey that plans one which is not named is refused."`
+	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Modes of surveys in which a system of yours asks households and sends the responses: ussd, web, chat. The USSD line and the oracle of this server ask in ussd and chat; a survey that plans a mode in which nobody asks is refused, and a response that claims one which is not named is flagged."`
 }
 
 // USSD is area C.

@@ -84,7 +84,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 		modes, settled = old.Modes, old.Sampling != nil && old.Sampling.Draw != nil
 	}
 	d.Check(&c)
-	d.CheckServed(&c, s.cfg.Channels, modes)
+	d.CheckServed(&c, s.served(ws), modes)
 	checkDuties(&c, &d.Content)
 	if reserved(d.SurveyID) {
 		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")
@@ -121,6 +121,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 	if len(v.Modes) == 0 {
 		v.Modes = []string{"visit"}
 	}
+	v.Unasked = unasked(f, v.Modes)
 	if v.OnePerHousehold == nil {
 		yes := true
 		v.OnePerHousehold = &yes

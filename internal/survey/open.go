@@ -30,6 +30,7 @@ type Open struct {
 	Round            int
 	OnePerHousehold  bool
 	Modes            []string
+	Channels         []string        // modes in which systems of the operator ask, and say so
 	Collectors       map[string]bool // DIDs
 	StrictCollectors bool            // nobody else may send responses
 	Languages        []string
@@ -117,7 +118,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 	o := &Open{
 		NID: r.NID, Workspace: r.Workspace, SurveyID: r.SurveyID, Project: v.ProjectID, Stage: v.Stage, TemplateID: v.TemplateID,
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
-		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
+		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Channels: op.channels, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(), Sampling: v.Sampling,
 		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: campaign.NewDuties(v.Assignments),
 		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, weight: perByte*len(r.Body) + cachedBase,

@@ -43,6 +43,9 @@ type Config struct {
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
 	// Channels are the modes in which other systems ask households: ussd, web, chat.
 	Channels []string
+	// Asks are the modes in which this server asks the households of a workspace
+	// itself: ussd, chat. Without it there are none.
+	Asks func(ws string) []string
 	// StrictRefs refuses projects that are not held here.
 	StrictRefs bool
 	Lease      *cache.Lease // where other instances change campaigns too
@@ -54,6 +57,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = c.DB.Now
+	}
+	if c.Asks == nil {
+		c.Asks = func(string) []string { return nil }
 	}
 	if c.Vault == nil {
 		c.Vault = vault.New(vault.Config{})
@@ -100,6 +106,7 @@ type opened struct {
 	cache     *cache.Cache[string, *Open] // by id
 	clock     func() time.Time
 	shared    bool // with other instances, which change campaigns too
+	channels  []string
 }
 
 // counters are sums over the households and responses of a campaign.
@@ -112,7 +119,7 @@ type counters struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	op := &opened{db: cfg.DB, templates: cfg.Templates, clock: cfg.Now, shared: cfg.Lease != nil}
+	op := &opened{db: cfg.DB, templates: cfg.Templates, clock: cfg.Now, shared: cfg.Lease != nil, channels: cfg.Channels}
 	op.cache = cache.New[string](cache.Config[*Open]{
 		Topic: Topic, Lease: cfg.Lease, Limit: maxCached, Weigh: func(o *Open) int { return o.weight }, Older: func(next, kept *Open) bool { return next.Revision < kept.Revision },
 	})

@@ -41,19 +41,20 @@ type Survey struct {
 	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
 	External  bool   `json:"external,omitzero" doc:"The project is not held here."`
 	campaign.Content
-	Round        int             `json:"round" doc:"The round that is open, counted from 1."`
-	Rounds       []Round         `json:"rounds"`
-	Status       Status          `json:"status" enum:"draft,ready,active,paused,closed,archived"`
-	StatusReason string          `json:"statusReason,omitzero"`
-	Revision     int64           `json:"revision"`
-	Created      time.Time       `json:"created"`
-	CreatedBy    string          `json:"createdBy"`
-	Updated      time.Time       `json:"updated"`
-	UpdatedBy    string          `json:"updatedBy"`
-	Activated    time.Time       `json:"activated,omitzero" doc:"When it was first active."`
-	Closed       time.Time       `json:"closed,omitzero"`
-	Links        api.SurveyLinks `json:"links"`
-	Progress     *Progress       `json:"progress,omitzero" doc:"How far the open round has come. It is no part of the revision: poll links.progress."`
+	Unasked      map[string][]string `json:"unasked,omitzero" doc:"Questions that ussd and chat leave out, such as photos and places, by mode."`
+	Round        int                 `json:"round" doc:"The round that is open, counted from 1."`
+	Rounds       []Round             `json:"rounds"`
+	Status       Status              `json:"status" enum:"draft,ready,active,paused,closed,archived"`
+	StatusReason string              `json:"statusReason,omitzero"`
+	Revision     int64               `json:"revision"`
+	Created      time.Time           `json:"created"`
+	CreatedBy    string              `json:"createdBy"`
+	Updated      time.Time           `json:"updated"`
+	UpdatedBy    string              `json:"updatedBy"`
+	Activated    time.Time           `json:"activated,omitzero" doc:"When it was first active."`
+	Closed       time.Time           `json:"closed,omitzero"`
+	Links        api.SurveyLinks     `json:"links"`
+	Progress     *Progress           `json:"progress,omitzero" doc:"How far the open round has come. It is no part of the revision: poll links.progress."`
 }
 
 // Nouns of package api, by their names here.

@@ -29,6 +29,9 @@ type Caller struct {
 	// Session is the id of the browser's session the request came with; "" for other
 	// credentials. What a job does for the caller does not end with it.
 	Session string `json:"-"`
+	// Door is how a household was asked, where the part of this server that the
+	// request came through knows it: collect, ussd or chat; "" for all others.
+	Door string `json:"-"`
 	// Later says that a job works for the caller, who has not seen all it reads.
 	Later bool `json:"-"`
 	// Again finds the caller once more, for work that goes on after the gate let it

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 55216d0184e566485b83b1376741aa4bca18a839167ca28efbd801d10e5168ba
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b91fe5b944a243c6125aadaeea3ef2c384af594ed1c704aebad8c798d650c625
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -486,7 +486,7 @@ CREATE TABLE responses (
 	answers      TEXT   NOT NULL,
 	masked       TEXT   NOT NULL,
 	sealed       BLOB
-, imported_by TEXT NOT NULL DEFAULT '', stated BIGINT NOT NULL DEFAULT 0, id_key TEXT GENERATED ALWAYS AS (lower(response_id)) VIRTUAL, typed BIGINT NOT NULL DEFAULT 0, unfit BIGINT NOT NULL DEFAULT 0);
+, imported_by TEXT NOT NULL DEFAULT '', stated BIGINT NOT NULL DEFAULT 0, id_key TEXT GENERATED ALWAYS AS (lower(response_id)) VIRTUAL, typed BIGINT NOT NULL DEFAULT 0, unfit BIGINT NOT NULL DEFAULT 0, mode TEXT GENERATED ALWAYS AS (coalesce(json_extract(body, '$.mode'), '')) VIRTUAL);
 CREATE UNIQUE INDEX responses_id ON responses (ws, response_id);
 CREATE UNIQUE INDEX responses_household ON responses (ws, household, survey, round, slot);
 CREATE INDEX responses_list ON responses (survey, nid);

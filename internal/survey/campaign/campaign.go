@@ -20,7 +20,7 @@ type Content struct {
 	Sections           []string               `json:"sections,omitzero" doc:"Sections to ask, in place of flags; all by default."`
 	Methodology        *api.SurveyMethodology `json:"methodology,omitzero"`
 	Sampling           *Sampling              `json:"sampling,omitzero"`
-	Modes              []string               `json:"modes,omitzero" doc:"How answers are collected: visit, phone, ussd, web, chat, import; visit by default. ussd, web and chat are refused unless HEARTH_SURVEY_CHANNELS says that a system of the operator asks in them."`
+	Modes              []string               `json:"modes,omitzero" doc:"Who may ask, and how: visit, phone, browser, collect, ussd, web, chat, import; visit by default. browser and collect tell interviews of the console and of ODK Collect apart from other visits and calls. The USSD line and the oracle ask in ussd and chat; web, and what is switched off here, is refused unless HEARTH_SURVEY_CHANNELS says that a system of the operator asks in it."`
 	Collectors         []Collector            `json:"collectors,omitzero" doc:"Who collects, at most 500. A plain DID does as well."`
 	StrictCollectors   bool                   `json:"strictCollectors,omitzero" doc:"Only named collectors may send responses; otherwise others are flagged."`
 	Training           *api.SurveyTraining    `json:"training,omitzero"`

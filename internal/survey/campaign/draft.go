@@ -33,18 +33,31 @@ const (
 var (
 	surveyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	langTag    = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
-	modes      = []string{"visit", "phone", "ussd", "web", "chat", "import"}
-	// selfService are modes in which the household itself answers. Nothing here
-	// asks in them; another system can.
-	selfService = []string{"ussd", "web", "chat"}
+	// modes are how answers are collected. browser and collect are said of visits
+	// and calls that came through the interview page or ODK Collect.
+	modes = []string{"visit", "phone", Browser, Collect, USSD, "web", Chat, "import"}
+	// selfService are modes in which the household itself answers, here or where
+	// another system asks.
+	selfService = []string{USSD, "web", Chat}
 )
+
+// Modes that a part of this server asks in.
+const (
+	Browser = "browser"
+	Collect = "collect"
+	USSD    = "ussd"
+	Chat    = "chat"
+)
+
+// Modes are all modes, in which a survey asks or a response was given.
+func Modes() []string { return slices.Clone(modes) }
 
 // ChannelSetting names the setting that says in which modes other systems ask.
 const ChannelSetting = "HEARTH_SURVEY_CHANNELS"
 
-// CheckServed notes modes in which nobody asks: collectors do in visit and phone,
-// files come by import, and other systems ask in channels. Those in kept were
-// there before.
+// CheckServed notes modes in which nobody asks: collectors do in visit, phone,
+// browser and collect, files come by import, and this server or other systems ask
+// in channels. Those in kept were there before.
 func (d *Content) CheckServed(c *fault.Checks, channels, kept []string) {
 	served := slices.DeleteFunc(slices.Clone(modes), func(m string) bool { return slices.Contains(selfService, m) && !slices.Contains(channels, m) })
 	for i, mode := range d.Modes {

@@ -104,7 +104,7 @@ func TestDraftRules(t *testing.T) {
 		{"200 strata", with(t, "sampling.strata", list(200, func(i int) string { return fmt.Sprintf(`{"name":"%d"}`, i) })), ""},
 		{"201 strata", with(t, "sampling.strata", list(201, func(i int) string { return fmt.Sprintf(`{"name":"%d"}`, i) })), "/sampling/strata too_many"},
 
-		{"modes", with(t, "modes", `["visit","phone","ussd","web","chat","import"]`), ""},
+		{"modes", with(t, "modes", `["visit","phone","browser","collect","ussd","web","chat","import"]`), ""},
 		{"unknown mode", with(t, "modes", `["visit","fax"]`), "/modes/1 not_allowed"},
 		{"mode twice", with(t, "modes", `["visit","visit"]`), "/modes/1 duplicate"},
 		{"collectors", with(t, "collectors", `["did:ixo:agent/1",{"did":"did:ixo:agent/2","name":"A","training":{"completedAt":"2026-01-01T00:00:00Z","note":"n"}}]`), ""},

@@ -27,6 +27,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -133,6 +134,6 @@ func (s *Service) keep(ws, key string, life time.Duration, fresh func() (*kept, 
 // address has no scope that any other route knows.
 func acting(ctx context.Context) context.Context {
 	c := web.CallerFrom(ctx)
-	c.Scopes = []string{"responses:write", "surveys:read"}
+	c.Scopes, c.Door = []string{"responses:write", "surveys:read"}, campaign.Collect
 	return web.WithCaller(ctx, c)
 }

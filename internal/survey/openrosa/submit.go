@@ -18,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -177,7 +178,8 @@ func (sub *submission) response() (jsontext.Value, error) {
 	if !start.IsZero() && !start.After(end) {
 		out["startedAt"] = start.UTC().Format(time.RFC3339Nano)
 	}
-	if slices.Contains(sub.open.Modes, "visit") {
+	// With the mode collect the door says it.
+	if !slices.Contains(sub.open.Modes, campaign.Collect) && slices.Contains(sub.open.Modes, "visit") {
 		out["mode"] = "visit"
 	}
 	if d := sub.in.Device(); d != "" && len(d) <= maxName {

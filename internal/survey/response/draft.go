@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -35,7 +36,7 @@ type Draft struct {
 	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
 	Round        int           `json:"round,omitzero" doc:"The open round by default."`
 	Collector    string        `json:"collector,omitzero" minLength:"1" doc:"DID of whoever asked; you by default. Somebody else needs the scope surveys:write."`
-	Mode         string        `json:"mode,omitzero" enum:"visit,phone,ussd,web,chat,import" doc:"The first mode of the survey by default."`
+	Mode         string        `json:"mode,omitzero" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"The first mode of the survey by default. browser and collect are not for others to say, and ussd and chat are flagged where no system of the operator asks in them."`
 	DeviceID     string        `json:"deviceId,omitzero"`
 	StartedAt    time.Time     `json:"startedAt,omitzero"`
 	DurationSec  float64       `json:"durationSec,omitzero" doc:"From startedAt to timestamp by default."`
@@ -52,7 +53,7 @@ type Draft struct {
 var (
 	idForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
 	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	modes    = []string{"visit", "phone", "ussd", "web", "chat", "import"}
+	modes    = campaign.Modes()
 )
 
 // check names everything that is wrong with a draft but its answers.

@@ -18,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -35,6 +36,9 @@ type Prepared struct {
 	before   jsontext.Value // what it says, where the form keeps some of it
 	held     Held           // of a content that was held
 	hold     bool           // it is to be held
+	filed    bool           // a file says it
+	self     bool           // the household answers by itself, or a collector does for it
+	claimed  bool           // nothing but its sender says how the household was asked
 	row      Row
 	head     Head
 	whole    Whole  // what it says, all of it
@@ -61,7 +65,10 @@ func (pr *preparer) Prepare(ctx context.Context, o *survey.Open, d *Draft, offli
 // PrepareImport is Prepare for a response of a file. The history says from where
 // it came.
 func (pr *preparer) PrepareImport(ctx context.Context, o *survey.Open, d *Draft, from string) (*Prepared, error) {
-	p, err := pr.Prepare(ctx, o, d, false)
+	if err := mayTake(ctx, o, d); err != nil {
+		return nil, err
+	}
+	p, err := pr.check(ctx, &Prepared{open: o, draft: d, filed: true}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +143,7 @@ func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prep
 			}
 		}
 	}
+	p.checkClaim(&c)
 	if err := c.Err(invalidCode, "The response is not valid."); err != nil {
 		return nil, err
 	}
@@ -224,7 +232,7 @@ func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 	if collector == "" {
 		collector = caller.DID
 	}
-	if o.StrictCollectors && !o.Collectors[collector] {
+	if o.StrictCollectors && !o.Collectors[collector] && !answersItself(caller) {
 		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may send responses.").
 			With(fault.Field{Pointer: "/collector", Code: "unknown", Detail: "The survey does not name this collector."})
 	}
@@ -271,18 +279,13 @@ func (p *Prepared) fill(ctx context.Context, nid int64, now time.Time) error {
 		h.Round = o.Round
 	}
 	h.RoundID = o.SurveyID + "/rounds/" + strconv.Itoa(h.Round)
-	if h.Mode == "" {
-		h.Mode = "visit"
-		if len(o.Modes) > 0 {
-			h.Mode = o.Modes[0]
-		}
-	}
 	if h.DurationSec == 0 && !h.StartedAt.IsZero() {
 		h.DurationSec = h.Timestamp.Sub(h.StartedAt).Seconds()
 	}
 	if p.home != nil {
 		h.Stratum, h.Group = p.home.Stratum, p.home.Group
 	}
+	p.asked(caller, &h)
 	if p.old != nil {
 		if err := p.keep(&h, &nid); err != nil {
 			return err
@@ -308,6 +311,10 @@ func (p *Prepared) keep(h *Head, nid *int64) error {
 	}
 	h.ReceivedAt, h.SubmittedBy, h.SupersededBy = was.ReceivedAt, was.SubmittedBy, was.SupersededBy
 	h.Stratum, h.Group = p.old.Stratum, p.old.Group
+	if p.draft.Mode == "" {
+		h.Mode = was.Mode
+	}
+	p.claimed = p.claimed && h.Mode != was.Mode
 	*nid = p.old.NID
 	return nil
 }
@@ -470,9 +477,9 @@ func (p *Prepared) interview(r *form.Result) flag.Interview {
 	o, h := p.open, &p.head
 	in := flag.Interview{
 		Answers: r.Answers, Answered: r.Answered, Completeness: r.Completeness, Complete: p.row.Status == Complete, Consent: r.Consent, Dropped: r.Dropped, StartedAt: h.StartedAt, SubmittedAt: h.Timestamp, ReceivedAt: h.ReceivedAt, Seconds: h.DurationSec,
-		Visit: h.Mode == "visit", Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
-		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode),
-		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector],
+		Visit: h.Mode == "visit" || h.Mode == campaign.Collect, Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
+		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode) || p.claimed && !slices.Contains(o.Channels, h.Mode),
+		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector] && !p.self,
 		Unlisted:  o.Listed && !o.OpenEnrolment && p.home == nil,
 		Others:    p.home != nil && p.home.Collector != "" && p.home.Collector != h.Collector,
 	}

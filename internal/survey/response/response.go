@@ -69,7 +69,7 @@ type Head struct {
 	DurationSec     float64      `json:"durationSec,omitzero"`
 	Collector       string       `json:"collector" doc:"DID of whoever asked."`
 	SubmittedBy     string       `json:"submittedBy" doc:"DID of whoever sent it."`
-	Mode            string       `json:"mode" enum:"visit,phone,ussd,web,chat,import"`
+	Mode            string       `json:"mode" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"How the household was asked: by what the door it came through knows, else as its sender says."`
 	DeviceID        string       `json:"deviceId,omitzero"`
 	Language        string       `json:"language,omitzero"`
 	Consent         *bool        `json:"consent,omitzero" doc:"The answer of the consent question; absent when it was not asked."`

@@ -51,6 +51,22 @@ func EachStanding(ctx context.Context, q db.Querier, o *survey.Open, limit int, 
 	})
 }
 
+const selectModes = `SELECT nid, mode FROM responses WHERE survey = $1 ORDER BY nid LIMIT $2`
+
+// EachMode shows how each response was asked, of all rounds in the order they
+// came, at most limit.
+func EachMode(ctx context.Context, q db.Querier, o *survey.Open, limit int, visit func(nid int64, mode string) error) error {
+	rows, err := q.Query(ctx, selectModes, o.NID, limit)
+	return db.Each(rows, err, "read modes", func(row db.Row) error {
+		var nid int64
+		var mode string
+		if err := row.Scan(&nid, &mode); err != nil {
+			return err
+		}
+		return visit(nid, mode)
+	})
+}
+
 const (
 	selectStandingsAt = `SELECT nid, round, household, stratum, grp, status, vstatus, unfit, typed, updated_at FROM responses WHERE survey = $1 ORDER BY nid LIMIT $2`
 	selectStandingOf  = `SELECT status, vstatus, body FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`

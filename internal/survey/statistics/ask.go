@@ -24,6 +24,9 @@ type variable struct {
 	option string // of the elements that are counted
 }
 
+// byMode tells households apart by how they were asked.
+const byMode = "mode"
+
 // What of the elements of a repeat a figure is of.
 const (
 	repeatCount = "count"
@@ -85,7 +88,11 @@ func newAsk(o *survey.Open, in Query) (*ask, error) {
 			c.Add("query/per", "invalid", "The answers of this question are no numbers.")
 		}
 	}
-	if in.By != "" {
+	switch in.By {
+	case "":
+	case byMode: // says how households were asked, and nothing that totals are known of
+		a.by = &variable{name: byMode}
+	default:
 		a.by = a.grouping(&c, columns, "query/by", in.By)
 	}
 	a.known(&c, columns)
@@ -166,7 +173,7 @@ func (a *ask) grouping(c *fault.Checks, columns []form.Column, at, name string) 
 	}
 	v := a.once(c, columns, at, name)
 	if v != nil && (!v.coded() || v.column.Kind.Several) {
-		c.Add(at, "invalid", "Households are told apart by group, stratum or a question with one of several options as its answer.")
+		c.Add(at, "invalid", "Households are told apart by group, stratum, mode or a question with one of several options as its answer.")
 	}
 	return v
 }

@@ -27,6 +27,7 @@ type sheet struct {
 	at      map[int64]int32 // members by response
 	given   map[int64]*given
 	design  *estimate.Design
+	modes   []string // of the members, where they are asked for
 }
 
 // reading is how much is read at most, and what is told meanwhile.
@@ -75,6 +76,18 @@ func (s *Service) read(ctx context.Context, q db.Querier, a *ask, round int, r *
 	said.settle()
 	for _, one := range a.asked() {
 		if err := sh.fill(ctx, q, one, r); err != nil {
+			return nil, err
+		}
+	}
+	if a.by != nil && a.by.name == byMode {
+		sh.modes = make([]string, len(sh.members))
+		err := response.EachMode(ctx, q, a.o, r.most+1, func(nid int64, mode string) error {
+			if i, ok := sh.at[nid]; ok {
+				sh.modes[i] = mode
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -358,6 +371,8 @@ func (sh *sheet) value(v variable, i int) string {
 		return sh.homes[i].Group
 	case "stratum":
 		return sh.homes[i].Stratum
+	case byMode:
+		return sh.modes[i]
 	}
 	return sh.given[v.id].code[i]
 }

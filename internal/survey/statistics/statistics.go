@@ -95,7 +95,7 @@ type Query struct {
 	Q          float64 `query:"q" doc:"Which quantile, above 0 and below 1; 0.5 by default."`
 	Option     string  `query:"option" doc:"The option a proportion is of, or the number; every option by default, true of yes and no."`
 	Repeat     string  `query:"repeat" enum:"count,sum,mean" doc:"Of a question in a repeat: what of its elements each household counts with. count, with option those of one option, and sum are 0 where the repeat is empty; of a mean these households are no part."`
-	By         string  `query:"by" doc:"group, stratum or a question with options: a figure for each value, and one for all."`
+	By         string  `query:"by" doc:"group, stratum, mode (how the household was asked) or a question with options: a figure for each value, and one for all."`
 	Compare    string  `query:"compare" doc:"Two values of by with a comma between: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
 	Round      int     `query:"round" doc:"The open round by default."`
 	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; that of the sampling by default, else 0.95."`

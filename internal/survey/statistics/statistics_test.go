@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
 // twenty are households of two strata, two of which say nothing.
@@ -92,6 +93,37 @@ func TestSuppressed(t *testing.T) {
 				t.Errorf("%s: all %+v", role, e)
 			}
 		}
+	})
+}
+
+// TestByMode: figures are compared by how households were asked, and a group too
+// small to be shown is hidden as any other.
+func TestByMode(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"m","type":"MonitoringSurvey","projectId":%q,"templateId":"use","sampling":{"method":"census"},
+			"modes":["visit","phone"],"window":{"start":"2024-01-01T00:00:00Z"},"collectors":["did:key:ann"]}`, surveytest.Project), nil)
+		v.Must(t, "ws owner", "POST /v1/surveys/m/activate", `{"reason":"test"}`, nil)
+		for i := range 13 {
+			mode := "visit"
+			if i >= 10 {
+				mode = "phone"
+			}
+			v.Must(t, "ws ann", "POST /v1/surveys/m/responses", fmt.Sprintf(`{"householdId":"did:ixo:household/%d","timestamp":"2026-03-02T09:00:00Z","mode":%q,
+				"responses":{"consent":{"agree":true},"home":{"fuel":%d}}}`, i, mode, i), nil)
+		}
+		got := v.get(t, "owner", "m", query("question=home/fuel", "by=mode", "compare=visit,phone"))
+		if a, b := of(t, got, "visit"), of(t, got, "phone"); *a.N != 10 || number(a.Estimate) != 4.5 || *b.N != 3 || number(b.Estimate) != 11 {
+			t.Errorf("visit %+v, phone %+v", a, b)
+		}
+		if number(got.Differences[0].Estimate) != -6.5 {
+			t.Errorf("difference %+v", got.Differences[0])
+		}
+		if e := of(t, v.get(t, "auditor", "m", "question=home/fuel&by=mode"), "phone"); !e.Suppressed || e.Estimate != nil {
+			t.Errorf("three households are shown: %+v", e)
+		}
+		v.refused(t, "m", "question=home/fuel&by=modes", 400, "query/by")
 	})
 }
 

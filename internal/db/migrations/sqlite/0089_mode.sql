@@ -1,0 +1,2 @@
+-- How a household was asked. The record says it; figures compare by it.
+ALTER TABLE responses ADD COLUMN mode TEXT GENERATED ALWAYS AS (coalesce(json_extract(body, '$.mode'), '')) VIRTUAL;

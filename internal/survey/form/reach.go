@@ -1,0 +1,64 @@
+package form
+
+import "slices"
+
+// Reach is what somebody who asks can take for an answer.
+type Reach uint8
+
+// The reaches.
+const (
+	ByKeys  Reach = iota // what is typed on any telephone
+	InWords              // what is said or written in a conversation
+)
+
+// MaxKeyed is how many options somebody with a simple telephone is shown.
+const MaxKeyed = 40
+
+// takes reports whether a question can be answered within the reach.
+func (r Reach) takes(q *Question) bool {
+	k := KindOf(q.Type)
+	switch {
+	case k.Media || k.Place:
+		return false
+	case r == InWords:
+		return true
+	}
+	return k.Type != DateTime && k.Type != HouseholdRef && k.Type != EntityRef && (len(q.Options) <= MaxKeyed || q.ChoiceFilter != "")
+}
+
+// Beyond is a question that somebody cannot ask.
+type Beyond struct {
+	Path     []string
+	Type     Type
+	Required bool // an interview without an answer to it may stay incomplete
+}
+
+// Beyond are the questions of the selected sections that a mode cannot ask, given
+// its reach. Those that are never relevant in the mode are none of them.
+func (f *Form) Beyond(r Reach, mode string) []Beyond {
+	check := f.Check(Input{Response: map[string]any{"mode": mode}, Partial: true})
+	var out []Beyond
+	var look func(b *block, path []string)
+	look = func(b *block, path []string) {
+		for _, n := range b.box.nodes {
+			if b.truth(n) == no || n.q.ReadOnly || n.kind.Calculated || n.kind.Shown {
+				continue
+			}
+			at := append(slices.Clone(path), n.id)
+			switch {
+			case n.kind.Repeated:
+				look(b.ev.newBlock(n.kids, b), at)
+			case n.kind.Nested:
+				look(b.cells[n.index].kids, at)
+			case !r.takes(n.q):
+				out = append(out, Beyond{at, n.q.Type, n.q.Required.Always || n.required != nil})
+			}
+		}
+	}
+	for i, s := range f.sections {
+		if b := &check.ev.blocks[i]; f.selected[i] && b.standing() != no {
+			look(b, []string{s.id})
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package response
+
+import (
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// ownModes are those of which a part of this server knows that it asked. Who
+// claims one of the first two is refused; the others are flagged, for a system of
+// the operator may ask in them.
+var ownModes = []string{campaign.Browser, campaign.Collect, campaign.USSD, campaign.Chat}
+
+// answersItself reports whether the USSD line or the oracle has asked: they let
+// households answer for themselves, and collectors for others, and nobody else.
+func answersItself(c web.Caller) bool { return c.Door == campaign.USSD || c.Door == campaign.Chat }
+
+// asked says how the household was asked: by the door that the response came
+// through where that knows, else as its sender says, or the first mode of the
+// survey.
+func (p *Prepared) asked(c web.Caller, h *Head) {
+	modes := p.open.Modes
+	door := c.Door
+	if door == "" && c.Session != "" {
+		door = campaign.Browser
+	}
+	p.self = answersItself(c)
+	planned := slices.Contains(modes, door)
+	switch {
+	case p.old != nil || p.filed || !p.held.At.IsZero():
+	case p.self, planned && h.Mode == "":
+		h.Mode = door
+	}
+	if h.Mode == "" {
+		h.Mode = "visit"
+		if len(modes) > 0 {
+			h.Mode = modes[0]
+		}
+	}
+	p.claimed = h.Mode != door && p.draft.Mode != "" && slices.Contains(ownModes, h.Mode) && !p.filed && p.held.At.IsZero()
+}
+
+// checkClaim refuses what only a door can say.
+func (p *Prepared) checkClaim(c *fault.Checks) {
+	if p.claimed && (p.head.Mode == campaign.Browser || p.head.Mode == campaign.Collect) {
+		c.Add("/mode", "not_claimed", "The server says so of what comes from the interview page of the console (browser) or from ODK Collect (collect). Leave it out, or say visit or phone.")
+	}
+}
