@@ -77,7 +77,7 @@ func (a *App) buildSurveys() {
 		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Methodology: func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
 			return methodologyOf(ctx, a, ws, m)
 		}, Contact: a.contactOf,
-		Channels: a.cfg.Surveys.Channels, Asks: a.asksIn, StrictRefs: a.cfg.Server.StrictRefs, Lease: a.changes.Lease(),
+		Channels: a.cfg.Surveys.Channels, Asks: asksIn(a.cfg), StrictRefs: a.cfg.Server.StrictRefs, Lease: a.changes.Lease(),
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Lease: a.changes.Lease()})
 	s.media = media.New(media.Config{DB: a.DB, Key: a.Key})
@@ -128,15 +128,16 @@ func (a *App) buildSurveys() {
 
 // asksIn are the modes in which this server asks households of a workspace: the
 // USSD line has one of its own.
-func (a *App) asksIn(ws string) []string {
-	var modes []string
-	if a.cfg.HasArea("c") && ws == auth.OperatorWorkspace {
-		modes = append(modes, campaign.USSD)
+func asksIn(cfg *config.Config) func(ws string) []string {
+	return func(ws string) (modes []string) {
+		if cfg.HasArea("c") && ws == auth.OperatorWorkspace {
+			modes = append(modes, campaign.USSD)
+		}
+		if cfg.HasArea("d") {
+			modes = append(modes, campaign.Chat)
+		}
+		return modes
 	}
-	if a.cfg.HasArea("d") {
-		modes = append(modes, campaign.Chat)
-	}
-	return modes
 }
 
 // kitchens makes what keeps kitchen tests. Area A is made after area B.

@@ -18,8 +18,8 @@ var reaches = []struct {
 
 // served are the modes in which somebody asks the households of a workspace
 // themselves: this server, or systems of the operator.
-func (s *Service) served(ws string) []string {
-	return slices.Concat(s.cfg.Channels, s.cfg.Asks(ws))
+func (c *Config) served(ws string) []string {
+	return slices.Concat(c.Channels, c.Asks(ws))
 }
 
 // unasked are the questions that a mode leaves out, by the mode.

@@ -84,7 +84,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 		modes, settled = old.Modes, old.Sampling != nil && old.Sampling.Draw != nil
 	}
 	d.Check(&c)
-	d.CheckServed(&c, s.served(ws), modes)
+	d.CheckServed(&c, s.cfg.served(ws), modes)
 	checkDuties(&c, &d.Content)
 	if reserved(d.SurveyID) {
 		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")

@@ -148,7 +148,7 @@ func (s *Service) checkStart(ctx context.Context, ws string, v *Survey, reason s
 	if f != nil && !f.HasConsent() {
 		c.Add("/sections", "consent_missing", "None of the selected sections has a consent question. Add a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} to the template, publish it and take its version with {\"templateVersion\": 2, \"sections\": null}, or select the section that has one.")
 	}
-	v.CheckServed(c, s.served(ws), nil)
+	v.CheckServed(c, s.cfg.served(ws), nil)
 	checkAskable(c, f, v.Modes)
 	if len(v.Collectors) == 0 && !v.SelfService() {
 		c.Add("/collectors", "collectors_missing", "Name at least one collector, or allow a mode in which households answer themselves: ussd, web or chat.")

@@ -23,7 +23,7 @@ var dates = []*Kind{
 		XForm:   XForm{Type: "time", Control: "input", Read: readClock},
 	},
 	{
-		Type: DateTime, Members: Members{NoAnswer: true},
+		Type: DateTime, Members: Members{NoAnswer: true}, Keyless: true,
 		CEL: cel.Instant, read: (*answering).string, want: wantDateTime, value: moment, Parse: parseText,
 		XLSForm: XLSForm{Word: "dateTime", Reads: []string{"dateTime"}},
 		XForm:   XForm{Type: "dateTime", Control: "input"},

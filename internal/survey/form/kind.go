@@ -32,6 +32,7 @@ type Kind struct {
 	Place     bool     // it tells where somebody is: short of everything it is rounded
 	Household bool     // it names a household
 	Serial    bool     // it is the number on a thing, or its DID
+	Keyless   bool     // nobody types such an answer on the keys of a telephone
 	Media     bool     // it names a file that was sent
 	Recorded  bool     // the file is made in the interview
 	Personal  bool     // the file stays closed, however the question is marked as personal

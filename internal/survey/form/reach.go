@@ -23,7 +23,7 @@ func (r Reach) takes(q *Question) bool {
 	case r == InWords:
 		return true
 	}
-	return k.Type != DateTime && k.Type != HouseholdRef && k.Type != EntityRef && (len(q.Options) <= MaxKeyed || q.ChoiceFilter != "")
+	return !k.Keyless && (len(q.Options) <= MaxKeyed || q.ChoiceFilter != "")
 }
 
 // Beyond is a question that somebody cannot ask.

@@ -26,13 +26,13 @@ var texts = []*Kind{
 		XForm:   XForm{Type: "barcode", Control: "input"},
 	},
 	{
-		Type: HouseholdRef, Members: Members{NoAnswer: true}, Household: true,
+		Type: HouseholdRef, Members: Members{NoAnswer: true}, Household: true, Keyless: true,
 		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
 		XForm:   XForm{Type: "string", Control: "input"},
 	},
 	{
-		Type: EntityRef, Members: Members{NoAnswer: true}, Serial: true,
+		Type: EntityRef, Members: Members{NoAnswer: true}, Serial: true, Keyless: true,
 		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
 		XForm:   XForm{Type: "string", Control: "input"},
