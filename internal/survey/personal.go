@@ -70,7 +70,7 @@ func Personal() []privacy.Table {
 		{Name: "survey_lengths", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
 		{Name: "responses", Rules: []privacy.Rule{
 			privacy.Erased(PartAnswers, "rev_reason first_hash hash body sealed"), privacy.Kept("", privacy.Elsewhere, "rev_reason body sealed"), kept(unmarked, "answers"),
-			kept(responses, "response_id id_key household stratum grp status collector sender rev_action rev_actor masked body imported_by"),
+			kept(responses, "response_id id_key household stratum grp status mode collector sender rev_action rev_actor masked body imported_by"),
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
 		}},
 		{Name: "answers", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "code num")}},
