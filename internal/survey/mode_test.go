@@ -88,4 +88,3 @@ func TestQuestionsBeyondAMode(t *testing.T) {
 		}
 	})
 }
-
