@@ -142,14 +142,11 @@ func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 	case "events.json":
 		return write(w, r, "application/json", s.events)
 	case "events":
-		send(w, "text/html; charset=utf-8", markdownPage("Streams and sockets", web.ChannelPage(channels(s.more)...)))
-		return nil
+		return sendPage(w, r, "Streams and sockets", web.ChannelPage(channels(s.more)...))
 	case "errors":
-		send(w, "text/html; charset=utf-8", markdownPage("Error codes", docs.Errors))
-		return nil
+		return sendPage(w, r, "Error codes", docs.Errors)
 	case "configuration":
-		send(w, "text/html; charset=utf-8", markdownPage("Configuration", docs.Configuration))
-		return nil
+		return sendPage(w, r, "Configuration", docs.Configuration)
 	}
 	return serveAsset(w, r, name)
 }
@@ -180,6 +177,12 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
 	}
 	w.Header().Set("Content-Type", media)
 	_, _ = io.Copy(w, z) // unpacked as it is taken; the client is gone when this fails
+	return nil
+}
+
+// sendPage sends a page that is made of Markdown, packed for clients that unpack.
+func sendPage(w http.ResponseWriter, r *http.Request, title string, text []byte) error {
+	send(w, "text/html; charset=utf-8", web.Packed(w.Header(), r, markdownPage(title, text)))
 	return nil
 }
 

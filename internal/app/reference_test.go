@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -217,6 +220,24 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 		h.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != 200 || w.Body.Len() == 0 {
 			t.Errorf("GET %s = %d, %d bytes", path, w.Code, w.Body.Len())
+		}
+	}
+	for _, path := range []string{"/v1/openapi.json", "/docs-yaml", "/docs/errors", "/docs/configuration", "/docs/events"} {
+		w, plain := httptest.NewRecorder(), httptest.NewRecorder()
+		h.Handler.ServeHTTP(plain, httptest.NewRequest("GET", path, nil))
+		r := httptest.NewRequest("GET", path, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		h.Handler.ServeHTTP(w, r)
+		if w.Header().Get("Content-Encoding") != "gzip" || !slices.Contains(w.Header()["Vary"], "Accept-Encoding") {
+			t.Errorf("GET %s packed: headers %v", path, w.Header())
+			continue
+		}
+		z, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, plain.Body.Bytes()) {
+			t.Errorf("GET %s packed = %d bytes, %v; plain %d", path, len(got), err, plain.Body.Len())
 		}
 	}
 	for _, path := range []string{"/docs/../hearth.db", "/docs/%2e%2e/hearth.db", "/docs/embed.go", "/docs/", "/docs//errors", "/docs/swagger-ui.css.gz"} {

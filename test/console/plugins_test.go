@@ -66,7 +66,8 @@ func TestPlugins(t *testing.T) {
 }
 
 // TestConfirm has a tool ask whether it may change something: a no changes
-// nothing, a yes does exactly what the question showed. Sub-agents show as steps.
+// nothing, a yes does exactly what the question showed, and a yes for the conversation
+// is asked for no more in it, but in the next. Sub-agents show as steps.
 func TestConfirm(t *testing.T) {
 	d := open(t, "127.0.0.1")
 	d.signIn(d.server.Key)
@@ -92,7 +93,22 @@ func TestConfirm(t *testing.T) {
 	if n := script[int](d, `document.querySelectorAll(".ask").length`); n != 0 {
 		t.Errorf("%d questions are left on the page", n)
 	}
-	d.subAgent(3)
+	answer("Chebet", "Yes, and all others in this conversation", 3)
+	if name := d.preferred(); name != "Chebet" {
+		t.Errorf("a yes for the conversation has set %q, want Chebet", name)
+	}
+	d.say(`/tool set_user_preferences {"userName":"Dalili"}`)
+	d.answered(4) // without an answer of ours
+	if name := d.preferred(); name != "Dalili" {
+		t.Errorf("a tool that was allowed for the conversation has set %q, want Dalili", name)
+	}
+	d.subAgent(5)
+	d.click("New conversation")
+	d.answered(0)
+	answer("Etyang", "No", 1)
+	if name := d.preferred(); name != "Dalili" {
+		t.Errorf("a yes for another conversation has set %q", name)
+	}
 }
 
 // subAgent puts frames of a sub-agent into the next answer, and finds them as its

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"cmp"
 	"context"
+	"regexp"
 	"strings"
 )
 
@@ -16,7 +18,16 @@ var (
 		"en": "I could not look that up. Please try again later.",
 		"sw": "Sikuweza kupata jibu hilo. Tafadhali jaribu tena baadaye.",
 	}
+	customerHelp = map[string]string{"en": "You can ask: ", "sw": "Unaweza kuuliza: "}
+	// customerAsks are questions to begin with, one on a line.
+	customerAsks = map[string]string{
+		"en": "List stoves\nHow many stoves are there?\nHow much are the stoves used?",
+		"sw": "Onyesha majiko\nKuna majiko mangapi?\nMajiko yanatumika kiasi gani?",
+	}
 )
+
+// customerHelpWord asks what can be asked, in whatever language.
+var customerHelpWord = regexp.MustCompile(`(?i)^(?:help|msaada|nisaidie)[.?!]*$`)
 
 func customerWords(in map[string]string, lang string) string {
 	lang, _, _ = strings.Cut(strings.ToLower(lang), "-")
@@ -24,6 +35,21 @@ func customerWords(in map[string]string, lang string) string {
 		return text
 	}
 	return in["en"]
+}
+
+// customerHelped tells what a customer can ask with these tools; "" where that is
+// nothing.
+func customerHelped(r Request) string {
+	var asks []string
+	for q := range strings.SplitSeq(customerWords(customerAsks, r.Customer), "\n") {
+		if _, ok := intent(english(q), r.Tools); ok && !r.NoTools {
+			asks = append(asks, q)
+		}
+	}
+	if len(asks) == 0 {
+		return ""
+	}
+	return customerWords(customerHelp, r.Customer) + strings.Join(asks, " / ")
 }
 
 // serve answers a customer: it knows the plain questions and no commands, and what it
@@ -48,8 +74,12 @@ func (o Offline) serve(ctx context.Context, w *speaker, r Request) error {
 		}
 		return w.say(ctx, shown(l.table(m.Content)))
 	}
-	if call, ok := intent(english(strings.TrimSpace(m.Content)), r.Tools); ok && !r.NoTools {
+	said := strings.TrimSpace(m.Content)
+	if call, ok := intent(english(said), r.Tools); ok && !r.NoTools {
 		return w.call(ctx, call)
+	}
+	if customerHelpWord.MatchString(said) {
+		return w.say(ctx, cmp.Or(customerHelped(r), unknown))
 	}
 	return w.say(ctx, unknown)
 }

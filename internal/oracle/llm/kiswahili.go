@@ -3,6 +3,8 @@ package llm
 import (
 	"regexp"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // nouns are the things people ask about, as the tools know them.
@@ -23,7 +25,7 @@ var swahili = []struct {
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti\s+(.+?)\s+unasema\s+nini\s+kuhusu\s+(.+?)[.?!]*$`), "what does survey %1 say about %2"},
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?ninahitaji\s+sampuli\s+ya\s+kaya\s+ngapi\s+kati\s+ya\s+([\d,]+)()[.?!]*$`), "how large a sample for %1 households"},
-	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
+	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+(?:ma|mi|vi|wa)?ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
 	{regexp.MustCompile(`(?i)^(?:tafadhali\s+)?(?:orodhesha|onyesha)\s+(\p{L}+)(?:\s+(?:zote|yote|vyote|wote))?` + place), "list %noun%place"},
 	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(majiko)\s+(?:yanatumika|yametumika|hutumika)\s+(?:kiasi\s+gani|mara\s+ngapi)` + place), "how much are the stoves used%place"},
 	{regexp.MustCompile(`(?i)^(?:zaidi|endelea)()[.?!]*$`), "more"},
@@ -55,5 +57,20 @@ func english(said string) string {
 // helpWord asks for help in Kiswahili.
 var helpWord = regexp.MustCompile(`(?i)^(?:msaada|nisaidie)[.?!]*$`)
 
-const swahiliHelp = "Mimi ni modeli iliyojengwa ndani ya Hearth, si modeli ya lugha. Ninaelewa: \"Utafiti umefika wapi?\", \"Kuna kaya ngapi katika Kitui?\", " +
-	"\"Orodhesha tafiti\", \"Onyesha majiko\", \"Majiko yanatumika kiasi gani?\", \"Utafiti … unasema nini kuhusu …?\", \"Ninahitaji sampuli ya kaya ngapi kati ya 5000?\", \"zaidi\" na \"msaada\". Majina ya zana, na yanayosemwa nazo zikikataa, ni ya Kiingereza.\n\n"
+const swahiliHelp = "Mimi ni modeli iliyojengwa ndani ya Hearth, si modeli ya lugha. Hakuna modeli ya lugha iliyowekwa: weka LLM_BASE_URL au LLM_PROVIDER kuipata.\n\n" +
+	"Ninaelewa: \"Utafiti umefika wapi?\", \"Kuna kaya ngapi katika Kitui?\", \"Orodhesha tafiti\", \"Onyesha majiko\", \"Majiko yanatumika kiasi gani?\", " +
+	"\"Utafiti … unasema nini kuhusu …?\", \"Ninahitaji sampuli ya kaya ngapi kati ya 5000?\", DID (ninasoma pacha huyo), \"zaidi\" na \"msaada\".\n\n" +
+	"Amri: /tool jina {json} · /tools [{\"name\":…,\"args\":{…}}, …] · /echo maneno · /think maneno · /slow 100ms 50 · /fail aina."
+
+// helpSwahili is the help in Kiswahili. What tools do is described in English only, for
+// models, so they are named.
+func helpSwahili(tools []tool.Spec) string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	if len(names) == 0 {
+		return swahiliHelp
+	}
+	return swahiliHelp + "\n\nZana: " + strings.Join(names, ", ") + "."
+}

@@ -100,3 +100,35 @@ func (l language) how(said string) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// refusals are what tools say that answer the plain questions, when they cannot.
+var refusals = []struct {
+	form *regexp.Regexp
+	own  string
+}{
+	{regexp.MustCompile(`^survey: No survey has this id or name\. Ask for the list of surveys\.$`), `Hakuna utafiti wenye kitambulisho au jina hilo. Sema "Orodhesha tafiti".`},
+	{regexp.MustCompile(`^survey: Several surveys are called so: (.+)\. Give the id of one\.$`), "Tafiti kadhaa zina jina hilo: $1. Taja kitambulisho cha mmoja."},
+	{regexp.MustCompile(`^question: No question with figures has these words\. There are: (.+)$`), "Hakuna swali lenye takwimu na maneno hayo. Yaliyopo: $1"},
+	{regexp.MustCompile(`^question: Name a question\. There are: (.+)$`), "Taja swali. Yaliyopo: $1"},
+	{regexp.MustCompile(`^question: Several questions have these words: (.+)$`), "Maswali kadhaa yana maneno hayo: $1"},
+	{regexp.MustCompile(`^in: Name a project that is there; "list projects" shows them\.$`), `Taja mradi uliopo; "Orodhesha miradi" huionyesha.`},
+	{regexp.MustCompile(`^in: Several projects have this name\. Give the DID of one as project: (.+)$`), "Miradi kadhaa ina jina hilo. Taja DID ya mmoja: $1"},
+	{regexp.MustCompile(`^in: Say which project is meant: (.+)$`), "Sema ni mradi upi: $1"},
+	{regexp.MustCompile(`^You have no right to see this: none of your groups gives (\S+)\.$`), "Huna ruhusa ya kuona hili: hakuna kundi lako linalotoa $1."},
+	{regexp.MustCompile(`^The tool failed\.$`), "Zana imeshindwa."},
+	{regexp.MustCompile(`^This call was sent before and failed\. It is not repeated\.$`), "Mwito huu ulitumwa awali ukashindwa. Haurudiwi."},
+}
+
+// refusal says in the language why a tool gave nothing; what it has no words for stays
+// as it is.
+func (l language) refusal(said string) string {
+	if l != inSwahili {
+		return said
+	}
+	for _, r := range refusals {
+		if r.form.MatchString(said) {
+			return r.form.ReplaceAllString(said, r.own)
+		}
+	}
+	return said
+}

@@ -76,7 +76,7 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 		}
 	}
 	if helpWord.MatchString(said) {
-		return w.say(ctx, swahiliHelp+help(r.Tools))
+		return w.say(ctx, helpSwahili(r.Tools))
 	}
 	return w.say(ctx, files(r.Messages[last].Attachments)+misunderstood(said)+help(r.Tools))
 }
@@ -237,7 +237,7 @@ func results(messages []Message, last int) string {
 		names = append(names, name)
 		text := shown(l.table(m.Content))
 		if m.Failed {
-			text = l.say(sayFailed) + shown(m.Content)
+			text = l.say(sayFailed) + l.refusal(shown(m.Content))
 		}
 		parts = append(parts, text)
 	}

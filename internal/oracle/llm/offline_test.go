@@ -46,8 +46,8 @@ func TestOfflineForCustomers(t *testing.T) {
 	}{
 		{"en", llm.Message{Role: llm.User, Content: "/tool count_twins {}"}, "I cannot answer that here."},
 		{"sw", llm.Message{Role: llm.User, Content: "/echo x"}, "Siwezi kujibu swali hilo hapa."},
-		{"sw-KE", llm.Message{Role: llm.User, Content: "msaada"}, "Siwezi kujibu swali hilo hapa."},
-		{"fr", llm.Message{Role: llm.User, Content: "help"}, "I cannot answer that here."},
+		{"sw-KE", llm.Message{Role: llm.User, Content: "msaada"}, "Unaweza kuuliza: Onyesha majiko / Kuna majiko mangapi? / Majiko yanatumika kiasi gani?"},
+		{"fr", llm.Message{Role: llm.User, Content: "help"}, "You can ask: List stoves / How many stoves are there? / How much are the stoves used?"},
 		{"en", failed, "I could not look that up."},
 		{"sw", failed, "Sikuweza kupata jibu hilo."},
 		{"en", llm.Message{Role: llm.Tool, ToolName: "x", Content: "There are 7."}, "There are 7."},
@@ -57,6 +57,10 @@ func TestOfflineForCustomers(t *testing.T) {
 		if err != nil || !strings.HasPrefix(h.text, tt.want) || strings.Contains(h.text, "model") || len(h.calls) != 0 {
 			t.Errorf("%s, %q: %+v, %v, want %q", tt.lang, tt.last.Content, h, err, tt.want)
 		}
+	}
+	var bare heard
+	if err := (llm.Offline{}).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "Msaada!"}}, Customer: "sw"}, bare.take); err != nil || !strings.HasPrefix(bare.text, "Siwezi kujibu") {
+		t.Errorf("help where there is nothing to ask: %+v, %v", bare, err)
 	}
 	var h heard
 	if err := (llm.Offline{}).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "Kuna kaya ngapi katika Kitui?"}}, Tools: offlineTools(), Customer: "sw"}, h.take); err != nil || len(h.calls) != 1 {
@@ -225,6 +229,7 @@ func TestOfflineUnderstandsKiswahili(t *testing.T) {
 		"majiko ngapi yapo katika Kitui?": `count_twins {"in":"Kitui","type":"stoves"}`,
 		"Orodhesha tafiti":                "list_surveys {}",
 		"Onyesha kaya zote huko Kwale":    `search_twins {"in":"Kwale","type":"households"}`,
+		"Kuna majiko mangapi?":            `count_twins {"type":"stoves"}`,
 		"Kuna mapenzi ngapi?":             "",
 	} {
 		h, err := offline(t, llm.Message{Role: llm.User, Content: said})
@@ -236,7 +241,7 @@ func TestOfflineUnderstandsKiswahili(t *testing.T) {
 			t.Errorf("%s: called %q, said %q, %v; want %q", said, got, h.text, err, want)
 		}
 	}
-	if h, err := offline(t, llm.Message{Role: llm.User, Content: "Msaada"}); err != nil || !strings.HasPrefix(h.text, "Mimi ni modeli") {
+	if h, err := offline(t, llm.Message{Role: llm.User, Content: "Msaada"}); err != nil || !strings.HasPrefix(h.text, "Mimi ni modeli") || !strings.HasSuffix(h.text, ".") || !strings.Contains(h.text, "Zana: ") || strings.Contains(h.text, "I understand") {
 		t.Errorf("heard %q, %v", h.text, err)
 	}
 }
