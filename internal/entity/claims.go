@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -16,6 +17,9 @@ type Claims interface {
 	// Follow notes that a submitted claim has another project or status, and
 	// refuses to end one that must stay.
 	Follow(ctx context.Context, tx *db.Tx, old, next *Row) error
+	// Joined notes a new relationship: what was claimed of the one end may count for
+	// the other.
+	Joined(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row) error
 	// Judge has the last word about a verdict that somebody who may has given.
 	Judge(ctx context.Context, tx *db.Tx, j Judgement) error
 }
@@ -25,6 +29,14 @@ type Judgement struct {
 	Row     *Row
 	Verdict Verdict
 	Next    *Verification
+}
+
+// joined tells the keeper of claims of a new relationship.
+func (rv *reviser) joined(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row) error {
+	if rv.claims == nil {
+		return nil
+	}
+	return rv.claims.Joined(ctx, tx, ws, l)
 }
 
 // judge asks the keeper of claims about a verdict.

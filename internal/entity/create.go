@@ -79,7 +79,7 @@ func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, e
 	if err != nil {
 		return nil, err
 	}
-	if waited, err = settle(ctx, tx, row.Workspace, waited); err != nil {
+	if waited, err = cr.settle(ctx, tx, row.Workspace, waited); err != nil {
 		return nil, err
 	}
 	if len(plans)+len(waited) > 0 {
@@ -113,6 +113,14 @@ func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, e
 	}
 	if err := cr.showJoined(ctx, tx, &row, waited); err != nil {
 		return nil, err
+	}
+	for i := range links {
+		if len(waited) == 0 {
+			break // of a new twin, and of what is part of it, nothing was claimed
+		}
+		if err := cr.joined(ctx, tx, row.Workspace, &links[i]); err != nil {
+			return nil, err
+		}
 	}
 	if err := cr.submitNew(ctx, tx, &row); err != nil {
 		return nil, err
@@ -271,6 +279,11 @@ func (cr *creator) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []
 		}
 		if !stored { // both words of one relationship, for example
 			return relationship.Exists("/relationships")
+		}
+		if l.Mirror { // the other end may be part of the new twin
+			if err := cr.joined(ctx, tx, row.Workspace, l); err != nil {
+				return err
+			}
 		}
 		if err := cr.tell(ctx, tx, "relationship.added", row, l.Shown(l.Dst == row.NID && l.Mirror)); err != nil {
 			return err

@@ -108,7 +108,7 @@ func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*re
 
 // settle stores what waiting relationships have become. Their sources are
 // locked. It leaves out those that wait no more.
-func settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
+func (rl *relations) settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	var out []*relationship.Relationship
 	for _, p := range waited {
 		if p.Misfit != nil || Status(p.Self.Status) == StatusDeactivated {
@@ -118,8 +118,12 @@ func settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Re
 		if err != nil {
 			return nil, err
 		}
-		if done {
-			out = append(out, p)
+		if !done {
+			continue
+		}
+		out = append(out, p)
+		if err := rl.joined(ctx, tx, ws, &p.Row); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -189,7 +193,7 @@ func (rl *relations) joinSome(ctx context.Context, tx *db.Tx, id string, page re
 	if err := lock(ctx, tx, ends...); err != nil {
 		return 0, err
 	}
-	if plans, err = settle(ctx, tx, ws, plans); err != nil {
+	if plans, err = rl.settle(ctx, tx, ws, plans); err != nil {
 		return 0, err
 	}
 	for _, mirrored := range byOther(plans) {

@@ -111,6 +111,9 @@ func (rl *relations) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relat
 	if !stored {
 		return nil, relationship.Exists("/target")
 	}
+	if err := rl.joined(ctx, tx, ws, &pl.Row); err != nil {
+		return nil, err
+	}
 	shown := pl.Row.Shown(pl.Back)
 	if err := rl.showSelf(ctx, tx, row, pl, shown); err != nil {
 		return nil, err

@@ -251,3 +251,36 @@ func TestListClaims(t *testing.T) {
 		v.want(t, "stranger", "GET "+at(stove)+"/claims", "", "404 ENTITY_NOT_FOUND")
 	})
 }
+
+// Whoever says later what a stove is part of gains nothing by it.
+func TestJoinedLater(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		home, stove := v.twin(t, "owner", "household"), v.twin(t, "owner", "clean-cooking")
+		monitor := v.twin(t, "owner", "stove-use-monitor", "stove", stove)
+		part := v.submit(t, monitor, "2026-01-01", "2026-01-31")
+		join := func(what, role, target, more, want string) {
+			t.Helper()
+			v.want(t, "owner", "POST "+at(what)+"/relationships", `{"role":"`+role+`","target":"`+target+`"`+more+`}`, want)
+		}
+		join(stove, "household", home, "", "201")
+		v.want(t, "owner", "POST /v1/claims", claimed(home, "2026-01-31", "2026-02-28"), "409 CLAIM_OVERLAPS")
+		v.submit(t, home, "2026-02-01", "2026-02-28")
+		v.want(t, "owner", "POST "+claimAt(part)+"/withdraw", `{}`, "200")
+		v.submit(t, home, "2026-01-01", "2026-01-31")
+
+		late := v.twin(t, "owner", "clean-cooking")
+		v.submit(t, late, "2026-02-10", "2026-02-11")
+		join(late, "household", home, "", "409 CLAIM_OVERLAPS")
+		join(late, "household", home, `,"since":"2026-02-12T00:00:00Z"`, "201")
+		v.want(t, "owner", "POST /v1/claims", claimed(late, "2026-02-12", "2026-02-13"), "409 CLAIM_OVERLAPS")
+		v.submit(t, late, "2026-02-01", "2026-02-02")
+
+		gone := `{"type":"household","did":"did:ixo:household/late","protocol":"did:ixo:protocol/household","relationships":[{"role":"project","target":"` + v.twin(t, "owner", "project") + `"}]}`
+		waits := v.twin(t, "owner", "clean-cooking", "household", "did:ixo:household/late")
+		v.submit(t, waits, "2026-01-01", "2026-01-31")
+		v.want(t, "owner", "POST /v1/entities", gone, "201")
+		v.want(t, "owner", "POST /v1/claims", claimed("did:ixo:household/late", "2026-01-01", "2026-01-31"), "409 CLAIM_OVERLAPS")
+	})
+}

@@ -15,11 +15,20 @@ const (
 	maxSummed = 100 // claims that one sums
 )
 
-// above lists what a twin is part of, or was after a moment, nearest first.
-func above(ctx context.Context, q db.Querier, nid, since int64) ([]int64, error) {
+// period is from when to when, in ms, its end excluded.
+type period struct{ starts, ends int64 }
+
+// above lists what a twin is part of, or was in a period, nearest first. Nobody makes
+// any of them part of something else until tx ends.
+func above(ctx context.Context, tx *db.Tx, nid int64, in period) ([]int64, error) {
 	out := []int64{nid}
 	for i := 0; i < len(out); i++ {
-		found, err := parents(ctx, q, out[i], since)
+		if tx.Dialect() == db.Postgres {
+			if _, err := tx.Exec(ctx, keepNodePostgres, out[i]); err != nil {
+				return nil, db.Wrap("keep what a twin is part of", err)
+			}
+		}
+		found, err := parents(ctx, tx, out[i], in)
 		if err != nil {
 			return nil, err
 		}
@@ -35,8 +44,9 @@ func above(ctx context.Context, q db.Querier, nid, since int64) ([]int64, error)
 	return out[1:], nil
 }
 
-// parents lists what a twin is part of by itself.
-func parents(ctx context.Context, q db.Querier, nid, since int64) (out []int64, err error) {
+// parents lists what a twin is part of by itself. A relationship that does not say
+// since when counts from ever: whoever says it late must not gain by that.
+func parents(ctx context.Context, q db.Querier, nid int64, in period) (out []int64, err error) {
 	read := func(rows db.Rows, failed error) {
 		if err != nil {
 			return
@@ -45,21 +55,17 @@ func parents(ctx context.Context, q db.Querier, nid, since int64) (out []int64, 
 		found, err = db.Collect(rows, failed, "look what a twin is part of", db.Column[int64])
 		out = append(out, found...)
 	}
-	read(q.Query(ctx, selectAbove, nid, since, maxAbove+1))
-	read(q.Query(ctx, selectAboveThen, nid, since, maxAbove+1))
-	read(q.Query(ctx, selectAround, nid, since, maxAbove+1))
-	read(q.Query(ctx, selectAroundThen, nid, since, maxAbove+1))
+	read(q.Query(ctx, selectAbove, nid, in.starts, in.ends, maxAbove+1))
+	read(q.Query(ctx, selectAboveThen, nid, in.starts, in.ends, maxAbove+1))
+	read(q.Query(ctx, selectAround, nid, in.starts, in.ends, maxAbove+1))
+	read(q.Query(ctx, selectAroundThen, nid, in.starts, in.ends, maxAbove+1))
 	return out, err
 }
 
 // cover refuses a claim of what was claimed already, of its subject, of what that is
 // part of, or of a part of it, and notes what this one covers. The claims that it sums
-// are not in its way: they become its part.
-func cover(ctx context.Context, tx *db.Tx, r *row, sums []string) error {
-	upper, err := above(ctx, tx, r.subject, r.starts)
-	if err != nil {
-		return err
-	}
+// are not in its way: they become its part. upper is what the subject is part of.
+func cover(ctx context.Context, tx *db.Tx, r *row, upper []int64, sums []string) error {
 	parts, err := summed(ctx, tx, r, sums)
 	if err != nil {
 		return err
@@ -138,7 +144,7 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 		if err != nil {
 			return nil, err
 		}
-		upper, err := above(ctx, tx, part.subject, part.starts)
+		upper, err := above(ctx, tx, part.subject, period{part.starts, part.ends})
 		if err != nil {
 			return nil, err
 		}

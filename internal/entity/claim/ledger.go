@@ -47,13 +47,17 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 			return nil, err
 		}
 	}
+	upper, err := above(ctx, tx, out.subject, period{out.starts, out.ends}) // before the turn: those who have it wait for none of these
+	if err != nil {
+		return nil, err
+	}
 	if _, err := tx.Exec(ctx, takeTurn, out.ws, out.kind); err != nil {
 		return nil, db.Wrap("take turn", err)
 	}
 	if err := unique(ctx, tx, out, key); err != nil {
 		return nil, err
 	}
-	if err := cover(ctx, tx, out, summands(form, said)); err != nil {
+	if err := cover(ctx, tx, out, upper, summands(form, said)); err != nil {
 		return nil, err
 	}
 	_, err = tx.Exec(ctx, insertClaim, out.nid, out.ws, out.did, out.cid, out.project, out.typ, out.kind, out.subject, out.subjectDID, out.claimant, out.starts, out.ends,

@@ -44,7 +44,11 @@ const (
 	selectSubject = `SELECT src, src_did FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT 2`
 	takeTurn      = `INSERT INTO claim_kinds (ws, kind, changes) VALUES ($1, $2, 1) ON CONFLICT (ws, kind) DO UPDATE SET changes = claim_kinds.changes + 1`
 	selectSame    = `SELECT did, project FROM claims WHERE ws = $1 AND kind = $2 AND dedupe = $3`
-	insertCover   = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	insertCover   = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+	// What was claimed of a twin or below it, of all kinds, in a period.
+	selectBelow      = `SELECT claim, kind, starts, ends FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 ORDER BY kind LIMIT $4`
+	keepNodePostgres = `SELECT nid FROM entities WHERE nid = $1 FOR KEY SHARE`
+	selectDomain     = `SELECT domain_type FROM entities WHERE nid = $1`
 	// What was claimed of a twin or below it, and what was claimed of the twin itself.
 	selectCovered = `SELECT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 LIMIT $6`
 	selectOwn     = `SELECT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 AND own = 1 LIMIT $6`
@@ -52,13 +56,13 @@ const (
 	// What a twin is part of, or was after a moment: the household of a stove, the stove
 	// of a monitor, the project of either.
 	selectAbove = `SELECT dst FROM relationships WHERE src = $1 AND role IN ('household', 'stove', 'project', 'generatedBy', 'partOf') AND removed_at IS NULL
-		AND dst <> 0 AND (until IS NULL OR until > $2) ORDER BY role, dst_did LIMIT $3`
+		AND dst <> 0 AND (until IS NULL OR until > $2) AND (since IS NULL OR since < $3) ORDER BY role, dst_did LIMIT $4`
 	selectAboveThen = `SELECT dst FROM relationships WHERE src = $1 AND role IN ('household', 'stove', 'project', 'generatedBy', 'partOf') AND removed_at IS NOT NULL AND removed_at > $2
-		AND dst <> 0 AND (until IS NULL OR until > $2) LIMIT $3`
+		AND dst <> 0 AND (until IS NULL OR until > $2) AND (since IS NULL OR since < $3) LIMIT $4`
 	selectAround = `SELECT r.src FROM relationships r JOIN entities e ON e.nid = r.src WHERE r.mirror = $1 AND r.role IN ('generates', 'contains') AND r.removed_at IS NULL
-		AND (r.until IS NULL OR r.until > $2) AND e.domain_type = 'project' LIMIT $3`
+		AND (r.until IS NULL OR r.until > $2) AND (r.since IS NULL OR r.since < $3) AND e.domain_type = 'project' LIMIT $4`
 	selectAroundThen = `SELECT r.src FROM relationships r JOIN entities e ON e.nid = r.src WHERE r.dst = $1 AND r.role IN ('generates', 'contains') AND r.removed_at IS NOT NULL AND r.removed_at > $2
-		AND (r.until IS NULL OR r.until > $2) AND e.domain_type = 'project' LIMIT $3`
+		AND (r.until IS NULL OR r.until > $2) AND (r.since IS NULL OR r.since < $3) AND e.domain_type = 'project' LIMIT $4`
 )
 
 // row is a stored claim.
