@@ -68,6 +68,7 @@ type ClaimBody struct {
 	Amount      *ClaimAmount `json:"amount,omitzero"`
 	Evidence    []string     `json:"evidence,omitzero"`
 	Claims      []string     `json:"claims,omitzero"`
+	Data        any          `json:"data,omitzero" doc:"What else was submitted, such as the measurements of a kitchen test."`
 	Collection  string       `json:"collection,omitzero"`
 	Claimant    string       `json:"claimant"`
 	Date        string       `json:"date" format:"date-time" example:"2026-02-01T08:00:00.000Z"`
@@ -115,17 +116,18 @@ type ClaimEvaluation struct {
 // ClaimRecomputation is what comes out when a claim is decided again.
 type ClaimRecomputation struct {
 	CID   string                 `json:"cid" doc:"Of the stored document, computed now."`
-	Same  bool                   `json:"same" doc:"The CID and every evaluation come out as they were noted."`
+	Same  bool                   `json:"same" doc:"There is an evaluation at least, and the CID, every evaluation and the approved amount come out as they were noted."`
 	Items []RecomputedEvaluation `json:"items" doc:"The newest 100 evaluations."`
 }
 
 // RecomputedEvaluation is an evaluation that was made again with the same facts.
 type RecomputedEvaluation struct {
-	ID         string `json:"id"`
-	Same       bool   `json:"same"`
-	Outcome    string `json:"outcome"`
-	ReasonCode string `json:"reasonCode"`
-	RubricHash string `json:"rubricHash,omitzero"`
+	ID         string  `json:"id"`
+	Same       bool    `json:"same"`
+	Outcome    string  `json:"outcome"`
+	ReasonCode string  `json:"reasonCode"`
+	RubricHash string  `json:"rubricHash,omitzero"`
+	Amount     float64 `json:"amount"`
 }
 
 // CredentialRequest asks for the credential of an approved claim. All but claim may be

@@ -30,6 +30,7 @@ type Voucher struct {
 	IssuedBy              string         `json:"issuedBy"`
 	Reason                string         `json:"reason,omitzero" doc:"Why it was cancelled."`
 	Attributes            map[string]any `json:"attributes,omitzero"`
+	CertificateTotal      float64        `json:"certificateTotal,omitzero" doc:"What has been promised from the credential in this currency, with this voucher; where one is issued."`
 }
 
 // RedemptionDraft asks to redeem a voucher, or a part of it.

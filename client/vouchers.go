@@ -31,7 +31,7 @@ func (v Vouchers) Issue(ctx context.Context, d VoucherDraft, opts ...Option) (*V
 
 // Redeem gives a supplier an amount of a voucher. Codes: REDEMPTION_INVALID,
 // VOUCHER_NOT_FOUND, NOT_SUPPLIER, SUPPLIER_MISMATCH, VOUCHER_EXPIRED,
-// VOUCHER_CANCELLED, BALANCE_TOO_LOW.
+// VOUCHER_CANCELLED, BALANCE_TOO_LOW, CERTIFICATE_REVOKED.
 func (v Vouchers) Redeem(ctx context.Context, d RedemptionDraft, opts ...Option) (*Redemption, error) {
 	return do[Redemption](ctx, v.c, post(vouchersPath+"/redeem", d), opts)
 }

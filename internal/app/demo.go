@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -149,7 +150,8 @@ func (a removal) find(ctx context.Context, h *demo.Holding) error {
 	return a.name(ctx, h)
 }
 
-// add adds a twin to a demo, if it is there, and gives the groups in it.
+// add adds a twin to a demo, if it is there, and gives the groups in it, or the claims
+// about it and what they became.
 func (a removal) add(ctx context.Context, h *demo.Holding, did string) ([]string, error) {
 	if _, ok := h.Twins[did]; ok || did == "" {
 		return nil, nil
@@ -162,7 +164,7 @@ func (a removal) add(ctx context.Context, h *demo.Holding, did string) ([]string
 	}
 	h.Twins[did] = r.NID
 	if r.DomainType != "organisation" && r.DomainType != "group" {
-		return nil, nil
+		return claim.About(ctx, a.DB, r.NID) // whoever made them
 	}
 	return a.twins.groups.In(ctx, r)
 }
@@ -425,7 +427,7 @@ func (a removal) removeTwins(ctx context.Context, h *demo.Holding) error {
 			} else if err != nil {
 				return err
 			}
-			if err := errors.Join(a.twins.groups.RemoveTwin(ctx, tx, r), sampling.Remove(ctx, tx, h.Workspace, did), kpt.Remove(ctx, tx, h.Workspace, did)); err != nil {
+			if err := errors.Join(a.twins.groups.RemoveTwin(ctx, tx, r), claim.Remove(ctx, tx, nid), sampling.Remove(ctx, tx, h.Workspace, did), kpt.Remove(ctx, tx, h.Workspace, did)); err != nil {
 				return err
 			}
 			if _, err := a.surveys.vault.Forget(ctx, tx, h.Workspace, did); err != nil {

@@ -81,3 +81,45 @@ func TestDemoBesideASurvey(t *testing.T) {
 		t.Errorf("the survey is %+v, %v", v, err)
 	}
 }
+
+// TestDemoWithAClaim has somebody claim something of a stove of the demo, and it become
+// a credential: both go with the demo.
+func TestDemoWithAClaim(t *testing.T) {
+	t.Parallel()
+	s := newShow(t, 10, nil)
+	ctx := t.Context()
+	made := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	s.runs(t, func() {
+		before := s.rows(t)["claim_cover"]
+		s.load(t)
+		page, err := s.api.Entities.Page(ctx, client.EntityQuery{ExternalID: "demo-stove-0001"})
+		if err != nil || len(page.Items) != 1 {
+			t.Fatalf("stove = %+v, %v", page, err)
+		}
+		stove := page.Items[0]
+		key, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "claimant", Role: "owner"})
+		made("key", err)
+		judge, err := s.api.Entities.Create(ctx, client.EntityDraft{Type: "oracle", Protocol: "did:ixo:protocol/oracle"})
+		made("oracle", err)
+		_, err = s.api.Entities.Transfer(ctx, stove.DID, client.Transfer{Controller: key.Principal}, client.IfMatch("*"))
+		made("transfer", err)
+		c, err := s.as(t, key.Text).Claims.Submit(ctx, client.ClaimDraft{
+			Kind: "clean-cooking", Subject: stove.DID, Oracle: judge.DID, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Amount: &client.ClaimAmount{Value: 12, Unit: "kg"},
+		})
+		made("claim", err)
+		_, err = s.api.Claims.Evaluate(ctx, c.ID, client.ClaimEvaluationDraft{Decision: "approved", Reason: "seen"})
+		made("evaluation", err)
+		_, err = s.api.Claims.Issue(ctx, client.CredentialRequest{Claim: c.ID})
+		made("credential", err)
+		s.remove(t)
+		after := s.rows(t)
+		if after["claims"] != 0 || after["claim_evaluations"] != 0 || after["claim_cover"] != before {
+			t.Errorf("claims = %d, evaluations = %d, covered = %d are left", after["claims"], after["claim_evaluations"], after["claim_cover"])
+		}
+	})
+}

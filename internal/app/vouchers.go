@@ -17,7 +17,7 @@ import (
 // vouchers makes the service of vouchers.
 func vouchers(a *App, t *twins) *voucher.Service {
 	return voucher.New(voucher.Config{
-		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Certificate: t.certificate, Controls: t.controls,
+		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Certificate: t.certificate, Stands: t.stands, Controls: t.controls,
 	})
 }
 
@@ -36,10 +36,23 @@ func (t *twins) certificate(ctx context.Context, q db.Querier, did string) (stri
 		return "", err
 	}
 	if r.Status != entity.StatusActive || e.Verification.Status == "revoked" || e.Verification.Status == "expired" {
-		return "", fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential does not stand any more.").
-			With(fault.Field{Pointer: "/emissionCertificateId", Code: "revoked", Detail: "Name a credential that was not revoked."})
+		return "", notStanding()
 	}
 	return r.Project, nil
+}
+
+// stands says why a credential does not stand any more, whoever sees it.
+func (t *twins) stands(ctx context.Context, q db.Querier, ws, did string) error {
+	_, err := t.certificate(web.WithCaller(ctx, web.Caller{Workspace: ws}), q, did)
+	if fault.KindOf(err) == fault.NotFound {
+		return notStanding()
+	}
+	return err
+}
+
+func notStanding() error {
+	return fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential does not stand any more.").
+		With(fault.Field{Pointer: "/emissionCertificateId", Code: "revoked", Detail: "Name a credential that was not revoked."})
 }
 
 // controls reports whether the caller is a DID or controls its twin.

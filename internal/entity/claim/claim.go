@@ -63,9 +63,7 @@ type content struct {
 	Amount      *api.ClaimAmount `json:"amount"`
 	Evidence    []string         `json:"evidence"`
 	Claims      []string         `json:"claims"`
-	Data        struct {
-		Claims []string `json:"claims"`
-	} `json:"data"`
+	Data        map[string]any   `json:"data"`
 }
 
 // read reads what a claim says off its properties. Those of other protocols may
@@ -82,10 +80,22 @@ func read(e *entity.Entity) (out content) {
 			_ = json.Unmarshal(v, to) // what does not fit is not there
 		}
 	}
-	if len(out.Claims) == 0 {
-		out.Claims = out.Data.Claims
+	if named, ok := out.Data["claims"].([]any); ok && len(out.Claims) == 0 {
+		for _, v := range named {
+			if id, ok := v.(string); ok {
+				out.Claims = append(out.Claims, id)
+			}
+		}
 	}
 	return out
+}
+
+// data is what the document says besides; nil for nothing.
+func (c *content) data() any {
+	if len(c.Data) == 0 {
+		return nil
+	}
+	return c.Data
 }
 
 // The ends of a period that has none.
@@ -99,26 +109,44 @@ func (c *content) span() (starts, ends int64, err error) {
 	starts, ends = always, never
 	var wrong fault.Checks
 	if c.PeriodStart != "" {
-		t, err := time.Parse(time.DateOnly, c.PeriodStart)
-		if err != nil {
-			wrong.Add("/properties/periodStart", "invalid", "The value must be a day such as 2026-03-01.")
-		}
+		t := dayOf(c.PeriodStart, "/properties/periodStart", &wrong)
 		starts = t.UnixMilli()
 	}
 	if c.PeriodEnd != "" {
-		t, err := time.Parse(time.DateOnly, c.PeriodEnd)
-		if err != nil {
-			wrong.Add("/properties/periodEnd", "invalid", "The value must be a day such as 2026-03-31.")
-		}
+		t := dayOf(c.PeriodEnd, "/properties/periodEnd", &wrong)
 		ends = t.AddDate(0, 0, 1).UnixMilli()
 	}
 	if c.PeriodStart != "" && c.PeriodEnd != "" && ends <= starts {
 		wrong.Add("/properties/periodEnd", "out_of_range", "The period ends before it begins.")
 	}
-	if a := c.Amount; a != nil && (a.Value < 0 || math.IsInf(a.Value, 0) || math.IsNaN(a.Value)) {
-		wrong.Add("/properties/amount/value", "out_of_range", "The amount must not be below zero.")
+	if c.Amount != nil {
+		checkAmount(c.Amount.Value, "/properties/amount/value", &wrong)
 	}
 	return starts, ends, wrong.Err(invalidCode, invalidText)
+}
+
+// The first and the last year of a claim, and the largest amount.
+const (
+	firstYear = 1900
+	lastYear  = 2299
+	maxAmount = 1e15
+)
+
+// dayOf reads a day of a period.
+func dayOf(text, at string, c *fault.Checks) time.Time {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		c.Add(at, "invalid", "The value must be a day such as 2026-03-01.")
+	} else if t.Year() < firstYear || t.Year() > lastYear {
+		c.Add(at, "out_of_range", fmt.Sprintf("The year must be from %d to %d.", firstYear, lastYear))
+	}
+	return t
+}
+
+func checkAmount(v float64, at string, c *fault.Checks) {
+	if !(v >= 0 && v <= maxAmount) {
+		c.Add(at, "out_of_range", "The amount must be from 0 to 1,000,000,000,000,000.")
+	}
 }
 
 const (

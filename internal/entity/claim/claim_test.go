@@ -284,3 +284,40 @@ func TestJoinedLater(t *testing.T) {
 		v.want(t, "owner", "POST /v1/claims", claimed("did:ixo:household/late", "2026-01-01", "2026-01-31"), "409 CLAIM_OVERLAPS")
 	})
 }
+
+// What no claim can mean is refused by name, and a withdrawal needs no reason.
+func TestWrongClaims(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		stove := v.twin(t, "owner", "clean-cooking")
+		good := claimed(stove, "2026-01-01", "2026-01-31")
+		for _, e := range []struct{ old, replacement, at string }{
+			{"2026-01-01", "0000-01-01", "/periodStart"},
+			{"2026-01-31", "9999-12-31", "/periodEnd"},
+			{`"value":12`, `"value":1e308`, "/amount/value"},
+			{`"value":12`, `"value":-1`, "/amount/value"},
+		} {
+			r := v.want(t, "owner", "POST /v1/claims", strings.Replace(good, e.old, e.replacement, 1), "400 CLAIM_INVALID")
+			if len(r.Fields) != 1 || r.Fields[0].Pointer != e.at || r.Fields[0].Code != "out_of_range" {
+				t.Errorf("%s: fields = %v, want %s", e.replacement, r.Fields, e.at)
+			}
+			body := `{"type":"Claim","protocol":"did:ixo:protocol/claim","properties":{"kind":"a","periodStart":"0000-01-01"},"relationships":[{"role":"producedBy","target":"` + stove + `"}]}`
+			v.want(t, "owner", "POST /v1/entities", body, "400 CLAIM_INVALID")
+		}
+		v.want(t, "owner", "POST "+claimAt(v.submit(t, stove, "2026-01-01", "2026-01-31"))+"/withdraw", "", "200")
+	})
+}
+
+// The CID binds all that was submitted.
+func TestCIDBindsData(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.submit(t, v.twin(t, "owner", "clean-cooking"), "2026-01-01", "2026-01-31", `,"data":{"moisture":0.12,"days":[1,2]}`)
+		doc := v.want(t, "owner", "GET "+claimAt(id), "", "200").Body["document"].(map[string]any)
+		if got := fmt.Sprint(doc["data"]); got != "map[days:[1 2] moisture:0.12]" {
+			t.Errorf("the document says %s of data", got)
+		}
+	})
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -93,8 +92,8 @@ func kitchen(d *Draft, c *fault.Checks) {
 // checkDraft names what is wrong with the general members.
 func checkDraft(d *Draft, c *fault.Checks) {
 	for at, v := range map[string]string{"/periodStart": d.PeriodStart, "/periodEnd": d.PeriodEnd} {
-		if _, err := time.Parse(time.DateOnly, v); v != "" && err != nil {
-			c.Add(at, "invalid", "The value must be a day such as 2026-03-01.")
+		if v != "" {
+			dayOf(v, at, c)
 		}
 	}
 	for at, v := range map[string]string{"/subject": d.Subject, "/oracle": d.Oracle} {
@@ -103,9 +102,7 @@ func checkDraft(d *Draft, c *fault.Checks) {
 		}
 	}
 	if a := d.Amount; a != nil {
-		if !(a.Value >= 0) {
-			c.Add("/amount/value", "out_of_range", "The amount must not be below zero.")
-		}
+		checkAmount(a.Value, "/amount/value", c)
 		check.Line(c, "/amount/unit", a.Unit, 64)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -122,9 +123,7 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, r *row, e *api.ClaimEval
 		r.facts = string(raw)
 	}
 	if e.Amount != nil {
-		if r.approved == 0 || *e.Amount < r.approved {
-			r.approved = *e.Amount
-		}
+		r.approved = *e.Amount // the voice of this evaluation; see agreed
 	}
 	_, err = tx.Exec(ctx, updateFacts, r.nid, r.facts, r.approved)
 	return d, db.Wrap("enter facts", err)
@@ -221,6 +220,13 @@ func (e *evaluation) view() (*api.ClaimEvaluation, error) {
 	return out, db.Wrap("read facts", json.Unmarshal([]byte(e.facts), &out.Facts))
 }
 
+// backed reports whether a claim says no more than its evaluations, newest first: who
+// approved it gave that amount at least.
+func (r *row) backed(all []*api.ClaimEvaluation) bool {
+	i := slices.IndexFunc(all, func(e *api.ClaimEvaluation) bool { return e.Status == Approved })
+	return r.status != Approved || i >= 0 && r.approved <= all[i].Amount
+}
+
 // Recompute decides about a claim again, for each of its newest evaluations with the
 // facts and the rubric it had, and says where something else comes out. Faults:
 // CLAIM_NOT_FOUND, RUBRIC_INVALID.
@@ -233,7 +239,7 @@ func (s *Service) Recompute(ctx context.Context, id string) (*api.ClaimRecomputa
 	if err != nil {
 		return nil, err
 	}
-	out := &api.ClaimRecomputation{CID: CID([]byte(r.body)), Same: CID([]byte(r.body)) == r.cid, Items: []api.RecomputedEvaluation{}}
+	out := &api.ClaimRecomputation{CID: CID([]byte(r.body)), Same: CID([]byte(r.body)) == r.cid && len(all) > 0 && r.backed(all), Items: []api.RecomputedEvaluation{}}
 	for _, e := range all {
 		p, err := s.cfg.Ledger.Protocols.FindAny(ctx, r.ws, e.Protocol, e.Version)
 		if err != nil {
@@ -251,8 +257,11 @@ func (s *Service) Recompute(ctx context.Context, id string) (*api.ClaimRecomputa
 		if err != nil {
 			return nil, err
 		}
-		item := api.RecomputedEvaluation{ID: e.ID, Outcome: string(d.Outcome), ReasonCode: d.ReasonCode, RubricHash: d.hash}
-		item.Same = item.Outcome == e.Outcome && item.ReasonCode == e.ReasonCode && item.RubricHash == e.RubricHash
+		item := api.RecomputedEvaluation{ID: e.ID, Outcome: string(d.Outcome), ReasonCode: d.ReasonCode, RubricHash: d.hash, Amount: d.Amount}
+		if d.Outcome == rubric.Manual && e.Amount >= 0 && e.Amount <= r.amount {
+			item.Amount = e.Amount // people chose it
+		}
+		item.Same = item.Outcome == e.Outcome && item.ReasonCode == e.ReasonCode && item.RubricHash == e.RubricHash && item.Amount == e.Amount
 		out.Same = out.Same && item.Same
 		out.Items = append(out.Items, item)
 	}

@@ -98,6 +98,7 @@ func TestRubricIsObeyed(t *testing.T) {
 		c.want(t, "judge", evaluate, `{"decision":"approved","reason":"I know them"}`, "409 RUBRIC_DECIDES")
 		c.want(t, "judge", evaluate, `{"facts":{"usage":{"value":0.9}},"decision":"rejected","reason":"no"}`, "409 RUBRIC_DECIDES")
 		c.want(t, "judge", evaluate, `{"facts":{"usage":{"value":"much"}}}`, "400 CLAIM_FACTS_INVALID")
+		c.want(t, "judge", evaluate, `{"facts":{"usage":{"value":0.9,"confidence":-1}}}`, "400 CLAIM_FACTS_INVALID")
 		c.want(t, "judge", evaluate, `{"facts":{"love":{"value":1}}}`, "400 CLAIM_FACTS_INVALID")
 		c.want(t, "owner", evaluate, `{"facts":{"usage":{"value":0.9}}}`, "403 VERIFIER_IS_CLAIMANT")
 		c.want(t, "other", evaluate, `{"facts":{"usage":{"value":0.9}}}`, "403 VERIFIER_NOT_ORACLE")
@@ -149,5 +150,94 @@ func TestPeopleDecide(t *testing.T) {
 		draft := c.want(t, "owner", "POST /v1/claims", `{"kind":"visits"}`, "201").text("id")
 		c.want(t, "owner", "POST "+at(draft)+"/relationships", `{"role":"verifiedBy","target":"`+c.oracle+`"}`, "201")
 		c.verdict(t, "judge", draft, "verified", "409 CLAIM_NOT_SUBMITTED")
+	})
+}
+
+// Nobody agrees to more than they have said: of several voices the smallest counts.
+func TestSmallestAmountCounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		p := v.want(t, "owner", "POST /v1/protocols", strings.Replace(stoves, `"verification":{`, `"verification":{"quorum":2,`, 1), "201").text("did")
+		v.want(t, "owner", "POST /v1/protocols/"+p+"/publish", "", "200")
+		c := &court{env: v, stove: v.want(t, "owner", "POST /v1/entities", `{"type":"stove","protocol":"`+p+`"}`, "201").text("did"), oracle: v.twin(t, "judge", "oracle")}
+		second := v.twin(t, "other", "oracle")
+		for _, e := range []struct{ one, two, want string }{
+			{`{"facts":{"usage":{"value":0.5}}}`, `{"facts":{"usage":{"value":0.9}}}`, "6"},
+			{`{"facts":{"usage":{"value":0.9}}}`, `{"facts":{"usage":{"value":0.5}}}`, "6"},
+			{`{"facts":{"usage":{"value":2}},"decision":"approved","amount":7,"reason":"a"}`, `{"decision":"approved","reason":"b"}`, "7"},
+			{`{"facts":{"usage":{"value":2}},"decision":"approved","reason":"a"}`, `{"decision":"approved","amount":5,"reason":"b"}`, "5"},
+		} {
+			id := c.claim(t, "fuel-saved")
+			v.want(t, "owner", "POST "+at(id)+"/relationships", `{"role":"verifiedBy","target":"`+second+`"}`, "201")
+			c.want(t, "judge", "POST "+claimAt(id)+"/evaluations", e.one, "201")
+			if got := c.status(t, id); got != "pending pending <nil>" {
+				t.Fatalf("after one voice the claim is %s", got)
+			}
+			c.want(t, "other", "POST "+claimAt(id)+"/evaluations", e.two, "201")
+			if got := c.status(t, id); got != "approved verified map[unit:kg value:"+e.want+"]" {
+				t.Errorf("%s, then %s: the claim is %s, want %s", e.one, e.two, got, e.want)
+			}
+			if again := c.want(t, "owner", "POST "+claimAt(id)+"/evaluations:recompute", "", "200"); again.Body["same"] != true {
+				t.Errorf("%s, then %s: recomputed %v", e.one, e.two, again.Body)
+			}
+		}
+	})
+}
+
+// What is decided again is compared with what was noted, amounts too.
+func TestRecomputeCompares(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		same := func(id string, want bool, why string) {
+			t.Helper()
+			if r := c.want(t, "owner", "POST "+claimAt(id)+"/evaluations:recompute", "", "200"); r.Body["same"] != want {
+				t.Errorf("%s: recomputed %v, want %t", why, r.Body, want)
+			}
+		}
+		same(c.claim(t, "fuel-saved"), false, "nobody has evaluated it")
+		for why, change := range map[string]string{
+			"another amount": `UPDATE claim_evaluations SET amount = 11 WHERE claim = (SELECT nid FROM claims WHERE did = $1)`,
+			"more approved":  `UPDATE claims SET approved = 11 WHERE did = $1`,
+			"other facts":    `UPDATE claim_evaluations SET facts = '{"usage":{"value":0.9}}' WHERE claim = (SELECT nid FROM claims WHERE did = $1)`,
+			"another text":   `UPDATE claims SET document = replace(document, '12', '13') WHERE did = $1`,
+		} {
+			id := c.approved(t)
+			same(id, true, "as it was")
+			if _, err := d.Exec(t.Context(), change, id); err != nil {
+				t.Fatal(err)
+			}
+			same(id, false, why)
+		}
+	})
+}
+
+// A part that is invalidated leaves its sum, which nobody approves then.
+func TestInvalidatedPartLeavesItsSum(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		oracle, stove := v.twin(t, "judge", "oracle"), ""
+		p := v.want(t, "owner", "POST /v1/protocols", `{"type":"Protocol","name":"stove","domainType":"device","properties":{},"relationships":{},"claimTypes":{"fuel-saved":{"aggregates":true}}}`, "201").text("did")
+		v.want(t, "owner", "POST /v1/protocols/"+p+"/publish", "", "200")
+		stove = v.want(t, "owner", "POST /v1/entities", `{"type":"stove","protocol":"`+p+`"}`, "201").text("did")
+		c := &court{env: v, stove: stove, oracle: oracle}
+		by := `,"oracle":"` + oracle + `"`
+		const approve = `{"decision":"approved","reason":"seen"}`
+		part := v.submit(t, stove, "2026-01-01", "2026-01-31", by)
+		c.want(t, "judge", "POST "+claimAt(part)+"/evaluations", approve, "201")
+		sum := v.submit(t, stove, "2026-01-01", "2026-02-28", by, `,"claims":["`+part+`"]`)
+		c.verdict(t, "judge", part, "revoked", "200")
+		c.want(t, "judge", "POST "+claimAt(sum)+"/evaluations", approve, "409 CLAIM_NOT_SUMMABLE")
+		c.want(t, "judge", "POST "+claimAt(sum)+"/evaluations", strings.Replace(approve, "approved", "rejected", 1), "201")
+
+		part = v.submit(t, stove, "2026-01-01", "2026-01-31", by)
+		c.want(t, "judge", "POST "+claimAt(part)+"/evaluations", approve, "201")
+		sum = v.submit(t, stove, "2026-01-01", "2026-02-28", by, `,"claims":["`+part+`"]`)
+		c.want(t, "judge", "POST "+claimAt(sum)+"/evaluations", approve, "201")
+		c.verdict(t, "judge", part, "revoked", "409 CLAIM_DECIDED")
+		c.verdict(t, "judge", sum, "revoked", "200")
+		c.verdict(t, "judge", part, "revoked", "200")
 	})
 }

@@ -87,10 +87,14 @@ func (s *Service) serveGet(ctx context.Context, in *of) (*api.Claim, error) { re
 
 func (s *Service) serveWithdraw(ctx context.Context, in *struct {
 	of
-	Body api.ClaimWithdrawal
+	Body *api.ClaimWithdrawal
 },
 ) (web.Reply[*api.Claim], error) {
-	return s.Withdraw(ctx, in.ID, in.Body.Reason)
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	return s.Withdraw(ctx, in.ID, reason)
 }
 
 // place is where a list goes on.

@@ -2,6 +2,8 @@ package claim
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -119,6 +122,9 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 	}
 	status := j.Verdict.Status
 	if status == verdict.Revoked && r.status == Approved {
+		if err := leave(ctx, tx, r); err != nil {
+			return err
+		}
 		if err := r.settle(ctx, tx, Invalidated, 0); err != nil {
 			return err
 		}
@@ -152,26 +158,33 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 
 // settle gives a claim the status a verdict leads to, and notes how it came to it.
 func (l *Ledger) settle(ctx context.Context, tx *db.Tx, r *row, d *decision, j entity.Judgement) error {
-	next, amount := r.status, 0.0
-	switch j.Next.Status {
-	case verdict.Verified:
-		next, amount = Approved, d.grant(r)
-	case verdict.Rejected:
-		next = Rejected
-	}
-	oracle := j.Verdict.Oracle
+	e := evaluation{decision: d, oracle: j.Verdict.Oracle, reason: j.Verdict.Reason, status: r.status}
 	if n := len(j.Next.Approvals); n > 0 {
-		oracle = j.Next.Approvals[n-1].Oracle
+		e.oracle = j.Next.Approvals[n-1].Oracle
 	}
-	e := evaluation{decision: d, oracle: oracle, reason: j.Verdict.Reason, status: next, amount: amount}
 	if j.Verdict.Status == verdict.Verified {
 		e.amount = d.grant(r)
+		if err := l.whole(ctx, tx, r); err != nil {
+			return err
+		}
+	}
+	amount := 0.0
+	switch j.Next.Status {
+	case verdict.Verified:
+		var err error
+		if amount, err = agreed(ctx, tx, r, j.Next.Approvals, e.amount); err != nil {
+			return err
+		}
+		e.status = Approved
+	case verdict.Rejected:
+		e.status = Rejected
 	}
 	if err := l.note(ctx, tx, r, e); err != nil {
 		return err
 	}
+	next := e.status
 	if next == r.status {
-		return nil
+		return r.settle(ctx, tx, next, 0) // what one of several proposes is noted with their voice
 	}
 	if err := r.settle(ctx, tx, next, amount); err != nil {
 		return err
@@ -189,6 +202,58 @@ func (d *decision) grant(r *row) float64 {
 		return min(r.approved, r.amount)
 	}
 	return r.amount
+}
+
+// agreed is the smallest amount of those who have approved a claim, the last of them
+// with one: nobody has agreed to more.
+func agreed(ctx context.Context, tx *db.Tx, r *row, voices []twin.Approval, last float64) (float64, error) {
+	for _, v := range voices[:max(0, len(voices)-1)] {
+		amount := r.amount // of a voice that was given before amounts were noted
+		if err := tx.QueryRow(ctx, selectVoice, r.nid, v.Oracle, v.Verifier).Scan(&amount); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, db.Wrap("find voice", err)
+		}
+		last = min(last, amount)
+	}
+	return last, nil
+}
+
+// whole refuses to approve a claim one of whose parts was invalidated.
+func (l *Ledger) whole(ctx context.Context, tx *db.Tx, r *row) error {
+	form, err := l.form(ctx, tx, r)
+	if err != nil || !form.Aggregates {
+		return err
+	}
+	var d api.ClaimBody
+	if err := json.Unmarshal([]byte(r.body), &d); err != nil {
+		return fmt.Errorf("read document: %w", err)
+	}
+	var left int
+	if err := tx.QueryRow(ctx, countParts, r.nid).Scan(&left); err != nil {
+		return db.Wrap("count summed claims", err)
+	}
+	if left == len(d.Claims) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "CLAIM_NOT_SUMMABLE", "A claim that this one sums was invalidated. Reject it, and have the rest claimed anew.")
+}
+
+// leave takes a claim that is to be invalidated out of its sum, which is not approved
+// any more then. One that was approved is taken back first.
+func leave(ctx context.Context, tx *db.Tx, r *row) error {
+	if r.summed == 0 {
+		return nil
+	}
+	sum, err := held(ctx, tx, r.ws, r.summed)
+	if err != nil {
+		return err
+	}
+	if sum != nil && (sum.status == Approved || sum.status == Disputed) {
+		return fault.New(fault.Conflict, "CLAIM_DECIDED", "Another claim has summed this one, and is approved. Take that approval back first.").
+			With(named(web.CallerFrom(ctx), sum, ""))
+	}
+	_, err = tx.Exec(ctx, sumClaim, r.nid, 0)
+	r.summed = 0
+	return db.Wrap("take claim out of its sum", err)
 }
 
 // judged is the claim of a verdict; nil for a draft of which nothing is decided. One

@@ -103,7 +103,7 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 	out.subject, out.subjectDID = subjects[0].NID, subjects[0].DID
 	doc, err := canonical(api.ClaimBody{
 		ID: out.did, Type: out.typ, Kind: out.kind, Subject: out.subjectDID, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount,
-		Evidence: said.Evidence, Claims: said.Claims, Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
+		Evidence: said.Evidence, Claims: said.Claims, Data: said.data(), Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -45,6 +45,7 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "claim_cover", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
 		{Name: "claim_kinds", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
+		{Name: "voucher_totals", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws certificate currency")}},
 		{Name: "vouchers", Rules: []privacy.Rule{
 			privacy.Erased("vouchers", "reason attributes"), privacy.Kept("", privacy.Elsewhere, "reason attributes"),
 			privacy.Kept("vouchers", promised, "voucher_id project recipient certificate supplier currency"), privacy.None(privacy.Ours, "ws state"), privacy.Kept("", privacy.Acts, "actor"),

@@ -131,18 +131,18 @@ func (r *Rubric) values(given map[string]Known) (values []cel.Value, missing []s
 		f := &r.facts[i]
 		k, ok := given[f.ID]
 		values[i] = cel.Null
+		at := "/facts/" + check.Escape(f.ID)
+		if k.Confidence != nil && !(*k.Confidence >= 0 && *k.Confidence <= 1) {
+			c.Add(at+"/confidence", "out_of_range", "The value must be a number from 0 to 1.")
+		}
 		if certain := k.Confidence == nil || *k.Confidence >= f.Confidence; !ok || len(k.Value) == 0 || k.Value.Kind() == 'n' || !certain {
 			missing = append(missing, f.ID)
 			continue
 		}
-		at := "/facts/" + check.Escape(f.ID)
 		if v, err := factTypes[f.Type].value(f, k.Value); err != nil {
 			c.Add(at+"/value", "wrong_type", sentence(err))
 		} else {
 			values[i] = v
-		}
-		if k.Confidence != nil && !(*k.Confidence >= 0 && *k.Confidence <= 1) {
-			c.Add(at+"/confidence", "out_of_range", "The value must be a number from 0 to 1.")
 		}
 	}
 	return values, missing, c.Err("CLAIM_FACTS_INVALID", "The facts do not fit the rubric.")

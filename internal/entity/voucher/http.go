@@ -29,9 +29,9 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/vouchers/redeem", s.serveRedeem, web.Doc{
 		Summary: "Redeem a voucher, or a part of it", Status: http.StatusCreated, Scope: "vouchers:redeem", Tag: tag, Once: true,
-		Description: "You are the supplier, or control its twin. A voucher that names a supplier is redeemed by that one only. The balance never goes below zero, however many redeem at once; send an Idempotency-Key so that a repetition takes nothing more.",
+		Description: "You are the supplier, or control its twin, and not that of the recipient. The credential still stands. A voucher that names a supplier is redeemed by that one only. The balance never goes below zero, however many redeem at once; send an Idempotency-Key so that a repetition takes nothing more.",
 		Example:     RedemptionDraft{VoucherID: "vch_mzxw6ytboi2dgnbvgy3tqojqge", SupplierDID: "did:ixo:entity:shop123", Amount: 100, ProductID: "pellets-20kg"},
-		Codes:       []string{"REDEMPTION_INVALID", "VOUCHER_NOT_FOUND", "NOT_SUPPLIER", "SUPPLIER_MISMATCH", "VOUCHER_EXPIRED", "VOUCHER_CANCELLED", "BALANCE_TOO_LOW"},
+		Codes:       []string{"REDEMPTION_INVALID", "VOUCHER_NOT_FOUND", "NOT_SUPPLIER", "SUPPLIER_MISMATCH", "VOUCHER_EXPIRED", "VOUCHER_CANCELLED", "BALANCE_TOO_LOW", "CERTIFICATE_REVOKED"},
 	})
 	web.Get(a, "/v1/vouchers", s.serveList, web.Doc{
 		Summary: "List vouchers, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",

@@ -32,6 +32,8 @@ type Config struct {
 	// Certificate gives the project of a credential that the caller of ctx may see and
 	// that stands; the fault says why it does not.
 	Certificate func(ctx context.Context, q db.Querier, did string) (project string, err error)
+	// Stands says why a credential of a workspace does not stand any more.
+	Stands func(ctx context.Context, q db.Querier, ws, did string) error
 	// Controls reports whether the caller of ctx is a DID or controls its twin.
 	Controls func(ctx context.Context, q db.Querier, did string) (bool, error)
 }
@@ -90,14 +92,19 @@ func (s *Service) Issue(ctx context.Context, d Draft) (web.Reply[*Voucher], erro
 		if err := r.insert(ctx, tx, c.Workspace); err != nil {
 			return none, err
 		}
+		var total int64
+		if err := tx.QueryRow(ctx, addTotal, c.Workspace, d.EmissionCertificateID, d.Currency, value).Scan(&total); err != nil {
+			return none, db.Wrap("add to the total", err)
+		}
 		shown := s.shown(ctx, r)
+		shown.CertificateTotal = amount(total)
 		return web.Reply[*Voucher]{Value: shown, Status: http.StatusCreated, Location: "/v1/vouchers/" + url.PathEscape(shown.ID)}, s.announce(ctx, tx, "voucher.issued", &r.v)
 	})
 }
 
 // Redeem gives a supplier an amount of a voucher. Faults: REDEMPTION_INVALID,
 // VOUCHER_NOT_FOUND, NOT_SUPPLIER, SUPPLIER_MISMATCH, VOUCHER_EXPIRED,
-// VOUCHER_CANCELLED, BALANCE_TOO_LOW.
+// VOUCHER_CANCELLED, BALANCE_TOO_LOW and those of Config.Stands.
 func (s *Service) Redeem(ctx context.Context, d RedemptionDraft) (web.Reply[*Redemption], error) {
 	var wrong fault.Checks
 	taken := cents(&wrong, "/amount", d.Amount)
@@ -138,8 +145,19 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken in
 		return fault.New(fault.Conflict, "SUPPLIER_MISMATCH", "The voucher is for another supplier.").
 			With(fault.Field{Pointer: "/supplierDid", Code: "mismatch", Detail: "Its member supplierDid names the only one."})
 	}
-	if v.v.RecipientDID == p.r.SupplierDID {
-		return fault.New(fault.Conflict, "SUPPLIER_MISMATCH", "Nobody redeems what was issued to themselves.")
+	own, err := s.cfg.Controls(ctx, tx, v.v.RecipientDID)
+	if err == nil && p.r.Mode == ussd { // there the recipient asks
+		own, err = s.cfg.Controls(ctx, tx, p.r.SupplierDID)
+	}
+	if err != nil {
+		return err
+	}
+	if own || v.v.RecipientDID == p.r.SupplierDID {
+		return fault.New(fault.Conflict, "SUPPLIER_MISMATCH", "Nobody redeems what was issued to themselves.").
+			With(fault.Field{Pointer: "/supplierDid", Code: "recipient", Detail: "The recipient and the supplier are in the same hands."})
+	}
+	if err := s.cfg.Stands(ctx, tx, web.CallerFrom(ctx).Workspace, v.v.EmissionCertificateID); err != nil {
+		return err
 	}
 	ws, now := web.CallerFrom(ctx).Workspace, s.cfg.Now().UnixMilli()
 	n, err := tx.Exec(ctx, takeFrom, v.nid, ws, taken, now)
@@ -305,7 +323,7 @@ func (s *Service) Pay(ctx context.Context, recipient, key string, d RedemptionDr
 		if err != nil {
 			return err
 		}
-		p := &paid{nid: s.db.NewNID(), r: Redemption{ID: "red_" + key, SupplierDID: v.v.SupplierDID, ProductID: d.ProductID, Mode: "ussd", By: recipient}}
+		p := &paid{nid: s.db.NewNID(), r: Redemption{ID: "red_" + key, SupplierDID: v.v.SupplierDID, ProductID: d.ProductID, Mode: ussd, By: recipient}}
 		before := &paid{}
 		if err := before.scan(tx.QueryRow(ctx, selectRedemption, ws, p.r.ID)); !errors.Is(err, sql.ErrNoRows) {
 			before.r.VoucherID, out = v.v.ID, &before.r

@@ -26,6 +26,9 @@ const (
 	takeFrom      = `UPDATE vouchers SET balance = balance - $3 WHERE nid = $1 AND ws = $2 AND state = 'active' AND expires_at > $4 AND balance >= $3`
 	cancelVoucher = `UPDATE vouchers SET state = 'cancelled', reason = $3 WHERE nid = $1 AND ws = $2 AND state = 'active'`
 
+	addTotal = `INSERT INTO voucher_totals (ws, certificate, currency, value) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (ws, certificate, currency) DO UPDATE SET value = voucher_totals.value + excluded.value RETURNING value`
+
 	insertRedemption = `INSERT INTO voucher_redemptions (nid, ws, redemption_id, voucher, supplier, amount, balance, product, mode, at, actor)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 	selectRedemption = `SELECT nid, redemption_id, supplier, amount, balance, product, mode, at, actor FROM voucher_redemptions WHERE ws = $1 AND redemption_id = $2`

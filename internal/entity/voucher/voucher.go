@@ -37,6 +37,9 @@ const (
 	expired   = "expired"
 )
 
+// ussd is how a recipient redeems.
+const ussd = "ussd"
+
 // Limits of a voucher.
 const (
 	maxValue      = 1_000_000_000

@@ -30,11 +30,14 @@ type env struct {
 	s   *voucher.Service
 	d   *db.DB
 	now time.Time
+
+	ended bool            // the credential
+	hands map[string]bool // "controller twin"
 }
 
 func newEnv(t *testing.T, d *db.DB) *env {
 	t.Helper()
-	v := &env{d: d, now: time.Date(2026, 11, 18, 8, 0, 0, 0, time.UTC)}
+	v := &env{d: d, hands: map[string]bool{}, now: time.Date(2026, 11, 18, 8, 0, 0, 0, time.UTC)}
 	v.s = voucher.New(voucher.Config{
 		DB: d, Events: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Cursors: eventtest.Cursors(), Now: func() time.Time { return v.now },
 		Certificate: func(_ context.Context, _ db.Querier, did string) (string, error) {
@@ -44,7 +47,13 @@ func newEnv(t *testing.T, d *db.DB) *env {
 			return "did:ixo:entity:project", nil
 		},
 		Controls: func(ctx context.Context, _ db.Querier, did string) (bool, error) {
-			return web.CallerFrom(ctx).DID == did, nil
+			return web.CallerFrom(ctx).DID == did || v.hands[web.CallerFrom(ctx).DID+" "+did], nil
+		},
+		Stands: func(context.Context, db.Querier, string, string) error {
+			if v.ended {
+				return fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "No.")
+			}
+			return nil
 		},
 	})
 	return v
@@ -197,6 +206,35 @@ func TestEndedVouchers(t *testing.T) {
 	v.now = v.now.Add(time.Hour)
 	_, err = v.redeem(t, shop, bound.ID, 1)
 	want(t, "too late", err, "VOUCHER_EXPIRED")
+}
+
+// TestRedeemedByOthers: nobody redeems for themselves through another twin, and
+// nothing is paid from a credential that has ended.
+func TestRedeemedByOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		one, err := v.issue(t, func(d *voucher.Draft) { d.SupplierDID = shop })
+		want(t, "issued", err, "")
+		two, err := v.issue(t, nil)
+		want(t, "issued", err, "")
+		if one.CertificateTotal != 100 || two.CertificateTotal != 200 {
+			t.Errorf("totals = %v, %v, want 100, 200", one.CertificateTotal, two.CertificateTotal)
+		}
+		v.hands[shop+" "+home] = true
+		_, err = v.redeem(t, shop, one.ID, 1)
+		want(t, "by whoever controls the recipient", err, "SUPPLIER_MISMATCH")
+		v.hands = map[string]bool{home + " " + shop: true}
+		_, err = v.s.Pay(as(t, home), home, "k", voucher.RedemptionDraft{VoucherID: one.ID, Amount: 1})
+		want(t, "by a recipient who controls the supplier", err, "SUPPLIER_MISMATCH")
+		v.hands = nil
+		v.ended = true
+		_, err = v.redeem(t, shop, one.ID, 1)
+		want(t, "from a credential that has ended", err, "CERTIFICATE_REVOKED")
+		v.ended = false
+		_, err = v.redeem(t, shop, one.ID, 1)
+		want(t, "otherwise", err, "")
+	})
 }
 
 // TestNeverBelowZero: 64 take from a voucher at once, and no more is taken than
