@@ -111,16 +111,8 @@ func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, e
 	if err := cr.storeLinks(ctx, tx, &row, links, plans); err != nil {
 		return nil, err
 	}
-	if err := cr.showJoined(ctx, tx, &row, waited); err != nil {
+	if err := cr.showJoined(ctx, tx, &row, links, waited); err != nil {
 		return nil, err
-	}
-	for i := range links {
-		if len(waited) == 0 {
-			break // of a new twin, and of what is part of it, nothing was claimed
-		}
-		if err := cr.joined(ctx, tx, row.Workspace, &links[i]); err != nil {
-			return nil, err
-		}
 	}
 	if err := cr.submitNew(ctx, tx, &row); err != nil {
 		return nil, err

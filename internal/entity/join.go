@@ -130,8 +130,13 @@ func (rl *relations) settle(ctx context.Context, tx *db.Tx, ws string, waited []
 }
 
 // showJoined shows relationships that have waited for a new twin at the twins
-// that made them.
-func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*relationship.Relationship) error {
+// that made them. links are the new twin's own.
+func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, links []relationship.Row, waited []*relationship.Relationship) error {
+	for i := 0; i < len(links) && len(waited) > 0; i++ { // of what waited something may have been claimed
+		if err := rl.joined(ctx, tx, row.Workspace, &links[i]); err != nil {
+			return err
+		}
+	}
 	for _, p := range waited {
 		if p.Row.Mirror {
 			if err := rl.tell(ctx, tx, "relationship.added", row, p.Row.Shown(!p.Back)); err != nil {

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b91fe5b944a243c6125aadaeea3ef2c384af594ed1c704aebad8c798d650c625
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 6b9e810602d9af7a2756aa691159c24336db44c6239727987b56c3f14d0d0375
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1666,4 +1666,12 @@ CREATE TABLE collect_files (
 	name     TEXT NOT NULL,
 	sha256   TEXT NOT NULL,
 	PRIMARY KEY (ws, sender, instance, name)
+);
+CREATE INDEX claim_cover_node ON claim_cover (node, kind);
+CREATE TABLE voucher_totals (
+	ws          TEXT   NOT NULL,
+	certificate TEXT   NOT NULL,
+	currency    TEXT   NOT NULL,
+	value       BIGINT NOT NULL,
+	PRIMARY KEY (ws, certificate, currency)
 );
