@@ -61,6 +61,11 @@ pictures: ## photograph the pages of the demo for the documentation (needs Chrom
 bench: ## compare with the bare bound and print ratios
 	$(GO) run ./test/bench $(ARGS)
 
+.PHONY: fleet
+fleet: ## several servers on one PostgreSQL, at length, and the Helm chart; ARGS="-run TestKeys" for a part
+	HEARTH_FLEET_ROUNDS=$${HEARTH_FLEET_ROUNDS:-300} $(GO) test ./test/fleet -count=1 -timeout 60m $(ARGS)
+	cd deploy/chart && $(GO) test -count=1 ./...
+
 .PHONY: crash
 crash: ## kill -9 the server at random, again and again, and look for lost writes
 	$(GO) run ./test/crash $(ARGS)

@@ -372,6 +372,7 @@ func (a *App) ready(ctx context.Context, writable func(context.Context) error) r
 	note("schema", text, fit)
 	text, fit = clockCheck(ctx, a.DB)
 	note("clock", text, fit)
+	note("standby", standbyCheck(a.DB), true)
 	if b, ok := a.Bus.(interface{ Degraded() bool }); ok && b.Degraded() {
 		note("bus", "degraded: rows are read each second instead", true)
 	}

@@ -27,6 +27,7 @@ func (a *App) measureStore() error {
 		m.Gauge("hearth_store_wal_bytes", "Size of the write-ahead log of SQLite.", stat(func(s db.Stats) float64 { return float64(s.WALBytes) })),
 		m.Gauge("hearth_store_file_bytes", "Size of the SQLite file.", stat(func(s db.Stats) float64 { return float64(s.FileBytes) })),
 		m.Gauge("hearth_clock_skew_seconds", "How far the clock of this server is ahead of the database's.", func() float64 { return a.DB.Skew().Seconds() }),
+		m.Gauge("hearth_store_standbys", "Standbys that confirm each commit of PostgreSQL; -1: the user of the database may not know.", func() float64 { return float64(a.DB.Standbys()) }),
 		m.Gauge("hearth_event_streams", "Open event streams.", func() float64 { return float64(a.Events.Streams()) }),
 		m.Trace(a.tracer),
 	)

@@ -137,3 +137,21 @@ func schemaCheck(ctx context.Context, d *db.DB) (text string, fit bool) {
 	}
 	return "ok", true
 }
+
+// standbyCheck is what readiness says about standbys of the database, "" with the
+// embedded store. It never makes a server not ready: reading works, and the others are no
+// better.
+func standbyCheck(d *db.DB) string {
+	n := d.Standbys()
+	switch {
+	case d.Dialect() == db.SQLite:
+		return ""
+	case n > 0:
+		return "ok"
+	case n < 0:
+		return "unknown: the user of the database is no member of pg_read_all_stats"
+	case d.StandbyRequired():
+		return "none: writes are refused"
+	}
+	return "none: what is stored is on the disk of one machine"
+}

@@ -154,6 +154,9 @@ func (k *checker) secrets() {
 // that nobody else reads.
 func (k *checker) bus() {
 	d := k.c.Data
+	if d.RequireStandby && !k.c.Postgres() {
+		k.add("has no effect without DATABASE_URL: the embedded store has no standby", "HEARTH_REQUIRE_STANDBY", "DATABASE_URL")
+	}
 	for _, s := range []struct{ env, value string }{
 		{"HEARTH_BUS_URL", d.BusURL.Reveal()}, {"NATS_URL", d.NATSURL.Reveal()},
 	} {

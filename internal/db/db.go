@@ -70,7 +70,10 @@ type Config struct {
 	Readers    int           // SQLite read connections; 8
 	Conns      int           // PostgreSQL connections; pgx's default (4, or the number of CPUs) raised to 16
 	Sync       string        // SQLite: "full" (default, fsync before each answer) or "normal"
-	Instance   int           // 1–1023: fixed number of this process inside NewNID; 0: chosen
+	// RequireStandby refuses what requests write on PostgreSQL while no standby
+	// confirms it.
+	RequireStandby bool
+	Instance       int // 1–1023: fixed number of this process inside NewNID; 0: chosen
 	// Clock is that of this process, time.Now by default. Tests make it wrong.
 	Clock func() time.Time
 

@@ -144,6 +144,9 @@ func (d *DB) beats(ctx context.Context, m *member) {
 				d.cfg.Log.Info("instance heard again")
 			}
 		}
+		if e, ok := d.e.(*pg); ok {
+			e.lookForStandbys(d.Lane(ctx, Control))
+		}
 		if err == nil && n%contractEvery == 0 {
 			d.contract(ctx)
 		}

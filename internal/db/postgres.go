@@ -29,6 +29,7 @@ type pg struct {
 	level    string
 	counters counters
 	slot     *slot
+	standbys standbys
 	onChange func(context.Context, *Tx, []Change) error // nil: nobody asks
 }
 
@@ -38,12 +39,17 @@ func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, erro
 		return nil, err
 	}
 	e := &pg{cfg: cfg}
+	e.standbys.must = cfg.RequireStandby
 	if e.pools, err = openPools(ctx, pc); err != nil {
 		return nil, err
 	}
 	if e.level, err = pgDurability(ctx, e.pools[Request], c); err != nil {
 		e.pools.close()
 		return nil, mapPg(ctx, err)
+	}
+	if e.lookForStandbys(ctx); e.standbys.must && e.standbys.n.Load() == standbyUnknown {
+		e.pools.close()
+		return nil, errors.New("a standby is required, and this user of the database may not know of it: GRANT pg_read_all_stats to it")
 	}
 	if cfg.Instance == 0 {
 		e.slot = startSlot(ctx, cfg, pc.ConnConfig, n)
@@ -112,6 +118,9 @@ func pgDurability(ctx context.Context, pool *pgxpool.Pool, c *clock) (string, er
 // inTx runs fn on one connection, again when the server asks for it.
 func (e *pg) inTx(ctx context.Context, fn func(*Tx) error) error {
 	u := useOf(ctx)
+	if err := e.standbys.refuses(u.lane); err != nil {
+		return err
+	}
 	until := time.Now().Add(limitsOf(u.lane).whole)
 	leave, err := e.gates.enter(ctx, u)
 	if err != nil {
@@ -196,7 +205,11 @@ func (e *pg) once(ctx context.Context, until time.Time, fn func(*Tx) error) ([]f
 
 func (e *pg) commit(ctx context.Context, ptx pgx.Tx) error {
 	start := time.Now()
-	err := ptx.Commit(ctx)
+	commit := ptx.Commit
+	if e.standbys.guards(useOf(ctx).lane) {
+		commit = func(ctx context.Context) error { return e.commitGuarded(ctx, ptx) }
+	}
+	err := commit(ctx)
 	if err == nil {
 		e.counters.commit(1, time.Since(start))
 		return nil

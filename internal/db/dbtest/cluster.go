@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -53,8 +54,29 @@ autovacuum = off
 log_min_messages = fatal
 `
 
-// Start makes and starts a cluster. Stop it, or just end the process.
-func Start(ctx context.Context) (*Cluster, error) {
+// Start makes and starts a cluster, with more lines of settings. Stop it, or just end
+// the process.
+func Start(ctx context.Context, more ...string) (*Cluster, error) {
+	return begin(ctx, func(c *Cluster, bin string) error { return c.init(ctx, bin, more) })
+}
+
+// Replicated are the settings of a cluster that can have standbys.
+func Replicated() []string {
+	return []string{"wal_level = replica", "max_wal_senders = 4", "wal_keep_size = 256MB"}
+}
+
+// Standby makes and starts a standby of a cluster that was started with Replicated, by
+// a name that synchronous_standby_names can have.
+func (c *Cluster) Standby(ctx context.Context, name string) (*Cluster, error) {
+	return begin(ctx, func(s *Cluster, bin string) error {
+		from := fmt.Sprintf("host=%s user=hearth application_name=%s", c.dir, name)
+		return s.make(exec.CommandContext(ctx, filepath.Join(bin, "pg_basebackup"), "-d", from, "-D", filepath.Join(s.dir, "data"),
+			"-R", "-X", "stream", "-c", "fast", "--no-sync"), nil)
+	})
+}
+
+// begin makes a folder, fills it, and starts the server in it.
+func begin(ctx context.Context, fill func(*Cluster, string) error) (*Cluster, error) {
 	if runtime.GOOS == "windows" {
 		return nil, errors.New("a cluster cannot be started on Windows: set HEARTH_TEST_POSTGRES_URL")
 	}
@@ -67,7 +89,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{dir: dir}
-	if err := c.start(ctx, bin); err != nil {
+	if err := c.start(ctx, bin, fill); err != nil {
 		text, _ := os.ReadFile(filepath.Join(dir, "log"))
 		if c.leash != nil {
 			c.leash.Close()
@@ -94,25 +116,35 @@ func (c *Cluster) Stop() error {
 	return <-c.done
 }
 
-func (c *Cluster) start(ctx context.Context, bin string) error {
+// init makes an empty cluster.
+func (c *Cluster) init(ctx context.Context, bin string, more []string) error {
+	return c.make(exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
+		"-U", "hearth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--no-instructions"), append([]string{settings}, more...))
+}
+
+// make runs the program that makes the data folder, and adds lines of settings.
+func (c *Cluster) make(program *exec.Cmd, lines []string) error {
 	if err := handOver(c.dir); err != nil {
 		return err
 	}
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
-		"-U", "hearth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--no-instructions")
-	initdb.Dir = c.dir
-	if err := asServerUser(initdb); err != nil {
+	program.Dir = c.dir
+	if err := asServerUser(program); err != nil {
 		return err
 	}
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+	if out, err := program.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program.Path), err, out)
 	}
 	conf, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(conf, "%sunix_socket_directories = '%s'\n", settings, c.dir)
-	if err := errors.Join(err, conf.Close()); err != nil {
+	_, err = fmt.Fprintf(conf, "%s\nunix_socket_directories = '%s'\n", strings.Join(lines, "\n"), c.dir)
+	return errors.Join(err, conf.Close())
+}
+
+func (c *Cluster) start(ctx context.Context, bin string, fill func(*Cluster, string) error) error {
+	err := fill(c, bin)
+	if err != nil {
 		return err
 	}
 	keep := exec.Command("/bin/sh", "-c", keeper, "sh", bin, c.dir)

@@ -139,6 +139,25 @@ func Migrated(t testing.TB) string {
 	return s.database(t, s.template(t))
 }
 
+// Own starts a cluster for one test, with more lines of settings. Where the programs of
+// PostgreSQL are not installed the test is skipped.
+func Own(t testing.TB, more ...string) *Cluster {
+	t.Helper()
+	if _, err := binaries(); err != nil {
+		missing(t, err)
+	}
+	c, err := Start(t.Context(), more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
 // Skewed opens a migrated PostgreSQL as a process does whose clock is ahead by some
 // time.
 func Skewed(t testing.TB, url string, ahead time.Duration) *db.DB {

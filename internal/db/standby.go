@@ -1,0 +1,93 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// standbyUnknown is said when this user may not see what standbys confirm.
+const standbyUnknown = -1
+
+// standbySQL counts the standbys that confirm commits: none when the server has no
+// synchronous replication, or had to give it up. Users without the right to look see
+// that there are standbys, and no more.
+const standbySQL = `SELECT CASE WHEN count(*) > 0 AND count(sync_state) = 0 THEN -1
+	ELSE count(*) FILTER (WHERE sync_state IN ('sync', 'quorum') AND state = 'streaming') END::bigint FROM pg_stat_replication`
+
+// standbys is what is known about the standbys of a PostgreSQL.
+type standbys struct {
+	must bool // writes without one are refused
+	n    atomic.Int64
+}
+
+// Standbys is how many standbys confirm each commit before it is answered, as of a
+// second ago: -1 when this user of the database may not know. On SQLite it is 0.
+func (d *DB) Standbys() int {
+	if e, ok := d.e.(*pg); ok {
+		return int(e.standbys.n.Load())
+	}
+	return 0
+}
+
+// StandbyRequired reports whether requests that write are refused while no standby
+// confirms commits.
+func (d *DB) StandbyRequired() bool {
+	e, ok := d.e.(*pg)
+	return ok && e.standbys.must
+}
+
+// lookForStandbys asks what standbys there are. Relatives of PostgreSQL do not say.
+func (e *pg) lookForStandbys(ctx context.Context) {
+	var n int64
+	if e.queryRow(ctx, standbySQL, nil).Scan(&n) != nil {
+		n = standbyUnknown
+	}
+	if before := e.standbys.n.Swap(n); (before > 0) != (n > 0) && e.standbys.must {
+		e.cfg.Log.Warn("standbys changed", "count", n)
+	}
+}
+
+// guards reports whether a standby must confirm what a lane stores: what somebody is
+// told is stored. Beats, leases and jobs go on without.
+func (s *standbys) guards(l Lane) bool { return s.must && (l == Request || l == Handset) }
+
+// refuses is the fault of a write that no standby would confirm.
+func (s *standbys) refuses(l Lane) error {
+	if s.guards(l) && s.n.Load() <= 0 {
+		return errNoStandby(nil)
+	}
+	return nil
+}
+
+func errNoStandby(cause error) error {
+	return fault.New(fault.Unavailable, "STANDBY_MISSING", "The database has no standby that confirms writes, and this server is told to store nothing without. Reading works.").
+		After(2 * time.Second).Wrap(cause)
+}
+
+// errUnconfirmed is said of a commit that is on the disk of the primary alone.
+var errUnconfirmed = errors.New("committed without a standby")
+
+// commitGuarded commits and looks in the same message whether a standby is there
+// still: a wait for it that the server gave up looks like success. What was stored
+// without one may be lost, so its outcome is unknown.
+func (e *pg) commitGuarded(ctx context.Context, ptx pgx.Tx) error {
+	all, err := ptx.Conn().PgConn().Exec(ctx, "COMMIT; "+standbySQL).ReadAll()
+	if err != nil {
+		return err
+	}
+	if len(all) != 2 || all[0].CommandTag.String() != "COMMIT" || len(all[1].Rows) != 1 {
+		return pgx.ErrTxCommitRollback
+	}
+	if n := string(all[1].Rows[0][0]); n == "0" || n == "-1" {
+		e.standbys.n.Store(0)
+		return errNoStandby(fmt.Errorf("%w: %w", errUnknown, errUnconfirmed))
+	}
+	return nil
+}
