@@ -142,6 +142,7 @@ func (c *Client) attempt(ctx context.Context, k *call, body []byte, n int) ([]by
 	}
 	defer res.Body.Close()
 	k.meta.fill(n, res)
+	c.position.note(k.method, res)
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
 		return nil, lost{err}
@@ -169,6 +170,9 @@ func (c *Client) request(ctx context.Context, k *call, body []byte) (*http.Reque
 		req.Header[name] = values
 	}
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
+	if at := c.position.Load(); at != nil && k.method == http.MethodGet && req.Header.Get(headPosition) == "" {
+		req.Header.Set(headPosition, *at)
+	}
 	if c.cfg.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.cfg.Key)
 	}

@@ -80,8 +80,9 @@ type Client struct {
 	Demo            DemoProgramme
 	Line            Line
 
-	base *url.URL
-	cfg  Config
+	base     *url.URL
+	cfg      Config
+	position position
 }
 
 // New makes a client. It does not call the server.

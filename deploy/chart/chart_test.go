@@ -136,7 +136,9 @@ func known(t *testing.T, names []string) {
 // TestRefused: what cannot work is refused before anything is changed.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	pg := func(name string, value any) map[string]any { return map[string]any{"postgres": map[string]any{name: value}} }
+	pg := func(name string, value any) map[string]any {
+		return map[string]any{"postgres": map[string]any{name: value}}
+	}
 	for _, tt := range []struct {
 		name   string
 		values map[string]any

@@ -199,6 +199,9 @@ func (a *App) route(challenge http.Handler) (err error) {
 	}
 	if a.cfg.Postgres() {
 		a.edge.store = func(ctx context.Context) context.Context { return a.DB.Lane(ctx, db.Request) }
+		if db.HasReplica(a.DB) {
+			a.edge.behind = func(next http.Handler) http.Handler { return positions(a.DB, next) }
+		}
 	}
 	all := places(a.cfg)
 	tables := a.tables(all)

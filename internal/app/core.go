@@ -52,7 +52,7 @@ type Core struct {
 func StoreConfig(cfg *config.Config, log *slog.Logger) db.Config {
 	c := db.Config{Log: log, Sync: cfg.Data.SQLiteSynchronous}
 	if cfg.Postgres() {
-		c.URL, c.RequireStandby = cfg.Data.DatabaseURL.Reveal(), cfg.Data.RequireStandby
+		c.URL, c.ReadURL, c.RequireStandby = cfg.Data.DatabaseURL.Reveal(), cfg.Data.ReadURL.Reveal(), cfg.Data.RequireStandby
 	} else {
 		c.Path = filepath.Join(cfg.Data.Dir, "hearth.db")
 	}

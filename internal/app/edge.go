@@ -23,6 +23,7 @@ type edge struct {
 	probes  *web.Limiter                          // of / and /health where area C is, by address; nil is off
 	line    func(http.Handler) http.Handler       // counts what is asked of area C; nil without it
 	store   func(context.Context) context.Context // limits what requests wait for the store; nil: nothing does
+	behind  func(http.Handler) http.Handler       // lets replicas answer; nil: there are none
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
@@ -93,6 +94,9 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	// Asked about such a path the mux would name the route it redirects to.
 	nothing := web.Unknown(dialectOf, func(*http.Request, string) bool { return false })
 	h := cleanPath(nothing, mux)
+	if e.behind != nil {
+		h = e.behind(h)
+	}
 	if e.store != nil {
 		h = e.bounded(h)
 	}

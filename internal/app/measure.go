@@ -27,7 +27,9 @@ func (a *App) measureStore() error {
 		m.Gauge("hearth_store_wal_bytes", "Size of the write-ahead log of SQLite.", stat(func(s db.Stats) float64 { return float64(s.WALBytes) })),
 		m.Gauge("hearth_store_file_bytes", "Size of the SQLite file.", stat(func(s db.Stats) float64 { return float64(s.FileBytes) })),
 		m.Gauge("hearth_clock_skew_seconds", "How far the clock of this server is ahead of the database's.", func() float64 { return a.DB.Skew().Seconds() }),
-		m.Gauge("hearth_store_standbys", "Standbys that confirm each commit of PostgreSQL; -1: the user of the database may not know.", func() float64 { return float64(a.DB.Standbys()) }),
+		m.Gauge("hearth_store_standbys", "Standbys that confirm each commit of PostgreSQL; -1: the user of the database may not know.", func() float64 { return float64(db.Standbys(a.DB)) }),
+		m.Counter("hearth_store_replica_reads_total", "Reads that a replica of PostgreSQL answered.", func() float64 { n, _ := db.ReplicaReads(a.DB); return float64(n) }),
+		m.Counter("hearth_store_replica_missed_total", "Reads that the primary answered because no replica had their position in time.", func() float64 { _, n := db.ReplicaReads(a.DB); return float64(n) }),
 		m.Gauge("hearth_event_streams", "Open event streams.", func() float64 { return float64(a.Events.Streams()) }),
 		m.Trace(a.tracer),
 	)

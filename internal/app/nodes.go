@@ -142,7 +142,7 @@ func schemaCheck(ctx context.Context, d *db.DB) (text string, fit bool) {
 // embedded store. It never makes a server not ready: reading works, and the others are no
 // better.
 func standbyCheck(d *db.DB) string {
-	n := d.Standbys()
+	n := db.Standbys(d)
 	switch {
 	case d.Dialect() == db.SQLite:
 		return ""
@@ -150,7 +150,7 @@ func standbyCheck(d *db.DB) string {
 		return "ok"
 	case n < 0:
 		return "unknown: the user of the database is no member of pg_read_all_stats"
-	case d.StandbyRequired():
+	case db.StandbyRequired(d):
 		return "none: writes are refused"
 	}
 	return "none: what is stored is on the disk of one machine"

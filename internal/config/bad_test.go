@@ -44,6 +44,7 @@ var wrong = map[string][]string{
 	"HEARTH_DATA_DIR":                    {" ", "a\nb"},
 	"DATABASE_URL":                       {"mysql://u:p@h/d", "hearth.db", "postgres://", "sqlite://x"},
 	"HEARTH_SQLITE_SYNCHRONOUS":          {"OFF", "EXTRA", "1"},
+	"DATABASE_READ_URL":                  {"mysql://u:p@h/d", "postgres://"},
 	"HEARTH_REQUIRE_STANDBY":             {"perhaps", "1x"},
 	"HEARTH_BUS_URL":                     {"mysql://u:p@h/d", "postgres://"},
 	"NATS_URL":                           {"localhost:4222", "http://n:4222", "nats://a,b", "nats://", "nats://a/b"},

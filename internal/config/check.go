@@ -158,7 +158,7 @@ func (k *checker) bus() {
 		k.add("has no effect without DATABASE_URL: the embedded store has no standby", "HEARTH_REQUIRE_STANDBY", "DATABASE_URL")
 	}
 	for _, s := range []struct{ env, value string }{
-		{"HEARTH_BUS_URL", d.BusURL.Reveal()}, {"NATS_URL", d.NATSURL.Reveal()},
+		{"DATABASE_READ_URL", d.ReadURL.Reveal()}, {"HEARTH_BUS_URL", d.BusURL.Reveal()}, {"NATS_URL", d.NATSURL.Reveal()},
 	} {
 		if s.value != "" && !k.c.Postgres() {
 			k.add("has no effect without DATABASE_URL: one server on the embedded store has no others", s.env, "DATABASE_URL")

@@ -63,6 +63,7 @@ type Row interface {
 type Config struct {
 	Path       string        // SQLite file; its folder must exist
 	URL        string        // PostgreSQL, postgres://user:password@host/name
+	ReadURL    string        // PostgreSQL standbys that readers may use; "": none
 	Log        *slog.Logger  // default: discards
 	Migrations fs.FS         // folders sqlite and postgres; default: the embedded ones
 	TxLimit    time.Duration // how long one InTx function may hold the SQLite writer; 1 s

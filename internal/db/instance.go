@@ -78,6 +78,7 @@ func (d *DB) Join(ctx context.Context, n Node) error {
 		}
 		run, quit := context.WithCancel(context.WithoutCancel(ctx))
 		m.quit = quit
+		beatReplica(ctx, d)
 		m.done.Go(func() { d.beats(run, m) })
 	}
 	d.member.Store(m)
@@ -147,6 +148,7 @@ func (d *DB) beats(ctx context.Context, m *member) {
 		if e, ok := d.e.(*pg); ok {
 			e.lookForStandbys(d.Lane(ctx, Control))
 		}
+		beatReplica(ctx, d)
 		if err == nil && n%contractEvery == 0 {
 			d.contract(ctx)
 		}

@@ -51,8 +51,10 @@ const ownConns = 4
 
 // use is what a context says about the use of the store.
 type use struct {
-	lane Lane
-	row  string
+	lane    Lane
+	row     string
+	since   Position // what a reader must see; "": everything
+	written *Written // nil: nobody asks
 }
 
 type useKey struct{}

@@ -30,6 +30,7 @@ type pg struct {
 	counters counters
 	slot     *slot
 	standbys standbys
+	replica  *replica                                   // nil: there is none
 	onChange func(context.Context, *Tx, []Change) error // nil: nobody asks
 }
 
@@ -41,6 +42,10 @@ func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, erro
 	e := &pg{cfg: cfg}
 	e.standbys.must = cfg.RequireStandby
 	if e.pools, err = openPools(ctx, pc); err != nil {
+		return nil, err
+	}
+	if e.replica, err = openReplica(ctx, cfg); err != nil {
+		e.pools.close()
 		return nil, err
 	}
 	if e.level, err = pgDurability(ctx, e.pools[Request], c); err != nil {
@@ -206,8 +211,8 @@ func (e *pg) once(ctx context.Context, until time.Time, fn func(*Tx) error) ([]f
 func (e *pg) commit(ctx context.Context, ptx pgx.Tx) error {
 	start := time.Now()
 	commit := ptx.Commit
-	if e.standbys.guards(useOf(ctx).lane) {
-		commit = func(ctx context.Context) error { return e.commitGuarded(ctx, ptx) }
+	if u := useOf(ctx); u.written != nil || e.standbys.guards(u.lane) {
+		commit = func(ctx context.Context) error { return e.commitAsking(ctx, ptx, e.standbys.guards(u.lane), u.written) }
 	}
 	err := commit(ctx)
 	if err == nil {
@@ -239,6 +244,12 @@ func (e *pg) view(ctx context.Context, fn func(Querier) error) error {
 		return err
 	}
 	defer c.Release()
+	return e.viewOn(ctx, c, nil, fn)
+}
+
+// viewOn is a read-only snapshot on a connection, of a replica of primary unless that is
+// nil.
+func (e *pg) viewOn(ctx context.Context, c *pgxpool.Conn, primary *DB, fn func(Querier) error) error {
 	begin := newBound(ctx)
 	ptx, err := c.BeginTx(begin.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	late := begin.late(ctx, err)
@@ -248,7 +259,7 @@ func (e *pg) view(ctx context.Context, fn func(Querier) error) error {
 	} else if err != nil {
 		return mapPg(ctx, err)
 	}
-	tx := newTx(pgView{ptx})
+	tx := newTx(pgView{ptx, primary})
 	defer func() {
 		tx.end(errTxOver)
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingLimit)
@@ -288,6 +299,7 @@ func (e *pg) close() error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		e.replica.close()
 		e.pools.close() // waits for every connection in use
 	}()
 	select {

@@ -42,7 +42,10 @@ func mapTx(ctx context.Context, err error) error {
 }
 
 // pgView runs statements of a view, which may be cancelled and cannot write.
-type pgView struct{ tx pgx.Tx }
+type pgView struct {
+	tx      pgx.Tx
+	primary *DB // of the replica that is read; nil: it is the primary
+}
 
 func (v pgView) exec(context.Context, string, []any) (int64, error) { return 0, errReadOnly }
 

@@ -29,7 +29,7 @@ type standbys struct {
 
 // Standbys is how many standbys confirm each commit before it is answered, as of a
 // second ago: -1 when this user of the database may not know. On SQLite it is 0.
-func (d *DB) Standbys() int {
+func Standbys(d *DB) int {
 	if e, ok := d.e.(*pg); ok {
 		return int(e.standbys.n.Load())
 	}
@@ -38,7 +38,7 @@ func (d *DB) Standbys() int {
 
 // StandbyRequired reports whether requests that write are refused while no standby
 // confirms commits.
-func (d *DB) StandbyRequired() bool {
+func StandbyRequired(d *DB) bool {
 	e, ok := d.e.(*pg)
 	return ok && e.standbys.must
 }
@@ -74,20 +74,31 @@ func errNoStandby(cause error) error {
 // errUnconfirmed is said of a commit that is on the disk of the primary alone.
 var errUnconfirmed = errors.New("committed without a standby")
 
-// commitGuarded commits and looks in the same message whether a standby is there
-// still: a wait for it that the server gave up looks like success. What was stored
-// without one may be lost, so its outcome is unknown.
-func (e *pg) commitGuarded(ctx context.Context, ptx pgx.Tx) error {
-	all, err := ptx.Conn().PgConn().Exec(ctx, "COMMIT; "+standbySQL).ReadAll()
+// commitAsking commits and asks in the same message what somebody wants to know: whether
+// a standby is there still, for a wait for it that the server gave up looks like success,
+// and where in the log this is. What was stored without a standby may be lost, so its
+// outcome is unknown.
+func (e *pg) commitAsking(ctx context.Context, ptx pgx.Tx, guarded bool, w *Written) error {
+	sql := "COMMIT"
+	if guarded {
+		sql += "; " + standbySQL
+	}
+	if w != nil {
+		sql += "; " + position
+	}
+	all, err := ptx.Conn().PgConn().Exec(ctx, sql).ReadAll()
 	if err != nil {
 		return err
 	}
-	if len(all) != 2 || all[0].CommandTag.String() != "COMMIT" || len(all[1].Rows) != 1 {
+	if all[0].CommandTag.String() != "COMMIT" {
 		return pgx.ErrTxCommitRollback
 	}
-	if n := string(all[1].Rows[0][0]); n == "0" || n == "-1" {
-		e.standbys.n.Store(0)
-		return errNoStandby(fmt.Errorf("%w: %w", errUnknown, errUnconfirmed))
+	if n := len(all) - 1; w != nil && len(all[n].Rows) == 1 {
+		w.note(Position(all[n].Rows[0][0]))
 	}
-	return nil
+	if !guarded || len(all[1].Rows) == 1 && string(all[1].Rows[0][0]) > "0" { // "-1" is less
+		return nil
+	}
+	e.standbys.n.Store(0)
+	return errNoStandby(fmt.Errorf("%w: %w", errUnknown, errUnconfirmed))
 }

@@ -95,7 +95,7 @@ func (l *Log) audit(ctx context.Context, a audit) (Batch, error) {
 		return Batch{}, err
 	}
 	var b Batch
-	err := l.db.View(ctx, func(q db.Querier) (err error) {
+	err := db.Look(ctx, l.db, func(q db.Querier) (err error) {
 		if a.seek {
 			if a.before, err = seek(ctx, q, a.ws, a.until); err != nil {
 				return err

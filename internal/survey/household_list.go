@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -89,9 +90,9 @@ func (x view) page(ctx context.Context, l *lists, f HouseholdFilter, at spot, li
 	for named := known && !at.Rules; ; named = false {
 		var rows []*Household
 		if named {
-			rows, err = scanHouseholds(l.db.Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
+			rows, err = scanHouseholds(db.Reader(ctx, l.db).Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
 		} else {
-			rows, err = scanHouseholds(l.db.Query(ctx, selectHouseholds, o.NID, at.After, examine))
+			rows, err = scanHouseholds(db.Reader(ctx, l.db).Query(ctx, selectHouseholds, o.NID, at.After, examine))
 		}
 		if err != nil {
 			return nil, nil, err

@@ -85,9 +85,9 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 	}
 	var rows []*Row
 	if project != "" {
-		rows, err = list(s.db.Query(ctx, selectOf, c.Workspace, project, before, examine))
+		rows, err = list(db.Reader(ctx, s.db).Query(ctx, selectOf, c.Workspace, project, before, examine))
 	} else {
-		rows, err = list(s.db.Query(ctx, selectPage, c.Workspace, before, examine))
+		rows, err = list(db.Reader(ctx, s.db).Query(ctx, selectPage, c.Workspace, before, examine))
 	}
 	if err != nil {
 		return nil, 0, err

@@ -13,8 +13,8 @@ const (
 	corsMethods = "GET,POST,PUT,DELETE,PATCH,OPTIONS"
 	corsHeaders = "Content-Type,Authorization,x-ucan-delegation,x-matrix-access-token,x-matrix-homeserver," +
 		"x-did,x-request-id,x-auth-type,x-timezone," +
-		"If-Match,If-None-Match,Idempotency-Key,Last-Event-ID,X-API-Key,traceparent"
-	corsExposed = "X-Request-Id, X-Run-Id, ETag, Location, Link, Retry-After, Idempotent-Replayed, Content-Disposition, Content-Range"
+		"If-Match,If-None-Match,Idempotency-Key,Last-Event-ID,X-API-Key,traceparent,Hearth-Position"
+	corsExposed = "X-Request-Id, X-Run-Id, ETag, Location, Link, Retry-After, Idempotent-Replayed, Content-Disposition, Content-Range, Hearth-Position"
 )
 
 // corsMaxAge is how many seconds a browser may remember a preflight.

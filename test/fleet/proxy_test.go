@@ -247,4 +247,3 @@ func (l *load) end(t *testing.T) {
 	}
 	t.Logf("%d writes", l.done.Load())
 }
-

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -205,7 +206,12 @@ func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity
 	q := e.d.query()
 	q.After = from
 	for {
-		found, err := e.s.cfg.Search.List(ctx, e.s.db, q)
+		// A replica may be asked, which must know what was erased by now.
+		now, err := db.SinceNow(ctx, e.s.db)
+		if err != nil {
+			return err
+		}
+		found, err := e.s.cfg.Search.List(now, db.Reader(now, e.s.db), q)
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func (s *Service) Events(ctx context.Context, id string, m mark, limit int, a As
 		return nil, 0, err
 	}
 	sc := newScan(a.apply(configurationOf(t.e).rules()), m.At, m.To, limit)
-	err = s.db.View(ctx, func(q db.Querier) error {
+	err = db.Look(ctx, s.db, func(q db.Querier) error {
 		_, next, err = walk(ctx, q, t.NID, sc, s.cfg.ScanBudget)
 		return err
 	})
@@ -135,7 +135,7 @@ func (s *Service) Gaps(ctx context.Context, id string, m mark, from int64, limit
 		return nil, 0, err
 	}
 	g := &gapWalk{interval: configurationOf(t.e).interval(), prev: m.At, to: m.To, limit: limit}
-	err = s.db.View(ctx, func(q db.Querier) error {
+	err = db.Look(ctx, s.db, func(q db.Querier) error {
 		if m.At == 0 {
 			if g.prev, err = before(ctx, q, t.NID, from); err != nil {
 				return err
@@ -203,7 +203,7 @@ func (s *Service) Status(ctx context.Context, id string) (*Status, error) {
 	clock := s.cfg.Now()
 	out, now := &Status{DeviceID: t.DID, StoveID: target(t.e, stoveRole, clock)}, clock.UnixMilli()
 	interval := configurationOf(t.e).interval()
-	err = s.db.View(ctx, func(q db.Querier) error {
+	err = db.Look(ctx, s.db, func(q db.Querier) error {
 		st, err := findStatus(ctx, q, t.NID)
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ func (s *Service) Stacking(ctx context.Context, id string, q StackingQuery) (*St
 	}
 	out := &Stacking{HouseholdID: t.DID, From: moment(q.From), To: moment(q.To), Devices: []StoveUse{}, Overlaps: []Overlap{}, MoreDevices: next != 0}
 	w := &stackWalk{q: q, budget: s.cfg.ScanBudget, observed: map[int64]bool{}}
-	err = s.db.View(ctx, func(qr db.Querier) error {
+	err = db.Look(ctx, s.db, func(qr db.Querier) error {
 		w.uses, w.devices, w.left = nil, nil, w.budget
 		for _, v := range visits {
 			typ := types[v.stove].typ

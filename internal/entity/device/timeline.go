@@ -23,21 +23,21 @@ const (
 // Own tells how many readings the device that a twin is has by day.
 func (s *days) Own(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	b := belowDay(l.Below)
-	rows, err := s.db.Query(ctx, daysOfDevice, l.NID, b.At, b.Key, b.Sub, l.Limit)
+	rows, err := db.Reader(ctx, s.db).Query(ctx, daysOfDevice, l.NID, b.At, b.Key, b.Sub, l.Limit)
 	return s.happenings(ctx, rows, err)
 }
 
 // AtHome tells how many readings the devices that were in a household have by day.
 func (s *days) AtHome(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	b := belowDay(l.Below)
-	rows, err := s.db.Query(ctx, daysAtHome, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
+	rows, err := db.Reader(ctx, s.db).Query(ctx, daysAtHome, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
 	return s.happenings(ctx, rows, err)
 }
 
 // AtStove tells how many readings the devices that were at a stove have by day.
 func (s *days) AtStove(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	b := belowDay(l.Below)
-	rows, err := s.db.Query(ctx, daysAtStove, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
+	rows, err := db.Reader(ctx, s.db).Query(ctx, daysAtStove, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
 	return s.happenings(ctx, rows, err)
 }
 

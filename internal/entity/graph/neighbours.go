@@ -33,7 +33,7 @@ type Position struct {
 // first, from a position on. A call looks at 2,000 edges at most, so a page
 // may be short; next is nil at the end. The fault is ENTITY_NOT_FOUND.
 func (s *Service) Neighbours(ctx context.Context, k Ask, from Position) (items []Neighbour, next *Position, err error) {
-	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err = db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		l := &lister{reader: s.reader(ctx, q, k.Filter), k: k, at: from}
 		var err error
 		if l.of, err = l.find(ctx, k.DID); err != nil {

@@ -20,7 +20,7 @@ type Way struct {
 // here. The fault is ENTITY_NOT_FOUND for either end.
 func (s *Service) Path(ctx context.Context, k Way) (*Path, error) {
 	var p *Path
-	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err := db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		f := &finder{reader: s.reader(ctx, q, k.Filter), k: k}
 		from, err := f.find(ctx, k.From)
 		if err != nil {

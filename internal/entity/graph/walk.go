@@ -22,7 +22,7 @@ type Walk struct {
 // ENTITY_NOT_FOUND.
 func (s *Service) Subgraph(ctx context.Context, k Walk) (*Graph, error) {
 	var g *Graph
-	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err := db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		r := s.reader(ctx, q, k.Filter)
 		root, err := r.find(ctx, k.Root)
 		if err != nil {

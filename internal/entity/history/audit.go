@@ -58,7 +58,7 @@ func (c *follower) step(v revision) bool {
 func (s *Service) audit(ctx context.Context, id string, after link, limit int) (*Audit, *link, error) {
 	var a *Audit
 	var next *link
-	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err := db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		r, err := s.cfg.Entities.Find(ctx, q, id)
 		if err != nil {
 			return err

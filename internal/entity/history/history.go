@@ -112,7 +112,7 @@ func (w view) entry(id string, v revision, before []byte) Entry {
 func (s *Service) List(ctx context.Context, id string, below int64, limit int) (items []Entry, next int64, err error) {
 	var all []revision
 	var w view
-	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err = db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		r, err := s.cfg.Entities.Find(ctx, q, id)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (s *Service) List(ctx context.Context, id string, below int64, limit int) (
 // ENTITY_NOT_FOUND, REVISION_NOT_FOUND, REVISION_ERASED.
 func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte, error) {
 	var body []byte
-	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err := db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		r, err := s.cfg.Entities.Find(ctx, q, id)
 		if err != nil {
 			return err
@@ -241,7 +241,7 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, e
 	var a, b revision
 	var steps []revision
 	var w view
-	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err := db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
 		r, err := s.cfg.Entities.Find(ctx, q, id)
 		if err != nil {
 			return err

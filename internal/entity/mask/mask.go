@@ -56,7 +56,7 @@ func (m *Mask) Record(ctx context.Context, q db.Querier, protocol string, body [
 	if c.May(Scope) {
 		return body, nil
 	}
-	if names, err := m.protocols.Personal(ctx, q, c.Workspace, protocol); err != nil || len(names) == 0 {
+	if names, err := m.protocols.Personal(ctx, db.Primary(q), c.Workspace, protocol); err != nil || len(names) == 0 {
 		return body, err
 	}
 	return m.See(ctx).Record(ctx, q, protocol, body)
@@ -91,7 +91,7 @@ func (s *Sight) Personal(ctx context.Context, q db.Querier, protocol string) ([]
 	if names, ok := s.personal[protocol]; ok {
 		return names, nil
 	}
-	names, err := s.m.protocols.Personal(ctx, q, s.c.Workspace, protocol)
+	names, err := s.m.protocols.Personal(ctx, db.Primary(q), s.c.Workspace, protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *Sight) hidden(ctx context.Context, q db.Querier, names, controllers []s
 		return nil, nil
 	}
 	if !s.asked && s.c.DID != "" {
-		as, err := s.m.controlsAs(ctx, q, s.c)
+		as, err := s.m.controlsAs(ctx, db.Primary(q), s.c)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -110,7 +111,7 @@ func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.P
 	if _, err := expansions(in.Expand); err != nil {
 		return none, err
 	}
-	f, err := s.List(ctx, s.cfg.DB, query)
+	f, err := s.List(ctx, db.Reader(ctx, s.cfg.DB), query)
 	if err != nil {
 		return none, err
 	}
@@ -120,7 +121,7 @@ func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.P
 			items[i] = keep.keep(nil, string(b))
 		}
 	}
-	if items, err = s.expand(ctx, s.cfg.DB, f.Rows, items, in.Expand); err != nil {
+	if items, err = s.expand(ctx, db.Reader(ctx, s.cfg.DB), f.Rows, items, in.Expand); err != nil {
 		return none, err
 	}
 	hint, err := s.meant(ctx, query, f)

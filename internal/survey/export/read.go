@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -31,11 +32,16 @@ type reader struct {
 // more.
 func (r *reader) next(ctx context.Context, after int64, into []found) (batch, error) {
 	s := span{survey: r.o.NID, after: after, last: r.last, limit: r.s.size.rows, bytes: r.s.size.bytes, sealed: r.d.PII == Full}
-	rows, more, err := page(ctx, r.s.db, s, into)
+	// A replica may be asked, which must know what was erased by now.
+	now, err := db.SinceNow(ctx, r.s.db)
 	if err != nil {
 		return batch{}, err
 	}
-	if err := nameFlags(ctx, r.s.db, s, rows); err != nil {
+	rows, more, err := page(now, db.Reader(now, r.s.db), s, into)
+	if err != nil {
+		return batch{}, err
+	}
+	if err := nameFlags(now, db.Reader(now, r.s.db), s, rows); err != nil {
 		return batch{}, err
 	}
 	b := batch{rows: rows[:0], after: after, looked: int64(len(rows)), end: !more}

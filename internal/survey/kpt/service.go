@@ -376,11 +376,11 @@ func (s *Service) rows(ctx context.Context, f Filter, before int64) (db.Rows, er
 	ws := web.CallerFrom(ctx).Workspace
 	switch {
 	case f.Household != "":
-		return s.db.Query(ctx, listHousehold, ws, f.Household, before, maxExamined)
+		return db.Reader(ctx, s.db).Query(ctx, listHousehold, ws, f.Household, before, maxExamined)
 	case f.Project != "":
-		return s.db.Query(ctx, listProject, ws, f.Project, before, maxExamined)
+		return db.Reader(ctx, s.db).Query(ctx, listProject, ws, f.Project, before, maxExamined)
 	}
-	return s.db.Query(ctx, listTests, ws, before, maxExamined)
+	return db.Reader(ctx, s.db).Query(ctx, listTests, ws, before, maxExamined)
 }
 
 // History reads a page of the revisions of a test before one, newest first. The
@@ -394,7 +394,7 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 		before = math.MaxInt64
 	}
 	x := s.sight(ctx, r)
-	rows, err := s.db.Query(ctx, listHistory, r.nid, before, limit+1)
+	rows, err := db.Reader(ctx, s.db).Query(ctx, listHistory, r.nid, before, limit+1)
 	items, err = db.Collect(rows, err, "list revisions of a kitchen test", func(v *Revision, from db.Row) error {
 		was, by, body := *r, "", ""
 		was.draft = Draft{}

@@ -24,7 +24,7 @@ type Place struct {
 // caller sees and knows the household of, survey by survey and round by round.
 // A page may be short; next is nil at the end.
 func (s *Service) OfHousehold(ctx context.Context, household string, after Place, limit int) (items []Item, next *Place, err error) {
-	rows, err := rowsOf(s.db.Query(ctx, selectOfHousehold, web.CallerFrom(ctx).Workspace, household, after.Survey, after.Round, after.Slot, limit+1))
+	rows, err := rowsOf(db.Reader(ctx, s.db).Query(ctx, selectOfHousehold, web.CallerFrom(ctx).Workspace, household, after.Survey, after.Round, after.Slot, limit+1))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) Standing(ctx context.Context, state string, before int64, limi
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	rows, err := rowsOf(s.db.Query(ctx, selectStanding, web.CallerFrom(ctx).Workspace, state, before, limit+1))
+	rows, err := rowsOf(db.Reader(ctx, s.db).Query(ctx, selectStanding, web.CallerFrom(ctx).Workspace, state, before, limit+1))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) Standing(ctx context.Context, state string, before int64, limi
 // NamesOf lists the ids and references of the responses of a household: what
 // copies of them are found by.
 func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, error) {
-	rows, err := s.db.Query(ctx, selectNames, ws, household)
+	rows, err := db.Reader(ctx, s.db).Query(ctx, selectNames, ws, household)
 	var out []string
 	err = db.Each(rows, err, "list responses", func(row db.Row) error {
 		var nid int64

@@ -64,16 +64,16 @@ func (p *pages) next(ctx context.Context, before int64, step int) (rows []*Row, 
 // all reads the responses before one, whatever they say.
 func (p *pages) all(ctx context.Context, before int64, limit int) ([]*Row, error) {
 	if p.filter.Status != "" {
-		return rowsOf(p.s.db.Query(ctx, selectStatusBefore, p.open.NID, p.filter.Status, before, limit))
+		return rowsOf(db.Reader(ctx, p.s.db).Query(ctx, selectStatusBefore, p.open.NID, p.filter.Status, before, limit))
 	}
-	return rowsOf(p.s.db.Query(ctx, selectBefore, p.open.NID, before, limit))
+	return rowsOf(db.Reader(ctx, p.s.db).Query(ctx, selectBefore, p.open.NID, before, limit))
 }
 
 // many reads responses by their numbers, in this order.
 func (p *pages) many(ctx context.Context, nids []int64) ([]*Row, error) {
 	var out []*Row
 	for some := range slices.Chunk(nids, db.Chunk) {
-		rows, err := rowsOf(p.s.db.Query(ctx, selectMany, db.Keys(some, 0, p.open.NID)...))
+		rows, err := rowsOf(db.Reader(ctx, p.s.db).Query(ctx, selectMany, db.Keys(some, 0, p.open.NID)...))
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (p *pages) mayFit(ctx context.Context, before int64) (best answer.Found, ok
 	if !ok {
 		return best, false, nil
 	}
-	rows, err := p.s.db.Query(ctx, selectRowless, p.open.NID, before, maxLooked+1)
+	rows, err := db.Reader(ctx, p.s.db).Query(ctx, selectRowless, p.open.NID, before, maxLooked+1)
 	nids, err := db.Collect(rows, err, "list responses", db.Column[int64])
 	rowless := answer.Found{NIDs: nids, More: len(nids) > maxLooked}
 	return best.Join(rowless, maxLooked), true, err

@@ -26,6 +26,12 @@ export const isStale = (error) => error?.name === "AbortError";
 
 const running = new Map();
 
+// How far this page has written: what it reads shows that, also from a replica.
+let position = "";
+
+/** A position as a number: 3/1F is 0x3_0000001F. */
+const place = (at) => at.split("/").reduce((sum, part) => sum * 2 ** 32 + (parseInt(part, 16) || 0), 0);
+
 /**
  * Sends a request and reads the JSON it is answered with.
  * @param {string} path
@@ -54,6 +60,7 @@ export async function send(path, { method = "GET", body, raw, headers = {}, name
   const own = { ...headers };
   if (body !== undefined) own["Content-Type"] ??= "application/json";
   if (method !== "GET") own["X-Hearth-Console"] = "1";
+  else if (position) own["Hearth-Position"] ??= position;
   let answer;
   try {
     answer = await fetch(path, {
@@ -66,6 +73,8 @@ export async function send(path, { method = "GET", body, raw, headers = {}, name
     throw new Problem(0, { title: "The server cannot be reached. What you see may be old.", code: "OFFLINE" });
   }
   online.value = true;
+  const at = answer.headers.get("Hearth-Position");
+  if (at && method !== "GET" && place(at) > place(position)) position = at;
   if (answer.status === 401 && me.value) me.value = null;
   return answer;
 }

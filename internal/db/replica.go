@@ -1,0 +1,311 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Position is a place in the log of PostgreSQL, as it writes it: what was stored before
+// it. A reader who names one sees at least that.
+type Position string
+
+var positionForm = regexp.MustCompile(`^[0-9A-F]{1,8}/[0-9A-F]{1,8}$`)
+
+// ParsePosition reports whether text is a position, and gives it.
+func ParsePosition(text string) (Position, bool) {
+	return Position(text), positionForm.MatchString(text)
+}
+
+const (
+	// replicaWait is how long a reader waits for a replica to have what it asks for.
+	replicaWait = 200 * time.Millisecond
+	// replicaRest is how long a replica that failed is left alone.
+	replicaRest = time.Second
+
+	hasPosition = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END
+		>= greatest($1::text::pg_lsn, $2::text::pg_lsn)`
+	position = `SELECT (CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text`
+)
+
+// replica is PostgreSQL as readers may use it: one or several standbys behind one URL.
+// Whether it has a position is asked on the very connection that is then read from. None
+// is read that lacks what was stored before the last beat: what was erased or forbidden
+// does not stay with one that has fallen behind.
+type replica struct {
+	pool          *pgxpool.Pool
+	floor         atomic.Pointer[Position] // as of the last beat
+	rests         atomic.Int64             // until, by the local clock in nanoseconds
+	reads, missed atomic.Int64
+}
+
+func openReplica(ctx context.Context, cfg Config) (*replica, error) {
+	if cfg.ReadURL == "" {
+		return nil, nil
+	}
+	cfg.URL = cfg.ReadURL
+	pc, err := pgConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("replica: %w", err)
+	}
+	pool, err := openPool(ctx, pc)
+	return &replica{pool: pool}, err
+}
+
+// beatReplica hears where the primary is.
+func beatReplica(ctx context.Context, d *DB) {
+	e, ok := d.e.(*pg)
+	if !ok || e.replica == nil {
+		return
+	}
+	if at, err := PositionOf(d.Lane(ctx, Control), d); err == nil {
+		e.replica.floor.Store(&at)
+	}
+}
+
+func (r *replica) close() {
+	if r != nil {
+		r.pool.Close()
+	}
+}
+
+// acquire gives a connection to a replica that has a position within replicaWait, or
+// nil.
+func (r *replica) acquire(ctx context.Context, at Position) *pgxpool.Conn {
+	floor := r.floor.Load()
+	if floor == nil || time.Now().UnixNano() < r.rests.Load() {
+		return nil
+	}
+	short, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	c, err := r.pool.Acquire(short)
+	if err != nil {
+		r.fail(ctx)
+		return nil
+	}
+	has, err := waitFor(short, c, at, *floor)
+	if err != nil && short.Err() == nil {
+		r.fail(ctx)
+	}
+	if !has {
+		c.Release()
+		r.missed.Add(1)
+		return nil
+	}
+	r.reads.Add(1)
+	return c
+}
+
+// fail leaves the replica alone for a moment, unless it was the reader who went.
+func (r *replica) fail(ctx context.Context) {
+	if ctx.Err() == nil {
+		r.missed.Add(1)
+		r.rests.Store(time.Now().Add(replicaRest).UnixNano())
+	}
+}
+
+// waitFor asks until the server of c has two positions.
+func waitFor(ctx context.Context, c *pgxpool.Conn, at, floor Position) (has bool, err error) {
+	for pause := 2 * time.Millisecond; ; pause *= 2 {
+		if err := c.QueryRow(ctx, hasPosition, string(at), string(floor)).Scan(&has); err != nil || has {
+			return has, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return false, ctx.Err()
+		}
+	}
+}
+
+// Since says that whoever reads with a context is content with what was stored before a
+// position: those who ask with Look or Reader may then be answered by a replica.
+func Since(ctx context.Context, d *DB, at Position) context.Context {
+	if !HasReplica(d) {
+		return ctx
+	}
+	u := useOf(ctx)
+	u.since = at
+	return context.WithValue(ctx, useKey{}, u)
+}
+
+// SinceNow is Since with all that is stored now.
+func SinceNow(ctx context.Context, d *DB) (context.Context, error) {
+	if !HasReplica(d) {
+		return ctx, nil
+	}
+	at, err := PositionOf(ctx, d)
+	return Since(ctx, d, at), err
+}
+
+// Primary is q, or the store itself where q reads a replica: for rights, and for what is
+// kept in memory.
+func Primary(q Querier) Querier {
+	switch v := q.(type) {
+	case replicaReader:
+		return v.DB
+	case *Tx:
+		if s, ok := v.s.(pgView); ok && s.primary != nil {
+			return s.primary
+		}
+	}
+	return q
+}
+
+// ReplicaReads is how often a replica was read, and how often the primary instead.
+func ReplicaReads(d *DB) (reads, missed int64) {
+	if e, ok := d.e.(*pg); ok && e.replica != nil {
+		return e.replica.reads.Load(), e.replica.missed.Load()
+	}
+	return 0, 0
+}
+
+// HasReplica reports whether there are replicas to read from.
+func HasReplica(d *DB) bool {
+	e, ok := d.e.(*pg)
+	return ok && e.replica != nil
+}
+
+// Written collects the positions of transactions. It is for one request.
+type Written struct {
+	mu sync.Mutex
+	at Position
+}
+
+// Position is the newest one that was collected, "" when nothing was stored.
+func (w *Written) Position() Position {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+func (w *Written) note(at Position) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = at // transactions of one request follow each other
+}
+
+// Watch collects the positions of what is stored with a context.
+func Watch(ctx context.Context, d *DB) (context.Context, *Written) {
+	w := &Written{}
+	if !HasReplica(d) {
+		return ctx, w
+	}
+	u := useOf(ctx)
+	u.written = w
+	return context.WithValue(ctx, useKey{}, u), w
+}
+
+// PositionOf is the place in the log behind everything that is stored now.
+func PositionOf(ctx context.Context, d *DB) (Position, error) {
+	var at string
+	err := d.QueryRow(ctx, position).Scan(&at)
+	return Position(at), err
+}
+
+// Look is View by a replica, when the context names a position that one has; else it is
+// View. It is for lists, figures and histories: not for what decides about rights, nor for
+// anything that is kept in memory.
+func Look(ctx context.Context, d *DB, fn func(q Querier) error) error {
+	if e, ok := d.e.(*pg); ok {
+		if c := e.fromReplica(ctx); c != nil {
+			defer c.Release()
+			err := e.viewOn(ctx, c, d, fn)
+			if recovering(err) {
+				e.replica.fail(ctx)
+				return unavailable(err)
+			}
+			return err
+		}
+	}
+	return d.View(ctx, fn)
+}
+
+// recovering is true for a statement that a replica ended because what it read was
+// changed meanwhile.
+func recovering(err error) bool { return pgCode(err) == "40001" }
+
+// Reader is the store, or a replica of it as Look uses it, for a single statement.
+func Reader(ctx context.Context, d *DB) Querier {
+	if e, ok := d.e.(*pg); ok && e.replica != nil && useOf(ctx).since != "" {
+		return replicaReader{d, e}
+	}
+	return d
+}
+
+// fromReplica is a connection to a replica, nil when the primary is to be asked.
+func (e *pg) fromReplica(ctx context.Context) *pgxpool.Conn {
+	at := useOf(ctx).since
+	if e.replica == nil || at == "" {
+		return nil
+	}
+	return e.replica.acquire(ctx, at)
+}
+
+type replicaReader struct {
+	*DB
+	e *pg
+}
+
+func (r replicaReader) Exec(context.Context, string, ...any) (int64, error) { return 0, errReadOnly }
+
+// Query asks a replica and, when that fails before its first row, the primary.
+func (r replicaReader) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
+	c := r.e.fromReplica(ctx)
+	if c == nil {
+		return r.DB.Query(ctx, sql, args...)
+	}
+	rows, err := boundQuery(ctx, func(ctx context.Context) (pgx.Rows, error) { return c.Query(ctx, sql, args...) })
+	if err == nil {
+		p := &peeked{Rows: rows, conn: c}
+		if p.more = rows.Next(); p.more || rows.Err() == nil {
+			p.waiting = true
+			return p, nil
+		}
+		err = errors.Join(rows.Err(), rows.Close())
+	}
+	c.Release()
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	r.e.replica.fail(ctx)
+	return r.DB.Query(ctx, sql, args...)
+}
+
+func (r replicaReader) QueryRow(ctx context.Context, sql string, args ...any) Row {
+	rows, err := r.Query(ctx, sql, args...)
+	return oneRow{rows: rows, err: err}
+}
+
+// peeked are rows of a replica whose first one was looked for.
+type peeked struct {
+	Rows
+	conn          *pgxpool.Conn
+	more, waiting bool
+}
+
+func (p *peeked) Next() bool {
+	if p.waiting {
+		p.waiting = false
+		return p.more
+	}
+	return p.Rows.Next()
+}
+
+func (p *peeked) Close() error {
+	err := p.Rows.Close()
+	if p.conn != nil {
+		p.conn.Release()
+		p.conn = nil
+	}
+	return err
+}
