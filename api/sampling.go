@@ -272,12 +272,12 @@ type SampleDrawRef struct {
 // hash is that of what GET /v1/audit answers about it.
 type SampleEntry struct {
 	Seq      int64     `json:"seq,omitzero" doc:"Number of the entry in the audit log of the workspace; left out where the log does not keep it any more."`
-	Type     string    `json:"type" enum:"sampling.committed,sampling.drawn"`
+	Type     string    `json:"type" enum:"sampling.committed,sampling.drawn,sampling.replaced"`
 	Subject  string    `json:"subject" doc:"The design."`
 	Revision int64     `json:"revision" doc:"Version of the design."`
 	Actor    string    `json:"actor"`
 	Time     time.Time `json:"time"`
-	Data     string    `json:"data" doc:"The data of the entry as JSON. members has the SHA-256 of each member of the record that was fixed then."`
+	Data     string    `json:"data" doc:"The data of the entry as JSON. members has the SHA-256 of each member of the record that was fixed then; replacements of the last replacement is a sum of all."`
 	Hash     string    `json:"hash" doc:"SHA-256 of type, subject, revision, actor, time (as 2026-03-01T08:00:00.000Z) and data with 0x1F between."`
 }
 

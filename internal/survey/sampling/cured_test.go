@@ -227,7 +227,7 @@ func TestEveryMemberIsFixed(t *testing.T) {
 	if got := must(sampling.VerifyRecord(rec))(t); !got.Verified {
 		t.Fatalf("the record itself: %+v", got)
 	}
-	if e := rec.Draw.Entries; len(e) != 2 || e[0].Seq == 0 || e[1].Seq <= e[0].Seq || e[0].Hash != sampling.EntryHash(&e[0]) {
+	if e := rec.Draw.Entries; len(e) != 3 || e[0].Seq == 0 || e[1].Seq <= e[0].Seq || e[0].Hash != sampling.EntryHash(&e[0]) {
 		t.Errorf("entries %+v", rec.Draw.Entries)
 	}
 	old := *rec // as it was published before entries were part of it
@@ -293,6 +293,39 @@ func TestAnotherSecondPart(t *testing.T) {
 			t.Errorf("the forgery is a poor one: %s", check.Detail)
 		case check.Name == "record" && (check.OK || !strings.Contains(check.Detail, "draw/seed")):
 			t.Errorf("the entries do not fix the seed: %+v", check)
+		}
+	}
+}
+
+// Whoever rewrites replacements in all places that tell of them is found out by the
+// entry of the last one.
+func TestOtherReplacements(t *testing.T) {
+	t.Parallel()
+	for name, forge := range map[string]func(rec *api.SampleRecord){
+		"nothing":         func(*api.SampleRecord) {},
+		"another reason":  func(rec *api.SampleRecord) { eachSwapped(rec, func(u *api.SampleUnit) { u.Reason = "Refused" }) },
+		"somebody else":   func(rec *api.SampleRecord) { eachSwapped(rec, func(u *api.SampleUnit) { u.By = "did:key:x" }) },
+		"another time":    func(rec *api.SampleRecord) { eachSwapped(rec, func(u *api.SampleUnit) { u.At = u.At.Add(-time.Hour) }) },
+		"without entry":   func(rec *api.SampleRecord) { rec.Draw.Entries = rec.Draw.Entries[:2] },
+		"an older format": func(rec *api.SampleRecord) { rec.Format, rec.Draw.Entries = "hearth-sample-1", rec.Draw.Entries[:2] },
+	} {
+		v := newEnv(t, dbtest.SQLite(t))
+		rec := new(api.SampleRecord)
+		if err := json.Unmarshal(v.proven(t), rec); err != nil {
+			t.Fatal(err)
+		}
+		forge(rec)
+		if got := must(sampling.VerifyRecord(rec))(t); got.Verified != (name == "nothing") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// eachSwapped changes the units that were replaced, or that replace one.
+func eachSwapped(rec *api.SampleRecord, change func(u *api.SampleUnit)) {
+	for i := range rec.Units {
+		if u := &rec.Units[i]; u.Replaces != "" || u.ReplacedBy != "" {
+			change(u)
 		}
 	}
 }

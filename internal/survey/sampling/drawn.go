@@ -130,7 +130,7 @@ func (s *drawer) Replace(ctx context.Context, id string, in api.SampleReplacemen
 	if err := c.Err(badDraw, "The replacement is not valid."); err != nil {
 		return none, err
 	}
-	v, d, err := s.which(ctx, Which{Design: id})
+	_, d, err := s.which(ctx, Which{Design: id})
 	if err != nil {
 		return none, err
 	}
@@ -145,7 +145,7 @@ func (s *drawer) Replace(ctx context.Context, id string, in api.SampleReplacemen
 		if err != nil {
 			return none, err
 		}
-		next, err := s.replaceTx(ctx, tx, v, d, in)
+		next, err := s.replaceTx(ctx, tx, d, in)
 		if err != nil {
 			return none, err
 		}
@@ -155,7 +155,7 @@ func (s *drawer) Replace(ctx context.Context, id string, in api.SampleReplacemen
 
 // replaceTx is Replace in its transaction. The design is locked before, so that
 // no two replacements take the same household.
-func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, v *Design, d *drawRow, in api.SampleReplacement) (*drawnRow, error) {
+func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, d *drawRow, in api.SampleReplacement) (*drawnRow, error) {
 	old := new(drawnRow)
 	err := old.scan(tx.QueryRow(ctx, drawnUnit, d.nid, in.Unit))
 	if in.HouseholdID != "" {
@@ -176,9 +176,9 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, v *Design, d *drawRow
 	} else if err != nil {
 		return nil, fmt.Errorf("find replacement: %w", err)
 	}
-	by, now := web.CallerFrom(ctx).DID, s.now()
+	by, now := web.CallerFrom(ctx).DID, s.swapTime(d)
 	was := old.State
-	old.State, old.ReplacedBy = "replaced", next.Unit
+	old.State, old.ReplacedBy, old.Reason, old.By, old.At = "replaced", next.Unit, in.Reason, by, now
 	next.State, next.Replaces, next.Reason, next.By, next.At = "replacement", old.Unit, in.Reason, by, now
 	for _, one := range []struct {
 		row  *drawnRow
@@ -193,16 +193,20 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, v *Design, d *drawRow
 			return nil, web.Overtaken()
 		}
 	}
-	return next, s.tellReplaced(ctx, tx, v, d, swap{old, next})
+	return next, s.tellReplaced(ctx, tx, d, swap{old, next})
 }
 
 // swap is a household and the one that stands in for it.
 type swap struct{ old, next *drawnRow }
 
 // tellReplaced puts a replacement on the list of the survey, and tells of it.
-func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, v *Design, d *drawRow, x swap) error {
+func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, d *drawRow, x swap) error {
 	old, next := x.old, x.next
 	d.Replaced++
+	e, err := s.swapEntry(ctx, d, x)
+	if err != nil {
+		return err
+	}
 	if ok, err := storeDraw(ctx, tx, d, drawn); err != nil {
 		return err
 	} else if !ok {
@@ -214,5 +218,5 @@ func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, v *Design, d *draw
 			return err
 		}
 	}
-	return s.record(ctx, tx, "sampling.replaced", v, map[string]any{"drawId": d.DrawID, "place": next.Place, "replaces": old.Place})
+	return s.cfg.Events.Append(ctx, tx, e)
 }

@@ -43,6 +43,8 @@ type entryData struct {
 	SurveyID   string `json:"surveyId,omitzero"`
 	// Sample is the sum of what was drawn, once it is.
 	Sample string `json:"sample,omitzero"`
+	// Replacements says that entries fix the replacements of this draw, too.
+	Replacements bool `json:"replacementsFixed,omitzero"`
 	// Members has the SHA-256 of each member of the record that is fixed.
 	Members map[string]string `json:"members"`
 }
@@ -94,6 +96,7 @@ func members(kind string) []string {
 const (
 	committedEvent = "sampling.committed"
 	drawnEvent     = "sampling.drawn"
+	replacedEvent  = "sampling.replaced"
 )
 
 // entry is the event of a change of a draw, which the draw keeps with its hash.
@@ -105,7 +108,7 @@ func (s *core) entry(ctx context.Context, kind string, v *Design, d *drawRow) (e
 	if d.Second != nil {
 		data.Second = d.Second.Source
 	}
-	data.Sample = d.sample
+	data.Sample, data.Replacements = d.sample, kind == drawnEvent
 	var err error
 	if data.Members, err = sums(v, &d.SampleDraw, members(kind)); err != nil {
 		return event.Event{}, err
@@ -114,15 +117,26 @@ func (s *core) entry(ctx context.Context, kind string, v *Design, d *drawRow) (e
 	if err != nil {
 		return event.Event{}, fmt.Errorf("encode entry: %w", err)
 	}
+	return keepEntry(ctx, kind, d, dated{text, s.now()}), nil
+}
+
+// dated is the data of an entry, and when it is made.
+type dated struct {
+	data []byte
+	at   time.Time
+}
+
+// keepEntry adds an entry to those of a draw and gives its event.
+func keepEntry(ctx context.Context, kind string, d *drawRow, of dated) event.Event {
 	c := web.CallerFrom(ctx)
-	out := event.Event{Workspace: c.Workspace, Type: kind, Subject: d.DesignID, Revision: int64(d.Version), Actor: c.DID, At: s.now(), Data: jsontext.Value(text)}
+	out := event.Event{Workspace: c.Workspace, Type: kind, Subject: d.DesignID, Revision: int64(d.Version), Actor: c.DID, At: of.at, Data: jsontext.Value(of.data)}
 	if out.Actor == "" {
 		out.Actor = "system"
 	}
-	kept := api.SampleEntry{Type: kind, Subject: out.Subject, Revision: out.Revision, Actor: out.Actor, Time: out.At, Data: string(text)}
+	kept := api.SampleEntry{Type: kind, Subject: out.Subject, Revision: out.Revision, Actor: out.Actor, Time: out.At, Data: string(of.data)}
 	kept.Hash = EntryHash(&kept)
 	d.Entries = append(slices.Clip(d.Entries), kept)
-	return out, nil
+	return out
 }
 
 // EntryHash is the hash of an entry of the audit log as records have it.
@@ -139,17 +153,20 @@ func entriesHold(rec *api.SampleRecord, again *Drawn) (wrong []string) {
 	if rec.Draw.SoleSeed {
 		want = want[1:]
 	}
-	if len(rec.Draw.Entries) != len(want) {
+	entries, last := splitEntries(rec.Draw.Entries)
+	if len(entries) != len(want) {
 		return []string{"draw/entries"}
 	}
-	for i := range rec.Draw.Entries {
-		e := &rec.Draw.Entries[i]
+	fixed := false
+	for i := range entries {
+		e := &entries[i]
 		at := fmt.Sprintf("draw/entries/%d", i)
 		var data entryData
 		if e.Type != want[i] || e.Hash != EntryHash(e) || json.Unmarshal([]byte(e.Data), &data) != nil {
 			wrong = append(wrong, at)
 			continue
 		}
+		fixed = fixed || data.Replacements
 		if data.Sample != "" && data.Sample != sumOf(again) {
 			wrong = append(wrong, "draw/seed")
 		}
@@ -166,6 +183,9 @@ func entriesHold(rec *api.SampleRecord, again *Drawn) (wrong []string) {
 				wrong = append(wrong, path)
 			}
 		}
+	}
+	if (fixed || last != nil) && !swapsHold(rec, last) {
+		wrong = append(wrong, fmt.Sprintf("draw/entries/%d", len(entries)))
 	}
 	return wrong
 }

@@ -98,6 +98,9 @@ func (p proof) remarks(d *api.SampleDraw) {
 		}
 		p.Remarks = append(p.Remarks, fmt.Sprintf("Compare with the audit log: %s %s of %s, hash %s.", where, e.Type, e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC"), e.Hash))
 	}
+	if others, _ := splitEntries(d.Entries); fixesSwaps(others) {
+		p.Remarks = append(p.Remarks, "The last entry fixes all replacements up to it: see that the audit log has no later "+replacedEvent+" of this draw.")
+	}
 	if len(d.Entries) == 0 {
 		p.Remarks = append(p.Remarks, "The draw is older than entries of the audit log in records: times, reasons and the design were not compared with it.")
 	}

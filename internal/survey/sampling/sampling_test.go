@@ -380,7 +380,7 @@ func TestBeacon(t *testing.T) {
 	wantCode(t, "a value in another form", err, "SAMPLE_DRAW_INVALID")
 	must(v.s.Contribute(ctx, "d", api.SampleContribution{Part: "6 14 22 31 40 45"}))(t)
 	must(v.s.Draw(ctx, "d", api.SampleDrawDraft{}))(t)
-	if got := must(v.s.Verify(auditor(t), newest("d")))(t); !got.Verified || len(got.Remarks) != 3 {
+	if got := must(v.s.Verify(auditor(t), newest("d")))(t); !got.Verified || len(got.Remarks) != 4 {
 		t.Errorf("verify %+v", got)
 	}
 }
