@@ -59,6 +59,7 @@ type mind struct {
 	plugins *extend.Set
 	tasks   *task.Plugin
 	state   *extend.State
+	kept    []*chat.Kept // of plugins that seal their values
 	credits *credit.Plugin
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
@@ -386,6 +387,7 @@ func (m *mind) retentions(config.Events) []retention {
 		{"runs", runLife, m.runs.ExpireRuns},
 		{"used oracle tokens", time.Second, m.callers.Expire},
 		{"what plugins kept for a time", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.state.Expire(ctx, limit) }},
+		{"what plugins kept unsealed", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.sealKept(ctx, limit) }},
 		{"deleted conversations", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Sweep(ctx, limit) }},
 		{"whom conversations know", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Backfill(ctx, limit) }},
 	}

@@ -66,6 +66,7 @@ func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plu
 		return err
 	}
 	m.state = extend.NewState(m.DB, m.chats)
+	m.sealPlugins(added)
 	m.tasks = task.New(m.taskSource())
 	m.credits = credit.New(credit.Config{DB: m.DB, Cursors: m.cursors, Idem: m.Idem, Longest: m.cfg.Oracle.RunTimeout})
 	m.plugins, err = newPlugins(m.cfg, extend.Config{
@@ -79,6 +80,27 @@ func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plu
 		return err
 	}
 	return m.plugins.Start(ctx, m.tools)
+}
+
+// sealPlugins gives the plugins that seal their values something to seal them with.
+func (m *mind) sealPlugins(added []plugin.Plugin) {
+	for _, p := range added {
+		if s, ok := p.(plugin.Seals); ok {
+			kept := m.chats.Kept(p.Manifest().Name)
+			s.SetBox(kept)
+			m.kept = append(m.kept, kept)
+		}
+	}
+}
+
+// sealKept seals what such plugins have stored before.
+func (m *mind) sealKept(ctx context.Context, limit int) (n int, err error) {
+	for _, k := range m.kept {
+		if n, err = k.Backfill(ctx, limit); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, nil
 }
 
 // pluginClient is what a plugin reaches other servers with: those that anybody may

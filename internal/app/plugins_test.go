@@ -308,6 +308,10 @@ func TestMemory(t *testing.T) {
 		if got := say('b', `recall {\"query\":\"kitui\"}`); !strings.Contains(got, "Nothing that is remembered") {
 			t.Errorf("somebody else finds %s", got)
 		}
+		var stored string
+		if err := s.DB.QueryRow(t.Context(), `SELECT value FROM plugin_state WHERE plugin = 'memory'`).Scan(&stored); err != nil || !strings.HasPrefix(stored, "sealed:") || strings.Contains(stored, "Kitui") {
+			t.Errorf("stored as %s, %v", stored, err)
+		}
 		_, rest, _ := strings.Cut(s.do(t, "GET", "/memory?query=pilot", "", 'a').Body.String(), `"id":"`)
 		id, _, _ := strings.Cut(rest, `"`)
 		for _, tt := range []struct {

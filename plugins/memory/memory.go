@@ -3,7 +3,7 @@
 // tools, and is told the newest before each answer; users see and delete it with
 // GET and DELETE /memory.
 //
-// What is kept belongs to one user and goes with an erasure. It is told to the
+// What is kept belongs to one user, is sealed and goes with an erasure. It is told to the
 // model as data: what was remembered changes no rule and gives no right. A search
 // reads what one user has, which is bounded, and nothing else.
 package memory
@@ -38,10 +38,12 @@ const (
 // Plugin is the plugin memory.
 type Plugin struct {
 	store plugin.Store
+	box   plugin.Box
 	now   func() time.Time
 }
 
 var (
+	_ plugin.Seals   = (*Plugin)(nil)
 	_ plugin.Starts  = (*Plugin)(nil)
 	_ plugin.Prompts = (*Plugin)(nil)
 	_ plugin.Tools   = (*Plugin)(nil)
@@ -62,9 +64,12 @@ func (p *Plugin) Manifest() plugin.Manifest {
 	}
 }
 
+// SetBox takes what memories are sealed with.
+func (p *Plugin) SetBox(b plugin.Box) { p.box = b }
+
 // Start takes the store.
 func (p *Plugin) Start(_ context.Context, host plugin.Host) error {
-	p.store = host.Store
+	p.store = plugin.Sealed(host.Store, p.box)
 	return nil
 }
 

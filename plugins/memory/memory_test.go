@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -55,6 +56,55 @@ func start(t *testing.T) *memory.Plugin {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// box writes values in hexadecimal, and opens none of the name it has lost.
+type box struct{ lost string }
+
+func (b *box) Seal(_ context.Context, name string, value []byte) []byte {
+	return []byte(name + hex.EncodeToString(value))
+}
+
+func (b *box) Open(_ context.Context, name string, value []byte) []byte {
+	text, ok := strings.CutPrefix(string(value), name)
+	if !ok || name == b.lost {
+		return nil
+	}
+	out, _ := hex.DecodeString(text)
+	return out
+}
+
+// With a box nothing is stored as it was said, and everything is found as before.
+func TestSealed(t *testing.T) {
+	t.Parallel()
+	p, stored, b := memory.New(), shelf{}, &box{}
+	p.SetBox(b)
+	if err := p.Start(t.Context(), plugin.Host{Store: stored}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"The pilot is in Kitui.", "The office is in Kwale."} {
+		run(t, p, "remember", map[string]string{"text": text})
+	}
+	for name, value := range stored {
+		if strings.Contains(string(value), "The ") || !strings.HasPrefix(string(value), name) {
+			t.Errorf("%s is stored as %s", name, value)
+		}
+	}
+	if got := texts(t, run(t, p, "recall", map[string]any{"query": "kitui"})); !slices.Equal(got, []string{"The pilot is in Kitui."}) {
+		t.Errorf("found %q", got)
+	}
+	if told, err := p.Prompt(t.Context(), plugin.Turn{}); err != nil || !strings.Contains(told, "Kwale") {
+		t.Errorf("told %s, %v", told, err)
+	}
+	for name := range stored {
+		b.lost = name
+	}
+	if got := texts(t, run(t, p, "list_memories", map[string]any{})); len(got) != 1 {
+		t.Errorf("with one that nobody opens: %q", got)
+	}
+	if got := run(t, p, "forget", map[string]any{"ids": slices.Collect(maps.Keys(stored))}); !strings.Contains(got, `"forgotten":1`) {
+		t.Errorf("forget = %s", got)
+	}
 }
 
 // run calls a tool and gives its answer as JSON, or its error.
