@@ -100,7 +100,7 @@ func (a *App) buildSurveys() {
 	})
 	s.figures = statistics.New(statistics.Config{DB: a.DB, Surveys: s.surveys, Responses: s.responses, Jobs: a.Jobs})
 	s.exports = export.New(export.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Weigh: s.figures.Weigh,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Weigh: s.figures.Weigh, PublicURL: a.cfg.Server.PublicURL,
 	})
 	s.sampling = sampling.New(sampling.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Key: a.Key, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
@@ -285,7 +285,7 @@ func xformOf(f *form.Form, version int) ([]byte, error) {
 // phonesOf makes what phones with ODK Collect speak with.
 func phonesOf(a *App, s *surveys) *openrosa.Service {
 	return openrosa.New(openrosa.Config{
-		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
+		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, Read: s.readOne, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
 	})
 }
 
@@ -296,6 +296,12 @@ func (s *surveys) takeOne(ctx context.Context, response jsontext.Value) (api.Bat
 		return api.BatchItem{}, err
 	}
 	return out.Results[0], nil
+}
+
+// readOne gives a response as the caller may read it.
+func (s *surveys) readOne(ctx context.Context, id string) ([]byte, error) {
+	r, err := s.responses.Get(ctx, id)
+	return r.Raw, err
 }
 
 // isStored reports whether there is a response with an id.

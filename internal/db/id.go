@@ -44,6 +44,12 @@ func newNIDs(instance int) *nids {
 // the same store have different instance bits.
 func (d *DB) NewNID() int64 { return d.nids.next() }
 
+// NIDAt is less than every nid of a moment or of one after it, and not less than
+// those of before.
+func NIDAt(t time.Time) int64 {
+	return min(max(t.UnixMilli()-nidEpoch, 0), 1<<41-1) << (instanceBits + countBits)
+}
+
 func (n *nids) next() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -34,7 +34,7 @@ func TestClients(t *testing.T) {
 		env, `TOOL={"say":"/tool count_twins","name":"count_twins"}`,
 		`CREDENTIALS=[{"X-API-Key":"`+s.Key+`"},{"Authorization":"Bearer `+signed+`","X-Auth-Type":"ucan"}]`,
 	)
-	for _, script := range []string{"sdk", "socket", "ucan", "document", "mcp", "agui"} {
+	for _, script := range []string{"sdk", "socket", "ucan", "document", "mcp", "agui", "odata"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			clienttest.Run(t, script+".mjs", env...)

@@ -55,7 +55,10 @@ type Config struct {
 	Weigh   func(ctx context.Context, o *survey.Open, rounds []int, at time.Time) ([]survey.WeighedRound, error)
 	Idem    *once.Store
 	Cursors web.Cursors
-	Now     func() time.Time
+	// PublicURL is where feeds say that they are; where the request came to by
+	// default.
+	PublicURL string
+	Now       func() time.Time
 }
 
 // Service exports responses. It is safe for many goroutines.
@@ -68,6 +71,7 @@ type Service struct {
 // sizes is how much is in hand at once.
 type sizes struct {
 	rows  int // responses read at once
+	feed  int // rows of a page of a feed
 	bytes int // of them, if they are large
 	chunk int // bytes of a file that one transaction stores, in pieces
 }
@@ -80,7 +84,7 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
+	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, feed: feedRows, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
 }
 
 // Handlers are what runs the jobs of this package, by kind.

@@ -67,6 +67,7 @@ func (s *Service) Routes(a *web.API) {
 		Query:       []web.Param{{Name: "format", Doc: "json (default) or csv.", Example: "csv"}},
 		Codes:       []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
+	s.feedRoutes(a)
 }
 
 type createIn struct {

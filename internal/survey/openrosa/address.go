@@ -20,12 +20,16 @@ import (
 const making = "A collector scans the QR code in ODK Collect (Configure with QR code) and has their forms. The address holds a secret and is shown once: it is the text of a key with the scope collect:send alone, which is listed and revoked as other keys are. " +
 	"It shows the surveys that name its principal as a collector or give it households to visit, and takes what they send. Without a collector a new principal is made: name it as a collector in the survey. To name another principal than yourself you need the scope *."
 
-// AddressRoutes adds the making of addresses to a.
+// AddressRoutes adds the making of addresses, and the reading of submissions, to a.
 func (s *Service) AddressRoutes(a *web.API) {
 	web.Post(a, "/v1/collect/addresses", s.serveAddress, web.Doc{
 		Summary: "Make an address for ODK Collect", Scope: "keys:write", Tag: "collect", Status: http.StatusCreated, Description: making,
 		Example: api.CollectAddressDraft{Name: "Phone of the Kitui team", Origin: "https://hearth.example.org"},
 		Codes:   []string{"KEY_DRAFT_INVALID", "SCOPE_MISSING", "RESTRICTION_EXCEEDED", "ORIGIN_INVALID"},
+	})
+	a.Handle(http.MethodGet, "/v1/responses/{responseId}/xml", s.serveXML, web.Doc{
+		Summary: "Read a response as a submission of ODK Collect", Scope: "responses:read", Tag: "collect", Produces: "application/xml", Codes: []string{"RESPONSE_NOT_FOUND", "XFORM_NOT_POSSIBLE"},
+		Description: "The instance of the form of its survey that a phone would have sent, whatever it was asked with, with what the key may read of it. Files have the names of their hashes, which GET /v1/attachments/{sha256} takes.",
 	})
 }
 

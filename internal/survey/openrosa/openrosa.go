@@ -64,6 +64,8 @@ type Config struct {
 	Take func(ctx context.Context, response jsontext.Value) (api.BatchItem, error)
 	// Stored reports whether there is a response with an id.
 	Stored func(ctx context.Context, id string) (bool, error)
+	// Read gives a response as the caller may read it, as JSON.
+	Read func(ctx context.Context, id string) ([]byte, error)
 	// Issue makes a key with the scope of this package.
 	Issue func(ctx context.Context, d api.CollectAddressDraft) (Issued, error)
 	// Draw makes a QR code.

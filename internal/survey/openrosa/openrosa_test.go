@@ -114,6 +114,10 @@ func newEnv(t testing.TB, d *db.DB) *env {
 			_, _, err := v.responses.Find(ctx, d, id)
 			return err == nil, nil
 		},
+		Read: func(ctx context.Context, id string) ([]byte, error) {
+			r, err := v.responses.Get(ctx, id)
+			return r.Raw, err
+		},
 		Issue: func(_ context.Context, d api.CollectAddressDraft) (openrosa.Issued, error) {
 			return openrosa.Issued{ID: "key_1", Principal: "did:key:new", Text: "secret"}, nil
 		},
@@ -288,6 +292,14 @@ func TestSubmit(t *testing.T) {
 			if !strings.Contains(got, part) {
 				t.Errorf("the response lacks %s: %s", part, got)
 			}
+		}
+		raw := v.must(t, "GET /v1/responses/uuid:1/xml", "")
+		in, err := xform.Parse([]byte(raw))
+		if err != nil || in.FormID != "s" || in.InstanceID != "uuid:1" || in.Household() != "did:ixo:household/1" || !strings.Contains(raw, "<size>4</size><phone>0700</phone>") {
+			t.Errorf("as XML: %v %s", err, raw)
+		}
+		if w := v.h.Send(t, "ws reader", "GET /v1/responses/uuid:1/xml", ""); w.Code != 200 || strings.Contains(w.Body.String(), "0700") || strings.Contains(w.Body.String(), "household/1") {
+			t.Errorf("as XML for a reader: %d %s", w.Code, w.Body)
 		}
 		other := one
 		other.home = `"size":5`
