@@ -15,21 +15,24 @@ type (
 	ODataPage    = api.ODataPage
 )
 
-// OData lists the tables of the feed of a survey. query may have pii. Code:
+// Feeds are surveys as OData 4.0 has them.
+type Feeds struct{ c *Client }
+
+// Tables lists the tables of the feed of a survey. query may have pii. Code:
 // SURVEY_NOT_FOUND.
-func (s Surveys) OData(ctx context.Context, survey string, query url.Values, opts ...Option) (*ODataService, error) {
+func (s Feeds) Tables(ctx context.Context, survey string, query url.Values, opts ...Option) (*ODataService, error) {
 	return do[ODataService](ctx, s.c, get(surveyPath(survey)+"/odata", query), opts)
 }
 
-// ODataMetadata reads the description of the tables of a feed, in XML. Close it.
-func (s Surveys) ODataMetadata(ctx context.Context, survey string, query url.Values, opts ...Option) (io.ReadCloser, error) {
+// Metadata reads the description of the tables of a feed, in XML. Close it.
+func (s Feeds) Metadata(ctx context.Context, survey string, query url.Values, opts ...Option) (io.ReadCloser, error) {
 	return s.c.download(ctx, get(surveyPath(survey)+"/odata/$metadata", query), opts)
 }
 
-// ODataTable reads a page of a table of a feed. query has the options of OData; for
+// Read reads a page of a table of a feed. query has the options of OData; for
 // the next page it has those of NextLink. Codes: TABLE_NOT_FOUND,
 // INVALID_PARAMETER, INVALID_CURSOR, COUNT_NOT_POSSIBLE, SCOPE_MISSING.
-func (s Surveys) ODataTable(ctx context.Context, survey, table string, query url.Values, opts ...Option) (*ODataPage, error) {
+func (s Feeds) Read(ctx context.Context, survey, table string, query url.Values, opts ...Option) (*ODataPage, error) {
 	return do[ODataPage](ctx, s.c, get(surveyPath(survey)+"/odata/"+url.PathEscape(table), query), opts)
 }
 

@@ -183,6 +183,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["kpt"]
 	case "{designId}":
 		return designPart(route)
+	case "{table}":
+		return "Submissions"
 	case "{drawId}":
 		return h.ids["draw"]
 	case "{backCheckId}":

@@ -110,11 +110,25 @@ func needed(method, path, name string) bool {
 	return false
 }
 
+// fixed are the examples of names that mean the same in every path.
+var fixed = map[string]string{
+	"callId":   "call_5fJ2kQx9T",
+	"linkId":   "T0123ABCD.U0456EFGH",
+	"gateway":  "africastalking",
+	"member":   "did:ixo:person/amina",
+	"table":    "Submissions",
+	"designId": "kitui-2026",
+	"tool":     "weather__warn",
+}
+
 // sample is an example of a value in a path; "" leaves that of the route. What
 // comes after the collection decides what kind of name it is.
 func (e examples) sample(method, path, name string) string {
 	collection, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
 	read := method == http.MethodGet
+	if text, ok := fixed[name]; ok {
+		return text
+	}
 	switch name {
 	case "did":
 		return e.did(read, collection, path)
@@ -124,27 +138,17 @@ func (e examples) sample(method, path, name string) string {
 		}
 	case "id":
 		return e.id(collection, path)
-	case "gateway":
-		return "africastalking"
 	case "sessionId":
 		if strings.Contains(path, "/ussd/") {
 			return "ATUid_1"
 		}
 		return "$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"
-	case "callId":
-		return "call_5fJ2kQx9T"
-	case "linkId":
-		return "T0123ABCD.U0456EFGH"
 	case "memoryId", "fileId":
 		return "fe5f9c1d2a3b0c9d8e7f"
 	case "taskId":
 		return "task_0198b3c63a5e7c1f9b642f3c5f0a7d11"
-	case "tool":
-		return "weather__warn"
 	case "runId":
 		return "run_01a1df6d-395d-716b-80cb-7f9588fe173c"
-	case "member":
-		return "did:ixo:person/amina"
 	case "file":
 		return "errors"
 	case "templateId":
@@ -159,8 +163,6 @@ func (e examples) sample(method, path, name string) string {
 		if collection == "templates" {
 			return "1"
 		}
-	case "designId":
-		return "kitui-2026"
 	case "surveyId":
 		return ownSurvey
 	case "exportId", "importId", "drawId":

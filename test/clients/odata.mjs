@@ -25,7 +25,7 @@ async function filled() {
     ],
   });
   await send("/v1/templates/feed/publish", {});
-  await send("/v1/surveys", { surveyId: "feed", type: "BaselineSurvey", projectId: "did:ixo:project/feed", templateId: "feed", sampling: { method: "census" } });
+  await send("/v1/surveys", { surveyId: "feed", type: "BaselineSurvey", projectId: "did:ixo:project/feed", templateId: "feed", sampling: { method: "census" }, collectors: ["did:key:feed"] });
   await send("/v1/surveys/feed/activate", { reason: "test" });
   for (let i = 0; i < n; i++) {
     await send("/v1/surveys/feed/responses", {
@@ -54,7 +54,7 @@ scenario("an OData client reads the feed", async () => {
 scenario("it pages, filters, selects and expands", async () => {
   const some = await feed().get("Submissions").query({ $top: 10, $select: "home_size", $filter: "__system/submissionDate ge 2024-01-01T00:00:00Z" });
   assert.equal(some.length, 10);
-  assert.deepEqual(Object.keys(some[0]).sort(), ["__id", "home_size", "home_size_noAnswer"].sort().filter((k) => k in some[0]));
+  assert.deepEqual(Object.keys(some[0]).sort(), ["__id", "home_size", "home_size_noAnswer"]);
   assert.equal((await feed().get("Submissions").query({ $filter: "__system/submissionDate lt 2024-01-01T00:00:00Z" })).length, 0);
   const whole = await feed().get("Submissions").query({ $expand: "*", $top: 2, pii: "full" });
   assert.equal(whole[1].__id, "r1");

@@ -250,8 +250,7 @@ func (f *feed) choose(text string, c *fault.Checks) {
 	}
 	known := map[string]bool{feedID: true, feedSystem: true, feedParent: true, "parentIndex": true, "index": true}
 	for i := range f.table.properties {
-		p := &f.table.properties[i]
-		known[p.name], known[p.silence()] = true, len(p.missing) > 0
+		known[f.table.properties[i].name] = true
 	}
 	f.chosen = map[string]bool{feedID: true}
 	for _, name := range strings.Split(text, ",") {

@@ -28,7 +28,7 @@ func (s *Service) AddressRoutes(a *web.API) {
 		Codes:   []string{"KEY_DRAFT_INVALID", "SCOPE_MISSING", "RESTRICTION_EXCEEDED", "ORIGIN_INVALID"},
 	})
 	a.Handle(http.MethodGet, "/v1/responses/{responseId}/xml", s.serveXML, web.Doc{
-		Summary: "Read a response as a submission of ODK Collect", Scope: "responses:read", Tag: "collect", Produces: "application/xml", Codes: []string{"RESPONSE_NOT_FOUND", "XFORM_NOT_POSSIBLE"},
+		Summary: "Read a response as a submission of ODK Collect", Scope: "responses:read", Tag: "responses", Produces: "application/xml", Codes: []string{"RESPONSE_NOT_FOUND", "XFORM_NOT_POSSIBLE"},
 		Description: "The instance of the form of its survey that a phone would have sent, whatever it was asked with, with what the key may read of it. Files have the names of their hashes, which GET /v1/attachments/{sha256} takes.",
 	})
 }
