@@ -129,28 +129,3 @@ type RecomputedEvaluation struct {
 	RubricHash string  `json:"rubricHash,omitzero"`
 	Amount     float64 `json:"amount"`
 }
-
-// CredentialRequest asks for the credential of an approved claim. All but claim may be
-// left out, and must agree with the claim.
-type CredentialRequest struct {
-	Claim             string         `json:"claim,omitzero" doc:"DID or CID of the approved claim; without it 403." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
-	Type              []string       `json:"type,omitzero"`
-	Issuer            string         `json:"issuer,omitzero" doc:"DID of the oracle that approved the claim."`
-	CredentialSubject map[string]any `json:"credentialSubject,omitzero" doc:"id, kind, periodStart, periodEnd and amount as the claim and its evaluation have them."`
-}
-
-// IssuedCredential is the credential of an approved claim. What it says never changes.
-type IssuedCredential struct {
-	ID          string       `json:"id" doc:"DID of the credential's twin."`
-	Kind        string       `json:"kind" example:"fuel-saved"`
-	Issuer      string       `json:"issuer" doc:"DID of the oracle that approved the claim."`
-	Subject     string       `json:"subject" doc:"DID of what it is about."`
-	PeriodStart string       `json:"periodStart,omitzero" example:"2026-01-01"`
-	PeriodEnd   string       `json:"periodEnd,omitzero" example:"2026-01-31"`
-	Amount      *ClaimAmount `json:"amount,omitzero" doc:"What was approved."`
-	Claim       string       `json:"claim" doc:"DID of the claim."`
-	CID         string       `json:"claimCid" doc:"CID of the claim's document."`
-	Status      string       `json:"status" enum:"draft,active,suspended,completed,deactivated"`
-	IssuedAt    time.Time    `json:"issuedAt"`
-	Links       ClaimLinks   `json:"links"`
-}

@@ -39,6 +39,7 @@ type CredentialVerification struct {
 	Issuer      string                   `json:"issuer,omitzero" doc:"Of a credential."`
 	Holder      string                   `json:"holder,omitzero" doc:"Of a presentation: whose proof it has."`
 	TestIssuer  bool                     `json:"testIssuer,omitzero" doc:"A credential is by the test issuer: it proves nothing about the world."`
+	Reasons     []CredentialReason       `json:"reasons,omitzero" doc:"What speaks against it, where the answer is no refusal."`
 	Warnings    []CredentialReason       `json:"warnings,omitzero" doc:"What was not checked, or is worth knowing."`
 	Credentials []CredentialVerification `json:"credentials,omitzero" doc:"Those of a presentation, in its order."`
 }

@@ -153,6 +153,7 @@ func furnished(t *testing.T, dir string) *house {
 	h.furnishSampling(t)
 	h.furnishKitchens(t)
 	h.furnishVouchers(t)
+	h.furnishCredentials(t)
 	h.furnishLine(t)
 	h.furnishMind(t)
 	return h

@@ -103,6 +103,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if r.Path == "/v1/credentials" { // a claim that somebody has approved
 		return w.Code == http.StatusConflict || w.Code == http.StatusNotFound
 	}
+	if r.Path == "/v1/credentials/{credentialId}/reinstate" || r.Path == "/v1/entities/{did}/issuer-keys" { // a suspended one; an oracle
+		return w.Code == http.StatusConflict
+	}
 	if r.Path == "/v1/claims/{claimId}/evaluations" { // somebody who has no part in the claim
 		return w.Code == http.StatusForbidden
 	}

@@ -20,6 +20,7 @@ var tagTexts = map[string]string{
 	"credentials":  "Verification of credentials and presentations of any issuer, by the W3C VC-API; an issuer for test suites.",
 	"sampling":     "Sample designs, frozen frames, and draws that anybody can make again.",
 	"claims":       "Claims as they were submitted: each with a document and a CID that do not change.",
+	"issuing":      "Credentials that approved claims have become: signed, with a state, a public page and status lists; and the keys of their issuers.",
 	"vouchers":     "Vouchers paid from credentials: issued to a recipient, redeemed by suppliers bit by bit.",
 	"kpt":          "Kitchen performance tests: what fuel households used, by weighing, with the old stove and with the new one.",
 	"quality":      "What checks have found, how collectors compare, and back-checks.",

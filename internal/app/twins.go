@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/claim"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
@@ -50,6 +51,7 @@ type twins struct {
 	resolve   *resolve.Service
 	devices   *device.Service
 	claims    *claim.Service
+	issued    *credential.Service
 	vouchers  *voucher.Service
 	bulk      *bulk.Service
 }
@@ -69,13 +71,14 @@ func (a *App) buildTwins() (err error) {
 		Oracle: a.identity.DID.String(), Now: a.DB.Now,
 	}
 	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID})
+	issuer := credential.NewIssuer(credential.IssuerConfig{Key: a.Key, Events: a.Events, NewNID: a.DB.NewNID, Now: a.DB.Now, PublicURL: a.cfg.Server.PublicURL})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.KnownAs,
 		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
 		Moved:  func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return t.devices.Moved(ctx, tx, r) },
-		Claims: ledger,
-		At:     history.At, Fields: t.search.Fields, Expand: t.search.Expand,
+		Claims: ledger, Certified: issuer.Follow,
+		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
@@ -84,7 +87,8 @@ func (a *App) buildTwins() (err error) {
 		Published: a.publishedKeys, Changed: a.Auth.RightsChanged,
 	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
-	t.claims = claim.New(claim.Config{DB: a.DB, Entities: t.entities, Ledger: ledger, Idem: a.Idem, Cursors: a.cursors})
+	t.issued = credential.New(credential.Config{DB: a.DB, Entities: t.entities, Issuer: issuer, Idem: a.Idem, Cursors: a.cursors})
+	t.claims = claim.New(claim.Config{DB: a.DB, Entities: t.entities, Ledger: ledger, Idem: a.Idem, Cursors: a.cursors, Credentials: t.issued})
 	t.vouchers = vouchers(a, t)
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Exchange: a.exchange, Idem: a.Idem,
@@ -104,7 +108,7 @@ func (a *App) buildTwins() (err error) {
 	})
 	t.resolve, err = resolve.New(resolve.Config{
 		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(), Address: a.address,
-		Keys: oracleKeys(a.identity), At: history.At, Web: fetchDocument(a.outbound),
+		Keys: oracleKeys(a.identity), Issuing: credential.Published, At: history.At, Web: fetchDocument(a.outbound),
 	})
 	if err != nil {
 		return fmt.Errorf("build resolver: %w", err)
@@ -162,6 +166,7 @@ func (t *twins) routes(api *web.API) {
 	t.groups.Routes(api)
 	t.devices.Routes(api)
 	t.claims.Routes(api)
+	t.issued.Routes(api)
 	t.vouchers.Routes(api)
 	t.bulk.Routes(api)
 	t.erase.Routes(api)

@@ -17,12 +17,15 @@ import (
 
 // vcAPI makes the service of the W3C VC-API.
 func vcAPI(a *App) *vcapi.Service {
-	return vcapi.New(vcapi.Config{Key: a.Key, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf})
+	return vcapi.New(vcapi.Config{Key: a.Key, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf, Status: a.twins.issued.Status, History: a.twins.issued.History})
 }
 
-// methodOf finds a verification method in the public document of a did:web of this
-// server. No other host is asked.
+// methodOf finds a verification method among the keys of issuers, and in the public
+// document of a did:web of this server. No other host is asked.
 func (t *twins) methodOf(ctx context.Context, method string) (vc.Method, bool, error) {
+	if m, ok, err := t.issued.Method(ctx, method); err != nil || ok {
+		return m, ok, err
+	}
 	id, _, _ := strings.Cut(method, "#")
 	if did.DID(id).Method() != "web" {
 		return vc.Method{}, false, nil

@@ -21,6 +21,7 @@ var memories = map[string]string{
 	"internal/db.rowGates":               "work of this process",
 	"internal/entity.shard":              "SQLite alone",
 	"internal/entity/bulk.glances":       "work of this process",
+	"internal/entity/credential.lists":   "time: a list may be a little old",
 	"internal/entity/device.gate":        "work of this process",
 	"internal/entity/resolve.webCache":   "time; of other hosts",
 	"internal/event.Subscription":        "work of this process",

@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
@@ -84,6 +85,8 @@ func (rv *reviser) followClaim(ctx context.Context, tx *db.Tx, old, next *Row) e
 		return needsClaim()
 	case next.DomainType == verdict.Credential && old.Status == StatusCompleted && next.Status == StatusDeactivated:
 		return fault.New(fault.Conflict, "CREDENTIAL_RETIRED", "The credential is retired: what it says has counted, and cannot be issued again.")
+	case next.DomainType == verdict.Credential && rv.certified != nil:
+		return rv.certified(ctx, tx, old, next)
 	case next.DomainType != "claim":
 		return nil
 	case old.Status == StatusDraft && next.Status == StatusActive:
@@ -105,6 +108,40 @@ func (rv *reviser) mayRestate(before *Entity) error {
 		return fault.New(fault.Conflict, "CLAIM_SUBMITTED", "The claim was submitted, and what it says is fixed. Withdraw it and submit another one.")
 	}
 	return nil
+}
+
+// Issued is a credential that an approved claim has become, for whoever signs it.
+type Issued struct {
+	Row       *Row                  // its twin
+	Claim     int64                 // number of the claim
+	Subject   int64                 // number of what it is about
+	Issuer    *Row                  // the oracle
+	Says      *api.IssuedCredential // what it says; whoever signs adds where it is
+	Claimed   []byte                // the claim's document in canonical JSON
+	Evaluated []byte                // the approval in canonical JSON
+	Evidence  []string
+	Options   api.CredentialIssueOptions
+}
+
+// StepTx takes a credential to another status because of its claim, whoever controls
+// it. Faults: ENTITY_NOT_FOUND, STATE_TRANSITION_INVALID.
+func (s *Service) StepTx(ctx context.Context, tx *db.Tx, id string, t Transition) error {
+	if err := s.lockAround(ctx, tx, id, t.To); err != nil {
+		return err
+	}
+	r, err := s.FindForUpdate(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if err := r.Status.Check(t.To); err != nil {
+		return err
+	}
+	act := Action{Name: "transition", Reason: t.Reason, Event: "entity.status_changed", Data: map[string]any{"from": r.Status, "to": t.To}}
+	_, err = s.Mutate(ctx, tx, r, act, func(e *Entity) error {
+		e.Status = t.To
+		return nil
+	})
+	return err
 }
 
 type issuingKey struct{}

@@ -29,6 +29,7 @@ type reviser struct {
 	groupChanged func(tx *db.Tx)
 	moved        func(ctx context.Context, tx *db.Tx, r *Row) error
 	claims       Claims
+	certified    func(ctx context.Context, tx *db.Tx, old, next *Row) error
 }
 
 // Action names a change in the history and in the event log.

@@ -53,6 +53,9 @@ type Config struct {
 	// Claims keeps what claims say and decides about them. Without it claims are twins
 	// like others, and verdicts about them are all there is.
 	Claims Claims
+	// Certified is called in the transaction that makes a new revision of a credential.
+	// Without it nobody looks.
+	Certified func(ctx context.Context, tx *db.Tx, old, next *Row) error
 	// At reads an earlier revision of a twin, by number or by time. Without
 	// it the parameter at is refused; the two below likewise.
 	At func(ctx context.Context, q db.Querier, r *Row, at string) (body []byte, revision int64, err error)
@@ -99,7 +102,7 @@ func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	rd := reader{cfg.DB, newRecords(cfg.DB), mask.New(cfg.Protocols, cfg.ControlsAs), cfg.ControlsAs}
 	nd := needs{cfg.Protocols, cfg.Now}
-	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved, cfg.Claims}
+	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved, cfg.Claims, cfg.Certified}
 	return &Service{
 		creator:  creator{relations{rd, rv, cfg.Idem, cfg.Log, cfg.StrictRefs}, cfg.NewDID, cfg.Relayer},
 		verdicts: verifier{nd, cfg.ControlsAs, cfg.KnownAs, cfg.Claims != nil},

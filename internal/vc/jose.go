@@ -59,6 +59,7 @@ func (s Signer) Envelop(doc jsontext.Value) (jsontext.Value, error) {
 type opened struct {
 	doc        *document
 	controller string
+	method     string // the verification method
 	claims     joseClaims
 }
 
@@ -90,7 +91,7 @@ func open(ctx context.Context, m map[string]any, inner, purpose string, lookup L
 	if !isData || !hasComma || !envelopeMedia[media] {
 		return nil, fail("/id", "envelope_invalid", "The id of an envelope is a data: URL of type "+MediaCredential+".")
 	}
-	payload, method, err := openJWS(ctx, jws, lookup)
+	payload, method, kid, err := openJWS(ctx, jws, lookup)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func open(ctx context.Context, m map[string]any, inner, purpose string, lookup L
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{doc: d, controller: method.Controller, claims: readClaims(d.members)}
+	o := &opened{doc: d, controller: method.Controller, method: kid, claims: readClaims(d.members)}
 	if raw, ok := d.parts[inner]; ok && raw.Kind() == '{' { // a JWT of VC 1.1
 		if o.doc, err = parse(raw); err != nil {
 			return nil, err
@@ -120,35 +121,34 @@ func contains(all []string, s string) bool {
 }
 
 // openJWS checks a compact JWS and gives its payload.
-func openJWS(ctx context.Context, jws string, lookup Lookup) ([]byte, Method, error) {
+func openJWS(ctx context.Context, jws string, lookup Lookup) (payload []byte, m Method, kid string, err error) {
 	wrong := fail("/id", "envelope_invalid", "The envelope does not hold a JWS in compact form.")
 	parts := strings.Split(jws, ".")
 	if len(jws) > 2*MaxBytes || len(parts) != 3 {
-		return nil, Method{}, wrong
+		return nil, Method{}, "", wrong
 	}
 	var raw [3][]byte
 	for i, part := range parts {
-		var err error
 		if raw[i], err = base64.RawURLEncoding.Strict().DecodeString(part); err != nil {
-			return nil, Method{}, wrong
+			return nil, Method{}, "", wrong
 		}
 	}
 	var h joseHeader
 	if json.Unmarshal(raw[0], &h) != nil || h.Crit != nil {
-		return nil, Method{}, wrong
+		return nil, Method{}, "", wrong
 	}
-	m, err := resolve(ctx, h.Kid, lookup)
+	m, err = resolve(ctx, h.Kid, lookup)
 	if err != nil {
 		r := reasonOf(err)
-		return nil, Method{}, fail("/id", r.Code, r.Detail)
+		return nil, Method{}, "", fail("/id", r.Code, r.Detail)
 	}
 	if !fits(h.Alg, m) {
-		return nil, Method{}, fail("/id", "algorithm_unknown", "The algorithm is EdDSA or ES256, and fits the key.")
+		return nil, Method{}, "", fail("/id", "algorithm_unknown", "The algorithm is EdDSA or ES256, and fits the key.")
 	}
 	if !verifySignature(m.Key, []byte(parts[0]+"."+parts[1]), raw[2]) {
-		return nil, Method{}, fail("/id", "signature_invalid", "The signature is not that of this document by this key.")
+		return nil, Method{}, "", fail("/id", "signature_invalid", "The signature is not that of this document by this key.")
 	}
-	return raw[1], m, nil
+	return raw[1], m, h.Kid, nil
 }
 
 // fits reports whether an algorithm is that of a key.
@@ -171,4 +171,27 @@ func readClaims(m map[string]any) joseClaims {
 		return time.Unix(int64(f), 0)
 	}
 	return joseClaims{Issuer: text(m, "iss"), Audience: list(m["aud"]), Nonce: text(m, "nonce"), NotBefore: moment("nbf"), Expires: moment("exp")}
+}
+
+// IDOf is the id of a credential, also of one in an envelope. No signature is checked.
+func IDOf(raw jsontext.Value) (string, error) {
+	d, err := parse(raw)
+	if err != nil {
+		return "", err
+	}
+	if !isEnvelope(d.members, envelopedCredential) {
+		return text(d.members, "id"), nil
+	}
+	parts := strings.Split(text(d.members, "id"), ".")
+	if len(parts) != 3 {
+		return "", fail("/id", "envelope_invalid", "The envelope does not hold a JWS in compact form.")
+	}
+	payload, err := base64.RawURLEncoding.Strict().DecodeString(parts[1])
+	if err != nil {
+		return "", fail("/id", "envelope_invalid", "The envelope does not hold a JWS in compact form.")
+	}
+	if d, err = parse(payload); err != nil {
+		return "", err
+	}
+	return text(d.members, "id"), nil
 }

@@ -191,8 +191,12 @@ func TestStatusIsChecked(t *testing.T) {
 	}
 	purpose := "revocation"
 	v := verifier()
-	v.StatusList = func(_ context.Context, at string) (jsontext.Value, bool, error) {
-		return raw(t, object{"credentialSubject": object{"type": "BitstringStatusList", "statusPurpose": purpose, "encodedList": encoded}}), at == address, nil
+	v.Status = func(_ context.Context, p vc.StatusPlace) (set, known bool, err error) {
+		if p.List != address {
+			return false, false, nil
+		}
+		set, err = p.In(raw(t, object{"credentialSubject": object{"type": "BitstringStatusList", "statusPurpose": purpose, "encodedList": encoded}}))
+		return set, true, err
 	}
 	entry := func(place int, purpose, list string) object {
 		return object{"type": "BitstringStatusListEntry", "statusPurpose": purpose, "statusListIndex": strconv.Itoa(place), "statusListCredential": list}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Sizes of status lists, in places. A list is never smaller than the least, so that
@@ -79,31 +81,39 @@ func DecodeStatusList(s string) (*StatusList, error) {
 	return &StatusList{bits}, nil
 }
 
-// statusEntry is a place in a list that a credential names.
-type statusEntry struct {
-	at, purpose, list string
-	place             int
+// StatusPlace is a place in a list that a credential names.
+type StatusPlace struct {
+	List    string // address of the list's credential
+	Purpose string
+	Place   int
+	at      string // pointer to the entry
 }
 
 // readEntry reads a credentialStatus of type BitstringStatusListEntry. The reason is
 // status_invalid; ok is false for other types.
-func readEntry(o map[string]any, at string) (e statusEntry, ok bool, err error) {
+func readEntry(o map[string]any, at string) (e StatusPlace, ok bool, err error) {
 	if text(o, "type") != "BitstringStatusListEntry" {
 		return e, false, nil
 	}
-	e = statusEntry{at: at, purpose: text(o, "statusPurpose"), list: text(o, "statusListCredential")}
+	e = StatusPlace{at: at, Purpose: text(o, "statusPurpose"), List: text(o, "statusListCredential")}
 	if size, there := o["statusSize"]; there && size != 1.0 {
 		return e, true, fail(at+"/statusSize", "status_invalid", "Statuses of one bit are checked.")
 	}
-	e.place, err = strconv.Atoi(text(o, "statusListIndex"))
-	if err != nil || e.place < 0 || e.purpose == "" || !absolute(e.list) {
+	e.Place, err = strconv.Atoi(text(o, "statusListIndex"))
+	if err != nil || e.Place < 0 || e.Purpose == "" || !absolute(e.List) {
 		return e, true, fail(at, "status_invalid", "A status has statusPurpose, statusListIndex (digits) and statusListCredential (a URL).")
 	}
 	return e, true, nil
 }
 
-// in looks the place up in the credential of its list.
-func (e statusEntry) in(m map[string]any) (bool, error) {
+// In looks a place up in the credential of its list. The reasons are
+// status_unavailable and status_invalid.
+func (e StatusPlace) In(raw jsontext.Value) (bool, error) {
+	d, err := parse(raw)
+	if err != nil {
+		return false, err
+	}
+	m := d.members
 	wrong := fail(e.at, "status_unavailable", "The status list of this credential cannot be read.")
 	subject, ok := m["credentialSubject"].(map[string]any)
 	if !ok || text(subject, "type") != "BitstringStatusList" {
@@ -111,7 +121,7 @@ func (e statusEntry) in(m map[string]any) (bool, error) {
 	}
 	found := false
 	for _, purpose := range list(subject["statusPurpose"]) {
-		found = found || purpose == e.purpose
+		found = found || purpose == e.Purpose
 	}
 	if !found {
 		return false, fail(e.at+"/statusPurpose", "status_invalid", "The list is for another purpose.")
@@ -120,8 +130,8 @@ func (e statusEntry) in(m map[string]any) (bool, error) {
 	if err != nil {
 		return false, wrong
 	}
-	if e.place >= l.Len() {
+	if e.Place >= l.Len() {
 		return false, fail(e.at+"/statusListIndex", "status_invalid", "The list has no such place.")
 	}
-	return l.Get(e.place), nil
+	return l.Get(e.Place), nil
 }

@@ -31,9 +31,12 @@ func (o Options) wants(check string) bool {
 // Verifier checks documents. Its zero value knows did:key and no status list.
 type Verifier struct {
 	Lookup Lookup
-	// StatusList gives the credential of a status list of this server; false says that
-	// it is not one. Lists of others are never fetched.
-	StatusList func(ctx context.Context, address string) (jsontext.Value, bool, error)
+	// Status reports whether a place of a status list of this server is set; known is
+	// false for lists of others, which are never fetched.
+	Status func(ctx context.Context, p StatusPlace) (set, known bool, err error)
+	// History adds what this server knows of the key of a good proof, such as that it
+	// was stolen, and of the document: reasons against it, and what is worth knowing.
+	History    func(ctx context.Context, method string, doc jsontext.Value) (against, worth []Reason, err error)
 	TestIssuer string // the DID of the issuer that vouches for nothing
 	Now        func() time.Time
 }
@@ -48,6 +51,7 @@ type Result struct {
 	Warnings []Reason // what was not checked, or is worth knowing
 	Shown    []Result // the credentials of a presentation
 	Document jsontext.Value
+	methods  []string // of good proofs
 }
 
 // Verified reports whether nothing speaks against the document.
@@ -83,10 +87,25 @@ func (v *Verifier) Credential(ctx context.Context, raw jsontext.Value, o Options
 	if r.Document == nil {
 		return r
 	}
+	v.remember(ctx, raw, &r)
 	if inner, err := parse(r.Document); err == nil {
 		v.afterwards(ctx, inner.members, o, &r)
 	}
 	return r
+}
+
+// remember adds what this server knows of the keys of good proofs.
+func (v *Verifier) remember(ctx context.Context, raw jsontext.Value, r *Result) {
+	if v.History == nil || !r.Verified() {
+		return
+	}
+	for _, method := range r.methods {
+		against, worth, err := v.History(ctx, method, raw)
+		if err != nil {
+			against = []Reason{{Code: "history_unavailable", Detail: "What is known here of the key cannot be read at the moment."}}
+		}
+		r.Reasons, r.Warnings = append(r.Reasons, against...), append(r.Warnings, worth...)
+	}
 }
 
 // embedded checks structure and proofs of a credential.
@@ -122,7 +141,7 @@ func (v *Verifier) proofs(ctx context.Context, d *document, s proofs, r *Result)
 				r.Reasons = append(r.Reasons, reason)
 			}
 		}
-		controllers = append(controllers, p.controller)
+		controllers, r.methods = append(controllers, p.controller), append(r.methods, text(p.members, "verificationMethod"))
 	}
 	if mapped && r.Verified() {
 		v.terms(d, r)
@@ -165,7 +184,7 @@ func (v *Verifier) envelope(ctx context.Context, d *document, o Options, r *Resu
 		r.refuse(err)
 		return
 	}
-	r.Document, r.Issuer = e.doc.raw, partyID(e.doc.members["issuer"])
+	r.Document, r.Issuer, r.methods = e.doc.raw, partyID(e.doc.members["issuer"]), []string{e.method}
 	r.Reasons = shapeOf(e.doc.members, false)
 	if e.controller != r.Issuer || e.claims.Issuer != "" && e.claims.Issuer != r.Issuer {
 		r.refuse(fail("/issuer", "issuer_mismatch", "The envelope was not signed by the issuer."))
@@ -232,35 +251,27 @@ func (v *Verifier) status(ctx context.Context, o map[string]any, at string, r *R
 		r.refuse(err)
 		return
 	}
-	unchecked := func() {
-		r.warn(at, "status_unchecked", "The status is kept elsewhere and was not looked up: nothing is fetched.")
+	var set, known bool
+	if ours && v.Status != nil {
+		set, known, err = v.Status(ctx, e)
 	}
-	if !ours || v.StatusList == nil {
-		unchecked()
-		return
-	}
-	raw, found, err := v.StatusList(ctx, e.list)
 	switch {
-	case err != nil:
+	case err != nil && !isReason(err):
 		r.refuse(fail(at, "status_unavailable", "The status list cannot be read at the moment."))
-		return
-	case !found:
-		unchecked()
-		return
-	}
-	var set bool
-	listed, err := parse(raw)
-	if err == nil {
-		set, err = e.in(listed.members)
-	}
-	switch {
 	case err != nil:
 		r.refuse(err)
-	case set && e.purpose == "revocation":
+	case !known:
+		r.warn(at, "status_unchecked", "The status is kept elsewhere and was not looked up: nothing is fetched.")
+	case set && e.Purpose == "revocation":
 		r.refuse(fail(at, "revoked", "The issuer has revoked this credential."))
-	case set && e.purpose == "suspension":
+	case set && e.Purpose == "suspension":
 		r.refuse(fail(at, "suspended", "The issuer has suspended this credential."))
 	case set:
 		r.warn(at, "status_set", "The issuer has set a status of this credential.")
 	}
+}
+
+func isReason(err error) bool {
+	_, ok := ReasonOf(err)
+	return ok
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 6b9e810602d9af7a2756aa691159c24336db44c6239727987b56c3f14d0d0375
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 90553887015e7a328dc704a61b26708b8d642f4b8c51ad50e67b75ce5a38844d
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1675,3 +1675,60 @@ CREATE TABLE voucher_totals (
 	value       BIGINT NOT NULL,
 	PRIMARY KEY (ws, certificate, currency)
 );
+CREATE TABLE issuer_keys (
+	nid        INTEGER PRIMARY KEY,
+	ws         TEXT NOT NULL,
+	issuer     BIGINT NOT NULL,
+	controller TEXT NOT NULL,
+	method     TEXT NOT NULL,
+	public     TEXT NOT NULL,
+	sealed     BLOB NOT NULL,
+	created_at BIGINT NOT NULL,
+	ended_at   BIGINT NOT NULL,
+	stolen_at  BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX issuer_keys_method ON issuer_keys (method);
+CREATE UNIQUE INDEX issuer_keys_current ON issuer_keys (issuer) WHERE ended_at = 0;
+CREATE INDEX issuer_keys_issuer ON issuer_keys (issuer, nid);
+CREATE TABLE status_lists (
+	nid        INTEGER PRIMARY KEY,
+	ws         TEXT NOT NULL,
+	issuer     BIGINT NOT NULL,
+	list_id    TEXT NOT NULL,
+	created_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX status_lists_id ON status_lists (list_id);
+CREATE INDEX status_lists_issuer ON status_lists (issuer, nid);
+CREATE TABLE credentials (
+	nid       INTEGER PRIMARY KEY,
+	ws        TEXT NOT NULL,
+	did       TEXT NOT NULL,
+	page      TEXT NOT NULL,
+	uri       TEXT NOT NULL,
+	project   TEXT NOT NULL,
+	subject   BIGINT NOT NULL,
+	claim     BIGINT NOT NULL,
+	issuer    BIGINT NOT NULL,
+	list      BIGINT NOT NULL,
+	place     BIGINT NOT NULL,
+	state     TEXT NOT NULL,
+	suspended BIGINT NOT NULL,
+	revoked   BIGINT NOT NULL,
+	retired   BIGINT NOT NULL,
+	disputed  BIGINT NOT NULL,
+	issued_at BIGINT NOT NULL,
+	salt      BLOB NOT NULL,
+	says      TEXT NOT NULL,
+	document  TEXT NOT NULL
+);
+CREATE UNIQUE INDEX credentials_page ON credentials (page);
+CREATE UNIQUE INDEX credentials_uri ON credentials (uri);
+CREATE UNIQUE INDEX credentials_place ON credentials (list, place);
+CREATE INDEX credentials_revoked ON credentials (list, place) WHERE revoked = 1;
+CREATE INDEX credentials_suspended ON credentials (list, place) WHERE suspended = 1;
+CREATE INDEX credentials_list ON credentials (ws, nid);
+CREATE INDEX credentials_state ON credentials (ws, state, nid);
+CREATE INDEX credentials_project ON credentials (ws, project, nid);
+CREATE INDEX credentials_subject ON credentials (subject, nid);
+CREATE INDEX credentials_claim ON credentials (claim, nid);
+CREATE INDEX credentials_issuer ON credentials (issuer, nid);

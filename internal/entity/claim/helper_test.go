@@ -14,11 +14,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/claim"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
@@ -57,12 +59,19 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	l := event.New(event.Config{DB: d, Cursors: cursors})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: cursors, Taken: relationship.Held})
 	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID})
-	s := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: cursors, Relayer: "did:key:server", Claims: ledger})
+	key, err := secret.Parse("a server key of tests, with 32 characters and more")
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := credential.NewIssuer(credential.IssuerConfig{Key: key, Events: l, NewNID: d.NewNID})
+	s := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: cursors, Relayer: "did:key:server", Claims: ledger, Certified: issuer.Follow})
+	credentials := credential.New(credential.Config{DB: d, Entities: s, Issuer: issuer, Cursors: cursors})
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	p.Routes(a)
 	s.Routes(a)
 	bulk.New(bulk.Config{DB: d, Entities: s, Protocols: p, Events: l, Cursors: cursors}).Routes(a)
-	claim.New(claim.Config{DB: d, Entities: s, Ledger: ledger, Cursors: cursors}).Routes(a)
+	claim.New(claim.Config{DB: d, Entities: s, Ledger: ledger, Cursors: cursors, Credentials: credentials}).Routes(a)
+	credentials.Routes(a)
 	return &env{d: d, h: webtest.Handler(t, a)}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -24,8 +23,19 @@ import (
 
 const (
 	credentialProtocol = "did:ixo:protocol/credential"
-	selectApproval     = `SELECT oracle FROM claim_evaluations WHERE claim = $1 AND status = 'approved' ORDER BY nid DESC LIMIT 1`
+	selectApproval     = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason FROM claim_evaluations
+		WHERE claim = $1 AND status = 'approved' ORDER BY nid DESC LIMIT 1`
 )
+
+// Credentials signs what claims become, and keeps its state, in the transaction of the
+// claim.
+type Credentials interface {
+	Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error
+	// Suspend, Reinstate and Revoke are for disputes; the claim is named by its number.
+	Suspend(ctx context.Context, tx *db.Tx, claim int64) error
+	Reinstate(ctx context.Context, tx *db.Tx, claim int64) error
+	Revoke(ctx context.Context, tx *db.Tx, claim int64) error
+}
 
 // Issue makes the credential of an approved claim. All it says comes from the claim and
 // its evaluation. Faults: CREDENTIAL_NEEDS_CLAIM, CLAIM_NOT_FOUND, CLAIM_NOT_APPROVED,
@@ -40,67 +50,97 @@ func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply
 	if err != nil {
 		return none, err
 	}
-	out, draft, err := s.credential(ctx, s.db, r)
+	i, draft, err := s.credential(ctx, s.db, r)
 	if err == nil {
-		err = agree(&d, r, out)
+		err = s.cfg.Entities.MayUpdate(ctx, s.db, i.Issuer)
+	}
+	if err == nil {
+		err = agree(&d, r, i.Says)
 	}
 	if err != nil {
 		return once.Refuse[*api.IssuedCredential](ctx, s.cfg.Idem, err)
 	}
+	i.Options = d.Options
 	ctx = entity.Issuing(ctx)
 	p, err := s.cfg.Entities.Prepare(ctx, draft)
 	if err != nil {
 		return none, err
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.IssuedCredential], error) {
-		if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {
+		if err := s.issue(ctx, tx, r, p, i); err != nil {
 			return none, err
 		}
-		again, err := held(ctx, tx, r.ws, r.nid)
-		if err != nil {
-			return none, err
-		}
-		if again.status != Approved || again.approved != r.approved || again.summed != r.summed {
-			return none, web.Overtaken()
-		}
-		made, err := s.cfg.Entities.StoreTx(ctx, tx, p)
-		if err != nil {
-			return none, check.Moved(err, "/relationships/0/target", "/claim")
-		}
-		out.ID, out.Status, out.Links = made.DID, string(made.Status), api.ClaimLinks{Self: twin.Address(made.DID), Entity: twin.Address(made.DID)}
-		return web.Reply[*api.IssuedCredential]{Value: out, Status: http.StatusCreated, Location: twin.Address(made.DID)}, nil
+		return web.Reply[*api.IssuedCredential]{Value: i.Says, Status: http.StatusCreated, Location: i.Says.Links.Self}, nil
 	})
 }
 
-// credential is what a claim becomes, and the draft of its twin. The caller controls the
-// oracle that approved the claim.
-func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*api.IssuedCredential, entity.Draft, error) {
+// IssueApproved makes the credential of a claim whose type says that the approval issues
+// it. It does nothing where that has happened, or the claim is approved no more.
+func (s *Service) IssueApproved(ctx context.Context, id string) error {
+	r, err := find(ctx, s.db, id)
+	if err != nil {
+		return err
+	}
+	i, draft, err := s.credential(ctx, s.db, r)
+	if fault.CodeOf(err) == notApproved {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	ctx = entity.Issuing(ctx)
+	p, err := s.cfg.Entities.Prepare(ctx, draft)
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error { return s.issue(ctx, tx, r, p, i) })
+	if fault.CodeOf(err) == "CLAIM_ALREADY_CREDENTIAL" {
+		return nil
+	}
+	return err
+}
+
+// issue stores and signs a credential that was prepared.
+func (s *Service) issue(ctx context.Context, tx *db.Tx, r *row, p *entity.Prepared, i *entity.Issued) error {
+	if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {
+		return err
+	}
+	again, err := held(ctx, tx, r.ws, r.nid)
+	if err != nil {
+		return err
+	}
+	if again.status != Approved || again.approved != r.approved || again.summed != r.summed {
+		return web.Overtaken()
+	}
+	if i.Row, err = s.cfg.Entities.StoreTx(ctx, tx, p); err != nil {
+		return check.Moved(err, "/relationships/0/target", "/claim")
+	}
+	return s.cfg.Credentials.Issue(ctx, tx, *i)
+}
+
+// notApproved is the code of a claim that becomes no credential.
+const notApproved = "CLAIM_NOT_APPROVED"
+
+// credential is what a claim becomes, and the draft of its twin.
+func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*entity.Issued, entity.Draft, error) {
 	var none entity.Draft
 	if r.status != Approved || r.summed != 0 {
 		detail := "The claim is " + r.status + "."
 		if r.summed != 0 {
 			detail = "Another claim has summed it, and becomes the credential."
 		}
-		return nil, none, fault.New(fault.Conflict, "CLAIM_NOT_APPROVED", "Only an approved claim becomes a credential.").
+		return nil, none, fault.New(fault.Conflict, notApproved, "Only an approved claim becomes a credential.").
 			With(fault.Field{Pointer: "/claim", Code: "not_approved", Detail: detail})
 	}
-	c := &api.IssuedCredential{Kind: r.kind, Subject: r.subjectDID, Claim: r.did, CID: r.cid, IssuedAt: s.cfg.Ledger.Now().UTC().Truncate(time.Millisecond)}
-	if err := q.QueryRow(ctx, selectApproval, r.nid).Scan(&c.Issuer); errors.Is(err, sql.ErrNoRows) {
-		return nil, none, fault.New(fault.Conflict, "CLAIM_NOT_APPROVED", "Nobody has evaluated the claim.")
-	} else if err != nil {
-		return nil, none, db.Wrap("find approval", err)
+	c := &api.IssuedCredential{Kind: r.kind, Subject: r.subjectDID, Claim: r.did, CID: r.cid, Project: r.project, IssuedAt: s.cfg.Ledger.Now().UTC().Truncate(time.Millisecond)}
+	i := &entity.Issued{Claim: r.nid, Subject: r.subject, Says: c, Claimed: []byte(r.body)}
+	if err := s.approval(ctx, q, r, i); err != nil {
+		return nil, none, err
 	}
-	oracle, err := s.cfg.Entities.Find(ctx, q, c.Issuer)
+	shown, err := r.view(true)
 	if err != nil {
 		return nil, none, err
 	}
-	if err := s.cfg.Entities.MayUpdate(ctx, q, oracle); err != nil {
-		return nil, none, err
-	}
-	shown, err := r.view(false)
-	if err != nil {
-		return nil, none, err
-	}
+	i.Evidence = shown.Document.Evidence
 	c.PeriodStart, c.PeriodEnd, c.Amount = shown.PeriodStart, shown.PeriodEnd, shown.Approved
 	props := map[string]any{"kind": c.Kind, "issuer": c.Issuer, "subject": c.Subject, "issuedAt": c.IssuedAt.Format(time.DateOnly)}
 	if c.Amount != nil {
@@ -121,7 +161,27 @@ func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*api.Is
 	if r.project != "" {
 		out.Relationships = append(out.Relationships, entity.RelationDraft{Role: relationship.Project, Target: r.project})
 	}
-	return c, out, nil
+	return i, out, nil
+}
+
+// approval finds the evaluation a credential rests on, and the oracle that issues it.
+func (s *Service) approval(ctx context.Context, q db.Querier, r *row, i *entity.Issued) error {
+	var e evaluation
+	if err := e.scan(q.QueryRow(ctx, selectApproval, r.nid)); errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.Conflict, notApproved, "Nobody has evaluated the claim.")
+	} else if err != nil {
+		return db.Wrap("find approval", err)
+	}
+	shown, err := e.view()
+	if err != nil {
+		return err
+	}
+	if i.Evaluated, err = canonical(shown); err != nil {
+		return err
+	}
+	i.Says.Issuer = e.oracle
+	i.Issuer, err = s.cfg.Entities.Find(ctx, q, e.oracle)
+	return err
 }
 
 // agree wants everything a request says to be what the claim says.

@@ -26,6 +26,8 @@ type Config struct {
 	Ledger   *Ledger
 	Idem     *once.Store
 	Cursors  web.Cursors
+
+	Credentials Credentials
 }
 
 // Service is the use cases of claims.

@@ -15,6 +15,7 @@ package resolve
 import (
 	"crypto/ed25519"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -96,6 +97,7 @@ func private(domainType string) bool { return domainType == "household" || domai
 type view struct {
 	id      string            // of the document; the twin's own DID, or its did:web
 	key     ed25519.PublicKey // nil when none is known
+	issues  []string          // keys it issues credentials with, in multibase
 	public  bool              // for strangers
 	private bool              // and of people
 }
@@ -114,6 +116,9 @@ func (r record) document(v view) *Document {
 		d.addKey(v.id+"#signing", did.Ed25519Key, did.Multibase(v.key))
 	} else if kind, text, err := did.DID(v.id).KeyKind(); err == nil {
 		d.addKey(v.id+"#"+text, kind, text)
+	}
+	for _, text := range v.issues {
+		d.addIssuing(v.id+"#"+text, text)
 	}
 	if v.private {
 		return d
@@ -153,6 +158,15 @@ func (d *Document) addKey(id string, kind did.KeyKind, multibase string) {
 	d.AssertionMethod = append(d.AssertionMethod, id)
 	d.CapabilityInvocation = append(d.CapabilityInvocation, id)
 	d.CapabilityDelegation = append(d.CapabilityDelegation, id)
+}
+
+// addIssuing gives the document a key that signs credentials and nothing else.
+func (d *Document) addIssuing(id, multibase string) {
+	if !slices.Contains(d.Context, contextMultikey) {
+		d.Context = append(d.Context, contextMultikey)
+	}
+	d.VerificationMethod = append(d.VerificationMethod, Method{ID: id, Type: "Multikey", Controller: d.ID, PublicKeyMultibase: multibase})
+	d.AssertionMethod = append(d.AssertionMethod, id)
 }
 
 // keyDocument is the document of a did:key, which is all in the DID itself.

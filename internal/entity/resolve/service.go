@@ -32,6 +32,9 @@ type Config struct {
 	Address func() string
 	// Keys finds the key of a DID that is ours; nil, or a nil key: none.
 	Keys func(id string) ed25519.PublicKey
+	// Issuing lists the keys that a twin issues credentials with under a DID, in
+	// multibase. Without it no document shows any.
+	Issuing func(ctx context.Context, q db.Querier, twin int64, id string) ([]string, error)
 	// At reads an earlier revision of a twin, by number or by time. Without it
 	// only the newest can be had. Of the row it may use NID, Workspace, DID,
 	// Revision, CreatedAt, UpdatedAt and Body.
@@ -230,6 +233,11 @@ func (s *Service) show(ctx context.Context, row *entity.Row, v Version, how view
 		meta.Updated = r.Updated.UTC().Format(timeFormat)
 	}
 	r.Services = s.served(row.DID, r.Services)
+	if s.cfg.Issuing != nil && row.DomainType == "oracle" {
+		if how.issues, err = s.cfg.Issuing(ctx, s.db, row.NID, how.id); err != nil {
+			return nil, err
+		}
+	}
 	how.private = how.public && (private(row.DomainType) || private(r.DomainType))
 	return result(r.document(how), meta)
 }

@@ -39,6 +39,11 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Of any issuer with a did:key, or a did:web of this server: embedded proofs (eddsa-jcs-2022, eddsa-rdfc-2022, sets and chains), JOSE envelopes (EdDSA, ES256), and Ed25519Signature2018 of VC 1.1. " +
 			"200 says that it is verified, with warnings about what was not checked; 400 names each reason in `errors`: signature_invalid, issuer_mismatch, expired, revoked and so on (docs/credentials.md lists them). Nothing is fetched.",
 	})
+	web.Post(a, "/v1/credentials:verify", s.serveCheck, web.Doc{
+		Summary: "Say whether a credential is good", Scope: "credentials:read", Tag: tag, MaxBody: maxBody, Example: api.CredentialVerify{VerifiableCredential: exampleCredential()},
+		Codes:       []string{"CREDENTIAL_NOT_VERIFIED", "RATE_LIMITED", "VERIFIER_BUSY"},
+		Description: "As POST /v1/vc-api/credentials/verify, for those who want an answer rather than a refusal: always 200, with `verified` and each of the `reasons` against it.",
+	})
 	web.Post(a, base+"/presentations/verify", s.serveVerifyPresentation, web.Doc{
 		Summary: "Verify a presentation", Scope: "credentials:read", Tag: tag, MaxBody: maxBody, Refusal: refusal{},
 		Example:     api.PresentationVerify{VerifiablePresentation: examplePresentation(), Options: api.CredentialVerifyOptions{Domain: "hearth.example.org", Challenge: "c0ffee"}},
@@ -62,4 +67,8 @@ func (s *Service) serveVerify(ctx context.Context, in *struct{ Body api.Credenti
 
 func (s *Service) serveVerifyPresentation(ctx context.Context, in *struct{ Body api.PresentationVerify }) (*api.CredentialVerification, error) {
 	return s.VerifyPresentation(ctx, in.Body)
+}
+
+func (s *Service) serveCheck(ctx context.Context, in *struct{ Body api.CredentialVerify }) (*api.CredentialVerification, error) {
+	return s.Check(ctx, in.Body)
 }

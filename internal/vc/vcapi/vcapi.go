@@ -15,6 +15,7 @@ import (
 	"crypto/ed25519"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -36,13 +37,14 @@ const (
 
 // Config is what the service stands on.
 type Config struct {
-	Key        secret.Key
-	Enabled    bool // whether the test issuer signs
-	Lookup     vc.Lookup
-	StatusList func(ctx context.Context, address string) (jsontext.Value, bool, error)
-	Now        func() time.Time
-	AtOnce     int // documents worked on at one time; half the processors by default
-	PerMinute  int // documents of one caller; 1,200 by default
+	Key       secret.Key
+	Enabled   bool // whether the test issuer signs
+	Lookup    vc.Lookup
+	Status    func(ctx context.Context, p vc.StatusPlace) (set, known bool, err error)
+	History   func(ctx context.Context, method string, doc jsontext.Value) (against, worth []vc.Reason, err error)
+	Now       func() time.Time
+	AtOnce    int // documents worked on at one time; half the processors by default
+	PerMinute int // documents of one caller; 1,200 by default
 }
 
 // Service verifies, and signs for tests. It is safe for many goroutines.
@@ -71,7 +73,7 @@ func New(cfg Config) *Service {
 	id := did.FromEd25519(public)
 	return &Service{
 		cfg: cfg, id: id, signer: vc.Signer{Key: key, Method: vc.MethodOf(id)},
-		verifier: &vc.Verifier{Lookup: cfg.Lookup, StatusList: cfg.StatusList, TestIssuer: id.String(), Now: cfg.Now},
+		verifier: &vc.Verifier{Lookup: cfg.Lookup, Status: cfg.Status, History: cfg.History, TestIssuer: id.String(), Now: cfg.Now},
 		limit:    web.NewLimiter(web.LimiterConfig{PerMinute: cfg.PerMinute, Now: cfg.Now}),
 		places:   make(chan struct{}, cfg.AtOnce),
 	}
@@ -201,6 +203,24 @@ func (s *Service) verify(ctx context.Context, m map[string]any, at string, o api
 		return nil, under(at, "CREDENTIAL_NOT_VERIFIED", "The document is not verified.", r.Reasons).Showing(refusal{Verification: out})
 	}
 	return &out, nil
+}
+
+// Check verifies a credential and says what came out, good or not. Faults: RATE_LIMITED,
+// VERIFIER_BUSY, and CREDENTIAL_NOT_VERIFIED where there is none.
+func (s *Service) Check(ctx context.Context, in api.CredentialVerify) (*api.CredentialVerification, error) {
+	out, err := s.Verify(ctx, in)
+	f := fault.As(err)
+	if f == nil || f.Code != "CREDENTIAL_NOT_VERIFIED" || in.VerifiableCredential == nil {
+		return out, err
+	}
+	out = &api.CredentialVerification{}
+	if shown, ok := f.Members.(refusal); ok {
+		*out = shown.Verification
+	}
+	for _, r := range f.Fields {
+		out.Reasons = append(out.Reasons, api.CredentialReason{Pointer: strings.TrimPrefix(r.Pointer, "/verifiableCredential"), Code: r.Code, Detail: r.Detail})
+	}
+	return out, nil
 }
 
 // refusal are the members that CREDENTIAL_NOT_VERIFIED has beside the reasons.

@@ -111,6 +111,11 @@ func TestVerifyNamesReasons(t *testing.T) {
 			t.Errorf("no %s in %s", part, w.Body)
 		}
 	}
+	w = post(h, "/v1/credentials:verify", `{"verifiableCredential":`+changed+`}`)
+	var got api.CredentialVerification
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || got.Verified || len(got.Reasons) != 1 || got.Reasons[0].Code != "signature_invalid" || got.Reasons[0].Pointer != "/proof/proofValue" {
+		t.Errorf("/v1/credentials:verify = %d %s", w.Code, w.Body)
+	}
 	for name, body := range map[string]string{
 		"a text": `{"verifiableCredential":"{}"}`, "nothing": `{}`, "null": `{"verifiableCredential":null}`, "an unknown check": `{"verifiableCredential":{},"options":{"checks":["all"]}}`,
 		"another member": `{"verifiableCredential":{},"extra":1}`, "too much": `{"verifiableCredential":{"x":"` + strings.Repeat("x", 300<<10) + `"}}`,

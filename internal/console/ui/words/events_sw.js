@@ -18,6 +18,8 @@ export default {
   "sampling.design_deleted": "Mpango wa sampuli umefutwa; uteuzi wake unabaki", "sampling.framed": "Orodha ya kaya za kuchagua imefungwa", "sampling.committed": "Uteuzi umeahidiwa kwa sehemu ya siri ya mbegu",
   "sampling.contributed": "Sehemu ya pili ya mbegu ya uteuzi imefika", "sampling.drawn": "Sampuli imeteuliwa", "sampling.replaced": "Kaya iliyoteuliwa imebadilishwa na inayofuata",
   "claim.evaluated": "Dai limeidhinishwa, limekataliwa, limetiwa alama au limebatilishwa",
+  "credential.issued": "Cheti kimetolewa kutokana na dai lililoidhinishwa", "credential.suspended": "Cheti kimesimamishwa", "credential.reinstated": "Cheti kilichosimamishwa kimerejeshwa",
+  "credential.revoked": "Cheti kimebatilishwa kabisa", "credential.retired": "Cheti kimetumika; kilichosemwa kimehesabiwa", "credential.key_rotated": "Oracle imepata ufunguo mpya wa kutia saini vyeti",
   "claim.submitted": "Dai limewasilishwa; yaliyomo hayabadiliki tena", "claim.withdrawn": "Dai limeondolewa kabla ya mtu yeyote kuamua",
   "kpt.recorded": "Jaribio la utendaji wa jiko limeandikwa", "kpt.corrected": "Jaribio la utendaji wa jiko limesahihishwa", "kpt.withdrawn": "Jaribio la utendaji wa jiko limeondolewa",
   "voucher.issued": "Vocha imetolewa", "voucher.redeemed": "Vocha imetumika", "voucher.cancelled": "Vocha imefutwa",

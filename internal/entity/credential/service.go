@@ -1,0 +1,333 @@
+package credential
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/vc"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. Idem has a default.
+type Config struct {
+	DB       *db.DB
+	Entities *entity.Service // made with the Issuer
+	Issuer   *Issuer
+	Idem     *once.Store
+	Cursors  web.Cursors
+}
+
+// Service is the use cases of credentials. It is safe for many goroutines.
+type Service struct {
+	cfg   Config
+	db    *db.DB
+	is    *Issuer
+	lists lists
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = once.Plain(cfg.DB)
+	}
+	return &Service{cfg: cfg, db: cfg.DB, is: cfg.Issuer, lists: lists{kept: map[string]keptList{}}}
+}
+
+// Issue is Issuer.Issue.
+func (s *Service) Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error {
+	return s.is.Issue(ctx, tx, i)
+}
+
+// Get reads a credential by the DID of its twin or the id of its page. Fault:
+// CREDENTIAL_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string) (*api.IssuedCredential, error) {
+	r, err := find(ctx, s.db, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.is.view(r, true)
+}
+
+// Step takes a credential to another state. Faults: CREDENTIAL_NOT_FOUND,
+// CREDENTIAL_RETIRED, CREDENTIAL_DISPUTED, and those of entity.Service.TransitionTx.
+func (s *Service) Step(ctx context.Context, id string, to entity.Status, reason string) (web.Reply[*api.IssuedCredential], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.IssuedCredential], error) {
+		var none web.Reply[*api.IssuedCredential]
+		r, err := find(ctx, tx, id)
+		if err != nil {
+			return none, err
+		}
+		if _, err := s.cfg.Entities.TransitionTx(ctx, tx, r.did, "", entity.Transition{To: to, Reason: reason}); err != nil {
+			return none, err
+		}
+		if r, err = find(ctx, tx, r.did); err != nil {
+			return none, err
+		}
+		out, err := s.is.view(r, true)
+		return web.Reply[*api.IssuedCredential]{Value: out}, err
+	})
+}
+
+// Filter narrows a list; empty members do not.
+type Filter struct {
+	Status, Kind, Project string
+	about                 int64 // number of a twin
+	as                    role  // of it
+}
+
+// role is what a twin has to do with a credential.
+type role int
+
+const (
+	_ role = iota
+	asSubject
+	asClaim
+	asIssuer
+)
+
+// maxLooked is how many credentials one page looks at, and chunk how many at once.
+const (
+	maxLooked = 1000
+	chunk     = 200
+)
+
+// List reads credentials, newest first, before a number, and where the list goes on: 0
+// when it has ended. A page may be short.
+func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (out []*api.IssuedCredential, next int64, err error) {
+	c := web.CallerFrom(ctx)
+	if before == 0 {
+		before = 1<<63 - 1
+	}
+	for looked := 0; looked < maxLooked; looked += chunk {
+		all, err := s.look(ctx, f, before)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range all {
+			r := &all[i]
+			if !sees(c, r.project) || f.Project != "" && f.Project != r.project || f.Status != "" && f.Status != r.state {
+				continue
+			}
+			v, err := s.is.view(r, false)
+			if err != nil {
+				return nil, 0, err
+			}
+			if f.Kind != "" && f.Kind != v.Kind {
+				continue
+			}
+			if len(out) == limit {
+				return out, before, nil
+			}
+			out, before = append(out, v), r.nid
+		}
+		if len(all) < chunk {
+			return out, 0, nil
+		}
+		before = all[len(all)-1].nid
+	}
+	return out, before, nil
+}
+
+// look reads credentials before a number by the index that fits a filter best.
+func (s *Service) look(ctx context.Context, f Filter, before int64) ([]row, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	var rows db.Rows
+	var err error
+	switch {
+	case f.as == asSubject:
+		rows, err = s.db.Query(ctx, listSubject, ws, before, chunk, f.about)
+	case f.as == asClaim:
+		rows, err = s.db.Query(ctx, listClaim, ws, before, chunk, f.about)
+	case f.as == asIssuer:
+		rows, err = s.db.Query(ctx, listIssuer, ws, before, chunk, f.about)
+	case f.Project != "":
+		rows, err = s.db.Query(ctx, listProject, ws, before, chunk, f.Project)
+	case f.Status != "":
+		rows, err = s.db.Query(ctx, listState, ws, before, chunk, f.Status)
+	default:
+		rows, err = s.db.Query(ctx, listAll, ws, before, chunk)
+	}
+	return db.Collect(rows, err, "list credentials", (*row).scan)
+}
+
+// about narrows a list to a twin: what a claim became, what an oracle issued, what was
+// issued in a project, or what is about anything else. Fault: ENTITY_NOT_FOUND.
+func (s *Service) about(ctx context.Context, id string) (Filter, error) {
+	r, err := s.cfg.Entities.Find(ctx, s.db, id)
+	if err != nil {
+		return Filter{}, err
+	}
+	switch r.DomainType {
+	case "claim":
+		return Filter{about: r.NID, as: asClaim}, nil
+	case "oracle":
+		return Filter{about: r.NID, as: asIssuer}, nil
+	case "project":
+		return Filter{Project: r.DID}, nil
+	}
+	return Filter{about: r.NID, as: asSubject}, nil
+}
+
+// Keys are the keys of an issuer, the newest first. Fault: ENTITY_NOT_FOUND.
+func (s *Service) Keys(ctx context.Context, id string) ([]api.IssuerKey, error) {
+	r, err := s.cfg.Entities.Find(ctx, s.db, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.db.Query(ctx, selectKeys, r.NID, maxKeys)
+	all, err := db.Collect(rows, err, "list issuer keys", (*key).scan)
+	out := []api.IssuerKey{}
+	for i := range all {
+		out = append(out, all[i].view())
+	}
+	return out, err
+}
+
+// Rotate gives an issuer a new key. What the one before signed stays good, unless it was
+// stolen. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, NOT_AN_ORACLE, ISSUER_KEY_INVALID.
+func (s *Service) Rotate(ctx context.Context, id string, d api.IssuerKeyRotation) (web.Reply[*api.IssuerKey], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.IssuerKey], error) {
+		var none web.Reply[*api.IssuerKey]
+		r, err := s.cfg.Entities.FindForUpdate(ctx, tx, id)
+		if err != nil {
+			return none, err
+		}
+		if err := s.cfg.Entities.MayUpdate(ctx, tx, r); err != nil {
+			return none, err
+		}
+		if r.DomainType != "oracle" {
+			return none, fault.New(fault.Conflict, "NOT_AN_ORACLE", "Credentials are issued by oracles. This twin is none, and has no keys.")
+		}
+		if err := s.mark(ctx, tx, r, d); err != nil {
+			return none, err
+		}
+		if err := s.is.makeKey(ctx, tx, r, s.is.webName(r.DID)); err != nil {
+			return none, err
+		}
+		k, err := keyOf(tx.QueryRow(ctx, selectKey, r.NID))
+		if err != nil {
+			return none, err
+		}
+		tx.AfterCommit(s.forgetLists)
+		v := k.view()
+		return web.Reply[*api.IssuerKey]{Value: &v, Status: 201}, s.is.cfg.Events.Append(ctx, tx, event.Event{
+			Workspace: r.Workspace, Type: "credential.key_rotated", Subject: r.DID, Data: map[string]any{"key": k.method, "compromised": !d.CompromisedSince.IsZero(), "reason": d.Reason},
+		})
+	})
+}
+
+func (s *Service) forgetLists() {
+	s.lists.mu.Lock()
+	defer s.lists.mu.Unlock()
+	clear(s.lists.kept)
+}
+
+// mark ends the current key of an issuer, and notes which one was stolen.
+func (s *Service) mark(ctx context.Context, tx *db.Tx, issuer *entity.Row, d api.IssuerKeyRotation) error {
+	var c fault.Checks
+	check.Optional(&c, "/reason", d.Reason, check.MaxReason)
+	now := s.is.now()
+	if d.CompromisedSince.After(now) {
+		c.Add("/compromisedSince", "out_of_range", "The moment is in the future.")
+	}
+	current, err := keyOf(tx.QueryRow(ctx, selectKey, issuer.NID))
+	if err != nil {
+		return err
+	}
+	stolen := current
+	if d.Key != "" {
+		if stolen, err = keyOf(tx.QueryRow(ctx, keyByName, d.Key)); err != nil {
+			return err
+		}
+		if stolen == nil || stolen.issuer != issuer.NID {
+			c.Add("/key", "unknown", "The issuer has no such key.")
+		}
+	}
+	if d.Key != "" && d.CompromisedSince.IsZero() {
+		c.Add("/compromisedSince", "required", "Say from when on the key was in other hands.")
+	}
+	if err := c.Err("ISSUER_KEY_INVALID", "The rotation is not valid."); err != nil {
+		return err
+	}
+	if current != nil {
+		if _, err := tx.Exec(ctx, endKey, current.nid, now.UnixMilli()); err != nil {
+			return db.Wrap("end issuer key", err)
+		}
+	}
+	if stolen == nil || d.CompromisedSince.IsZero() {
+		return nil
+	}
+	since := max(d.CompromisedSince.UnixMilli(), 1)
+	if stolen.stolen != 0 { // it only gets earlier
+		since = min(since, stolen.stolen)
+	}
+	_, err = tx.Exec(ctx, stealKey, stolen.nid, since)
+	return db.Wrap("note stolen key", err)
+}
+
+// Method finds a key of an issuer of this server by the name in proofs. It is a
+// vc.Lookup.
+func (s *Service) Method(ctx context.Context, method string) (vc.Method, bool, error) {
+	k, err := keyOf(s.db.QueryRow(ctx, keyByName, method))
+	if err != nil || k == nil {
+		return vc.Method{}, false, err
+	}
+	return vc.Method{Controller: k.controller, Key: publicKey(k.public), Purposes: []string{vc.Assertion}}, true, nil
+}
+
+// History is what is known here of a document that a key of ours has signed: a stolen
+// key counts for what was issued here before, and a retired credential has counted. It
+// is vc.Verifier.History.
+func (s *Service) History(ctx context.Context, method string, doc jsontext.Value) (against, worth []vc.Reason, err error) {
+	k, err := keyOf(s.db.QueryRow(ctx, keyByName, method))
+	if err != nil || k == nil {
+		return nil, nil, err
+	}
+	r, err := s.stored(ctx, doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case k.stolen != 0 && (r == nil || r.issued >= k.stolen):
+		against = append(against, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised", Detail: "The issuer's key was in other hands by then, or nobody can tell: it was not issued here before."})
+	case k.stolen != 0:
+		worth = append(worth, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised_later", Detail: "The issuer's key got into other hands later. This credential was issued here before that."})
+	}
+	if r != nil && r.stateOf() == Retired {
+		worth = append(worth, vc.Reason{Code: Retired, Detail: "The credential is retired: what it says has counted, and counts for nobody else."})
+	}
+	return against, worth, nil
+}
+
+// stored is the credential of this server with exactly a document; nil when none has.
+func (s *Service) stored(ctx context.Context, doc jsontext.Value) (*row, error) {
+	id, err := vc.IDOf(doc)
+	if err != nil {
+		return nil, nil //nolint:nilerr // whoever verifies has said what is wrong with it
+	}
+	r, err := one(s.db.QueryRow(ctx, selectByURI, id))
+	if err != nil || r == nil {
+		return nil, err
+	}
+	have, err := digestOf(jsontext.Value(r.document))
+	if err != nil {
+		return nil, err
+	}
+	if given, err := digestOf(doc); err != nil || given != have {
+		return nil, nil //nolint:nilerr // another document
+	}
+	return r, nil
+}
+
+var states = []string{Active, Suspended, Revoked, Retired}
+
+func knownState(s string) bool { return s == "" || slices.Contains(states, s) }

@@ -1,0 +1,136 @@
+package credential
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// The columns of a credential, in the order scan reads them.
+const (
+	selectByNID  = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE nid = $1`
+	selectByDID  = `SELECT c.nid, c.ws, c.did, c.page, c.uri, c.project, c.subject, c.claim, c.issuer, c.list, c.place, c.state, c.suspended, c.revoked, c.retired, c.disputed, c.issued_at, c.salt, c.says, c.document FROM entities e JOIN credentials c ON c.nid = e.nid WHERE e.did = $2 AND e.ws = $1`
+	selectByPage = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE page = $1`
+	selectByURI  = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE uri = $1`
+	listAll      = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listState    = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND state = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listProject  = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND project = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listSubject  = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND subject = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listClaim    = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND claim = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listIssuer   = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND issuer = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+
+	liveOfClaim = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 2`
+
+	insertCredential = `INSERT INTO credentials (nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'active', 0, 0, 0, 0, $12, $13, $14, $15) ON CONFLICT (list, place) DO NOTHING`
+	updateState   = `UPDATE credentials SET state = $2, suspended = $3, revoked = $4, retired = $5, disputed = $6 WHERE nid = $1`
+	updateProject = `UPDATE credentials SET project = $2 WHERE nid = $1`
+
+	insertList   = `INSERT INTO status_lists (nid, ws, issuer, list_id, created_at) VALUES ($1, $2, $3, $4, $5)`
+	selectList   = `SELECT nid, list_id FROM status_lists WHERE issuer = $1 ORDER BY nid DESC LIMIT 1`
+	listByID     = `SELECT nid, issuer, created_at FROM status_lists WHERE list_id = $1`
+	setRevoked   = `SELECT place FROM credentials WHERE list = $1 AND revoked = 1`
+	setSuspended = `SELECT place FROM credentials WHERE list = $1 AND suspended = 1`
+	placeBits    = `SELECT revoked, suspended FROM credentials WHERE list = $1 AND place = $2`
+)
+
+// row is a stored credential.
+type row struct {
+	nid, subject, claim, issuer, list int64
+	ws, did, page, uri, project       string
+	listID                            string // while it is issued
+	place                             int
+	state                             string
+	suspended, revoked, retired       bool
+	disputed                          int // 1: suspended by a dispute; 2: it was suspended before
+	issued                            int64
+	salt                              []byte
+	says, document                    string
+}
+
+func (r *row) scan(from db.Row) error {
+	var suspended, revoked, retired int
+	err := from.Scan(&r.nid, &r.ws, &r.did, &r.page, &r.uri, &r.project, &r.subject, &r.claim, &r.issuer, &r.list, &r.place, &r.state, &suspended, &revoked, &retired, &r.disputed,
+		&r.issued, &r.salt, &r.says, &r.document)
+	r.suspended, r.revoked, r.retired = suspended == 1, revoked == 1, retired == 1
+	return err
+}
+
+// one reads a credential; nil when there is none.
+func one(from db.Row) (*row, error) {
+	r := new(row)
+	if err := r.scan(from); errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, db.Wrap("find credential", err)
+	}
+	return r, nil
+}
+
+func bit(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// store notes another state.
+func (r *row) store(ctx context.Context, tx *db.Tx) error {
+	r.state = r.stateOf()
+	_, err := tx.Exec(ctx, updateState, r.nid, r.state, bit(r.suspended), bit(r.revoked), bit(r.retired), r.disputed)
+	return db.Wrap("note state of credential", err)
+}
+
+// sees reports whether what belongs to a project exists for a caller.
+func sees(c web.Caller, project string) bool {
+	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "CREDENTIAL_NOT_FOUND", "No credential has this id.")
+}
+
+// find reads a credential the caller sees, by the DID of its twin or by the id of its
+// page. The fault is CREDENTIAL_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, id string) (*row, error) {
+	c := web.CallerFrom(ctx)
+	at := q.QueryRow(ctx, selectByDID, c.Workspace, id)
+	if len(id) == pageLength {
+		at = q.QueryRow(ctx, selectByPage, id)
+	}
+	r, err := one(at)
+	if err == nil && (r == nil || r.ws != c.Workspace || !sees(c, r.project)) {
+		return nil, notFound()
+	}
+	return r, err
+}
+
+// view is a credential as the API shows it.
+func (is *Issuer) view(r *row, whole bool) (*api.IssuedCredential, error) {
+	out := new(api.IssuedCredential)
+	if err := json.Unmarshal([]byte(r.says), out); err != nil {
+		return nil, db.Wrap("read credential", err)
+	}
+	is.complete(r, out)
+	if whole {
+		if err := json.Unmarshal([]byte(r.document), &out.VerifiableCredential); err != nil {
+			return nil, db.Wrap("read credential", err)
+		}
+	}
+	return out, nil
+}
+
+// complete adds what the row says.
+func (is *Issuer) complete(r *row, out *api.IssuedCredential) {
+	out.ID, out.Status, out.Page, out.IssuedAt = r.did, r.stateOf(), is.pageAddress(r.page), time.UnixMilli(r.issued).UTC()
+	out.Links = api.ClaimLinks{Self: address(r.did), Entity: entityAddress(r.did)}
+}
