@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
+	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
@@ -43,25 +44,26 @@ import (
 
 // surveys is area B.
 type surveys struct {
-	templates *template.Service
-	surveys   *survey.Service
-	vault     *vault.Vault
-	media     *media.Store
-	responses *response.Service
-	offline   *offline.Service
-	drafts    *draft.Service
-	collect   *openrosa.Service
-	verify    *verify.Service
-	rules     *quality.Rulebook
-	quality   *quality.Service
-	figures   *statistics.Service
-	reports   *report.Service
-	exports   *export.Service
-	sampling  *sampling.Service
-	kitchens  *kpt.Service
-	aims      *indicator.Service
-	imports   *intake.Service
-	crossings *crossref.Service
+	templates  *template.Service
+	surveys    *survey.Service
+	vault      *vault.Vault
+	media      *media.Store
+	responses  *response.Service
+	offline    *offline.Service
+	drafts     *draft.Service
+	interviews *interview.Service
+	collect    *openrosa.Service
+	verify     *verify.Service
+	rules      *quality.Rulebook
+	quality    *quality.Service
+	figures    *statistics.Service
+	reports    *report.Service
+	exports    *export.Service
+	sampling   *sampling.Service
+	kitchens   *kpt.Service
+	aims       *indicator.Service
+	imports    *intake.Service
+	crossings  *crossref.Service
 }
 
 // buildSurveys makes the services of area B, lowest first.
@@ -91,6 +93,7 @@ func (a *App) buildSurveys() {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.drafts, s.collect = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors}), phonesOf(a, s)
+	s.interviews = interview.New(interview.Config{DB: a.DB, Surveys: s.surveys, Drafts: s.drafts, Responses: s.responses, Key: a.Key})
 	s.verify = verify.New(verify.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
@@ -69,7 +70,8 @@ func (a *App) fetching(out *outbound.Client, accounts *account.Service, outbox *
 	return fetch.Config{
 		Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins,
 		Vouchers: menuVouchers{func() *voucher.Service { return a.twins.vouchers }}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
-		Oracle: &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
+		Oracle:  &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
+		Surveys: &menuSurveys{func() *interview.Service { return a.surveys.interviews }, accounts},
 	}
 }
 

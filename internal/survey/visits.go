@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -53,6 +54,26 @@ func (l *lists) Visited(ctx context.Context, limit int) ([]*Open, error) {
 		}
 	}
 	return out, nil
+}
+
+// Asked are the active campaigns of a mode. At most limit active ones of the
+// workspace are looked at.
+func (l *lists) Asked(ctx context.Context, mode string, limit int) ([]*Open, error) {
+	rows, err := l.db.Query(ctx, selectAllActive, web.CallerFrom(ctx).Workspace, limit)
+	ids, err := db.Collect(rows, err, "list active surveys", db.Column[string])
+	var out []*Open
+	for _, id := range ids {
+		o, err := l.Open(ctx, id)
+		if fault.KindOf(err) == fault.NotFound {
+			continue // of another project, or deleted meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		if o.Active() && slices.Contains(o.Modes, mode) {
+			out = append(out, o)
+		}
+	}
+	return out, err
 }
 
 // ToVisit are the households that the caller is to visit, at most limit, with how

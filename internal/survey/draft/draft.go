@@ -9,6 +9,7 @@ package draft
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -23,9 +24,11 @@ const Life = 30 * 24 * time.Hour
 
 // Limits of drafts.
 const (
-	maxBytes = 256 << 10 // of the answers of one
-	maxOwn   = 100       // that one collector has in a workspace
-	maxWord  = 100       // characters of a language or the name of a section
+	maxBytes   = 256 << 10 // of the answers of one
+	maxOwn     = 100       // that one collector has in a workspace
+	maxPassed  = 1000      // questions
+	maxPointer = 500       // bytes of a pointer
+	maxWord    = 100       // characters of a language or the name of a section
 )
 
 const invalidCode = "DRAFT_INVALID"
@@ -44,6 +47,7 @@ type Content struct {
 	Timestamp   time.Time   `json:"timestamp,omitzero" doc:"When it ended, of one that was sent and perhaps not received: sent again it is the same."`
 	Section     string      `json:"section,omitzero" doc:"Where one was in it." example:"eligibility"`
 	Location    *api.Spot   `json:"location,omitzero" doc:"Where it is held."`
+	Passed      []string    `json:"passed,omitzero" doc:"Pointers of questions that were passed over, in interviews over USSD and in the chat; at most 1,000."`
 	Responses   form.Object `json:"responses" doc:"Answers as in a response, checked when it is sent; at most 256 KiB."`
 }
 
@@ -69,6 +73,9 @@ func (c *Content) check(id string) error {
 	check.Years(&w, "/timestamp", c.Timestamp, 2000, 2100)
 	if l := c.Location; l != nil && (l.Lat < -90 || l.Lat > 90 || l.Lon < -180 || l.Lon > 180) {
 		w.Add("/location", "out_of_range", "lat must be -90 to 90, lon -180 to 180.")
+	}
+	if len(c.Passed) > maxPassed || slices.ContainsFunc(c.Passed, func(p string) bool { return len(p) > maxPointer }) {
+		w.Add("/passed", "too_many", "There may be at most 1,000 pointers of 500 characters.")
 	}
 	switch {
 	case c.Responses.IsZero():

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -137,7 +138,8 @@ func mayCollect(ctx context.Context, o *survey.Open) error {
 	if o.Status != survey.StatusActive && o.Status != survey.StatusPaused {
 		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey takes no responses.")
 	}
-	if o.StrictCollectors && !o.Collectors[web.CallerFrom(ctx).DID] {
+	c := web.CallerFrom(ctx)
+	if o.StrictCollectors && !o.Collectors[c.DID] && !response.AnswersItself(c) {
 		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may interview for it.")
 	}
 	return nil

@@ -14,8 +14,8 @@ const (
 // MaxKeyed is how many options somebody with a simple telephone is shown.
 const MaxKeyed = 40
 
-// takes reports whether a question can be answered within the reach.
-func (r Reach) takes(q *Question) bool {
+// Takes reports whether a question can be answered within the reach.
+func (r Reach) Takes(q *Question) bool {
 	k := KindOf(q.Type)
 	switch {
 	case k.Media || k.Place:
@@ -24,6 +24,15 @@ func (r Reach) takes(q *Question) bool {
 		return true
 	}
 	return !k.Keyless && (len(q.Options) <= MaxKeyed || q.ChoiceFilter != "")
+}
+
+// Bounds are the least and the largest number that a question takes; nil for none.
+func Bounds(q *Question) (low, high *float64) {
+	low, high = q.Validation.Min, q.Validation.Max
+	if k := KindOf(q.Type); k.high > 0 {
+		low, high = first(low, &k.low), first(high, &k.high)
+	}
+	return low, high
 }
 
 // Beyond is a question that somebody cannot ask.
@@ -50,7 +59,7 @@ func (f *Form) Beyond(r Reach, mode string) []Beyond {
 				look(b.ev.newBlock(n.kids, b), at)
 			case n.kind.Nested:
 				look(b.cells[n.index].kids, at)
-			case !r.takes(n.q):
+			case !r.Takes(n.q):
 				out = append(out, Beyond{at, n.q.Type, n.q.Required.Always || n.required != nil})
 			}
 		}

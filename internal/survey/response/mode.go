@@ -13,9 +13,9 @@ import (
 // the operator may ask in them.
 var ownModes = []string{campaign.Browser, campaign.Collect, campaign.USSD, campaign.Chat}
 
-// answersItself reports whether the USSD line or the oracle has asked: they let
+// AnswersItself reports whether the USSD line or the oracle has asked: they let
 // households answer for themselves, and collectors for others, and nobody else.
-func answersItself(c web.Caller) bool { return c.Door == campaign.USSD || c.Door == campaign.Chat }
+func AnswersItself(c web.Caller) bool { return c.Door == campaign.USSD || c.Door == campaign.Chat }
 
 // asked says how the household was asked: by the door that the response came
 // through where that knows, else as its sender says, or the first mode of the
@@ -26,7 +26,7 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 	if door == "" && c.Session != "" {
 		door = campaign.Browser
 	}
-	p.self = answersItself(c)
+	p.self = AnswersItself(c)
 	planned := slices.Contains(modes, door)
 	switch {
 	case p.old != nil || p.filed || !p.held.At.IsZero():

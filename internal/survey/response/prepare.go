@@ -232,7 +232,7 @@ func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 	if collector == "" {
 		collector = caller.DID
 	}
-	if o.StrictCollectors && !o.Collectors[collector] && !answersItself(caller) {
+	if o.StrictCollectors && !o.Collectors[collector] && !AnswersItself(caller) {
 		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may send responses.").
 			With(fault.Field{Pointer: "/collector", Code: "unknown", Detail: "The survey does not name this collector."})
 	}
@@ -328,13 +328,19 @@ func ms(t time.Time) time.Time {
 }
 
 func (p *Prepared) householdNames() map[string]any {
-	names := map[string]any{"did": p.draft.HouseholdID, "group": "", "stratum": "", "attributes": map[string]any{}}
-	if p.home == nil {
+	return HouseholdNames(p.draft.HouseholdID, p.home)
+}
+
+// HouseholdNames are what expressions know of a household; home is nil where it is
+// not listed.
+func HouseholdNames(did string, home *survey.Household) map[string]any {
+	names := map[string]any{"did": did, "group": "", "stratum": "", "attributes": map[string]any{}}
+	if home == nil {
 		return names
 	}
-	names["group"], names["stratum"] = p.home.Group, p.home.Stratum
+	names["group"], names["stratum"] = home.Group, home.Stratum
 	var attributes map[string]any
-	if !p.home.Attributes.IsZero() && json.Unmarshal(p.home.Attributes.Value, &attributes) == nil {
+	if !home.Attributes.IsZero() && json.Unmarshal(home.Attributes.Value, &attributes) == nil {
 		names["attributes"] = attributes
 	}
 	return names

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
@@ -129,4 +130,19 @@ func (r *Standing) back(ctx context.Context, q db.Querier, at int64) (bool, erro
 		r.Typed = Typed // it has no rows because another one stands in its place today
 	}
 	return true, nil
+}
+
+// Answered reports whether a household has answered a survey in the open round,
+// where it may only once; else whether there is a response with the id.
+func (fd *finder) Answered(ctx context.Context, o *survey.Open, household, id string) (bool, error) {
+	var err error
+	if o.OnePerHousehold {
+		_, err = findInSlot(ctx, fd.db, &Row{Workspace: o.Workspace, Household: household, Survey: o.NID, Round: o.Round})
+	} else {
+		_, err = find(ctx, fd.db, o.Workspace, id)
+	}
+	if fault.CodeOf(err) == "RESPONSE_NOT_FOUND" {
+		return false, nil
+	}
+	return err == nil, err
 }

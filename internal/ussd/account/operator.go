@@ -243,6 +243,16 @@ func (s *Service) DIDOf(ctx context.Context, account string) (string, error) {
 	return a.did, nil
 }
 
+// DIDOfCustomer is the DID of an open account by its Customer ID, "" when there is
+// none.
+func (s *Service) DIDOfCustomer(ctx context.Context, customer string) (string, error) {
+	a, err := findByCustomer(ctx, s.db, customer)
+	if err != nil || a == nil || a.status != Active {
+		return "", err
+	}
+	return a.did, nil
+}
+
 // Household is what was made for a customer: the DID of her household, whether
 // somebody else has it too, and what it has of her. The zero value is for a DID
 // that is no customer's, or one without a household.

@@ -32,6 +32,18 @@ func TestOraclePack(t *testing.T) {
 	playAll(t, report.Pack, "oracle")
 }
 
+// TestSurveyPack looks at the example of a menu that asks surveys; package app plays
+// it on a whole server.
+func TestSurveyPack(t *testing.T) {
+	t.Parallel()
+	all := account.Offered()
+	maps.Copy(all, fetch.Actions(fetch.Config{}))
+	report, err := menu.ReviewFile("../../../examples/ussd/survey.yaml", machine.Known(all), menu.LintOptions{})
+	if err != nil || len(report.Problems) > 0 || len(report.Findings) > 0 {
+		t.Fatal(report.Problems, report.Findings, err)
+	}
+}
+
 // seer is an oracle that answers with how often it was asked, some things slowly.
 type seer struct {
 	mu    sync.Mutex

@@ -1,5 +1,5 @@
 // Package fetch offers menu packs what others know: actions that ask another
-// server over HTTP, list twins, redeem vouchers, and ask the oracle. They run between two transactions,
+// server over HTTP, list twins, redeem vouchers, ask surveys, and ask the oracle. They run between two transactions,
 // within the time of the step. HTTP goes out through the guarded client only;
 // twins are those of types that the operator grants, or of whoever is logged in,
 // and never with what is personal. What an answer says is a text on a screen at
@@ -66,6 +66,9 @@ type Config struct {
 	// Vouchers are those of whoever is logged in; without it there are none.
 	Vouchers Vouchers
 
+	// Surveys are asked over menus; without it there are none.
+	Surveys Surveys
+
 	// Oracle answers questions; without it, or without a store, nobody does.
 	Oracle  Oracle
 	DB      *db.DB
@@ -83,6 +86,7 @@ func Actions(c Config) map[string]machine.Action {
 	all := f.twinActions()
 	maps.Copy(all, f.oracleActions())
 	maps.Copy(all, f.voucherActions())
+	maps.Copy(all, f.surveyActions())
 	all[actHTTP] = machine.Action{
 		About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
 			"with an `Idempotency-Key`. `empty`: the list that was wanted has no rows; a menu may leave that out, then it goes where `ok` goes. `refused`: it answered with a status of 4xx; left out, it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",

@@ -75,6 +75,11 @@ func Variables() []machine.Param {
 	return []machine.Param{
 		{Name: varReply, About: fmt.Sprintf("what the oracle said, at most %d characters on one line", MaxReply)},
 		{Name: varAsk, About: "the question that is being answered, for `oracleLook` and `oracleSms`; not for screens"},
+		{Name: varQuestion, About: "a question of a survey, with what stands before it, over several lines"},
+		{Name: varChoices, About: "what can be chosen, one line each, for `choices` of an input"},
+		{Name: varProblem, About: "why an answer was not taken, in the language of the session"},
+		{Name: varPlace, About: "the question on the screen, for `surveyAnswer` and `surveyBack`; not for screens"},
+		{Name: varCode, About: "short name of a response that was sent"},
 	}
 }
 

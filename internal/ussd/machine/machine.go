@@ -131,7 +131,8 @@ func (w *walk) turn(n *menu.Node) bool {
 	w.notice = w.s.Notice
 	v := w.view()
 	shown := n.Render(&v)
-	if shown.Pages <= 1 {
+	// On the last page of a question the key is not shown: it may be the answer.
+	if last := shown.Page == shown.Pages-1; shown.Pages <= 1 || last && n.Kind() == menu.KindInput {
 		w.notice = ""
 		return false
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
 // The bounds of lists.
@@ -74,10 +76,13 @@ func (n *Node) Row(v *View, key string) map[string]string {
 
 // items are the lines of the rows.
 func (lk *look) items(v *View) []string {
+	var out []string
+	if lk.said != "" && v.Vars[lk.said] != "" {
+		return strings.Split(screen.Plain(v.Vars[lk.said]), "\n")
+	}
 	if lk.list == "" {
 		return nil
 	}
-	var out []string
 	for i, row := range v.rows(lk.list) {
 		var b strings.Builder
 		b.WriteString(strconv.Itoa(i+1) + ". ")

@@ -202,6 +202,9 @@ type Input struct {
 	Secret bool   `json:"secret"`
 	Error  Text   `json:"error"` // notice on an answer that fails the check
 	Skip   *Skip  `json:"skip"`
+	// Choices names a variable with lines that stand below the text, such as the
+	// options of a question that is not the pack's own; "" is none.
+	Choices string `json:"choices,omitempty"`
 }
 
 // Skip is a key that leaves an optional input empty.

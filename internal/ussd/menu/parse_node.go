@@ -21,7 +21,7 @@ var (
 	optionFields = []string{"key", "text", "if", "when", "set", "to"}
 	listFields   = []string{"of", "text", "set", "to"}
 	caseFields   = []string{"when", "to", "say"}
-	inputFields  = []string{"name", "check", "secret", "error", "skip"}
+	inputFields  = []string{"name", "check", "secret", "error", "skip", "choices"}
 	skipFields   = []string{"key", "text"}
 	targetFields = []string{"to", "say"}
 )
@@ -252,6 +252,11 @@ func (r *reader) input(n *Node, v *value, path string) {
 		r.bad(o["check"].spot, path+".check", "%s is no range of whole numbers, such as 1..30", strconv.Quote(arg))
 	}
 	in.Error = r.text(o.get("error"), path+".error")
+	if c := o["choices"]; c != nil {
+		if in.Choices = r.form(c, path+".choices", variableForm); in.Choices != "" {
+			r.uses(in.Choices, c.spot, path+".choices")
+		}
+	}
 	if o["skip"] == nil {
 		return
 	}

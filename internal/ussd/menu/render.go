@@ -34,6 +34,7 @@ type look struct {
 	body  string
 	list  string // variable of the rows that stand before the lines; "" is none
 	item  string // of a row
+	said  string // variable of the lines that stand before the others; "" is none
 	lines []line
 	tail  []string // Back, Exit
 	paged []string // More, Back, Exit: of pages that another one follows
@@ -323,6 +324,9 @@ func (n *Node) prepare() {
 		for _, o := range n.Options {
 			lk.lines = append(lk.lines, line{text: o.Key + ". " + in(o.Text), when: o.If, values: o.When})
 		}
+		if n.Input != nil {
+			lk.said = n.Input.Choices
+		}
 		if n.Input != nil && n.Input.Skip != nil {
 			lk.lines = append(lk.lines, line{text: n.Input.Skip.Key + ". " + in(n.Input.Skip.Text)})
 		}
@@ -341,7 +345,7 @@ func (n *Node) prepare() {
 
 // fixed reports whether nothing but flags changes what is shown.
 func (lk *look) fixed() bool {
-	if len(names(lk.body)) > 0 || lk.list != "" {
+	if len(names(lk.body)) > 0 || lk.list != "" || lk.said != "" {
 		return false
 	}
 	for _, l := range lk.lines {

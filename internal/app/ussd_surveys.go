@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey/interview"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// menuSurveys lets menus ask surveys.
+type menuSurveys struct {
+	interviews func() *interview.Service // area B is made after this one
+	accounts   *account.Service
+}
+
+var _ fetch.Surveys = (*menuSurveys)(nil)
+
+// as is a customer at a handset, who answers for her own household, and as a
+// collector of a survey for those of others.
+func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
+	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", "surveys:read"}, Door: campaign.USSD})
+}
+
+// Open lists the surveys that somebody may answer.
+func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) ([]map[string]string, error) {
+	household := ""
+	if !agent {
+		h, err := m.accounts.HouseholdOf(ctx, auth.OperatorWorkspace, did)
+		if err != nil || h.DID == "" {
+			return nil, err
+		}
+		household = h.DID
+	}
+	all, err := m.interviews().Offered(m.as(ctx, did), household, lang)
+	out := make([]map[string]string, len(all))
+	for i, o := range all {
+		out[i] = map[string]string{"surveyId": o.SurveyID, "name": o.Name}
+	}
+	return out, err
+}
+
+// ref names the interview. A customer that there is not is as one the survey is not
+// for: nobody learns who has an account.
+func (m *menuSurveys) ref(ctx context.Context, in fetch.Interview) (context.Context, interview.Ref, error) {
+	ref := interview.Ref{Survey: in.Survey, Language: in.Lang, Own: in.Customer == ""}
+	did := in.DID
+	if !ref.Own {
+		var err error
+		if did, err = m.accounts.DIDOfCustomer(ctx, strings.ToUpper(in.Customer)); err != nil {
+			return ctx, ref, err
+		}
+	}
+	h, err := m.accounts.HouseholdOf(ctx, auth.OperatorWorkspace, did)
+	ref.Household = h.DID
+	return m.as(ctx, in.DID), ref, err
+}
+
+// Begin begins an interview.
+func (m *menuSurveys) Begin(ctx context.Context, in fetch.Interview) (fetch.Asked, error) {
+	ctx, ref, err := m.ref(ctx, in)
+	if err != nil {
+		return fetch.Asked{}, err
+	}
+	return screenOf(m.interviews().Begin(ctx, ref))
+}
+
+// Answer takes what was typed.
+func (m *menuSurveys) Answer(ctx context.Context, in fetch.Interview) (fetch.Asked, error) {
+	ctx, ref, err := m.ref(ctx, in)
+	if err != nil {
+		return fetch.Asked{}, err
+	}
+	r := interview.Reply{At: in.At, Text: in.Reply, Instead: map[string]string{"00": interview.Skip, "000": interview.DontKnow, "0000": interview.Refuse}[in.Reply]}
+	return screenOf(m.interviews().Answer(ctx, ref, r))
+}
+
+// Back goes back.
+func (m *menuSurveys) Back(ctx context.Context, in fetch.Interview) (fetch.Asked, error) {
+	ctx, ref, err := m.ref(ctx, in)
+	if err != nil {
+		return fetch.Asked{}, err
+	}
+	return screenOf(m.interviews().Back(ctx, ref, in.At))
+}
+
+// Send stores the response.
+func (m *menuSurveys) Send(ctx context.Context, in fetch.Interview) (fetch.Asked, error) {
+	ctx, ref, err := m.ref(ctx, in)
+	if err != nil {
+		return fetch.Asked{}, err
+	}
+	t, err := m.interviews().Submit(ctx, ref)
+	if fault.CodeOf(err) == "INTERVIEW_NOT_FINISHED" {
+		return screenOf(t, nil)
+	}
+	out, err := screenOf(t, err)
+	if err == nil && out.Result == "review" {
+		out.Result, out.Code = "sent", t.Code()
+	}
+	return out, err
+}
+
+// screenOf is where an interview stands on a handset.
+func screenOf(t *interview.Turn, err error) (fetch.Asked, error) {
+	switch fault.CodeOf(err) {
+	case "INTERVIEW_NOT_OFFERED", "NOT_COLLECTOR", "SURVEY_NOT_ACTIVE", "HOUSEHOLD_ERASED", "TOO_MANY_DRAFTS", "DRAFT_SENT":
+		return fetch.Asked{Result: "closed"}, nil
+	case "DUPLICATE_HOUSEHOLD_RESPONSE":
+		return fetch.Asked{Result: "already"}, nil
+	}
+	if err != nil {
+		return fetch.Asked{}, err
+	}
+	s := t.Step
+	if s == nil {
+		return fetch.Asked{Result: "review", Answered: t.Answered}, nil
+	}
+	out := fetch.Asked{Result: "choose", At: s.At, Text: s.Show(), Choices: s.Keys(), Problem: s.Problem, Answered: t.Answered}
+	if s.Zero() {
+		out.Result = "type"
+	}
+	return out, nil
+}

@@ -1,0 +1,143 @@
+// Package interview asks a survey one question at a time, where there is no form
+// to look at: over USSD and in a conversation. Which question comes next, what
+// can be chosen and whether an answer is taken is decided by package form, as for
+// every response; this package only puts it into words and back. What was said so
+// far is a draft of whoever answers (package draft), so an interview goes on where
+// it was left, on another day or server. It becomes a response by being sent, on
+// the same road as all others, and nothing is sent that was not answered.
+package interview
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// Ref names an interview: there is one of a household, a survey and a caller.
+type Ref struct {
+	Survey    string
+	Household string
+	Language  string
+	// Own says that the household is the caller's own. All others are for
+	// collectors of the survey.
+	Own bool
+}
+
+// Option is something that can be chosen.
+type Option struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}
+
+// how a question is answered.
+type how uint8
+
+const (
+	byText    how = iota
+	byOne         // one of the options
+	bySeveral     // some of them
+	inOrder       // all of them, in an order
+	byYes         // yes or no
+	byMore        // whether a repeat goes on
+)
+
+// Step is a question that is asked.
+type Step struct {
+	At       string   `json:"question"` // pointer of the answer, from the section on
+	Section  string   `json:"section,omitzero"`
+	Text     string   `json:"text"`
+	Hint     string   `json:"hint,omitzero"`
+	Options  []Option `json:"options,omitzero"`
+	Several  bool     `json:"several,omitzero"`
+	Required bool     `json:"required,omitzero"`
+	Now      string   `json:"now,omitzero"` // what was answered before
+	Problem  string   `json:"problem,omitzero"`
+
+	how     how
+	lang    string
+	q       *form.Question
+	done    bool // answered or passed over
+	row     string
+	notes   []string
+	other   bool // in other words
+	refuses []string
+}
+
+// Answered is a question with what was said to it.
+type Answered struct {
+	At   string `json:"question"`
+	Text string `json:"text"`
+	Said string `json:"answer"`
+}
+
+// Turn is where an interview stands: at a question, or with all of them answered.
+type Turn struct {
+	ResponseID string
+	Survey     string
+	Step       *Step // nil: nothing is left to ask
+	Answered   int
+	Left       int
+	Refused    bool // there is no consent
+	Consent    bool // it was asked for and given
+}
+
+// Code is a short name of the response for people to note.
+func (t *Turn) Code() string { return strings.ToUpper(t.ResponseID[max(len(t.ResponseID)-6, 0):]) }
+
+// Skips reports whether the question may be left out.
+func (s *Step) Skips() bool { return !s.Required && s.how != byMore }
+
+// Zero reports whether 0 may be an answer.
+func (s *Step) Zero() bool { return s.how == byText }
+
+// Lines are what can be chosen, one each, numbered from 1.
+func (s *Step) Lines() []string {
+	out := make([]string, len(s.Options))
+	for i, o := range s.Options {
+		out[i] = strconv.Itoa(i+1) + ". " + o.Label
+	}
+	return out
+}
+
+// Keys are the lines of a handset: what can be chosen, and what can be typed in
+// place of an answer.
+func (s *Step) Keys() (out []string) {
+	out = s.Lines()
+	if s.Skips() {
+		out = append(out, "00. "+wSkip.in(s.lang))
+	}
+	if s.how == byText {
+		defer func() { out = append(out, "#. "+wBack.in(s.lang)) }()
+		for _, value := range s.refuses {
+			key := "000. "
+			if value == refusedValue {
+				key = "0000. "
+			}
+			out = append(out, key+noAnswer(value).in(s.lang))
+		}
+	}
+	return out
+}
+
+// Show is the text of the question with what stands before it.
+func (s *Step) Show() string {
+	parts := s.notes
+	if s.Section != "" {
+		parts = append([]string{s.Section}, parts...)
+	}
+	parts = append(parts[:len(parts):len(parts)], s.Text)
+	if s.Hint != "" {
+		parts = append(parts, s.Hint)
+	}
+	return strings.Join(parts, "\n")
+}
+
+func notOffered() error {
+	return fault.New(fault.NotFound, "INTERVIEW_NOT_OFFERED", "There is no such survey for this household here, or not now.")
+}
+
+func alreadyAnswered() error {
+	return fault.New(fault.Conflict, "DUPLICATE_HOUSEHOLD_RESPONSE", "The household has answered this survey already.")
+}
