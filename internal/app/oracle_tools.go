@@ -27,13 +27,17 @@ type lookups struct {
 	callers *caller.Service
 	twins   *twins
 	surveys *surveys
+	// household is that of a customer of the line; "" for others.
+	household func(ctx context.Context, ws, did string) (string, error)
 }
 
-func (a *App) lookups(m *mind) lookups { return lookups{a.Core, m.callers, a.twins, a.surveys} }
+func (a *App) lookups(m *mind) lookups {
+	return lookups{a.Core, m.callers, a.twins, a.surveys, householdOf(a)}
+}
 
 func (l lookups) source() lookup.Source {
 	return lookup.Source{
-		AsUser: l.asUser, List: l.listTwins, Surveys: l.listSurveys,
+		Interviews: chatInterviews{l}, AsUser: l.asUser, List: l.listTwins, Surveys: l.listSurveys,
 		TypesLike: func(ctx context.Context, word string) ([]string, error) {
 			return l.twins.search.TypesLike(ctx, l.core.DB, word)
 		},

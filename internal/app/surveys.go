@@ -93,7 +93,6 @@ func (a *App) buildSurveys() {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.drafts, s.collect = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors}), phonesOf(a, s)
-	s.interviews = interview.New(interview.Config{DB: a.DB, Surveys: s.surveys, Drafts: s.drafts, Responses: s.responses, Key: a.Key})
 	s.verify = verify.New(verify.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})
@@ -114,7 +113,7 @@ func (a *App) buildSurveys() {
 		CheckQuery: func(ctx context.Context, q api.SampleQuery) error { return checkRegistry(ctx, a, q) },
 	})
 	s.aims = indicator.New(indicator.Config{DB: a.DB, Surveys: s.surveys, Read: s.roundOf})
-	s.kitchens = kitchens(a, s)
+	s.kitchens, s.interviews = kitchens(a, s), interview.New(interview.Config{DB: a.DB, Surveys: s.surveys, Drafts: s.drafts, Responses: s.responses, Key: a.Key})
 	s.crossings = crossings(a, s)
 	s.imports = intake.New(intake.Config{
 		DB: a.DB, Exchange: a.exchange, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors,

@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // reaches are what the modes can ask in which this server does.
@@ -55,3 +56,7 @@ func checkAskable(c *fault.Checks, f *form.Form, modes []string) {
 		}
 	}
 }
+
+// AnswersItself reports whether the USSD line or the oracle has asked: they let
+// households answer for themselves, and collectors for others, and nobody else.
+func AnswersItself(c web.Caller) bool { return c.Door == campaign.USSD || c.Door == campaign.Chat }

@@ -1,6 +1,6 @@
 // Package lookup is the plugins twins and surveys: the oracle's tools that look
 // things up on this server. They see what the user of the run may see: each call asks
-// for the user's rights at that moment. All but one only read.
+// for the user's rights at that moment. All but two only read, but for drafts of the user's own.
 package lookup
 
 import (
@@ -105,6 +105,8 @@ type Source struct {
 	Usage func(ctx context.Context, l UsageList) (page []StoveDay, next string, err error)
 	// Graph reads what is around a twin.
 	Graph func(ctx context.Context, q GraphQuery) (any, error)
+	// Interviews are surveys that the oracle asks.
+	Interviews Interviews
 	// Change changes a twin by the merge patch that edit makes of it as it is.
 	Change func(ctx context.Context, did string, edit func(body jsontext.Value) (merge jsontext.Value, err error)) error
 }
@@ -207,12 +209,13 @@ func NewTwins(s Source) plugin.Plugin {
 
 // NewSurveys makes the plugin of surveys.
 func NewSurveys(s Source) plugin.Plugin {
-	return family{source: s, tools: slices.Concat(surveyTools, figureTools), about: plugin.Manifest{
-		Name: "surveys", Title: "Surveys", Summary: "Lists surveys, tells how far they are, what they say with intervals, and how large a sample must be.",
+	return family{source: s, tools: slices.Concat(surveyTools, figureTools, interviewTools), about: plugin.Manifest{
+		Name: "surveys", Title: "Surveys", Summary: "Lists and asks surveys, tells how far they are, what they say with intervals, and how large a sample must be.",
 		WhenToUse: []string{"Questions about surveys, interviews and their progress.", "Questions about what share of households does something, or how much on average, and how certain that is."},
 		Examples: []plugin.Example{
 			{User: "How far is the baseline?", Tool: "survey_progress", Args: `{"survey":"baseline"}`},
 			{User: "What share of households uses the new stove daily?", Tool: "survey_statistics", Args: `{"survey":"monitoring","question":"uses daily"}`},
+			{User: "I want to answer the survey stove-use.", Tool: "interview_begin", Args: `{"survey":"stove-use"}`},
 			{User: "How many of 5000 households must we ask for 90/10?", Tool: "sample_size", Args: `{"population":5000,"confidence":0.9,"precision":0.1}`},
 		},
 		Tags: []string{"surveys"}, Visibility: plugin.Always,
@@ -229,9 +232,11 @@ func (f family) Tools() []plugin.Tool {
 		out[i] = plugin.Tool{
 			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: !l.writes,
 			Run: func(ctx context.Context, c plugin.Call) (any, error) {
-				ctx, err := f.source.AsUser(ctx, l.scope)
-				if err != nil {
-					return nil, err
+				if l.scope != "" { // else what it calls asks by itself
+					var err error
+					if ctx, err = f.source.AsUser(ctx, l.scope); err != nil {
+						return nil, err
+					}
 				}
 				found, err := l.do(ctx, f.source, jsontext.Value(c.Args))
 				if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -139,7 +138,7 @@ func mayCollect(ctx context.Context, o *survey.Open) error {
 		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey takes no responses.")
 	}
 	c := web.CallerFrom(ctx)
-	if o.StrictCollectors && !o.Collectors[c.DID] && !response.AnswersItself(c) {
+	if o.StrictCollectors && !o.Collectors[c.DID] && !survey.AnswersItself(c) {
 		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may interview for it.")
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -12,10 +13,6 @@ import (
 // claims one of the first two is refused; the others are flagged, for a system of
 // the operator may ask in them.
 var ownModes = []string{campaign.Browser, campaign.Collect, campaign.USSD, campaign.Chat}
-
-// AnswersItself reports whether the USSD line or the oracle has asked: they let
-// households answer for themselves, and collectors for others, and nobody else.
-func AnswersItself(c web.Caller) bool { return c.Door == campaign.USSD || c.Door == campaign.Chat }
 
 // asked says how the household was asked: by the door that the response came
 // through where that knows, else as its sender says, or the first mode of the
@@ -26,7 +23,7 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 	if door == "" && c.Session != "" {
 		door = campaign.Browser
 	}
-	p.self = AnswersItself(c)
+	p.self = survey.AnswersItself(c)
 	planned := slices.Contains(modes, door)
 	switch {
 	case p.old != nil || p.filed || !p.held.At.IsZero():

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -232,7 +231,7 @@ func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 	if collector == "" {
 		collector = caller.DID
 	}
-	if o.StrictCollectors && !o.Collectors[collector] && !AnswersItself(caller) {
+	if o.StrictCollectors && !o.Collectors[collector] && !survey.AnswersItself(caller) {
 		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may send responses.").
 			With(fault.Field{Pointer: "/collector", Code: "unknown", Detail: "The survey does not name this collector."})
 	}
@@ -325,35 +324,6 @@ func ms(t time.Time) time.Time {
 		return t
 	}
 	return t.UTC().Truncate(time.Millisecond)
-}
-
-func (p *Prepared) householdNames() map[string]any {
-	return HouseholdNames(p.draft.HouseholdID, p.home)
-}
-
-// HouseholdNames are what expressions know of a household; home is nil where it is
-// not listed.
-func HouseholdNames(did string, home *survey.Household) map[string]any {
-	names := map[string]any{"did": did, "group": "", "stratum": "", "attributes": map[string]any{}}
-	if home == nil {
-		return names
-	}
-	names["group"], names["stratum"] = home.Group, home.Stratum
-	var attributes map[string]any
-	if !home.Attributes.IsZero() && json.Unmarshal(home.Attributes.Value, &attributes) == nil {
-		names["attributes"] = attributes
-	}
-	return names
-}
-
-func (p *Prepared) responseNames() map[string]any {
-	names := map[string]any{
-		"id": p.head.ResponseID, "mode": p.head.Mode, "language": p.head.Language, "collector": p.head.Collector, "round": int64(p.head.Round), "submittedAt": p.head.Timestamp,
-	}
-	if !p.head.StartedAt.IsZero() {
-		names["startedAt"] = p.head.StartedAt
-	}
-	return names
 }
 
 // statusOf says how much there is. Nothing is missing of who does not want to
