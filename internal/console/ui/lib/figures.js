@@ -61,7 +61,7 @@ function Choices({ questions, asked, q, survey }) {
       ${sections.map((s) => html`<optgroup key=${s} label=${s || "–"}>${questions.filter((x) => x.section === s).map((x) => html`<option key=${x.question} value=${x.question}>${x.label || x.question}</option>`)}</optgroup>`)}</select></label>
     <label><span>${t("figures.statistic")}</span><select id="statistic" value=${asked.statistic || q.statistics[0]} onChange=${set("statistic")}>${q.statistics.filter((s) => s !== "ratio").map((s) => html`<option key=${s} value=${s}>${t("figures.statistic." + s)}</option>`)}</select></label>
     <label><span>${t("figures.by")}</span><select id="by" value=${asked.by || ""} onChange=${set("by")}><option value="">${t("figures.all")}</option>
-      <option value="stratum">${t("figures.stratum")}</option><option value="group">${t("figures.group")}</option>
+      <option value="stratum">${t("figures.stratum")}</option><option value="group">${t("figures.group")}</option><option value="mode">${t("figures.mode")}</option>
       ${questions.filter((x) => x.groups && x.question !== q.question).map((x) => html`<option key=${x.question} value=${x.question}>${x.label || x.question}</option>`)}</select></label>
     ${survey.round > 1 && html`<label><span>${t("figures.compare")}</span><select id="compare" value=${asked.compare || ""} onChange=${set("compare")}><option value="">–</option>${Array.from({ length: survey.round - 1 }, (_, i) => html`<option value=${"round:" + (i + 1)}>${t("survey.round", { n: i + 1 })}</option>`)}</select></label>`}
     <label class="check"><input id="verified" type="checkbox" checked=${asked.verified === "true"} onChange=${(e) => setQuery({ verified: e.target.checked ? "true" : "" })} /> ${t("figures.verified")}</label></div>`;

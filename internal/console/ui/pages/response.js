@@ -17,7 +17,7 @@ export default function Response({ id }) {
   const one = useLoad(() => call("/v1/responses/" + encodeURIComponent(id)), [id]);
   return html`<${Loaded} of=${one} rows=${8}>${(r) => html`<${Page} title=${html`${t("response.with")} <${Name} did=${r.householdId} link=${false} />`} curl=${"/v1/responses/" + encodeURIComponent(id)}
       crumb=${html`<a href=${base + "/surveys"}>${t("page.surveys")}</a> / <a href=${surveyHref(r.surveyId)}><${SurveyName} id=${r.surveyId} /></a> / <code>${r.responseId}</code>`}
-      about=${html`<${Badge} value=${r.status} /> <${Badge} value=${r.verification?.status} /> · <${Time} at=${r.timestamp} /> · ${t("survey.household")}: ${r.householdId ? html`<${Name} did=${r.householdId} />` : "–"}${r.householdId?.startsWith("did:") && may("entities:read") ? html` · <a href=${twinHref(r.householdId) + "?tab=timeline"}>${t("twin.tab.timeline")}</a>` : null}`}>
+      about=${html`<${Badge} value=${r.status} /> <${Badge} value=${r.verification?.status} /> · <${Time} at=${r.timestamp} />${r.mode ? html` · ${t("mode.asked", { how: t("mode." + r.mode) })}` : null} · ${t("survey.household")}: ${r.householdId ? html`<${Name} did=${r.householdId} />` : "–"}${r.householdId?.startsWith("did:") && may("entities:read") ? html` · <a href=${twinHref(r.householdId) + "?tab=timeline"}>${t("twin.tab.timeline")}</a>` : null}`}>
     <div class="split"><div><section class="card"><h2>${t("desk.answers")}</h2><${Answers} response=${r} /></section></div>
       <aside><section class="card"><${Evidence} id=${id} /></section><${Decisions} id=${id} /></aside></div></${Page}>`}</${Loaded}>`;
 }
