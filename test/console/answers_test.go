@@ -22,6 +22,10 @@ func TestAnswersInWords(t *testing.T) {
 	d.run("choose Kiswahili", chromedp.Evaluate(`localStorage.setItem("hearth.language", "sw")`, nil))
 	d.load("/console/responses/" + r.ResponseID)
 	d.see("Jiko lipo katika hali gani?")
+	if r.Mode != "visit" {
+		t.Fatalf("the demo asked by %q, want a visit", r.Mode)
+	}
+	d.see("kwa njia ya ziara")
 	d.until("the label "+label, `[...document.querySelectorAll("dl.answers dd")].some((x) => x.textContent === "`+label+`")`)
 	d.until("a number with its unit", `[...document.querySelectorAll("dl.answers dd")].some((x) => /Kwenye jiko la mradi: \d+ milo/.test(x.textContent))`)
 	if first := script[string](d, `document.querySelector("dl.answers dt").title`); first != "consent_given" {
