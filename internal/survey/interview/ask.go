@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -237,19 +239,42 @@ func (s *Service) Review(ctx context.Context, ref Ref) (*Turn, []Answered, error
 	return t.turn(), out, nil
 }
 
-// label is an answer as its options call it.
+// label is an answer in words: options by what they are called.
 func (s *Step) label() string {
-	text := s.Now
-	for _, o := range s.Options {
-		if o.Value == "true" || o.Value == "false" {
-			if s.Now == o.Value {
-				return o.Label
-			}
-			continue
-		}
-		text = strings.ReplaceAll(text, strconv.Quote(o.Value), o.Label)
+	var value any
+	if json.Unmarshal([]byte(s.Now), &value) != nil {
+		return s.Now
 	}
-	return strings.Trim(text, `"`)
+	return s.inLabels(value)
+}
+
+func (s *Step) inLabels(value any) string {
+	switch v := value.(type) {
+	case string:
+		if i := slices.IndexFunc(s.Options, func(o Option) bool { return o.Value == v }); i >= 0 {
+			return s.Options[i].Label
+		}
+		return v
+	case bool:
+		return s.inLabels(strconv.FormatBool(v))
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		all := make([]string, len(v))
+		for i := range v {
+			all[i] = s.inLabels(v[i])
+		}
+		return strings.Join(all, ", ")
+	case map[string]any:
+		if why, ok := v["noAnswer"].(string); ok {
+			return noAnswer("!" + why).in(s.lang)
+		}
+		if words, ok := v["other"].(string); ok {
+			return words
+		}
+		return s.inLabels(v["value"]) + " " + s.inLabels(v["unit"])
+	}
+	return s.Now
 }
 
 // Submit sends an interview in which nothing is left to ask. It is stored as every
