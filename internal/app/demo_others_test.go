@@ -109,7 +109,7 @@ func TestDemoWithAClaim(t *testing.T) {
 		_, err = s.api.Entities.Transfer(ctx, stove.DID, client.Transfer{Controller: key.Principal}, client.IfMatch("*"))
 		made("transfer", err)
 		c, err := s.as(t, key.Text).Claims.Submit(ctx, client.ClaimDraft{
-			Kind: "clean-cooking", Subject: stove.DID, Oracle: judge.DID, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Amount: &client.ClaimAmount{Value: 12, Unit: "kg"},
+			Kind: "fuel-saved", Subject: stove.DID, Oracle: judge.DID, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Amount: &client.ClaimAmount{Value: 12, Unit: "kg"},
 		})
 		made("claim", err)
 		_, err = s.api.Claims.Evaluate(ctx, c.ID, client.ClaimEvaluationDraft{Decision: "approved", Reason: "seen"})

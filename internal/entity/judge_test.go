@@ -301,7 +301,7 @@ func TestClaimantsAreRemembered(t *testing.T) {
 		}
 		say := func(who, id, text string) {
 			t.Helper()
-			must(t, second(v.s.Patch(as(t, "ws", who), id, "*", entity.Change{Merge: []byte(`{"properties":{"kind":"` + text + `"}}`)})))
+			must(t, second(v.s.Patch(as(t, "ws", who), id, "*", entity.Change{Merge: []byte(`{"properties":{"name":"` + text + `"}}`)})))
 		}
 		stove := v.create(t, "ws", draftOf("clean-cooking")).DID
 		control(stove, "gone-before")

@@ -191,7 +191,7 @@ func TestPut(t *testing.T) {
 		if e := decode(t, w.Body.Bytes()); w.Code != 200 || string(e.Properties.Value) != `{"model":"M2"}` || e.ExternalIDs["crm"] != "7" || len(e.Relationships) != 1 {
 			t.Errorf("replace by the edited record = %d %s", w.Code, w.Body)
 		}
-		w = v.send(t, "ws owner", "PUT "+path, `{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking@1.0.0"}`, "If-Match", `"2"`)
+		w = v.send(t, "ws owner", "PUT "+path, `{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking@1.1.0"}`, "If-Match", `"2"`)
 		if e := decode(t, w.Body.Bytes()); w.Code != 200 || e.Type != "Lamp" || string(e.Properties.Value) != `{}` || len(e.ExternalIDs) != 0 ||
 			len(e.Relationships) != 1 || e.Controller != "did:key:owner" {
 			t.Errorf("replace by a draft = %d %s", w.Code, w.Body)

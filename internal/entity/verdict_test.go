@@ -209,7 +209,7 @@ func TestVerdictOfACrowdedClaim(t *testing.T) {
 		if !e.MoreRelationships {
 			t.Fatalf("the record shows all %d edges", len(e.Relationships))
 		}
-		stove := c.create(t, "ws", entity.Draft{Type: "Stove", Protocol: "did:ixo:protocol/clean-cooking"}).DID
+		stove := c.create(t, "ws", entity.Draft{Type: "Stove", Protocol: "did:ixo:protocol/clean-cooking@1.0.0"}).DID // it names no types of claims
 		added, err := c.relate(t, "ws", e.DID, "producedBy", stove)
 		must(t, err)
 		_, err = c.about(t, "second", e.DID, e.Revision, entity.Verdict{Status: "verified"})

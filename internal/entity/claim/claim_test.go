@@ -79,10 +79,10 @@ func TestDraftIsSubmittedLater(t *testing.T) {
 		}
 		v.want(t, "owner", "POST /v1/claims", `{"redemptionId":"r-1","verifiableCredential":{}}`, "409 EXTERNAL_ID_EXISTS")
 		v.want(t, "owner", "GET "+claimAt(id), "", "404 CLAIM_NOT_FOUND")
-		v.want(t, "owner", "PATCH "+at(id), `{"properties":{"kind":"redemption"}}`, "200")
+		v.want(t, "owner", "PATCH "+at(id), `{"properties":{"kind":"RedemptionClaim"}}`, "200")
 		v.want(t, "owner", "POST "+at(id)+"/relationships", `{"role":"producedBy","target":"`+v.twin(t, "owner", "household")+`"}`, "201")
 		v.want(t, "owner", "POST "+at(id)+"/transitions", `{"to":"active"}`, "200")
-		if got := v.want(t, "owner", "GET "+claimAt(id), "", "200"); got.text("status") != "pending" || got.text("kind") != "redemption" {
+		if got := v.want(t, "owner", "GET "+claimAt(id), "", "200"); got.text("status") != "pending" || got.text("kind") != "RedemptionClaim" {
 			t.Errorf("the claim is %v", got.Body)
 		}
 		v.want(t, "owner", "PATCH "+at(id), `{"properties":{"kind":"other"}}`, "409 CLAIM_SUBMITTED")
@@ -133,7 +133,12 @@ func TestNothingIsClaimedTwice(t *testing.T) {
 		v.want(t, "owner", "POST /v1/claims", `{"kind":"fuel-saved","subject":"`+stove+`"}`, "409 CLAIM_OVERLAPS")
 		v.submit(t, home, "2026-03-01", "2026-03-31")
 		refused(other, "2026-03-31", "2026-04-30")
-		v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "visits", 1), "201")
+		v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "household-use", 1), "201")
+		v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "Household-Use", 1), "409 CLAIM_OVERLAPS")
+		unknown := v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "fuel saved", 1), "409 CLAIM_TYPE_UNKNOWN")
+		if len(unknown.Fields) != 1 || unknown.Fields[0].Pointer != "/kind" {
+			t.Errorf("fields = %v, want the kind", unknown.Fields)
+		}
 		edges := v.want(t, "owner", "GET "+at(stove)+"/relationships", "", "200")
 		edge := edges.Body["items"].([]any)[0].(map[string]any)["id"].(string)
 		v.want(t, "owner", "DELETE "+at(stove)+"/relationships/"+edge, "", "200")

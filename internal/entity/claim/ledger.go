@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -101,6 +102,11 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 			With(fault.Field{Pointer: "/relationships", Code: "not_one", Detail: "Keep one relationship producedBy."})
 	}
 	out.subject, out.subjectDID = subjects[0].NID, subjects[0].DID
+	p, err := l.protocolOf(ctx, tx, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.kind = protocol.SpellClaimType(p.ClaimTypes(), out.kind)
 	doc, err := canonical(api.ClaimBody{
 		ID: out.did, Type: out.typ, Kind: out.kind, Subject: out.subjectDID, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount,
 		Evidence: said.Evidence, Claims: said.Claims, Data: said.data(), Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
@@ -112,11 +118,16 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 	return out, &said, nil
 }
 
-// form is what the protocol of its subject says about claims of a kind.
+// form is what the protocol of its subject says about claims of a kind. The fault is
+// CLAIM_TYPE_UNKNOWN where it names types, and not this one.
 func (l *Ledger) form(ctx context.Context, tx *db.Tx, r *row) (protocol.ClaimForm, error) {
 	p, err := l.protocolOf(ctx, tx, r)
 	if err != nil {
 		return protocol.ClaimForm{}, err
+	}
+	if _, known, names := protocol.FindClaimRule(p.ClaimTypes(), r.kind); !known && len(names) > 0 {
+		return protocol.ClaimForm{}, fault.New(fault.Conflict, "CLAIM_TYPE_UNKNOWN", "The protocol of what produces the claim knows no claims of this type.").
+			With(fault.Field{Pointer: "/properties/kind", Code: "unknown", Detail: "It knows these types of claims: " + strings.Join(names, ", ") + "."})
 	}
 	return protocol.FindClaimForm(p.ClaimTypes(), r.kind), nil
 }

@@ -22,8 +22,8 @@ const (
 
 // ClaimRule is how claims of a type are verified: what is obeyed of the member
 // verification of a claim type. The mode is manual: somebody who controls an
-// oracle gives the verdict. Its rubric is checked and can be tried; a verdict does not
-// depend on it. For precision see FindPrecision.
+// oracle gives the verdict, as far as the rubric leaves it to people. For precision see
+// FindPrecision.
 type ClaimRule struct {
 	Oracles []string // DIDs of those who may; nil: any
 	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
@@ -54,7 +54,7 @@ func FindClaimRule(claimTypes jsontext.Value, name string) (r ClaimRule, known b
 		Verification jsontext.Value `json:"verification"`
 	}
 	var f verification
-	v, known := types[name]
+	v, known := types[SpellClaimType(claimTypes, name)]
 	if !known || v.Kind() != '{' || json.Unmarshal(v, &t) != nil || t.Verification.Kind() != '{' || json.Unmarshal(t.Verification, &f) != nil {
 		return r, known, names
 	}
@@ -69,6 +69,21 @@ func FindClaimRule(claimTypes jsontext.Value, name string) (r ClaimRule, known b
 		r.Quorum = n
 	}
 	return r, true, names
+}
+
+// SpellClaimType is the name of a type of claims as a protocol spells it: nobody claims
+// the same again in capitals. It is the name itself where there is no such type.
+func SpellClaimType(claimTypes jsontext.Value, name string) string {
+	var types map[string]jsontext.Value
+	if !given(claimTypes) || json.Unmarshal(claimTypes, &types) != nil || types[name] != nil {
+		return name
+	}
+	for _, known := range slices.Sorted(maps.Keys(types)) {
+		if strings.EqualFold(known, name) {
+			return known
+		}
+	}
+	return name
 }
 
 // And is both rules at once.

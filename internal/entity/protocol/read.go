@@ -138,8 +138,12 @@ func infoOf(r *Record, current bool) VersionInfo {
 // Versions lists the versions of a protocol, newest first; there are at most
 // 100. The fault is PROTOCOL_NOT_FOUND.
 func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error) {
-	if p := shipped().find(id, ""); p != nil {
-		return []VersionInfo{infoOf(&p.Record, true)}, nil
+	if all := shipped().byDID[id]; len(all) > 0 {
+		out := make([]VersionInfo, len(all))
+		for i, p := range all {
+			out[len(all)-1-i] = infoOf(&p.Record, i == len(all)-1)
+		}
+		return out, nil
 	}
 	ws := web.CallerFrom(ctx).Workspace
 	all, err := steps(ctx, s.db, ws, id)

@@ -2,8 +2,10 @@ package protocol
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -13,23 +15,28 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-//go:embed shipped/*.json
+//go:embed shipped/*.json shipped/claims/*.json
 var shippedFiles embed.FS
 
-// shippedVersion is the version of all shipped protocols.
+// shippedVersion is the first version of all shipped protocols. What was shipped does
+// not change: the files in shipped/claims say what later ones say besides.
 const shippedVersion = "1.0.0"
 
 // library is the shipped protocols.
 type library struct {
-	byDID map[string]*Protocol
-	list  []*Protocol // by DID
+	byDID map[string][]*Protocol // versions, oldest first
+	list  []*Protocol            // the newest of each, by DID
 }
 
+// find gives a version, the newest when none is named; nil when there is none.
 func (l *library) find(did, version string) *Protocol {
-	if version != "" && version != shippedVersion {
-		return nil
+	all := l.byDID[did]
+	for i := len(all) - 1; i >= 0; i-- {
+		if version == "" || all[i].Version == version {
+			return all[i]
+		}
 	}
-	return l.byDID[did]
+	return nil
 }
 
 // has reports whether a DID is that of a shipped protocol.
@@ -44,24 +51,26 @@ func Prepare() { shipped() }
 // loadShipped reads the files in this package. One that is wrong is a mistake
 // in the program, found by the first test that starts a service.
 func loadShipped() *library {
-	l := &library{byDID: map[string]*Protocol{}}
+	l := &library{byDID: map[string][]*Protocol{}}
 	names, err := fs.Glob(shippedFiles, "shipped/*.json")
 	if err != nil {
 		panic(err)
 	}
 	for _, name := range names {
-		p, err := readShipped(name)
+		all, err := readShipped(name)
 		if err != nil {
 			panic(fmt.Sprintf("shipped protocol %s: %v", name, err))
 		}
-		l.byDID[p.DID] = p
+		p := all[len(all)-1]
+		l.byDID[p.DID] = all
 		l.list = append(l.list, p)
 	}
 	slices.SortFunc(l.list, func(a, b *Protocol) int { return strings.Compare(a.DID, b.DID) })
 	return l
 }
 
-func readShipped(name string) (*Protocol, error) {
+// readShipped reads the versions of a shipped protocol, oldest first.
+func readShipped(name string) ([]*Protocol, error) {
 	text, err := shippedFiles.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -71,6 +80,25 @@ func readShipped(name string) (*Protocol, error) {
 		return nil, err
 	}
 	d.Version = shippedVersion
+	first, err := ship(d)
+	if err != nil {
+		return nil, err
+	}
+	text, err = shippedFiles.ReadFile("shipped/claims/" + path.Base(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return []*Protocol{first}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &d, json.RejectUnknownMembers(true)); err != nil {
+		return nil, err
+	}
+	next, err := ship(d)
+	return []*Protocol{first, next}, err
+}
+
+// ship compiles a version of a shipped protocol.
+func ship(d Draft) (*Protocol, error) {
 	var c fault.Checks
 	d.check(&c)
 	r := d.record()
