@@ -188,3 +188,18 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+// A pattern is bound to both ends of a text, for programs that look for it anywhere.
+func TestPattern(t *testing.T) {
+	t.Parallel()
+	for re, want := range map[string]string{`^(?:[a-z ]{1,9})$`: `regex(., '^(?:[a-z ]{1,9})$')`, `b`: `regex(., '^(?:[\s\S]*(?:b)[\s\S]*)$')`, `^b`: `regex(., '^(?:(?:b)[\s\S]*)$')`} {
+		f := compileText(t, []byte(`{"templateId":"p","sections":[{"id":"s","questions":[{"id":"a","type":"text","constraint":"a.matches('`+strings.ReplaceAll(re, `\`, `\\`)+`')"}]}]}`))
+		x, err := xform.New(f, xform.Options{})
+		if err != nil {
+			t.Fatalf("%+v", err)
+		}
+		if text := strings.NewReplacer("&#39;", "'", "&#xA;", "").Replace(string(x.XML)); !strings.Contains(text, want) {
+			t.Errorf("%s: want %s in\n%s", re, want, text)
+		}
+	}
+}

@@ -188,11 +188,25 @@ func (x *toXPath) plainFunction(name string, args []xpart) (xpart, error) {
 	case name == "double" && len(args) == 1 && args[0].kind == kText:
 		return xcall("number", kNumber, args...), nil
 	case (name == "matches" || name == ".matches") && len(args) == 2 && args[1].isLit:
-		return xcall("regex", kBool, args[0], literalText(searching(args[1].value))), nil
+		return x.regex(args[0], args[1].value)
 	case name == ".join" && len(args) == 2 && args[0].kind == kList && args[1].value == " ":
 		return xpart{text: args[0].text, prec: xpPrimary, kind: kText}, nil
 	}
 	return xpart{}, cannot("the function %s() has no equivalent", shorten(strings.TrimLeft(name, "._@!?:-*/%<=>&|[")))
+}
+
+// regex says that a text has a regular expression in it. Some programs look for it
+// anywhere and others want the whole text: where it must be exact it says both ends.
+func (x *toXPath) regex(text xpart, re string) (xpart, error) {
+	re = searching(re)
+	if x.names.exact() {
+		whole, ok := pattern(re)
+		if !ok {
+			return xpart{}, cannot("the regular expression says something that other programs do not know")
+		}
+		re = whole
+	}
+	return xcall("regex", kBool, text, literalText(re)), nil
 }
 
 // searching makes a regular expression match a whole text that it is found in.

@@ -25,7 +25,7 @@ var otherNames = map[string]string{
 
 var (
 	tagPattern  = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
-	codePattern = regexp.MustCompile(`^(.*?)\s*\(\s*([A-Za-z0-9-]+)\s*\)$`)
+	codePattern = regexp.MustCompile(`^(.*?)\s*\(\s*([A-Za-z0-9_-]+)\s*\)$`)
 )
 
 // LanguageName is a language as ODK names it: "Kiswahili (sw)".

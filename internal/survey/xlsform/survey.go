@@ -30,7 +30,7 @@ type entry struct {
 
 // typeAliases are other spellings of types, in lower case with single spaces.
 var typeAliases = map[string]string{
-	"string": "text", "int": "integer", "datetime": "dateTime", "gps": "geopoint", "location": "geopoint", "photo": "image", "picture": "image", "add image prompt": "image",
+	"string": "text", "tel": "text", "imei": "deviceid", "int": "integer", "datetime": "dateTime", "gps": "geopoint", "location": "geopoint", "photo": "image", "picture": "image", "add image prompt": "image",
 	"trigger": "acknowledge", "bar code": "barcode", "begin group": "begin_group", "begin_group": "begin_group", "group": "begin_group", "end group": "end_group", "end_group": "end_group",
 	"begin repeat": "begin_repeat", "begin_repeat": "begin_repeat", "repeat": "begin_repeat", "end repeat": "end_repeat", "end_repeat": "end_repeat", "add note prompt": "note",
 	"end loop": "end_loop", "begin lgroup": "begin_group", "end lgroup": "end_group", "device id": "deviceid", "phone number": "phonenumber", "sim id": "simserial", "subscriber id": "subscriberid",
