@@ -15,7 +15,7 @@ import (
 // stoveTemplate has something of everything that can be asked in words, and what
 // cannot.
 const stoveTemplate = `{"templateId":"stove-use","title":{"en":"Stove use","sw":"Matumizi ya jiko"},"languages":["en","sw"],"sections":[
-	{"id":"home","title":{"en":"Your home","sw":"Nyumba yako"},"questions":[
+	{"id":"kitchen","title":{"en":"Your home","sw":"Nyumba yako"},"questions":[
 		{"id":"fuel","type":"single_choice","required":true,"other":true,"label":{"en":"Which fuel do you use most?","sw":"Unatumia nishati gani zaidi?"},
 			"options":[{"value":"wood","label":{"en":"Wood","sw":"Kuni"}},{"value":"charcoal","label":{"en":"Charcoal","sw":"Mkaa"}},{"value":"gas","label":{"en":"Gas","sw":"Gesi"}}]},
 		{"id":"bags","type":"integer","required":true,"relevant":"fuel == 'charcoal'","label":{"en":"How many bags a month?","sw":"Mifuko mingapi kwa mwezi?"},"validation":{"min":0,"max":20},
@@ -28,7 +28,7 @@ const stoveTemplate = `{"templateId":"stove-use","title":{"en":"Stove use","sw":
 	{"id":"consent","questions":[{"id":"agree","type":"consent","required":true,"label":{"en":"May we ask you about your stove?","sw":"Tunaweza kukuuliza kuhusu jiko lako?"}}]}]}`
 
 // stoveAnswers are the answers of those who answer the same through any door.
-const stoveAnswers = `{"consent":{"agree":true},"home":{"bags":4,"fuel":"charcoal","people":[{"age":31},{"age":{"noAnswer":"dont_know"}}],"rooms":["in","out"],"since":"2026-01-31","yearly":48}}`
+const stoveAnswers = `{"consent":{"agree":true},"kitchen":{"bags":4,"fuel":"charcoal","people":[{"age":31},{"age":{"noAnswer":"dont_know"}}],"rooms":["in","out"],"since":"2026-01-31","yearly":48}}`
 
 // telephone is a telephone at the line.
 type telephone struct {
@@ -223,7 +223,7 @@ func TestAgentAsksOverUSSD(t *testing.T) {
 	agent.want(t, "1 ; 1", "Where do you cook?")
 	agent.want(t, "00 ; 00 ; 2", "That was all.")
 	agent.want(t, "1", "END Thank you.")
-	if answers, mode, _, collector := p.said(t, "use"); answers != `{"consent":{"agree":true},"home":{"fuel":"wood","people":[]}}` || mode != "ussd" || collector != did {
+	if answers, mode, _, collector := p.said(t, "use"); answers != `{"consent":{"agree":true},"kitchen":{"fuel":"wood","people":[]}}` || mode != "ussd" || collector != did {
 		t.Errorf("stored %s by %s: %s", mode, collector, answers)
 	}
 	h.want(t, "1", "There is no survey for you now.")

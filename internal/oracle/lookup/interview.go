@@ -52,7 +52,7 @@ var interviewTools = []lookupTool{
 	{
 		name: "interview_answer", do: talked(Interviews.Answer),
 		about: "Keep what the user has just answered to a question of the interview, in the user's own words or the number of an option, and get the next question. Only what the user has said in this conversation: when it is unclear, ask again. An answer that is not taken comes back with the problem.",
-		schema: object + `"required":["survey","question"],"properties":{` + whichTalk + `,"question":` + text + `,"description":"question of what is asked, such as /home/fuel."},"answer":` + text + `,"description":"What the user said."},` +
+		schema: object + `"required":["survey","question"],"properties":{` + whichTalk + `,"question":` + text + `,"description":"question of what is asked, such as /kitchen/fuel."},"answer":` + text + `,"description":"What the user said."},` +
 			`"instead":{"type":"string","enum":["skip","dont_know","refused"],"description":"When the user does not answer: skips the question, does not know, or would rather not say."}}}`,
 		output: turned,
 	},
