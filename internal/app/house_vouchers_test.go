@@ -48,9 +48,10 @@ func (h *house) furnishCredentials(t *testing.T) {
 	h.ids["status-list"] = "9f86d081884c7d659a2feaa0c55ad015-revocation"
 	h.exec(t, `UPDATE entities SET domain_type = 'credential', status = 'active', body = replace(replace(body, '"domainType":"device"', '"domainType":"credential"'), '"status":"draft"', '"status":"active"') WHERE did = $1`,
 		h.ids["credential"])
+	h.ids["c"] = strings.Repeat("c", 32)
 	h.exec(t, `INSERT INTO status_lists (nid, ws, issuer, list_id, created_at) SELECT nid, ws, nid, $2, created_at FROM entities WHERE did = $1`, oracle, strings.TrimSuffix(h.ids["status-list"], "-revocation"))
 	h.exec(t, `INSERT INTO credentials (nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document)
-		SELECT nid, ws, did, $2, 'urn:x', '', 0, 0, 0, 0, 7, 'active', 0, 0, 0, 0, created_at, '', '{}', '{}' FROM entities WHERE did = $1`, h.ids["credential"], strings.Repeat("c", 32))
+		SELECT nid, ws, did, $2, 'urn:x', '', 0, 0, 0, 0, 7, 'active', 0, 0, 0, 0, created_at, '', '{}', '{}' FROM entities WHERE did = $1`, h.ids["credential"], h.ids["c"])
 }
 
 func (h *house) exec(t *testing.T, sql string, args ...any) {

@@ -286,3 +286,40 @@ func TestListCredentials(t *testing.T) {
 		}
 	})
 }
+
+// Everybody sees what a credential says and whether it stands, and nothing of people.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		for _, public := range []string{base, ""} {
+			v := newEnv(t, d, public)
+			r := v.issue(t, "")
+			path := strings.TrimPrefix(r.text("page"), base)
+			if len(path) != len("/c/")+32 {
+				t.Fatalf("the page is %s, want 128 bits", r.text("page"))
+			}
+			page := v.want(t, "nobody", "GET "+path, "", "200").raw
+			for _, part := range []string{"12.5 kg", "fuel-saved", "genuine and stands", "urn:hearth:pseudonym:"} {
+				if !strings.Contains(page, part) {
+					t.Errorf("the page lacks %q", part)
+				}
+			}
+			if strings.Contains(page, "<svg") != (public != "") {
+				t.Errorf("with the address %q, QR code: %v", public, strings.Contains(page, "<svg"))
+			}
+			for _, secret := range []string{v.home, "Mary", "photo", "did:key:owner", "did:key:judge", r.text("claim"), "<script"} {
+				if strings.Contains(page, secret) {
+					t.Errorf("the page has %q", secret)
+				}
+			}
+			doc := v.want(t, "nobody", "GET "+path+"/credential", "", "200")
+			reasons, _ := v.verifyDocument(t, []byte(doc.raw))
+			wantCodes(t, "the document", reasons)
+			v.want(t, "judge", "POST /v1/credentials/"+r.text("id")+"/revoke", `{}`, "200")
+			if page := v.want(t, "nobody", "GET "+path, "", "200").raw; !strings.Contains(page, "Do not rely on") || !strings.Contains(page, "revoked") {
+				t.Errorf("the page of a revoked one: %s", page)
+			}
+			v.want(t, "nobody", "GET /c/"+strings.Repeat("a", 32), "", "404 CREDENTIAL_NOT_FOUND")
+		}
+	})
+}

@@ -52,6 +52,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "A signed BitstringStatusListCredential, public as its readers are: one bit for each of 131,072 places taken at random. Changes are in it within a minute.",
 	})
 	s.keyRoutes(a)
+	s.pageRoutes(a)
 }
 
 func (s *Service) keyRoutes(a *web.API) {

@@ -1,0 +1,162 @@
+package credential
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/vc"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// pageText is the public page of a credential, and pageStyle how it looks.
+//
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+// pageForm is the page as a template; it is safe for many goroutines.
+var pageForm = template.Must(template.New("page").Parse(pageText))
+
+// pagePolicy lets a browser use the style of the page and nothing else.
+func pagePolicy() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// pageView is what the page shows. None of it is about a person.
+type pageView struct {
+	Words     map[string]string
+	Style     template.CSS
+	Lang      string
+	Says      *api.IssuedCredential
+	Amount    string
+	Signer    string // the issuer's id in the document
+	Pseudonym string
+	Good      bool
+	Signed    bool
+	Reasons   []vc.Reason
+	Warnings  []vc.Reason
+	QR        *auth.QR
+	Document  string // address of the signed document
+}
+
+// verifier checks what was issued here.
+func (s *Service) verifier() *vc.Verifier {
+	return &vc.Verifier{Lookup: s.Method, Status: s.Status, History: s.History, Now: s.is.now}
+}
+
+// shown reads a credential by the id of its page alone, whoever asks. Fault:
+// CREDENTIAL_NOT_FOUND.
+func (s *Service) shown(ctx context.Context, id string) (*row, error) {
+	r, err := one(s.db.QueryRow(ctx, selectByPage, id))
+	if err == nil && r == nil {
+		err = notFound()
+	}
+	return r, err
+}
+
+// Page is the public page of a credential: what it says, and whether that verifies now.
+// Fault: CREDENTIAL_NOT_FOUND.
+func (s *Service) Page(ctx context.Context, id, lang string) ([]byte, error) {
+	r, err := s.shown(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.pageView(ctx, r, lang)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = pageForm.Execute(&b, v)
+	return b.Bytes(), err
+}
+
+func (s *Service) pageView(ctx context.Context, r *row, lang string) (*pageView, error) {
+	says, err := s.is.view(r, false)
+	if err != nil {
+		return nil, err
+	}
+	found := s.verifier().Credential(ctx, jsontext.Value(r.document), vc.Options{})
+	v := &pageView{
+		Lang: "en", Words: words["en"], Style: template.CSS(pageStyle), //nolint:gosec // our own file
+		Says: says, Signer: found.Issuer, Good: found.Verified(), Reasons: found.Reasons, Warnings: found.Warnings, Signed: signed(found.Reasons), Document: "/c/" + r.page + "/credential",
+	}
+	if strings.HasPrefix(strings.ToLower(lang), "sw") {
+		v.Lang, v.Words = "sw", words["sw"]
+	}
+	if a := says.Amount; a != nil {
+		v.Amount = strconv.FormatFloat(a.Value, 'f', -1, 64) + " " + a.Unit
+	}
+	v.Pseudonym = pseudonym(r.salt, says.Subject)
+	if s.is.base != nil {
+		v.QR, err = auth.Draw(says.Page)
+	}
+	return v, err
+}
+
+// signed reports whether the reasons against a document are of its state alone.
+func signed(reasons []vc.Reason) bool {
+	for _, r := range reasons {
+		if r.Code != Revoked && r.Code != Suspended {
+			return false
+		}
+	}
+	return true
+}
+
+// words are the texts of the page, by language.
+var words = map[string]map[string]string{
+	"en": {
+		"title": "Credential", "good": "This credential is genuine and stands.", "bad": "Do not rely on this credential.", "kind": "Kind", "amount": "Amount", "period": "Period", "issued": "Issued",
+		"issuer": "Issuer", "about": "About", "aboutNote": "a pseudonym of this credential alone; it names nobody", "project": "Project", "checks": "Checked just now by this server",
+		"signed": "Signed by its issuer, and not a byte was changed", "unrevoked": "Not revoked", "unsuspended": "Not suspended", "document": "The signed document (W3C Verifiable Credential)",
+		"scan": "Scan to open this page", "to": "to", "active": "stands", "suspended": "suspended", "revoked": "revoked", "retired": "retired: it has counted",
+	},
+	"sw": {
+		"title": "Cheti", "good": "Cheti hiki ni halali na kinatumika.", "bad": "Usitegemee cheti hiki.", "kind": "Aina", "amount": "Kiasi", "period": "Kipindi", "issued": "Kimetolewa",
+		"issuer": "Mtoaji", "about": "Kuhusu", "aboutNote": "jina la siri la cheti hiki pekee; halimtaji mtu yeyote", "project": "Mradi", "checks": "Kimekaguliwa sasa hivi na seva hii",
+		"signed": "Kimetiwa saini na mtoaji, na hakuna kilichobadilishwa", "unrevoked": "Hakijabatilishwa", "unsuspended": "Hakijasimamishwa", "document": "Hati iliyotiwa saini (W3C Verifiable Credential)",
+		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "active": "kinatumika", "suspended": "kimesimamishwa", "revoked": "kimebatilishwa", "retired": "kimetumika: kimehesabiwa",
+	},
+}
+
+func (s *Service) pageRoutes(a *web.API) {
+	web.Get(a, "/c/{pageId}", s.servePage, web.Doc{
+		Summary: "Show a credential to everybody, verified", Scope: web.Public, Tag: tag, Produces: "text/html", Codes: []string{"CREDENTIAL_NOT_FOUND"},
+		Description: "A page for people, by an id of 128 random bits that the credential's QR code holds. It has no personal data.",
+	})
+	web.Get(a, "/c/{pageId}/credential", s.servePageDocument, web.Doc{
+		Summary: "Read the signed document of a public page", Scope: web.Public, Tag: tag, Produces: "application/vc", Codes: []string{"CREDENTIAL_NOT_FOUND"},
+	})
+}
+
+// onPage names a page.
+type onPage struct {
+	ID       string `path:"pageId" doc:"Id of the page." example:"9f86d081884c7d659a2feaa0c55ad015"`
+	Language string `header:"Accept-Language" doc:"English, or Kiswahili for sw."`
+}
+
+func (s *Service) servePage(ctx context.Context, in *onPage) (web.Reply[string], error) {
+	page, err := s.Page(ctx, in.ID, in.Language)
+	return web.Reply[string]{Raw: page, Media: "text/html; charset=utf-8", Cache: "public, max-age=20", Policy: pagePolicy()}, err
+}
+
+func (s *Service) servePageDocument(ctx context.Context, in *onPage) (web.Reply[map[string]any], error) {
+	r, err := s.shown(ctx, in.ID)
+	if err != nil {
+		return web.Reply[map[string]any]{}, err
+	}
+	return web.Reply[map[string]any]{Raw: []byte(r.document), Media: "application/vc", Cache: "public, max-age=20"}, nil
+}
