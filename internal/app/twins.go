@@ -70,7 +70,7 @@ func (a *App) buildTwins() (err error) {
 		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
 		Oracle: a.identity.DID.String(), Now: a.DB.Now,
 	}
-	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID})
+	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID, Issue: a.issueLater})
 	issuer := credential.NewIssuer(credential.IssuerConfig{Key: a.Key, Events: a.Events, NewNID: a.DB.NewNID, Now: a.DB.Now, PublicURL: a.cfg.Server.PublicURL})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
@@ -186,6 +186,7 @@ func (t *twins) jobs(c *job.RunnerConfig) {
 		_, untold := t.devices.Tell(ctx)
 		return errors.Join(err, untold)
 	}
+	c.Handlers[kindIssue] = t.issueApproved
 	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute}, job.Every{Kind: entity.KindRename, Interval: 24 * time.Hour})
 }
 

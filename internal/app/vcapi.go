@@ -2,15 +2,18 @@ package app
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/vc"
 	"github.com/hearth-dmrv/hearth/internal/vc/vcapi"
 )
@@ -55,4 +58,26 @@ func (t *twins) methodOf(ctx context.Context, method string) (vc.Method, bool, e
 		}
 	}
 	return m, true, nil
+}
+
+// kindIssue is the job that issues the credential of an approved claim.
+const kindIssue = "credential.issue"
+
+type issueJob struct {
+	Claim string `json:"claim"`
+}
+
+// issueLater has the credential of a claim issued once tx is done, and once.
+func (a *App) issueLater(ctx context.Context, tx *db.Tx, claim string) error {
+	_, err := a.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindIssue, Payload: issueJob{claim}, Key: claim, About: "/v1/claims/" + url.PathEscape(claim)})
+	return err
+}
+
+// issueApproved is the job that issueLater makes.
+func (t *twins) issueApproved(ctx context.Context, r *job.Run) error {
+	var p issueJob
+	if err := r.Decode(&p); err != nil {
+		return err
+	}
+	return t.claims.IssueApproved(ctx, p.Claim)
 }

@@ -99,6 +99,19 @@ func (s *Service) IssueApproved(ctx context.Context, id string) error {
 	return err
 }
 
+// issues has the credential issued of a claim that was just approved, where its type says
+// so. That is done afterwards: the claim's twin is not verified yet.
+func (l *Ledger) issues(ctx context.Context, tx *db.Tx, r *row) error {
+	if r.status != Approved || l.Issue == nil {
+		return nil
+	}
+	form, err := l.form(ctx, tx, r)
+	if err != nil || !form.Issues {
+		return err
+	}
+	return l.Issue(ctx, tx, r.did)
+}
+
 // issue stores and signs a credential that was prepared.
 func (s *Service) issue(ctx context.Context, tx *db.Tx, r *row, p *entity.Prepared, i *entity.Issued) error {
 	if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {

@@ -189,6 +189,9 @@ func (l *Ledger) settle(ctx context.Context, tx *db.Tx, r *row, d *decision, j e
 	if err := r.settle(ctx, tx, next, amount); err != nil {
 		return err
 	}
+	if err := l.issues(ctx, tx, r); err != nil {
+		return err
+	}
 	return l.tell(ctx, tx, "claim.evaluated", r)
 }
 

@@ -24,6 +24,9 @@ type Ledger struct {
 	Events    *event.Log
 	NewNID    func() int64 // numbers evaluations
 	Now       func() time.Time
+	// Issue has IssueApproved called for a claim when tx is done, where the claim type
+	// says that the approval issues the credential.
+	Issue func(ctx context.Context, tx *db.Tx, claim string) error
 }
 
 // Submit fixes what a claim says. Faults: CLAIM_INVALID, CLAIM_SUBJECTS_MANY,

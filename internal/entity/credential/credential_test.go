@@ -323,3 +323,31 @@ func TestPage(t *testing.T) {
 		}
 	})
 }
+
+// Where the claim type says so, the approval issues the credential, once.
+func TestApprovalIssues(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d, "")
+		v.approved(t)
+		if len(v.asked) != 0 {
+			t.Fatalf("a type that says nothing issues %v", v.asked)
+		}
+		const body = `{"type":"Protocol","name":"home","domainType":"household","properties":{},"relationships":{},"claimTypes":{"fuel-saved":{"issue":"%s"}}}`
+		v.want(t, "owner", "POST /v1/protocols", fmt.Sprintf(body, "never"), "400 PROTOCOL_INVALID")
+		p := v.want(t, "owner", "POST /v1/protocols", fmt.Sprintf(body, "approval"), "201").text("did")
+		v.want(t, "owner", "POST /v1/protocols/"+p+"/publish", "", "200")
+		v.home = v.want(t, "owner", "POST /v1/entities", `{"type":"home","protocol":"`+p+`"}`, "201").text("did")
+		id := v.approved(t)
+		wantCodes(t, "asked", v.asked, id)
+		for range 2 {
+			if err := v.claims.IssueApproved(webCaller(t, "judge"), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := v.want(t, "judge", "GET "+entityAt(id)+"/credentials", "", "200").body["items"].([]any)
+		if len(all) != 1 || all[0].(map[string]any)["issuer"] != v.oracle {
+			t.Errorf("the claim became %v, want one credential of its oracle", all)
+		}
+	})
+}

@@ -51,6 +51,8 @@ type env struct {
 	d           *db.DB
 	h           http.Handler
 	credentials *credential.Service
+	claims      *claim.Service
+	asked       []string // claims whose approval issues
 	now         time.Time
 	home        string
 	oracle      string
@@ -71,14 +73,18 @@ func newEnv(t testing.TB, d *db.DB, publicURL string) *env {
 	}
 	now := func() time.Time { return v.now }
 	issuer := credential.NewIssuer(credential.IssuerConfig{Key: key, Events: l, NewNID: d.NewNID, Now: now, PublicURL: publicURL})
-	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Now: now})
+	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Now: now, Issue: func(_ context.Context, _ *db.Tx, id string) error {
+		v.asked = append(v.asked, id)
+		return nil
+	}})
 	s := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: cursors, Relayer: "did:key:server", Claims: ledger, Certified: issuer.Follow})
 	v.credentials = credential.New(credential.Config{DB: d, Entities: s, Issuer: issuer, Cursors: cursors})
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	p.Routes(a)
 	s.Routes(a)
 	v.credentials.Routes(a)
-	claim.New(claim.Config{DB: d, Entities: s, Ledger: ledger, Cursors: cursors, Credentials: v.credentials}).Routes(a)
+	v.claims = claim.New(claim.Config{DB: d, Entities: s, Ledger: ledger, Cursors: cursors, Credentials: v.credentials})
+	v.claims.Routes(a)
 	v.h = webtest.Handler(t, a)
 	v.home = v.want(t, "owner", "POST /v1/entities", `{"type":"household","protocol":"did:ixo:protocol/household","properties":{"name":"Mary Banda"}}`, "201").text("did")
 	v.oracle = v.want(t, "judge", "POST /v1/entities", `{"type":"oracle","protocol":"did:ixo:protocol/oracle"}`, "201").text("did")

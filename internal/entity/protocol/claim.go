@@ -184,7 +184,14 @@ func senseReasons(v jsontext.Value, at string, c *fault.Checks) {
 type ClaimForm struct {
 	Unique     []string // members of a claim's properties of which no two claims have the same
 	Aggregates bool     // one may sum other claims of the type
+	Issues     bool     // an approval issues the credential
 }
+
+// When credentials are issued, as the member issue of a claim type says it.
+const (
+	onApproval = "approval"
+	onRequest  = "request" // the default
+)
 
 // maxUnique is how many members a dedupeKey names.
 const maxUnique = 10
@@ -197,7 +204,7 @@ func FindClaimForm(claimTypes jsontext.Value, name string) (out ClaimForm) {
 		return out
 	}
 	out.Unique, _ = uniqueOf(f.DedupeKey)
-	out.Aggregates = f.Aggregates.Kind() == 't'
+	out.Aggregates, out.Issues = f.Aggregates.Kind() == 't', textOf(f.Issue) == onApproval
 	return out
 }
 
@@ -223,5 +230,8 @@ func senseForm(f claimForm, at string, c *fault.Checks) {
 	}
 	if k := f.Aggregates.Kind(); given(f.Aggregates) && k != 't' && k != 'f' {
 		c.Add(at+"/aggregates", "wrong_type", "The value must be true or false.")
+	}
+	if when := textOf(f.Issue); given(f.Issue) && when != onApproval && when != onRequest {
+		c.Add(at+"/issue", "not_allowed", "The value must be approval or request.")
 	}
 }

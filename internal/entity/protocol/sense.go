@@ -69,6 +69,7 @@ type claimForm struct {
 	Verification jsontext.Value `json:"verification"`
 	DedupeKey    jsontext.Value `json:"dedupeKey"`
 	Aggregates   jsontext.Value `json:"aggregates"`
+	Issue        jsontext.Value `json:"issue"`
 }
 
 func (k *Content) senseClaims(c *fault.Checks) {
