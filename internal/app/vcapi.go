@@ -68,9 +68,11 @@ type issueJob struct {
 }
 
 // issueLater has the credential of a claim issued once tx is done, and once.
-func (a *App) issueLater(ctx context.Context, tx *db.Tx, claim string) error {
-	_, err := a.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindIssue, Payload: issueJob{claim}, Key: claim, About: "/v1/claims/" + url.PathEscape(claim)})
-	return err
+func issueLater(jobs *job.Service) func(ctx context.Context, tx *db.Tx, claim string) error {
+	return func(ctx context.Context, tx *db.Tx, claim string) error {
+		_, err := jobs.Enqueue(ctx, tx, job.Draft{Kind: kindIssue, Payload: issueJob{claim}, Key: claim, About: "/v1/claims/" + url.PathEscape(claim)})
+		return err
+	}
 }
 
 // issueApproved is the job that issueLater makes.
