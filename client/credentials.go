@@ -126,6 +126,16 @@ func (s Credentials) StatusList(ctx context.Context, id string, opts ...Option) 
 	return *out, nil
 }
 
+// Shown reads the signed document of a public page, by the page's id. Code:
+// CREDENTIAL_NOT_FOUND.
+func (s Credentials) Shown(ctx context.Context, page string, opts ...Option) (map[string]any, error) {
+	out, err := do[map[string]any](ctx, s.c, get("/c/"+url.PathEscape(page)+"/credential", nil), opts)
+	if err != nil {
+		return nil, err
+	}
+	return *out, nil
+}
+
 // Keys reads the keys that an oracle issues with.
 func (s Credentials) Keys(ctx context.Context, did string, opts ...Option) (*IssuerKeys, error) {
 	return do[IssuerKeys](ctx, s.c, get(entityPath(did)+"/issuer-keys", nil), opts)

@@ -134,7 +134,7 @@ var words = map[string]map[string]string{
 
 func (s *Service) pageRoutes(a *web.API) {
 	web.Get(a, "/c/{pageId}", s.servePage, web.Doc{
-		Summary: "Show a credential to everybody, verified", Scope: web.Public, Tag: tag, Produces: "text/html", Codes: []string{"CREDENTIAL_NOT_FOUND"},
+		Summary: "Show a credential to everybody, verified", Scope: web.Public, Tag: tag, Produces: "text/html", Page: true, Codes: []string{"CREDENTIAL_NOT_FOUND"},
 		Description: "A page for people, by an id of 128 random bits that the credential's QR code holds. It has no personal data.",
 	})
 	web.Get(a, "/c/{pageId}/credential", s.servePageDocument, web.Doc{
