@@ -319,7 +319,7 @@ func TestPage(t *testing.T) {
 			if page := v.want(t, "nobody", "GET "+path, "", "200").raw; !strings.Contains(page, "Do not rely on") || !strings.Contains(page, "revoked") {
 				t.Errorf("the page of a revoked one: %s", page)
 			}
-			v.want(t, "nobody", "GET /c/"+strings.Repeat("a", 32), "", "404 CREDENTIAL_NOT_FOUND")
+			v.want(t, "nobody", "GET /c/"+strings.Repeat("a", 32)+"/credential", "", "404 CREDENTIAL_NOT_FOUND")
 		}
 	})
 }
