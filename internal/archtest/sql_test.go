@@ -16,7 +16,7 @@ type statement struct {
 	where finding
 }
 
-// checkSQL collects the SQL text of every Exec, Query and QueryRow in packages
+// checkSQL collects the SQL text of every Exec, Send, Query and QueryRow in packages
 // above internal/db. A text that is not a constant is a finding: nobody can
 // read it, explain it, or be sure that no input is part of it.
 func checkSQL(all []*typed) ([]statement, []finding) {
@@ -61,7 +61,7 @@ func runsSQL(fn *types.Func) bool {
 		return false
 	}
 	switch fn.Name() {
-	case "Exec", "Query", "QueryRow":
+	case "Exec", "Send", "Query", "QueryRow":
 	default:
 		return false
 	}

@@ -12,7 +12,7 @@ const dbPackage = module + "/internal/db"
 
 // aroundTx are methods of *db.DB that reach the database by another way than
 // the transaction at hand: they open a second one, or read old data.
-var aroundTx = []string{"InTx", "View", "Exec", "Query", "QueryRow"}
+var aroundTx = []string{"InTx", "View", "Exec", "Send", "Query", "QueryRow"}
 
 // opens reports whether fn is itself one of them.
 func opens(fn *types.Func) bool {

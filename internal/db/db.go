@@ -38,6 +38,11 @@ const (
 type Querier interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
+	// Send runs a statement of which nobody reads a result. In a transaction on
+	// PostgreSQL it waits for the next one that has a result, or for the commit,
+	// and goes there with it: its error may come from that one, and what args
+	// point at must not change meanwhile. Anywhere else it is Exec.
+	Send(ctx context.Context, sql string, args ...any) error
 	// Query runs a statement that returns rows. The caller closes them; Collect
 	// and Each do it for callers that read all of them or walk over them.
 	Query(ctx context.Context, sql string, args ...any) (Rows, error)
@@ -197,6 +202,12 @@ func (d *DB) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return n, nil
+}
+
+// Send runs one statement in a transaction of its own.
+func (d *DB) Send(ctx context.Context, sql string, args ...any) error {
+	_, err := d.Exec(ctx, sql, args...)
+	return err
 }
 
 // Query reads outside any transaction. On SQLite it cannot write.

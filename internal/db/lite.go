@@ -150,6 +150,8 @@ type liteView struct {
 
 func (v *liteView) exec(context.Context, string, []any) (int64, error) { return 0, errReadOnly }
 
+func (v *liteView) send(context.Context, string, []any) error { return errReadOnly }
+
 func (v *liteView) query(ctx context.Context, sql string, args []any) (Rows, error) {
 	r, err := v.c.rows(ctx, sql, args)
 	if err != nil {

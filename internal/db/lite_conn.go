@@ -137,6 +137,11 @@ func (c *liteConn) interruptedBy(ctx context.Context) func() {
 	}
 }
 
+func (c *liteConn) send(ctx context.Context, sql string, args []any) error {
+	_, err := c.exec(ctx, sql, args)
+	return err
+}
+
 // exec runs one statement to its end. No context interrupts it: an interrupted
 // write rolls back the transaction of everybody in the batch.
 func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error) {

@@ -180,41 +180,29 @@ func (e *pg) once(ctx context.Context, until time.Time, fn func(*Tx) error) ([]f
 		return nil, err
 	}
 	defer c.Release()
-	// A server that has silently gone must not hold the caller for ever.
-	free, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
-	defer cancel()
-	ptx, err := c.BeginTx(free, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	session, err := newPgSession(ctx, c.Conn(), until)
 	if err != nil {
-		return nil, err
+		return nil, lostConn(ctx, err)
 	}
-	tx := newTx(pgSession{tx: ptx, ctx: free})
-	kept := false
-	defer func() {
-		if !kept { // an error, a panic, or runtime.Goexit
-			tx.end(errTxOver)
-			ptx.Rollback(free)
-		}
-	}()
+	defer session.close()
+	tx := newTx(session)
+	defer tx.end(errTxOver) // also after a panic, or runtime.Goexit
 	if err := fn(tx); err != nil {
 		return nil, err
 	}
-	if err := e.tellChanges(free, tx); err != nil {
+	if err := e.tellChanges(session.ctx, tx); err != nil {
 		return nil, err
 	}
 	if _, failed := tx.end(errTxOver); failed != nil {
 		return nil, failed
 	}
-	kept = true
-	return tx.after, e.commit(free, ptx)
+	return tx.after, e.commit(session)
 }
 
-func (e *pg) commit(ctx context.Context, ptx pgx.Tx) error {
+func (e *pg) commit(s *pgSession) error {
 	start := time.Now()
-	commit := ptx.Commit
-	if u := useOf(ctx); u.written != nil || e.standbys.guards(u.lane) {
-		commit = func(ctx context.Context) error { return e.commitAsking(ctx, ptx, e.standbys.guards(u.lane), u.written) }
-	}
-	err := commit(ctx)
+	u := useOf(s.ctx)
+	err := e.commitAsking(s, e.standbys.guards(u.lane), u.written)
 	if err == nil {
 		e.counters.commit(1, time.Since(start))
 		return nil

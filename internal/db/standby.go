@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -78,25 +76,24 @@ var errUnconfirmed = errors.New("committed without a standby")
 // a standby is there still, for a wait for it that the server gave up looks like success,
 // and where in the log this is. What was stored without a standby may be lost, so its
 // outcome is unknown.
-func (e *pg) commitAsking(ctx context.Context, ptx pgx.Tx, guarded bool, w *Written) error {
-	sql := "COMMIT"
+func (e *pg) commitAsking(s *pgSession, guarded bool, w *Written) error {
+	var standby, at question
+	var asks []*question
 	if guarded {
-		sql += "; " + standbySQL
+		standby.sql = standbySQL
+		asks = append(asks, &standby)
 	}
 	if w != nil {
-		sql += "; " + position
+		at.sql = position
+		asks = append(asks, &at)
 	}
-	all, err := ptx.Conn().PgConn().Exec(ctx, sql).ReadAll()
-	if err != nil {
+	if err := s.commit(asks...); err != nil {
 		return err
 	}
-	if all[0].CommandTag.String() != "COMMIT" {
-		return pgx.ErrTxCommitRollback
+	if at.answer != "" {
+		w.note(Position(at.answer))
 	}
-	if n := len(all) - 1; w != nil && len(all[n].Rows) == 1 {
-		w.note(Position(all[n].Rows[0][0]))
-	}
-	if !guarded || len(all[1].Rows) == 1 && string(all[1].Rows[0][0]) > "0" { // "-1" is less
+	if !guarded || !s.begun || standby.answer > "0" { // "-1" is less
 		return nil
 	}
 	e.standbys.n.Store(0)

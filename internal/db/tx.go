@@ -10,6 +10,7 @@ import (
 // session is one connection inside a transaction.
 type session interface {
 	exec(ctx context.Context, sql string, args []any) (int64, error)
+	send(ctx context.Context, sql string, args []any) error
 	query(ctx context.Context, sql string, args []any) (Rows, error)
 }
 
@@ -50,6 +51,16 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	}
 	n, err := t.s.exec(ctx, sql, args)
 	return n, t.note(err)
+}
+
+// Send runs a statement of which nobody reads a result; see Querier.
+func (t *Tx) Send(ctx context.Context, sql string, args ...any) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	return t.note(t.s.send(ctx, sql, args))
 }
 
 // Query runs a statement that returns rows. Close them before the next

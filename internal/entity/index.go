@@ -83,19 +83,19 @@ func addSome(ctx context.Context, tx *db.Tx, args []any) error {
 	lite := tx.Dialect() == db.SQLite
 	switch n := len(args) / 2; {
 	case n == 1:
-		_, err = tx.Exec(ctx, insertProps1, args...)
+		err = tx.Send(ctx, insertProps1, args...)
 	case n == 2 && lite:
-		_, err = tx.Exec(ctx, insertProps2SQLite, args...)
+		err = tx.Send(ctx, insertProps2SQLite, args...)
 	case n == 2:
-		_, err = tx.Exec(ctx, insertProps2, args...)
+		err = tx.Send(ctx, insertProps2, args...)
 	case n == 3 && lite:
-		_, err = tx.Exec(ctx, insertProps3SQLite, args...)
+		err = tx.Send(ctx, insertProps3SQLite, args...)
 	case n == 3:
-		_, err = tx.Exec(ctx, insertProps3, args...)
+		err = tx.Send(ctx, insertProps3, args...)
 	case lite:
-		_, err = tx.Exec(ctx, insertProps4SQLite, args...)
+		err = tx.Send(ctx, insertProps4SQLite, args...)
 	default:
-		_, err = tx.Exec(ctx, insertProps4, args...)
+		err = tx.Send(ctx, insertProps4, args...)
 	}
 	if err != nil {
 		return fmt.Errorf("index properties: %w", err)
@@ -106,7 +106,7 @@ func addSome(ctx context.Context, tx *db.Tx, args []any) error {
 // dropProps takes a twin out of the property index.
 func dropProps(ctx context.Context, tx *db.Tx, nid int64, props []prop) error {
 	for _, p := range props {
-		if _, err := tx.Exec(ctx, deleteProp, p.PID, p.Val, nid); err != nil {
+		if err := tx.Send(ctx, deleteProp, p.PID, p.Val, nid); err != nil {
 			return fmt.Errorf("remove properties from the index: %w", err)
 		}
 	}
@@ -143,7 +143,7 @@ func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Exter
 // dropNames frees names of a twin.
 func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []ExternalID) error {
 	for _, x := range list {
-		if _, err := tx.Exec(ctx, deleteExternal, ws, x.Value, x.Scheme, nid); err != nil {
+		if err := tx.Send(ctx, deleteExternal, ws, x.Value, x.Scheme, nid); err != nil {
 			return fmt.Errorf("remove external id: %w", err)
 		}
 	}

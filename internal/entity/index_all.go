@@ -55,9 +55,9 @@ func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 		}
 		var err error
 		if tx.Dialect() == db.SQLite {
-			_, err = tx.Exec(ctx, insertProps20SQLite, args...)
+			err = tx.Send(ctx, insertProps20SQLite, args...)
 		} else {
-			_, err = tx.Exec(ctx, insertProps20, args...)
+			err = tx.Send(ctx, insertProps20, args...)
 		}
 		if err != nil {
 			return fmt.Errorf("index properties: %w", err)

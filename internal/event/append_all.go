@@ -88,7 +88,7 @@ func (l *Log) appendMany(ctx context.Context, tx *db.Tx, events []*Prepared) err
 	if lite {
 		n, err = tx.Exec(ctx, insertTenSQLite, args...)
 	} else {
-		_, err = tx.Exec(ctx, insertTenFresh, args...)
+		err = tx.Send(ctx, insertTenFresh, args...)
 	}
 	if err == nil && n != many {
 		err = fmt.Errorf("a number after %d is taken", last-many)

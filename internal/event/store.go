@@ -36,9 +36,9 @@ func argsOf(e *Event, data string) eventArgs {
 func (l *Log) insert(ctx context.Context, tx *db.Tx, args eventArgs) error {
 	var err error
 	if l.db.Dialect() == db.SQLite {
-		_, err = tx.Exec(ctx, insertNumbered, args[:]...)
+		err = tx.Send(ctx, insertNumbered, args[:]...)
 	} else {
-		_, err = tx.Exec(ctx, insertFresh, args[:]...)
+		err = tx.Send(ctx, insertFresh, args[:]...)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func insert(ctx context.Context, tx *db.Tx, n name, at int64, sealed []byte) (bo
 }
 
 func update(ctx context.Context, tx *db.Tx, n name, sealed []byte) error {
-	_, err := tx.Exec(ctx, `UPDATE idem SET answer = $3 WHERE ws = $1 AND key_hash = $2`, n.ws, n.key[:], sealed)
+	err := tx.Send(ctx, `UPDATE idem SET answer = $3 WHERE ws = $1 AND key_hash = $2`, n.ws, n.key[:], sealed)
 	if err != nil {
 		return fmt.Errorf("store answer: %w", err)
 	}

@@ -97,7 +97,7 @@ func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas 
 		if at.collector == "" {
 			in = shard
 		}
-		if _, err := tx.Exec(ctx, addLength, survey, at.collector, at.bucket, in, n); err != nil {
+		if err := tx.Send(ctx, addLength, survey, at.collector, at.bucket, in, n); err != nil {
 			return fmt.Errorf("count length: %w", err)
 		}
 	}

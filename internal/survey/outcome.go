@@ -68,7 +68,7 @@ func outcomeDelta(outcome, n int) (d Delta) {
 func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome int) (*Household, error) {
 	for range maxTries {
 		if h.outcome != 0 && h.round < o.Round {
-			if _, err := tx.Exec(ctx, keepOutcome, o.NID, h.HouseholdID, h.Revision); err != nil {
+			if err := tx.Send(ctx, keepOutcome, o.NID, h.HouseholdID, h.Revision); err != nil {
 				return nil, fmt.Errorf("keep outcome: %w", err)
 			}
 		}

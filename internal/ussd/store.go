@@ -100,7 +100,7 @@ func remove(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 
 // expireNow ends a session that a gateway says is over.
 func expireNow(ctx context.Context, tx *db.Tx, id string, now int64) error {
-	if _, err := tx.Exec(ctx, `UPDATE ussd_sessions SET expires_at = $2 WHERE id = $1 AND expires_at > $2`, id, now); err != nil {
+	if err := tx.Send(ctx, `UPDATE ussd_sessions SET expires_at = $2 WHERE id = $1 AND expires_at > $2`, id, now); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
 	return nil
@@ -118,7 +118,7 @@ func findDraft(ctx context.Context, q db.Querier, phone string, now int64) ([]by
 }
 
 func putDraft(ctx context.Context, tx *db.Tx, phone string, expires int64, state []byte) error {
-	_, err := tx.Exec(ctx,
+	err := tx.Send(ctx,
 		`INSERT INTO ussd_drafts(phone, expires_at, state) VALUES ($1, $2, $3)
 		 ON CONFLICT (phone) DO UPDATE SET expires_at = excluded.expires_at, state = excluded.state`, phone, expires, state)
 	if err != nil {
@@ -155,7 +155,7 @@ func expireDrafts(ctx context.Context, q db.Querier, now int64, limit int) (int6
 // putCall keeps what a gateway says about a session that is over. The newest
 // word counts.
 func putCall(ctx context.Context, tx *db.Tx, e *wire.Event, now time.Time) error {
-	_, err := tx.Exec(ctx,
+	err := tx.Send(ctx,
 		`INSERT INTO ussd_calls(session_id, phone, gateway, status, cost, network, error, duration_ms, hops, at)
 		 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		 ON CONFLICT (session_id, phone, gateway) DO UPDATE SET status = excluded.status, cost = excluded.cost, network = excluded.network,

@@ -74,13 +74,13 @@ func withoutIDs(trail []byte) []byte {
 
 // put stores a call, in place of what was said about it before.
 func (w *walked) put(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, insertWalk, w.values()...)
+	err := tx.Send(ctx, insertWalk, w.values()...)
 	return db.Wrap("keep call", err)
 }
 
 // putOnce stores a call unless its end was told before.
 func (w *walked) putOnce(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, insertWalkOnce, w.values()...)
+	err := tx.Send(ctx, insertWalkOnce, w.values()...)
 	return db.Wrap("keep call", err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/test/server"
@@ -17,26 +18,35 @@ const againstBar = 0.95
 
 // versus compares today's program with an older one. It counts CPU for each
 // operation, which a busy machine blurs least.
-func (b *bench) versus(ctx context.Context, old string) error {
+func (b *bench) versus(ctx context.Context, o options) (err error) {
 	older := *b
-	path, err := b.olderProgram(old)
-	if err != nil {
+	if older.binary, err = b.olderProgram(o.against); err != nil {
 		return err
 	}
-	older.binary = path
-	fmt.Printf("%-26s %9s %9s %7s\n", "CPU µs an operation", "now", shortName(old), "old/now")
+	if o.store {
+		for _, side := range []*bench{b, &older} {
+			if side.store, err = startStore(ctx); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, side.store.Stop()) }()
+		}
+	}
+	fmt.Printf("%-26s %9s %9s %7s\n", "CPU µs an operation", "now", shortName(o.against), "old/now")
 	for _, cell := range []struct {
-		name string
-		open func(*bench) opener
+		only, name string
+		open       func(*bench) opener
 	}{
-		{"POST /v1/entities", func(b *bench) opener { return b.createSide(false) }},
-		{"with an Idempotency-Key", func(b *bench) opener { return b.createSide(true) }},
-		{"GET /v1/entities/{did}", (*bench).readSide},
-		{"POST …/responses", (*bench).submitSide},
-		{"a first dial", func(b *bench) opener { return b.gateway(0, dialAgain) }},
-		{"a step", func(b *bench) opener { return b.gateway(b.sessions(), b.stepAgain) }},
+		{"create", "POST /v1/entities", func(b *bench) opener { return b.createSide(false) }},
+		{"once", "with an Idempotency-Key", func(b *bench) opener { return b.createSide(true) }},
+		{"entity", "GET /v1/entities/{did}", (*bench).readSide},
+		{"submit", "POST …/responses", (*bench).submitSide},
+		{"dial", "a first dial", func(b *bench) opener { return b.gateway(0, dialAgain) }},
+		{"step", "a step", func(b *bench) opener { return b.gateway(b.sessions(), b.stepAgain) }},
 	} {
-		p, err := b.pair(ctx, cell.open(b), cell.open(&older))
+		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), cell.only) {
+			continue
+		}
+		p, err := b.pair(ctx, b.counted(cell.open(b)), older.counted(cell.open(&older)))
 		if err != nil {
 			return fmt.Errorf("%s: %w", cell.name, err)
 		}

@@ -19,7 +19,18 @@ const (
 	readBar       = 0.50
 )
 
-const entityConns = 64
+const (
+	entityConns = 64
+	storeConns  = 32 // with PostgreSQL
+)
+
+// conns is how many connections send to a program that is compared with another.
+func (b *bench) conns() int {
+	if b.store != nil {
+		return storeConns
+	}
+	return entityConns
+}
 
 // stoveProtocol declares four indexed properties.
 const stoveProtocol = `{"type":"Protocol","did":"did:ixo:protocol/bench","name":"bench","properties":{` +
@@ -88,7 +99,7 @@ func (b *bench) createSide(once bool) opener {
 		if err != nil {
 			return nil, err
 		}
-		return hearthLoad(s, entityConns, func(int) []byte {
+		return hearthLoad(s, b.conns(), func(int) []byte {
 			n, key := int(count.Add(1)), s.Key
 			if once {
 				key += fmt.Sprintf("\r\nIdempotency-Key: bench-%d", n)
@@ -149,7 +160,7 @@ func (b *bench) readSide() opener {
 			return nil, errors.Join(err, s.Kill())
 		}
 		var count atomic.Int64
-		return hearthLoad(s, entityConns, func(int) []byte { return reqs[int(count.Add(1))%twins] })
+		return hearthLoad(s, b.conns(), func(int) []byte { return reqs[int(count.Add(1))%twins] })
 	}
 }
 

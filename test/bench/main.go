@@ -7,7 +7,7 @@
 //	go run ./test/bench -only insert one row
 //	go run ./test/bench -quick       a smoke run that judges nothing
 //	go run ./test/bench -rounds 5 -cell 3s -against main~20
-//	                                 CPU of an operation, now and then
+//	                                 CPU of an operation, now and then; on PostgreSQL with -postgres
 //
 // The exit code is 1 when a bar is missed, 2 when something did not work.
 package main
@@ -34,9 +34,10 @@ type bench struct {
 	rounds int
 	cell   time.Duration // how long one measurement lasts
 	quick  bool
-	large  int    // rows of a large store
-	dir    string // databases and the binary; removed at the end
-	binary string // the program, "" until somebody needs it
+	large  int      // rows of a large store
+	dir    string   // databases and the binary; removed at the end
+	binary string   // the program, "" until somebody needs it
+	store  *pgStore // PostgreSQL, with -postgres
 	failed []string
 }
 
@@ -117,6 +118,7 @@ func setGC() {
 type options struct {
 	only    string // rows; "" is all of them
 	against string // an older program or commit to compare with, instead of the rows
+	store   bool   // on PostgreSQL, with against
 	bare    string // the bound to serve, in the processes this program starts itself
 }
 
@@ -127,8 +129,9 @@ func (b *bench) flags() options {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, collect, responses, export, figures, draw, behind, graph, ussd, turn, plugins, ucan, sign, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, collect, responses, export, figures, draw, behind, graph, ussd, turn, plugins, ucan, sign, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot; with -against: create, once, entity, submit, dial, step")
 	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
+	flag.BoolVar(&o.store, "postgres", false, "with -against: compare on PostgreSQL, and count its CPU too")
 	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {
@@ -151,14 +154,14 @@ func exit(err error) {
 }
 
 func (b *bench) run(ctx context.Context, o options) error {
-	chosen, err := choose(o.only)
-	if err != nil {
-		return err
-	}
-	if o.against != "" {
-		chosen = []row{{"against", "the same load on this program and on an older one", func(b *bench, ctx context.Context) error {
-			return b.versus(ctx, o.against)
-		}}}
+	chosen := []row{{"against", "the same load on this program and on an older one", func(b *bench, ctx context.Context) error {
+		return b.versus(ctx, o)
+	}}}
+	if o.against == "" {
+		var err error
+		if chosen, err = choose(o.only); err != nil {
+			return err
+		}
 	}
 	start := time.Now()
 	fmt.Printf("%s, %d CPUs, %s/%s; %d rounds, %s a cell, medians\n", runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, b.rounds, b.cell)
@@ -215,7 +218,13 @@ func (b *bench) start(env ...string) (*server.Server, error) {
 		return nil, err
 	}
 	on := []string{"LOG_LEVEL=info", "HEARTH_RATE_LIMIT=10000000", "HEARTH_ADDRESS_RATE_LIMIT=10000000"}
-	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir, Env: append(on, env...), Log: log})
+	url := ""
+	if b.store != nil {
+		if url, err = b.store.fresh(context.Background()); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir, DatabaseURL: url, Env: append(on, env...), Log: log})
 	return s, errors.Join(err, log.Close())
 }
 

@@ -50,7 +50,7 @@ func (b *bench) round(ctx context.Context, ours, bound opener) (o, c sample, err
 	defer func() { err = errors.Join(err, second.close()) }()
 	// The second may have taken long to get ready, and servers close connections
 	// on which nothing comes.
-	if l, ok := first.(*load); ok {
+	if l, ok := first.(interface{ redial() error }); ok {
 		if err := l.redial(); err != nil {
 			return o, c, err
 		}

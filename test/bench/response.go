@@ -49,7 +49,7 @@ func (b *bench) submitSide() opener {
 			return nil, errors.Join(err, s.Kill())
 		}
 		opened := time.Now()
-		return hearthLoad(s, entityConns, func(int) []byte {
+		return hearthLoad(s, b.conns(), func(int) []byte {
 			return request("POST", "/v1/surveys/bench/responses", s.Key, answer(int(count.Add(1)), opened))
 		})
 	}

@@ -48,7 +48,7 @@ func HoldDoors(ctx context.Context, tx *db.Tx, d db.Dialect, keys ...int64) erro
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, guardPostgres, string(list)); err != nil {
+	if err := tx.Send(ctx, guardPostgres, string(list)); err != nil {
 		return fmt.Errorf("keep an erasure waiting: %w", err)
 	}
 	return nil
@@ -67,7 +67,7 @@ func CloseDoor(ctx context.Context, tx *db.Tx, d db.Dialect, key int64) error {
 	if d != db.Postgres {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, beginPostgres, key); err != nil {
+	if err := tx.Send(ctx, beginPostgres, key); err != nil {
 		return fmt.Errorf("wait for a lock: %w", err)
 	}
 	return nil

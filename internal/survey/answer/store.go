@@ -65,15 +65,15 @@ func Add(ctx context.Context, tx *db.Tx, ready Ready) error {
 		var err error
 		switch n := len(args) / 4; {
 		case n == 1:
-			_, err = tx.Exec(ctx, insert1, args...)
+			err = tx.Send(ctx, insert1, args...)
 		case n == 4 && lite:
-			_, err = tx.Exec(ctx, insert4SQLite, args...)
+			err = tx.Send(ctx, insert4SQLite, args...)
 		case n == 4:
-			_, err = tx.Exec(ctx, insert4Postgres, args...)
+			err = tx.Send(ctx, insert4Postgres, args...)
 		case lite:
-			_, err = tx.Exec(ctx, insert16SQLite, args...)
+			err = tx.Send(ctx, insert16SQLite, args...)
 		default:
-			_, err = tx.Exec(ctx, insert16Postgres, args...)
+			err = tx.Send(ctx, insert16Postgres, args...)
 		}
 		if err != nil {
 			return db.Wrap("store answers", err)
@@ -90,11 +90,11 @@ func Drop(ctx context.Context, tx *db.Tx, survey, nid int64, answers []byte) err
 		return err
 	}
 	for _, r := range rows {
-		if _, err := tx.Exec(ctx, remove, r.QID, r.Code, r.Num, nid, r.Item); err != nil {
+		if err := tx.Send(ctx, remove, r.QID, r.Code, r.Num, nid, r.Item); err != nil {
 			return db.Wrap("remove answers", err)
 		}
 	}
-	_, err = tx.Exec(ctx, removePairs, nid)
+	err = tx.Send(ctx, removePairs, nid)
 	return db.Wrap("remove pairs", err)
 }
 

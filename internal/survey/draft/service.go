@@ -242,7 +242,7 @@ func (s *Service) Own(ctx context.Context, before int64, limit int) (items []Sum
 // Sent removes the draft of a response that the caller has sent. It is part of
 // the transaction that stores the response.
 func (s *Service) Sent(ctx context.Context, tx *db.Tx, o *survey.Open, id string) error {
-	_, err := tx.Exec(ctx, deleteDraft, o.NID, web.CallerFrom(ctx).DID, id)
+	err := tx.Send(ctx, deleteDraft, o.NID, web.CallerFrom(ctx).DID, id)
 	return db.Wrap("remove the draft of a response", err)
 }
 

@@ -27,7 +27,7 @@ func Add(ctx context.Context, tx *db.Tx, on On, flags []Flag) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, insertFlag, on.Response, f.Rule, f.Question, on.Survey, Submit, on.At, data); err != nil {
+		if err := tx.Send(ctx, insertFlag, on.Response, f.Rule, f.Question, on.Survey, Submit, on.At, data); err != nil {
 			return fmt.Errorf("insert flag: %w", err)
 		}
 	}
@@ -41,7 +41,7 @@ func Replace(ctx context.Context, tx *db.Tx, on On, source string, f Flag) error
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, upsertFlag, on.Response, f.Rule, f.Question, on.Survey, source, on.At, data); err != nil {
+	if err := tx.Send(ctx, upsertFlag, on.Response, f.Rule, f.Question, on.Survey, source, on.At, data); err != nil {
 		return fmt.Errorf("replace flag: %w", err)
 	}
 	return nil

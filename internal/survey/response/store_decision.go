@@ -46,7 +46,7 @@ func insertDecision(ctx context.Context, tx *db.Tx, d decision) error {
 	if d.Imported {
 		imported = 1
 	}
-	_, err := tx.Exec(ctx, addDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews, d.Judged)
+	err := tx.Send(ctx, addDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews, d.Judged)
 	if err != nil {
 		return fmt.Errorf("insert decision: %w", err)
 	}
