@@ -3,7 +3,10 @@ package db
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -92,8 +95,10 @@ type pools [lanes]*pgxpool.Pool
 
 // openPools makes the pools. None connects before it is used.
 func openPools(ctx context.Context, pc *pgxpool.Config) (p pools, err error) {
+	number := numberConns()
 	for _, l := range []Lane{Request, Handset, Control} {
 		c := pc.Copy()
+		c.AfterConnect = number
 		if l != Request {
 			c.MaxConns, c.MinConns, c.MinIdleConns = ownConns, 0, 0
 		}
@@ -104,6 +109,35 @@ func openPools(ctx context.Context, pc *pgxpool.Config) (p pools, err error) {
 	}
 	p[Background] = p[Request]
 	return p, nil
+}
+
+// Connections are numbered, so that each has rows of counters of its own: rows stay
+// locked until a transaction ends, and nobody shall wait for a counter. Triggers read
+// the number from the setting. Two servers may use the same ones; that costs a wait.
+const (
+	shardSetting = "hearth.shard"
+	shards       = 64
+)
+
+func numberConns() func(context.Context, *pgx.Conn) error {
+	var last atomic.Int64
+	last.Store(rand.Int64N(shards))
+	return func(ctx context.Context, c *pgx.Conn) error {
+		n := last.Add(1) % shards
+		c.PgConn().CustomData()[shardSetting] = int(n)
+		_, err := c.Exec(ctx, `SELECT set_config('`+shardSetting+`', $1, false)`, strconv.FormatInt(n, 10))
+		return err
+	}
+}
+
+// Shard is which of the rows of a counter this transaction adds to. Nobody else is
+// likely to want it: each connection has its own.
+func (t *Tx) Shard() int {
+	if s, ok := t.s.(*pgSession); ok {
+		n, _ := s.conn.PgConn().CustomData()[shardSetting].(int)
+		return n
+	}
+	return 0
 }
 
 // openPool makes a pool that looks at connections which have rested. When one does

@@ -98,7 +98,7 @@ func (l *Log) appendMany(ctx context.Context, tx *db.Tx, events []*Prepared) err
 	}
 	tx.AfterCommit(func() {
 		l.hub.wake(ws)
-		l.cfg.Publish(ws)
+		l.herald.tell(ws)
 	})
 	return nil
 }

@@ -81,6 +81,7 @@ type Log struct {
 	cfg     Config
 	db      *db.DB
 	hub     *hub // those who wait in this process
+	herald  *herald
 	sweep   sweep
 	places  *places
 	gates   *gates
@@ -94,7 +95,14 @@ func New(cfg Config) *Log {
 	cfg = cfg.withDefaults()
 	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), gates: newGates(), far: make(chan struct{}, farReaders), closing: make(chan struct{})}
 	l.places = newPlaces(cfg)
-	l.close = sync.OnceFunc(func() { close(l.closing) })
+	l.herald = newHerald(cfg.Publish)
+	l.close = sync.OnceFunc(func() {
+		close(l.closing)
+		l.herald.stop()
+	})
+	if l.db.Dialect() == db.SQLite { // there is nobody else to be told
+		l.herald.stop()
+	}
 	return l
 }
 
@@ -144,7 +152,7 @@ func (l *Log) AppendPrepared(ctx context.Context, tx *db.Tx, p *Prepared) error 
 	}
 	tx.AfterCommit(func() {
 		l.hub.wake(p.ws)
-		l.cfg.Publish(p.ws)
+		l.herald.tell(p.ws)
 	})
 	return nil
 }

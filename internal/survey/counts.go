@@ -3,15 +3,10 @@ package survey
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
-
-// postgresShards is how many rows a counter is spread over on PostgreSQL, where
-// each is locked until its transaction ends.
-const postgresShards = 16
 
 // Delta is what a change adds to the counters of a campaign; what it takes away
 // is negative. Stratum and Group are those of the household as it is listed,
@@ -72,7 +67,7 @@ func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delt
 			err = c.countAll(ctx, tx, o.NID, []Delta{*d, more})
 		} else {
 			d.add(more)
-			err = c.count(ctx, tx, o.NID, c.shard(), d)
+			err = c.count(ctx, tx, o.NID, d)
 		}
 		if err != nil {
 			return err
@@ -109,22 +104,14 @@ func compareHomes(a, b *Household) int {
 // countAll adds many deltas, each place once and in one order.
 func (c *counters) countAll(ctx context.Context, tx *db.Tx, survey int64, all []Delta) error {
 	slices.SortStableFunc(all, comparePlaces)
-	shard := c.shard()
 	for i := 0; i < len(all); {
 		sum := all[i]
 		for i++; i < len(all) && comparePlaces(sum, all[i]) == 0; i++ {
 			sum.add(all[i])
 		}
-		if err := c.count(ctx, tx, survey, shard, &sum); err != nil {
+		if err := c.count(ctx, tx, survey, &sum); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (c *counters) shard() int {
-	if c.shards == 1 {
-		return 0
-	}
-	return rand.IntN(c.shards)
 }

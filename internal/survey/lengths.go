@@ -85,7 +85,6 @@ func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas 
 			}
 		}
 	}
-	shard := c.shard()
 	for _, at := range slices.SortedFunc(maps.Keys(sums), func(a, b lengthPlace) int {
 		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.collector, b.collector))
 	}) {
@@ -93,11 +92,7 @@ func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas 
 		if n == 0 {
 			continue
 		}
-		in := 0 // of one collector responses do not come in crowds
-		if at.collector == "" {
-			in = shard
-		}
-		if err := tx.Send(ctx, addLength, survey, at.collector, at.bucket, in, n); err != nil {
+		if err := tx.Send(ctx, addLength, survey, at.collector, at.bucket, tx.Shard(), n); err != nil {
 			return fmt.Errorf("count length: %w", err)
 		}
 	}

@@ -111,9 +111,8 @@ type opened struct {
 
 // counters are sums over the households and responses of a campaign.
 type counters struct {
-	clock  func() time.Time
-	shards int // rows that one counter is spread over
-	paces  paces
+	clock func() time.Time
+	paces paces
 }
 
 // New makes a service over a migrated store.
@@ -123,10 +122,7 @@ func New(cfg Config) *Service {
 	op.cache = cache.New[string](cache.Config[*Open]{
 		Topic: Topic, Lease: cfg.Lease, Limit: maxCached, Weigh: func(o *Open) int { return o.weight }, Older: func(next, kept *Open) bool { return next.Revision < kept.Revision },
 	})
-	c := &counters{clock: op.now, shards: 1}
-	if cfg.DB.Dialect() == db.Postgres {
-		c.shards = postgresShards
-	}
+	c := &counters{clock: op.now}
 	return &Service{lists: lists{op, c, cfg.Events, cfg.Idem, cfg.Vault, cfg.Contact}, cfg: cfg, db: cfg.DB, events: cfg.Events}
 }
 

@@ -172,12 +172,12 @@ const (
 		FROM survey_counts WHERE survey = $1 AND round = $2 GROUP BY stratum, grp ORDER BY stratum, grp`
 )
 
-func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, shard int, d *Delta) error {
+func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, d *Delta) error {
 	if d.zero() {
 		return nil
 	}
 	if d.Completed != 0 && d.only() && tx.Dialect() == db.SQLite {
-		n, err := tx.Exec(ctx, addCompleted, survey, d.Round, d.Stratum, groupCode(d.Group), shard, d.Completed)
+		n, err := tx.Exec(ctx, addCompleted, survey, d.Round, d.Stratum, groupCode(d.Group), tx.Shard(), d.Completed)
 		if err != nil {
 			return fmt.Errorf("count: %w", err)
 		}
@@ -185,7 +185,7 @@ func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, shard int
 			return nil
 		}
 	}
-	err := tx.Send(ctx, addCounts, survey, d.Round, d.Stratum, groupCode(d.Group), shard, d.listed, d.Contacted, d.Refused, d.Unreachable,
+	err := tx.Send(ctx, addCounts, survey, d.Round, d.Stratum, groupCode(d.Group), tx.Shard(), d.listed, d.Contacted, d.Refused, d.Unreachable,
 		d.Completed, d.Partial, d.Verified, d.Rejected, d.Flagged, d.Ineligible)
 	if err != nil {
 		return fmt.Errorf("count: %w", err)

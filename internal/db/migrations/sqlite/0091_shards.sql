@@ -1,0 +1,1 @@
+-- Only PostgreSQL spreads a counter over rows.
