@@ -25,6 +25,7 @@ var memories = map[string]string{
 	"internal/entity/device.gate":        "work of this process",
 	"internal/entity/resolve.webCache":   "time; of other hosts",
 	"internal/event.Subscription":        "work of this process",
+	"internal/event.herald":              "work of this process",
 	"internal/event.hub":                 "work of this process",
 	"internal/event.places":              "work of this process",
 	"internal/event/webhook.crew":        "work of this process",

@@ -86,7 +86,7 @@ func (d *DB) checkLite(ctx context.Context, r *Report) error {
 const walWarn = 1 << 30
 
 func (d *DB) checkPostgres(ctx context.Context, r *Report) error {
-	r.add("writing", d.Writable(ctx), "a row was stored")
+	r.add("writing", Writable(ctx, d), "a row was stored")
 	bad, err := texts(ctx, d, `SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE NOT i.indisvalid ORDER BY 1 LIMIT 10`)
 	r.add("indexes", listed(bad, err, "not valid"), "all are valid")
 	bad, err = texts(ctx, d, `SELECT conname FROM pg_constraint WHERE NOT convalidated ORDER BY 1 LIMIT 10`)

@@ -138,7 +138,7 @@ func TestDurability(t *testing.T) {
 			}
 			return nil
 		})
-		if err := d.Writable(t.Context()); err != nil {
+		if err := db.Writable(t.Context(), d); err != nil {
 			t.Errorf("Sync %q: write: %v", sync, err)
 		}
 		if err := d.InTx(t.Context(), func(tx *db.Tx) error {

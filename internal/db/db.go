@@ -230,7 +230,7 @@ func (d *DB) Ping(ctx context.Context) error {
 
 // Writable stores one row durably and so proves that writing works. It needs
 // a migrated store.
-func (d *DB) Writable(ctx context.Context) error {
+func Writable(ctx context.Context, d *DB) error {
 	_, err := d.Exec(ctx,
 		`INSERT INTO store_probe(id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
 		time.Now().UnixMilli())

@@ -74,7 +74,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := d.Ping(ctx); err != nil {
 			t.Errorf("Ping: %v", err)
 		}
-		if err := d.Writable(ctx); err != nil {
+		if err := db.Writable(ctx, d); err != nil {
 			t.Errorf("Writable: %v", err)
 		}
 	})

@@ -98,7 +98,7 @@ func TestDeadLinkHoldsNobody(t *testing.T) {
 	}
 	t.Cleanup(func() { d.Close() })
 	read := func(ctx context.Context) error { return d.Ping(ctx) }
-	write := func(ctx context.Context) error { return d.Writable(ctx) }
+	write := func(ctx context.Context) error { return db.Writable(ctx, d) }
 	look := func(ctx context.Context) error {
 		return d.View(ctx, func(q db.Querier) error { return q.QueryRow(ctx, `SELECT 1`).Scan(new(int)) })
 	}
@@ -157,7 +157,7 @@ func TestFewWaitAtARow(t *testing.T) {
 		})
 	}
 	eventually(t, "the row is crowded", func() bool { return in.Load() == 5 })
-	if err := d.Writable(t.Context()); err != nil { // of 8 connections three are free
+	if err := db.Writable(t.Context(), d); err != nil { // of 8 connections three are free
 		t.Errorf("a change of another row: %v", err)
 	}
 	close(release)

@@ -78,7 +78,7 @@ func TestReadOnlyStoreHeals(t *testing.T) {
 	for range 2 {
 		wantTrouble(t, d.InTx(t.Context(), put(t, 2)))
 	}
-	wantTrouble(t, d.Writable(t.Context()))
+	wantTrouble(t, db.Writable(t.Context(), d))
 	wantStored(t, d, "1")
 	if err := d.Ping(t.Context()); err != nil {
 		t.Errorf("Ping of a read-only store: %v", err)

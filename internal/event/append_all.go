@@ -96,10 +96,7 @@ func (l *Log) appendMany(ctx context.Context, tx *db.Tx, events []*Prepared) err
 	if err != nil {
 		return err
 	}
-	tx.AfterCommit(func() {
-		l.hub.wake(ws)
-		l.herald.tell(ws)
-	})
+	tx.AfterCommit(func() { l.stored(ws) })
 	return nil
 }
 

@@ -100,9 +100,6 @@ func New(cfg Config) *Log {
 		close(l.closing)
 		l.herald.stop()
 	})
-	if l.db.Dialect() == db.SQLite { // there is nobody else to be told
-		l.herald.stop()
-	}
 	return l
 }
 
@@ -150,11 +147,18 @@ func (l *Log) AppendPrepared(ctx context.Context, tx *db.Tx, p *Prepared) error 
 	if err := l.insert(ctx, tx, args); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	tx.AfterCommit(func() {
-		l.hub.wake(p.ws)
-		l.herald.tell(p.ws)
-	})
+	tx.AfterCommit(func() { l.stored(p.ws) })
 	return nil
+}
+
+// stored tells everybody that a workspace has new events.
+func (l *Log) stored(ws string) {
+	l.hub.wake(ws)
+	if l.db.Dialect() == db.SQLite { // nothing is sent anywhere
+		l.cfg.Publish(ws)
+	} else {
+		l.herald.tell(ws)
+	}
 }
 
 // fill takes from the context what the event does not say.

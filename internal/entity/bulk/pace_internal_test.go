@@ -12,7 +12,7 @@ import (
 // write stores something, as work or as somebody else.
 func write(t *testing.T, d *db.DB) {
 	t.Helper()
-	if err := d.Writable(t.Context()); err != nil {
+	if err := db.Writable(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 }
