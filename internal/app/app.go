@@ -384,11 +384,11 @@ func (a *App) ready(ctx context.Context, writable func(context.Context) error) r
 
 // system answers for the process; its uptime is counted from here.
 func (a *App) system() *system {
-	writable := remembered(time.Second, a.DB.Writable)
+	writable := remembered(time.Second, func(ctx context.Context) error { return db.TakesWrites(ctx, a.DB) })
 	s := &system{
 		name: a.cfg.Oracle.Name, version: a.opt.Version, environment: a.cfg.Server.Environment, started: time.Now(),
-		ping: a.DB.Ping, writable: writable,
-		ready: func(ctx context.Context) readiness { return a.ready(ctx, writable) },
+		ping: func(ctx context.Context) error { return a.DB.Ping(a.DB.Lane(ctx, db.Control)) }, writable: writable,
+		ready: func(ctx context.Context) readiness { return a.ready(a.DB.Lane(ctx, db.Control), writable) },
 	}
 	if a.metrics != nil {
 		s.metrics = a.metrics.Handler()

@@ -190,6 +190,18 @@ func (d *DB) Self() Instance {
 // and before Join. After LiveFor they no longer count on it.
 func (d *DB) Silent() time.Duration { return d.Self().Silent }
 
+// TakesWrites reports whether the store takes writes, for probes. An instance that
+// beats knows by its beats, and asks nothing; on SQLite a row is stored.
+func TakesWrites(ctx context.Context, d *DB) error {
+	if d.dialect == SQLite || d.member.Load() == nil {
+		return Writable(ctx, d)
+	}
+	if quiet := d.Silent(); quiet >= LiveFor {
+		return unavailable(fmt.Errorf("nothing was stored for %s", quiet.Round(time.Millisecond)))
+	}
+	return nil
+}
+
 func (d *DB) silent(m *member) time.Duration {
 	if d.dialect == SQLite {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -110,5 +111,40 @@ func TestContractWaits(t *testing.T) {
 	var gone *db.NewerError
 	if err := older.Join(t.Context(), db.Node{Name: "old"}); !errors.As(err, &gone) {
 		t.Errorf("Join of the older = %v, want NewerError", err)
+	}
+}
+
+// TestTakesWrites: an instance that beats is asked by probes without a statement, and
+// knows soon that nothing is stored any more.
+func TestTakesWrites(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	if err := db.TakesWrites(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Join(t.Context(), db.Node{Name: "a", Version: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	const probe = `SELECT at FROM store_probe WHERE id = 1`
+	var before, after int64
+	if err := d.QueryRow(t.Context(), probe).Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if err := db.TakesWrites(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.QueryRow(t.Context(), probe).Scan(&after); err != nil || after != before {
+		t.Errorf("the row of probes changed from %d to %d: %v", before, after, err)
+	}
+	if _, err := d.Exec(t.Context(), `ALTER TABLE instances RENAME TO instances_away`); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); db.TakesWrites(t.Context(), d) == nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("an instance whose beats fail says that writes are taken")
+		}
+		<-time.After(50 * time.Millisecond)
 	}
 }

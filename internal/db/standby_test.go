@@ -73,7 +73,7 @@ func TestStandbyRequired(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := d.Lane(t.Context(), db.Request)
-	write := func() error { return d.Writable(request) }
+	write := func() error { return db.Writable(request, d) }
 	refused := func() bool {
 		f := fault.As(write())
 		return f != nil && f.Code == "STANDBY_MISSING" && f.Kind == fault.Unavailable
@@ -81,7 +81,7 @@ func TestStandbyRequired(t *testing.T) {
 	if !refused() || db.Standbys(d) != 0 {
 		t.Errorf("with an asynchronous standby a write = %v, %d standbys", write(), db.Standbys(d))
 	}
-	if err := d.Writable(t.Context()); err != nil {
+	if err := db.Writable(t.Context(), d); err != nil {
 		t.Errorf("a job does not write: %v", err)
 	}
 	if err := d.Ping(request); err != nil {
