@@ -53,6 +53,7 @@ func StoreConfig(cfg *config.Config, log *slog.Logger) db.Config {
 	c := db.Config{Log: log, Sync: cfg.Data.SQLiteSynchronous}
 	if cfg.Postgres() {
 		c.URL, c.ReadURL, c.RequireStandby = cfg.Data.DatabaseURL.Reveal(), cfg.Data.ReadURL.Reveal(), cfg.Data.RequireStandby
+		c.SessionURL = cfg.Data.BusURL.Reveal()
 	} else {
 		c.Path = filepath.Join(cfg.Data.Dir, "hearth.db")
 	}

@@ -173,9 +173,13 @@ func newIdentity() (Identity, error) {
 	return Identity{DID: did.NewEntity(), Key: key}, nil
 }
 
+// ErrKeyLost says that adopting an oracle would drop a key that is kept nowhere else.
+var ErrKeyLost = errors.New("the store has the only copy of a key")
+
 // AdoptOracle makes the oracle of the settings that of the store, and gives the DID
-// of the one before. No server may run.
-func (c *Core) AdoptOracle(ctx context.Context, cfg *config.Config) (before did.DID, err error) {
+// of the one before. No server may run. Unless sure, it does not drop a key:
+// ErrKeyLost.
+func (c *Core) AdoptOracle(ctx context.Context, cfg *config.Config, sure bool) (before did.DID, err error) {
 	set, err := identityOf(cfg.Oracle)
 	if err != nil || set.DID == "" {
 		return "", errors.Join(err, errors.New("set ORACLE_DID to the oracle that the store is to have"))
@@ -190,6 +194,9 @@ func (c *Core) AdoptOracle(ctx context.Context, cfg *config.Config) (before did.
 	_, err = auth.Share(ctx, c.DB, c.Key, auth.Common{Name: sharedOracle, Draft: draft, Agree: func(kept []byte) ([]byte, error) {
 		id, err := parseIdentity(kept)
 		before = id.DID
+		if err == nil && !sure && id.Key != nil && !bytes.Equal(id.Key, set.Key) {
+			return nil, fmt.Errorf("%w: that of %s", ErrKeyLost, id.DID)
+		}
 		return draft, err
 	}})
 	return before, err

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,4 +159,29 @@ func TestOnePINKey(t *testing.T) {
 		app.Build(t, owner, with(two, "")).Shut()
 		app.Build(t, owner, with(one, "")).Shut() // no PIN was ever sealed, and nobody else is there
 	})
+}
+
+// TestAdoptOracle: the only copy of a key is not dropped without a word.
+func TestAdoptOracle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := func(c *config.Config) { c.Data.Dir, c.Auth.ServerKey = dir, "a server key that all of them have" }
+	var cfg *config.Config
+	if err := startOnce(t, func(c *config.Config) { in(c); cfg = c }); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Oracle.DID = otherDID
+	core, err := app.OpenCore(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close()
+	if _, err := core.AdoptOracle(t.Context(), cfg, false); !errors.Is(err, app.ErrKeyLost) {
+		t.Errorf("adopting = %v, want that a key would be lost", err)
+	}
+	for _, sure := range []bool{true, false} { // afterwards there is no key to be lost
+		if _, err := core.AdoptOracle(t.Context(), cfg, sure); err != nil {
+			t.Errorf("adopting, sure %t: %v", sure, err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -50,5 +51,29 @@ func TestHealthSummary(t *testing.T) {
 	}
 	if w := runOne(b.Handler, http.MethodGet, "/v1/backups", shownBody{}, nil); w.Code != 200 || !strings.Contains(w.Body.String(), `"items":[]`) {
 		t.Errorf("backups = %d %s", w.Code, w.Body)
+	}
+}
+
+// TestNodesAreOfTheWhole: a key that is limited to projects does not learn which
+// servers there are.
+func TestNodesAreOfTheWhole(t *testing.T) {
+	t.Parallel()
+	b := app.Build(t, owner, func(*config.Config) {})
+	w := runOne(b.Handler, http.MethodPost, "/v1/api-keys", shownBody{
+		text: `{"name":"one project","scopes":["*"],"projects":["did:ixo:project/one"]}`, media: "application/json",
+	}, nil)
+	key := read[struct {
+		Key string `json:"key"`
+	}](w)
+	if w.Code != http.StatusCreated || key.Key == "" {
+		t.Fatalf("make a key = %d %s", w.Code, w.Body)
+	}
+	for token, want := range map[string]int{owner: 200, key.Key: 403} {
+		req := httptest.NewRequest(http.MethodGet, "/v1/nodes", nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		if b.Handler.ServeHTTP(w, req); w.Code != want {
+			t.Errorf("GET /v1/nodes = %d %s, want %d", w.Code, w.Body, want)
+		}
 	}
 }

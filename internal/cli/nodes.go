@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -35,13 +37,19 @@ func nodes(ctx context.Context, c *call) error {
 	})
 }
 
+func oracleAdoptFlags(fs *flag.FlagSet) any {
+	return fs.Bool("yes", false, "drop the key of the oracle that the store has, although no other copy is known")
+}
+
 func oracleAdopt(ctx context.Context, c *call) error {
 	if err := c.needStore(); err != nil {
 		return err
 	}
 	return withCore(ctx, c, func(core *app.Core) error {
-		before, err := core.AdoptOracle(ctx, c.cfg)
-		if err != nil {
+		before, err := core.AdoptOracle(ctx, c.cfg, *c.own.(*bool))
+		if errors.Is(err, app.ErrKeyLost) {
+			return fmt.Errorf("%w. What it has signed stays valid, and nothing can be signed with it any more: make a backup first, then add --yes", err)
+		} else if err != nil {
 			return err
 		}
 		fmt.Fprintf(c.out, "before  %s\nnow     %s\n", before, c.cfg.Oracle.DID)

@@ -69,6 +69,7 @@ type Config struct {
 	Path       string        // SQLite file; its folder must exist
 	URL        string        // PostgreSQL, postgres://user:password@host/name
 	ReadURL    string        // PostgreSQL standbys that readers may use; "": none
+	SessionURL string        // the same PostgreSQL for what needs a session, when URL is that of a pooler; URL by default
 	Log        *slog.Logger  // default: discards
 	Migrations fs.FS         // folders sqlite and postgres; default: the embedded ones
 	TxLimit    time.Duration // how long one InTx function may hold the SQLite writer; 1 s

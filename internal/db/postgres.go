@@ -57,6 +57,14 @@ func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, erro
 		return nil, errors.New("a standby is required, and this user of the database may not know of it: GRANT pg_read_all_stats to it")
 	}
 	if cfg.Instance == 0 {
+		if cfg.SessionURL != "" { // locks of a session would go with a pooler's
+			sc := cfg
+			sc.URL = cfg.SessionURL
+			if pc, err = pgConfig(sc); err != nil {
+				e.pools.close()
+				return nil, err
+			}
+		}
 		e.slot = startSlot(ctx, cfg, pc.ConnConfig, n)
 	}
 	return e, nil

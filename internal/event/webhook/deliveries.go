@@ -32,21 +32,33 @@ type lease struct {
 }
 
 const (
-	// The outer test of next_at is for rows another process took meanwhile;
-	// "+ 0" keeps it from walking over all that is due.
-	claimDue = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = $4, attempts = attempts + 1
+	// "+ 0" keeps the outer test of next_at from walking over all that is due.
+	claimDueSQLite = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = $4, attempts = attempts + 1
 		WHERE webhook = $1 AND status = 'pending' AND next_at + 0 <= $2 AND seq IN (
 			SELECT seq FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' AND next_at <= $2 ORDER BY next_at, seq LIMIT $5)
+		RETURNING seq, attempts, created_at`
+	// SKIP LOCKED gives two who claim at once different rows, and neither waits. It is
+	// MATERIALIZED so that the planner cannot run it twice and lock more.
+	claimDuePostgres = `WITH due AS MATERIALIZED (
+			SELECT seq AS due_seq FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' AND next_at <= $2
+			ORDER BY next_at, seq LIMIT $5 FOR UPDATE SKIP LOCKED)
+		UPDATE webhook_deliveries SET next_at = $3, lease_owner = $4, attempts = attempts + 1
+		FROM due WHERE webhook = $1 AND seq = due_seq
 		RETURNING seq, attempts, created_at`
 	selectNextDue = `SELECT next_at FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' ORDER BY next_at, seq LIMIT 1`
 )
 
-// claim takes deliveries that are due. On PostgreSQL two who claim at once
-// wait for each other's rows and then find them no longer due.
+// claim takes deliveries that are due, as many as there is room for at once.
 func claim(ctx context.Context, d *db.DB, l lease) ([]job, error) {
 	var jobs []job
 	err := d.InTx(ctx, func(tx *db.Tx) error {
-		rows, err := tx.Query(ctx, claimDue, l.hook, l.now.UnixMilli(), l.until.UnixMilli(), l.owner, l.limit)
+		var rows db.Rows
+		var err error
+		if d.Dialect() == db.SQLite {
+			rows, err = tx.Query(ctx, claimDueSQLite, l.hook, l.now.UnixMilli(), l.until.UnixMilli(), l.owner, l.limit)
+		} else {
+			rows, err = tx.Query(ctx, claimDuePostgres, l.hook, l.now.UnixMilli(), l.until.UnixMilli(), l.owner, l.limit)
+		}
 		jobs, err = db.Collect(rows, err, "read deliveries", func(j *job, row db.Row) error {
 			var created int64
 			err := row.Scan(&j.seq, &j.attempts, &created)
