@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 90553887015e7a328dc704a61b26708b8d642f4b8c51ad50e67b75ce5a38844d
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 3a281637b51581c6945597f488bea8635166efc6c5d7f43ab711ae3f7d6dc30f
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
