@@ -89,7 +89,7 @@ func clientRoutes(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	callAll(t, reflect.ValueOf(c))
-	groups := reflect.ValueOf(*c)
+	groups := reflect.ValueOf(c).Elem()
 	for i := range groups.NumField() {
 		if groups.Type().Field(i).IsExported() {
 			callAll(t, groups.Field(i))
