@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/demo"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/claim"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -427,7 +428,7 @@ func (a removal) removeTwins(ctx context.Context, h *demo.Holding) error {
 			} else if err != nil {
 				return err
 			}
-			if err := errors.Join(a.twins.groups.RemoveTwin(ctx, tx, r), claim.Remove(ctx, tx, nid), sampling.Remove(ctx, tx, h.Workspace, did), kpt.Remove(ctx, tx, h.Workspace, did)); err != nil {
+			if err := errors.Join(a.twins.groups.RemoveTwin(ctx, tx, r), claim.Remove(ctx, tx, nid), credential.Remove(ctx, tx, nid), sampling.Remove(ctx, tx, h.Workspace, did), kpt.Remove(ctx, tx, h.Workspace, did)); err != nil {
 				return err
 			}
 			if _, err := a.surveys.vault.Forget(ctx, tx, h.Workspace, did); err != nil {

@@ -117,6 +117,11 @@ func TestDemoWithAClaim(t *testing.T) {
 		_, err = s.api.Claims.Issue(ctx, client.CredentialRequest{Claim: c.ID})
 		made("credential", err)
 		s.remove(t)
+		var state string
+		made("state", s.DB.QueryRow(ctx, `SELECT state FROM credentials`).Scan(&state))
+		if state != "revoked" {
+			t.Errorf("a signed credential of a removed twin is %s, want revoked", state)
+		}
 		after := s.rows(t)
 		if after["claims"] != 0 || after["claim_evaluations"] != 0 || after["claim_cover"] != before {
 			t.Errorf("claims = %d, evaluations = %d, covered = %d are left", after["claims"], after["claim_evaluations"], after["claim_cover"])

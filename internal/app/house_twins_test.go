@@ -226,10 +226,11 @@ func TestOracleStays(t *testing.T) {
 			DID string `json:"did"`
 		} `json:"items"`
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || len(page.Items) != 1 {
-		t.Fatalf("oracles: %s, %v; want one", w.Body, err)
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || len(page.Items) == 0 {
+		t.Fatalf("oracles: %s, %v; want some", w.Body, err)
 	}
-	w = h.send(t, web.Route{Method: "DELETE", Path: "/v1/entities/{did}"}, "/v1/entities/"+page.Items[0].DID, owner)
+	oldest := page.Items[len(page.Items)-1].DID // the server made it before anybody could make another
+	w = h.send(t, web.Route{Method: "DELETE", Path: "/v1/entities/{did}"}, "/v1/entities/"+oldest, owner)
 	if w.Code != 409 || !strings.Contains(w.Body.String(), "ORACLE_REQUIRED") {
 		t.Errorf("deactivate the oracle: %d %s, want ORACLE_REQUIRED", w.Code, w.Body)
 	}

@@ -124,7 +124,7 @@ func sameAnswers(said []interview.Answered, sent []lookup.Said) bool {
 		return false
 	}
 	for i := range said {
-		if said[i].At != sent[i].Question || said[i].Said != sent[i].Answer {
+		if said[i].At != sent[i].Question || said[i].Text != sent[i].Text || said[i].Said != sent[i].Answer {
 			return false
 		}
 	}

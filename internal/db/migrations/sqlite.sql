@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 3a281637b51581c6945597f488bea8635166efc6c5d7f43ab711ae3f7d6dc30f
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 32f51734957afd3ff54f4be79986b08297736bbb816c34b5d3c37bb310f13662
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL

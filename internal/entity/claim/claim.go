@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -123,6 +124,25 @@ func (c *content) span() (starts, ends int64, err error) {
 		checkAmount(c.Amount.Value, "/properties/amount/value", &wrong)
 	}
 	return starts, ends, wrong.Err(invalidCode, invalidText)
+}
+
+// Kinds and units are words for programs. They go into what is signed and shown to
+// everybody: no sentences, and no letters that nobody sees.
+var (
+	kindForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._:/-]{0,79}$`)
+	unitForm = regexp.MustCompile(`^[\pL\d%°./*^²³⁻¹ _-]{0,24}$`)
+)
+
+// checkWords refuses a kind or a unit that is none.
+func checkWords(kind string, a *api.ClaimAmount) error {
+	var wrong fault.Checks
+	if kind != "" && !kindForm.MatchString(kind) {
+		wrong.Add("/properties/kind", "pattern", "A kind is one word of up to 80 letters, digits and . _ : / -, such as fuel-saved.")
+	}
+	if a != nil && !unitForm.MatchString(a.Unit) {
+		wrong.Add("/properties/amount/unit", "pattern", "A unit has up to 24 letters, digits and signs, such as kg or tCO2e.")
+	}
+	return wrong.Err(invalidCode, invalidText)
 }
 
 // The first and the last year of a claim, and the largest amount.

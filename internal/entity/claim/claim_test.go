@@ -130,12 +130,13 @@ func TestNothingIsClaimedTwice(t *testing.T) {
 		refused(stove, "2026-01-31", "2026-01-31")
 		refused(home, "2026-01-15", "2026-03-15")
 		refused(monitor, "2026-01-15", "2026-01-16")
+		v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(monitor, "2026-01-15", "2026-01-16"), "fuel-saved", "FUEL-Saved", 1), "409 CLAIM_OVERLAPS")
 		v.want(t, "owner", "POST /v1/claims", `{"kind":"fuel-saved","subject":"`+stove+`"}`, "409 CLAIM_OVERLAPS")
 		v.submit(t, home, "2026-03-01", "2026-03-31")
 		refused(other, "2026-03-31", "2026-04-30")
 		v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "household-use", 1), "201")
 		v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "Household-Use", 1), "409 CLAIM_OVERLAPS")
-		unknown := v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "fuel saved", 1), "409 CLAIM_TYPE_UNKNOWN")
+		unknown := v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(home, "2026-01-01", "2026-01-31"), "fuel-saved", "fuel_saved", 1), "409 CLAIM_TYPE_UNKNOWN")
 		if len(unknown.Fields) != 1 || unknown.Fields[0].Pointer != "/kind" {
 			t.Errorf("fields = %v, want the kind", unknown.Fields)
 		}
@@ -309,6 +310,18 @@ func TestWrongClaims(t *testing.T) {
 			}
 			body := `{"type":"Claim","protocol":"did:ixo:protocol/claim","properties":{"kind":"a","periodStart":"0000-01-01"},"relationships":[{"role":"producedBy","target":"` + stove + `"}]}`
 			v.want(t, "owner", "POST /v1/entities", body, "400 CLAIM_INVALID")
+		}
+		monitor := v.twin(t, "owner", "stove-use-monitor", "stove", stove) // its protocol names no types
+		for _, e := range []struct{ old, replacement, at string }{
+			{"fuel-saved", " fuel-saved", "/kind"},
+			{"fuel-saved", "fuel-saved\u200b", "/kind"},
+			{"fuel-saved", "Mary Wanjiku +254700111222", "/kind"},
+			{`"kg"`, `"<img src=x>"`, "/amount/unit"},
+		} {
+			r := v.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(monitor, "2026-01-01", "2026-01-31"), e.old, e.replacement, 1), "400 CLAIM_INVALID")
+			if len(r.Fields) != 1 || r.Fields[0].Pointer != e.at {
+				t.Errorf("%s: fields = %v, want %s", e.replacement, r.Fields, e.at)
+			}
 		}
 		v.want(t, "owner", "POST "+claimAt(v.submit(t, stove, "2026-01-01", "2026-01-31"))+"/withdraw", "", "200")
 	})

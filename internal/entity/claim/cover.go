@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -70,12 +71,12 @@ func cover(ctx context.Context, tx *db.Tx, r *row, upper []int64, sums []string)
 	if err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, selectCovered, r.ws, r.kind, r.subject, r.starts, r.ends, len(parts)+1)
+	rows, err := tx.Query(ctx, selectCovered, r.ws, r.counted(), r.subject, r.starts, r.ends, len(parts)+1)
 	if err := overlap(ctx, tx, found{r, parts}, rows, err); err != nil {
 		return err
 	}
 	for _, node := range upper {
-		rows, err := tx.Query(ctx, selectOwn, r.ws, r.kind, node, r.starts, r.ends, len(parts)+1)
+		rows, err := tx.Query(ctx, selectOwn, r.ws, r.counted(), node, r.starts, r.ends, len(parts)+1)
 		if err := overlap(ctx, tx, found{r, parts}, rows, err); err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func cover(ctx context.Context, tx *db.Tx, r *row, upper []int64, sums []string)
 		if i == 0 {
 			own = 1
 		}
-		if _, err := tx.Exec(ctx, insertCover, r.ws, r.kind, node, r.ends, r.nid, r.starts, own); err != nil {
+		if _, err := tx.Exec(ctx, insertCover, r.ws, r.counted(), node, r.ends, r.nid, r.starts, own); err != nil {
 			return db.Wrap("note what a claim covers", err)
 		}
 	}
@@ -96,6 +97,10 @@ func cover(ctx context.Context, tx *db.Tx, r *row, upper []int64, sums []string)
 	}
 	return nil
 }
+
+// counted is the kind of a claim for what was counted before: in whatever case
+// somebody spells it, it is the same thing.
+func (r *row) counted() string { return strings.ToLower(r.kind) }
 
 // found is a claim, and those that are not in its way.
 type found struct {

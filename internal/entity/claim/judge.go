@@ -122,6 +122,9 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 	}
 	status := j.Verdict.Status
 	if status == verdict.Revoked && r.status == Approved {
+		if err := stands(ctx, tx, r); err != nil {
+			return err
+		}
 		if err := leave(ctx, tx, r); err != nil {
 			return err
 		}
@@ -154,6 +157,21 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 		return err
 	}
 	return l.settle(ctx, tx, r, d, j)
+}
+
+// stands refuses to take an approval back whose credential is not revoked. What was
+// retired has counted for good: its days are never free again.
+func stands(ctx context.Context, tx *db.Tx, r *row) error {
+	var did string
+	err := tx.QueryRow(ctx, selectStanding, r.nid).Scan(&did)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return db.Wrap("find credential of a claim", err)
+	}
+	return fault.New(fault.Conflict, "ACTIVE_DEPENDANTS", "The claim has become a credential. Revoke that first; one that is retired has counted, and its claim stays approved.").
+		With(fault.Field{Pointer: "", Code: "needed", Detail: did + " became of this claim."})
 }
 
 // settle gives a claim the status a verdict leads to, and notes how it came to it.

@@ -55,7 +55,7 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, takeTurn, out.ws, out.kind); err != nil {
+	if _, err := tx.Exec(ctx, takeTurn, out.ws, out.counted()); err != nil {
 		return nil, db.Wrap("take turn", err)
 	}
 	if err := unique(ctx, tx, out, key); err != nil {
@@ -92,6 +92,9 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 		submitted: l.Now().UnixMilli(),
 	}
 	out.kind, _ = verdict.TypeOf(e)
+	if err := checkWords(out.kind, said.Amount); err != nil {
+		return nil, nil, err
+	}
 	if a := said.Amount; a != nil {
 		out.amount, out.unit = a.Value, a.Unit
 	}

@@ -46,7 +46,9 @@ const (
 	selectSubject = `SELECT src, src_did FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT 2`
 	takeTurn      = `INSERT INTO claim_kinds (ws, kind, changes) VALUES ($1, $2, 1) ON CONFLICT (ws, kind) DO UPDATE SET changes = claim_kinds.changes + 1`
 	selectSame    = `SELECT did, project FROM claims WHERE ws = $1 AND kind = $2 AND dedupe = $3`
-	insertCover   = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+	// What a claim has become, as long as it is not revoked.
+	selectStanding = `SELECT did FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 1`
+	insertCover    = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 	// What was claimed of a twin or below it, of all kinds, in a period.
 	selectBelow      = `SELECT claim, kind, starts, ends FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 ORDER BY kind LIMIT $4`
 	keepNodePostgres = `SELECT nid FROM entities WHERE nid = $1 FOR KEY SHARE`

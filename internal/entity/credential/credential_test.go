@@ -115,6 +115,8 @@ func TestStates(t *testing.T) {
 		reasons, warnings := v.verify(t, other)
 		wantCodes(t, "retired", reasons)
 		wantCodes(t, "retired", warnings, "retired")
+		revision, _ := v.want(t, "judge", "GET "+entityAt(r.text("claim")), "", "200").body["revision"].(float64)
+		v.want(t, "judge", "POST "+entityAt(r.text("claim"))+"/verification", fmt.Sprintf(`{"status":"revoked","revision":%.0f,"reason":"to count it again"}`, revision), "409 ACTIVE_DEPENDANTS")
 	})
 }
 

@@ -119,16 +119,16 @@ func signed(reasons []vc.Reason) bool {
 // words are the texts of the page, by language.
 var words = map[string]map[string]string{
 	"en": {
-		"title": "Credential", "good": "This credential is genuine and stands.", "bad": "Do not rely on this credential.", "kind": "Kind", "amount": "Amount", "period": "Period", "issued": "Issued",
+		"title": "Credential", "good": "This credential is genuine and stands.", "bad": "Do not rely on this credential.", "used": "This credential is genuine, and it has been counted already. It must not count again.", "kind": "Kind", "amount": "Amount", "period": "Period", "issued": "Issued",
 		"issuer": "Issuer", "about": "About", "aboutNote": "a pseudonym of this credential alone; it names nobody", "project": "Project", "checks": "Checked just now by this server",
 		"signed": "Signed by its issuer, and not a byte was changed", "unrevoked": "Not revoked", "unsuspended": "Not suspended", "document": "The signed document (W3C Verifiable Credential)",
-		"scan": "Scan to open this page", "to": "to", "active": "stands", "suspended": "suspended", "revoked": "revoked", "retired": "retired: it has counted",
+		"scan": "Scan to open this page", "to": "to", "active": "stands", "suspended": "suspended", "revoked": "revoked",
 	},
 	"sw": {
-		"title": "Cheti", "good": "Cheti hiki ni halali na kinatumika.", "bad": "Usitegemee cheti hiki.", "kind": "Aina", "amount": "Kiasi", "period": "Kipindi", "issued": "Kimetolewa",
+		"title": "Cheti", "good": "Cheti hiki ni halali na kinatumika.", "bad": "Usitegemee cheti hiki.", "used": "Cheti hiki ni halali, na tayari kimehesabiwa. Hakipaswi kuhesabiwa tena.", "kind": "Aina", "amount": "Kiasi", "period": "Kipindi", "issued": "Kimetolewa",
 		"issuer": "Mtoaji", "about": "Kuhusu", "aboutNote": "jina la siri la cheti hiki pekee; halimtaji mtu yeyote", "project": "Mradi", "checks": "Kimekaguliwa sasa hivi na seva hii",
 		"signed": "Kimetiwa saini na mtoaji, na hakuna kilichobadilishwa", "unrevoked": "Hakijabatilishwa", "unsuspended": "Hakijasimamishwa", "document": "Hati iliyotiwa saini (W3C Verifiable Credential)",
-		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "active": "kinatumika", "suspended": "kimesimamishwa", "revoked": "kimebatilishwa", "retired": "kimetumika: kimehesabiwa",
+		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "active": "kinatumika", "suspended": "kimesimamishwa", "revoked": "kimebatilishwa",
 	},
 }
 
@@ -150,7 +150,7 @@ type onPage struct {
 
 func (s *Service) servePage(ctx context.Context, in *onPage) (web.Reply[string], error) {
 	page, err := s.Page(ctx, in.ID, in.Language)
-	return web.Reply[string]{Raw: page, Media: "text/html; charset=utf-8", Cache: "public, max-age=20", Policy: pagePolicy()}, err
+	return web.Reply[string]{Raw: page, Media: "text/html; charset=utf-8", Cache: "private, max-age=20", Policy: pagePolicy()}, err
 }
 
 func (s *Service) servePageDocument(ctx context.Context, in *onPage) (web.Reply[map[string]any], error) {

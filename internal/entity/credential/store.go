@@ -34,6 +34,7 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'active', 0, 0, 0, 0, $12, $13, $14, $15) ON CONFLICT (list, place) DO NOTHING`
 	updateState   = `UPDATE credentials SET state = $2, suspended = $3, revoked = $4, retired = $5, disputed = $6 WHERE nid = $1`
 	updateProject = `UPDATE credentials SET project = $2 WHERE nid = $1`
+	endState      = `UPDATE credentials SET state = 'revoked', suspended = 0, revoked = 1, disputed = 0 WHERE nid = $1`
 
 	insertList   = `INSERT INTO status_lists (nid, ws, issuer, list_id, created_at) VALUES ($1, $2, $3, $4, $5)`
 	selectList   = `SELECT nid, list_id FROM status_lists WHERE issuer = $1 ORDER BY nid DESC LIMIT 1`
@@ -63,6 +64,13 @@ func (r *row) scan(from db.Row) error {
 		&r.issued, &r.salt, &r.says, &r.document)
 	r.suspended, r.revoked, r.retired = suspended == 1, revoked == 1, retired == 1
 	return err
+}
+
+// Remove is for a twin that is taken out of the store; see entity.Service.Remove. What
+// was signed is in the world and cannot be unmade: it is revoked, and stays on its list.
+func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
+	_, err := tx.Exec(ctx, endState, nid)
+	return db.Wrap("revoke credential of a removed twin", err)
 }
 
 // one reads a credential; nil when there is none.

@@ -18,9 +18,10 @@ type Talk struct {
 	Answers   []Said `json:"answers"`
 }
 
-// Said is a question and what was answered.
+// Said is a question, its words, and what was answered.
 type Said struct {
 	Question string `json:"question"`
+	Text     string `json:"text"`
 	Answer   string `json:"answer"`
 }
 
@@ -65,7 +66,7 @@ var interviewTools = []lookupTool{
 		name: "interview_submit", do: talked(Interviews.Submit), writes: true,
 		about: "Send the interview, with exactly the answers that interview_review gives. The user is asked first and sees them.",
 		schema: object + `"required":["survey","answers"],"properties":{` + whichTalk + `,"answers":{"type":"array","maxItems":1000,"items":` + object +
-			`"required":["question","answer"],"properties":{"question":` + text + `},"answer":` + text + `}}}}}}`,
+			`"required":["question","text","answer"],"properties":{"question":` + text + `},"text":` + text + `,"description":"The words of the question."},"answer":` + text + `}}}}}}`,
 		output: turned,
 	},
 }

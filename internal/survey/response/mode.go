@@ -32,8 +32,9 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 	}
 	if h.Mode == "" {
 		h.Mode = "visit"
-		if len(modes) > 0 {
-			h.Mode = modes[0]
+		// The first that somebody without a door of the server's own can mean.
+		if i := slices.IndexFunc(modes, func(mode string) bool { return !slices.Contains(ownModes, mode) }); i >= 0 {
+			h.Mode = modes[i]
 		}
 	}
 	p.claimed = h.Mode != door && p.draft.Mode != "" && slices.Contains(ownModes, h.Mode) && !p.filed && p.held.At.IsZero()
