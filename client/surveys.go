@@ -25,19 +25,20 @@ type Survey struct {
 	ProjectID string `json:"projectId"`
 	External  bool   `json:"external,omitzero"` // the project is not held by the server
 	SurveyContent
-	Round        int             `json:"round"` // the one that is open
-	Rounds       []SurveyRound   `json:"rounds"`
-	Status       string          `json:"status"` // draft, ready, active, paused, closed or archived
-	StatusReason string          `json:"statusReason,omitzero"`
-	Revision     int64           `json:"revision"`
-	Created      time.Time       `json:"created"`
-	CreatedBy    string          `json:"createdBy"`
-	Updated      time.Time       `json:"updated"`
-	UpdatedBy    string          `json:"updatedBy"`
-	Activated    time.Time       `json:"activated,omitzero"`
-	Closed       time.Time       `json:"closed,omitzero"`
-	Links        SurveyLinks     `json:"links"`
-	Progress     *SurveyProgress `json:"progress,omitzero"`
+	Round        int                 `json:"round"` // the one that is open
+	Rounds       []SurveyRound       `json:"rounds"`
+	Status       string              `json:"status"` // draft, ready, active, paused, closed or archived
+	StatusReason string              `json:"statusReason,omitzero"`
+	Revision     int64               `json:"revision"`
+	Created      time.Time           `json:"created"`
+	CreatedBy    string              `json:"createdBy"`
+	Updated      time.Time           `json:"updated"`
+	UpdatedBy    string              `json:"updatedBy"`
+	Activated    time.Time           `json:"activated,omitzero"`
+	Closed       time.Time           `json:"closed,omitzero"`
+	Links        SurveyLinks         `json:"links"`
+	Progress     *SurveyProgress     `json:"progress,omitzero"`
+	Unasked      map[string][]string `json:"unasked,omitzero"` // by mode: questions that ussd and chat leave out
 }
 
 // SurveyContent is what the maker of a campaign decides.
