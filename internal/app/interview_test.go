@@ -177,7 +177,7 @@ func customerOf(t *testing.T, p *programme, phone string) (id string) {
 	return id
 }
 
-// TestSurveyRefusedOverUSSD: who does not agree is asked nothing more, and a survey
+// TestSurveyRefusedOverUSSD: a person who does not agree is asked nothing more, and a survey
 // that pauses or is for others asks nobody.
 func TestSurveyRefusedOverUSSD(t *testing.T) {
 	t.Parallel()

@@ -29,8 +29,8 @@ type told struct {
 }
 
 // ref has what follows done by the user of the run through the door of the chat.
-// Who answers for the own household needs no right of a collector; who asks others
-// does.
+// A user needs the rights of a collector to ask others, and none to answer for their
+// own household.
 func (i chatInterviews) ref(ctx context.Context, t lookup.Talk) (context.Context, interview.Ref, error) {
 	ref := interview.Ref{Survey: t.Survey, Household: t.Household, Language: t.Language}
 	if ref.Household == "" {

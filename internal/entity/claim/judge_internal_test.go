@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// TestNobodyApprovesWhatTheRubricDoesNot: who leaves facts out gains nothing by it.
+// TestNobodyApprovesWhatTheRubricDoesNot: leaving facts out gains nobody anything.
 func TestNobodyApprovesWhatTheRubricDoesNot(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

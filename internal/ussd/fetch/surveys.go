@@ -78,7 +78,7 @@ func (f *fetcher) surveyActions() map[string]machine.Action {
 	asks := []string{resChoose, resType, resReview, resClosed, resAlready, menu.Failed, resNobody}
 	sets := []string{varQuestion, varChoices, varProblem, varPlace, varCode}
 	which := machine.Param{Name: argSurvey, About: "id of the survey, as `surveys` gives it"}
-	customer := machine.Param{Name: argFor, About: "Customer ID of the household an agent asks; may be missing: then it is one's own"}
+	customer := machine.Param{Name: argFor, About: "Customer ID of the household that an agent asks; without it, callers answer for their own household"}
 	step := func(about string, takes []machine.Param, results []string, do func(Surveys, context.Context, Interview) (Asked, error)) machine.Action {
 		return machine.Action{
 			About: about, Takes: append([]machine.Param{which, customer}, takes...), Effect: true, Results: results, Sets: sets,
@@ -95,8 +95,8 @@ func (f *fetcher) surveyActions() map[string]machine.Action {
 		},
 		actBegin: step("begins an interview, or goes on where it was left. `choose`: the question in `surveyQuestion` has options, in `surveyChoices`; `type`: it is answered with a text or number, of which 0 may be one, so that `#` goes back (`keys`); "+
 			"`review`: nothing is left to ask. `closed`: the survey takes no answers of this household now; `already`: it has answered", nil, asks, Surveys.Begin),
-		actAnswer: step("takes what was typed at the question of the name `surveyReply` for an answer to the question on the screen, and gives the next one, or the same with the reason in `surveyProblem`. "+
-			"`00` passes a question over that may be, `000` is for one who does not know and `0000` for one who would rather not say, where the survey takes that", []machine.Param{{Name: argReply, About: "what was typed"}}, asks, Surveys.Answer),
+		actAnswer: step("takes the text of the input `surveyReply` as the answer to the question on the screen and gives the next question, or the same one again with the reason in `surveyProblem`. "+
+			"`00` skips a question that is not required; where the survey allows it, `000` means \"I do not know\" and `0000` \"I would rather not say\"", []machine.Param{{Name: argReply, About: "what was typed"}}, asks, Surveys.Answer),
 		actBack:   step("goes back to the question before", nil, asks, Surveys.Back),
 		actSubmit: step("sends what was answered, once. `sent`: it is stored, and `surveyCode` is a short name for it", nil, append([]string{resSent}, asks...), Surveys.Send),
 	}
