@@ -72,6 +72,9 @@ func (a *App) retentions() []retention {
 // time, until nothing is left.
 func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	removed := 0
+	if err := a.twins.devices.MakeMonths(ctx); err != nil {
+		a.log.WarnContext(ctx, "readings not in parts", "err", err.Error())
+	}
 	for _, s := range a.retentions() {
 		for s.keep > 0 {
 			n, err := s.expire(ctx, a.DB.Now().Add(-s.keep), sweepChunk)

@@ -54,6 +54,7 @@ type days struct {
 
 	sweep sync.Mutex
 	swept int64 // the device whose old readings were looked at last
+	past  int64 // when the readings begin that are kept by months; 0: none are
 }
 
 // keeper remakes the days of one device in a transaction that has its lock.

@@ -14,6 +14,7 @@ const (
 	selectSenders = `SELECT device FROM device_status WHERE device > $1 ORDER BY device LIMIT $2`
 	deleteOldest  = `DELETE FROM device_readings WHERE device = $1 AND at < $2 AND at < $3`
 	selectNth     = `SELECT at FROM device_readings WHERE device = $1 AND at < $2 ORDER BY at LIMIT 1 OFFSET $3`
+	selectOpen    = `SELECT device FROM device_status WHERE device > $1 AND trimmed < $2 ORDER BY device LIMIT $3`
 	updateTrimmed = `UPDATE device_status SET trimmed = $2 WHERE device = $1 AND trimmed < $2`
 )
 
@@ -21,11 +22,21 @@ const (
 // at most limit and all of one device, and tells how many went. Called until it
 // removes none it has looked at every device once. Days that wait to be remade
 // keep theirs. Those of the last days before stay, as far as an event reaches
-// over midnight: the first day that can be remade would count it again.
+// over midnight: the first day that can be remade would count it again. On PostgreSQL
+// whole months go at once, when they are over; one by one go only those of the time before
+// there were months.
 func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	s.sweep.Lock()
 	defer s.sweep.Unlock()
 	cut := day(before.UnixMilli())
+	if s.swept == 0 {
+		if gone, err := s.dropMonths(ctx, cut); err != nil || gone {
+			return 1, err
+		}
+	}
+	if s.past != 0 {
+		cut = min(cut, day(s.past)+reachOfEvent)
+	}
 	for {
 		devices, err := s.senders(ctx, s.swept, devicesTaken)
 		if err != nil {
@@ -49,6 +60,68 @@ func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, er
 			s.swept = device
 		}
 	}
+}
+
+// readings are kept in parts by months.
+func (s *days) months() db.Parts {
+	return db.Parts{DB: s.db, Table: "device_readings", By: "at", Key: "device, at"}
+}
+
+// MakeMonths keeps the readings in parts by months from now on, and makes those ahead.
+func (s *days) MakeMonths(ctx context.Context) error { return s.months().Make(ctx) }
+
+// dropMonths removes the months whose last day is final for every device, or becomes so,
+// and reports whether there were any. A device with days that wait to be remade keeps all.
+func (s *days) dropMonths(ctx context.Context, cut int64) (bool, error) {
+	end, past, err := s.months().Until(ctx, (cut-reachOfEvent)*dayMS)
+	s.past = past
+	if err != nil || end == 0 {
+		return false, err
+	}
+	final := day(end) + reachOfEvent
+	for after := int64(0); ; {
+		devices, err := open(ctx, s.db, after, final, devicesTaken)
+		if err != nil {
+			return false, err
+		}
+		for _, device := range devices {
+			if waits, err := s.finalise(ctx, device, final); err != nil || waits {
+				return false, err
+			}
+			after = device
+		}
+		if len(devices) == 0 {
+			break
+		}
+	}
+	return s.months().Drop(ctx, end, func(q db.Querier) (bool, error) {
+		devices, err := open(ctx, q, 0, final, 1)
+		return len(devices) > 0, err
+	})
+}
+
+// open lists devices whose days before a number are not final.
+func open(ctx context.Context, q db.Querier, after, final int64, limit int) ([]int64, error) {
+	rows, err := q.Query(ctx, selectOpen, after, final, limit)
+	return db.Collect(rows, err, "list devices", db.Column[int64])
+}
+
+// finalise makes the days of a device before a number final, unless some of them wait to
+// be remade.
+func (s *days) finalise(ctx context.Context, device, final int64) (waits bool, err error) {
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		waits = false
+		if _, err := relock(ctx, tx, device); err != nil {
+			return err
+		}
+		from, to, err := lockWaiting(ctx, tx, device)
+		if waits = from <= to && from < final; err != nil || waits {
+			return err
+		}
+		_, err = tx.Exec(ctx, updateTrimmed, device, final)
+		return db.Wrap("trim readings", err)
+	})
+	return waits, err
 }
 
 func (s *days) senders(ctx context.Context, after int64, limit int) ([]int64, error) {

@@ -1,0 +1,299 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Parts is a table of PostgreSQL that is kept in parts, one a month of a column in
+// milliseconds, so that what is old goes without its rows being touched. Before the
+// months is the part past, after them the part rest: a month that nobody has made
+// refuses nothing. There is no default part, because it would have every part asked for
+// the newest row. On SQLite there are no parts, and all of this does nothing.
+type Parts struct {
+	DB    *DB
+	Table string
+	By    string           // the column; it is in the primary key
+	Key   string           // columns of the primary key, "device, at"
+	Now   func() time.Time // by default that of DB
+}
+
+const (
+	// partsAhead is how many months are there beforehand.
+	partsAhead = 2
+	// partsLock is what whoever makes parts holds, by table.
+	partsLock = 0x48725074
+	// partsTries is how often a lock on the table is asked for. Each time others wait behind
+	// it, so it is a short time.
+	partsTries, partsWait = 40, "300ms"
+
+	partOf = `SELECT c.relname, coalesce(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''(-?\d+)''\)'), ''),
+		coalesce(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''(-?\d+)''\)'), '')
+		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1)`
+	isParted = `SELECT coalesce((SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
+)
+
+// part is one of the parts; from is 0 for the past, to is 0 for the rest.
+type part struct {
+	name     string
+	from, to int64
+}
+
+// month is the beginning of a month, some after that of at.
+func month(at time.Time, after int) time.Time {
+	at = at.UTC()
+	return time.Date(at.Year(), at.Month()+time.Month(after), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// soonest is where the rest may begin.
+func (p Parts) soonest() time.Time {
+	now := p.Now
+	if now == nil {
+		now = p.DB.Now
+	}
+	return month(now(), partsAhead)
+}
+
+// Made reports whether the table is in parts.
+func (p Parts) Made(ctx context.Context) (made bool, err error) {
+	if p.DB.dialect == SQLite {
+		return false, nil
+	}
+	return made, p.DB.QueryRow(ctx, isParted, p.Table).Scan(&made)
+}
+
+// Make turns the table into its first part if it is none yet, while others read and
+// write it, and makes the months ahead. Where another server is at it, it returns at once.
+func (p Parts) Make(ctx context.Context) error {
+	return p.alone(ctx, func(c *pgx.Conn) error {
+		var made bool
+		if err := c.QueryRow(ctx, isParted, p.Table).Scan(&made); err != nil {
+			return err
+		}
+		if !made {
+			if err := p.turn(ctx, c); err != nil {
+				return fmt.Errorf("turn %s into parts: %w", p.Table, err)
+			}
+		}
+		return p.ahead(ctx, c)
+	})
+}
+
+// alone runs fn on a connection without time limits, unless another server does.
+func (p Parts) alone(ctx context.Context, fn func(*pgx.Conn) error) error {
+	e, ok := p.DB.e.(*pg)
+	if !ok {
+		return nil
+	}
+	c, err := e.pools.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	conn := c.Hijack() // its settings are others now
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "SET statement_timeout = 0; SET lock_timeout = '"+partsWait+"'"); err != nil {
+		return mapPg(ctx, err)
+	}
+	var mine bool
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, partsLock, p.Table).Scan(&mine); err != nil || !mine {
+		return mapPg(ctx, err)
+	}
+	return mapPg(ctx, fn(conn))
+}
+
+// patiently runs fn in a transaction, again while it does not get its locks.
+func patiently(ctx context.Context, c *pgx.Conn, fn func(pgx.Tx) error) error {
+	for try := 1; ; try++ {
+		err := pgx.BeginFunc(ctx, c, fn)
+		if !IsLocked(err) && pgCode(err) != "40P01" || try == partsTries {
+			return err
+		}
+		select { // let those through who waited behind us
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// fill puts the names of the table into statements, and numbers.
+func (p Parts) fill(sql string, numbers ...any) string {
+	r := strings.NewReplacer("{t}", pgx.Identifier{p.Table}.Sanitize(), "{past}", pgx.Identifier{p.Table + "_past"}.Sanitize(),
+		"{rest}", pgx.Identifier{p.Table + "_rest"}.Sanitize(), "{by}", pgx.Identifier{p.By}.Sanitize(), "{key}", p.Key,
+		"{pkey}", pgx.Identifier{p.Table + "_pkey"}.Sanitize(), "{pastkey}", pgx.Identifier{p.Table + "_past_pkey"}.Sanitize(),
+		"{restkey}", pgx.Identifier{p.Table + "_rest_pkey"}.Sanitize())
+	return fmt.Sprintf(r.Replace(sql), numbers...)
+}
+
+// turn makes the table the first part of a new one. A promise that all its rows are from
+// before a month to come is made and proved first, which takes long and stops nobody;
+// then the tables change places in a moment.
+func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
+	cut := p.soonest().UnixMilli()
+	steps := []string{
+		p.fill(`ALTER TABLE {t} DROP CONSTRAINT IF EXISTS parts_promise; ALTER TABLE {t} ADD CONSTRAINT parts_promise CHECK ({by} < %d) NOT VALID`, cut),
+		p.fill(`ALTER TABLE {t} VALIDATE CONSTRAINT parts_promise`),
+		p.fill(`ALTER TABLE {t} RENAME TO {past}; ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};
+			CREATE TABLE {t} (LIKE {past} INCLUDING DEFAULTS, PRIMARY KEY ({key})) PARTITION BY RANGE ({by});
+			ALTER TABLE {t} ATTACH PARTITION {past} FOR VALUES FROM (MINVALUE) TO (%[1]d);
+			ALTER TABLE {past} DROP CONSTRAINT parts_promise;
+			CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[1]d) TO (MAXVALUE)`, cut),
+	}
+	for _, sql := range steps {
+		err := patiently(ctx, c, func(tx pgx.Tx) error { return several(ctx, tx, sql) })
+		if err != nil {
+			return err
+		}
+	}
+	p.DB.cfg.Log.Info("table in parts", "table", p.Table)
+	return nil
+}
+
+// several runs statements that are separated by semicolons.
+func several(ctx context.Context, tx pgx.Tx, sql string) error {
+	_, err := tx.Conn().PgConn().Exec(ctx, sql).ReadAll()
+	return err
+}
+
+// ahead has the rest begin some months from now: it becomes a month, and a new one
+// begins behind it. One that has rows because nobody did this for a while becomes the
+// months that these are of.
+func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
+	for {
+		all, err := p.list(c.Query(ctx, partOf, p.Table))
+		if err != nil {
+			return err
+		}
+		i := indexOf(all, p.Table+"_rest")
+		if i < 0 {
+			return fmt.Errorf("%s has no part behind the others", p.Table)
+		}
+		from := time.UnixMilli(all[i].from)
+		if !from.Before(p.soonest()) {
+			return nil
+		}
+		err = patiently(ctx, c, func(tx pgx.Tx) error {
+			var last *int64
+			if err := several(ctx, tx, p.fill(`ALTER TABLE {t} DETACH PARTITION {rest}`)); err != nil {
+				return err
+			}
+			if err := tx.QueryRow(ctx, p.fill(`SELECT max({by}) FROM {rest}`)).Scan(&last); err != nil {
+				return err
+			}
+			to := month(from, 1)
+			if last != nil {
+				to = month(time.UnixMilli(*last), 1)
+			}
+			name := p.Table + "_" + from.UTC().Format("200601")
+			return several(ctx, tx, p.fill(`ALTER TABLE {rest} RENAME TO %[1]s; ALTER INDEX {restkey} RENAME TO %[2]s;
+				ALTER TABLE {t} ATTACH PARTITION %[1]s FOR VALUES FROM (%[3]d) TO (%[4]d); CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[4]d) TO (MAXVALUE)`,
+				pgx.Identifier{name}.Sanitize(), pgx.Identifier{name + "_pkey"}.Sanitize(), all[i].from, to.UnixMilli()))
+		})
+		if err != nil {
+			return fmt.Errorf("make parts of %s ahead: %w", p.Table, err)
+		}
+	}
+}
+
+func indexOf(all []part, name string) int {
+	for i, q := range all {
+		if q.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// list reads the parts that partOf finds.
+func (p Parts) list(rows pgx.Rows, err error) ([]part, error) {
+	if err != nil {
+		return nil, err
+	}
+	return readParts(&pgRows{ctx: context.Background(), Rows: rows}, nil)
+}
+
+func readParts(rows Rows, err error) ([]part, error) {
+	return Collect(rows, err, "list parts", func(q *part, r Row) error {
+		var from, to string
+		if err := r.Scan(&q.name, &from, &to); err != nil {
+			return err
+		}
+		if from != "" {
+			if _, err := fmt.Sscan(from, &q.from); err != nil {
+				return err
+			}
+		}
+		if to != "" {
+			_, err := fmt.Sscan(to, &q.to)
+			return err
+		}
+		return nil
+	})
+}
+
+// Until tells of parts that have only rows from before a moment: the end of the newest, 0
+// when there is none, and the end of the part past, 0 when there are no parts. The past
+// counts once it has rows: it is made anew when it goes.
+func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err error) {
+	if p.DB.dialect == SQLite {
+		return 0, 0, nil
+	}
+	rows, err := p.DB.Query(ctx, partOf, p.Table)
+	all, err := readParts(rows, err)
+	for _, q := range all {
+		counts := q.to != 0 && q.to <= before && q.to > end
+		if q.name == p.Table+"_past" {
+			past = q.to
+			if counts {
+				err = p.DB.QueryRow(ctx, p.fill(`SELECT EXISTS (SELECT 1 FROM {past})`)).Scan(&counts)
+			}
+		}
+		if counts {
+			end = q.to
+		}
+	}
+	return end, past, err
+}
+
+// errNotYet ends a drop that must not be.
+var errNotYet = errors.New("not yet")
+
+// Drop removes the parts that end at a moment which Until gave, or before, with all
+// their rows, unless a question says otherwise while nobody writes to the table. It reports
+// whether they are gone. Rows from before the moment that come later are taken.
+func (p Parts) Drop(ctx context.Context, end int64, unless func(q Querier) (bool, error)) (dropped bool, err error) {
+	err = p.alone(ctx, func(c *pgx.Conn) error {
+		return patiently(ctx, c, func(tx pgx.Tx) error {
+			if err := several(ctx, tx, p.fill(`LOCK TABLE {t} IN ACCESS EXCLUSIVE MODE`)); err != nil {
+				return err
+			}
+			if no, err := unless(newTx(pgSession{tx: tx, ctx: ctx})); err != nil {
+				return err
+			} else if no {
+				return errNotYet
+			}
+			all, err := p.list(tx.Query(ctx, partOf, p.Table))
+			if err != nil {
+				return err
+			}
+			for _, q := range all {
+				if q.to != 0 && q.to <= end || q.name == p.Table+"_past" {
+					if err := several(ctx, tx, "DROP TABLE "+pgx.Identifier{q.name}.Sanitize()); err != nil {
+						return err
+					}
+				}
+			}
+			dropped = true
+			return several(ctx, tx, p.fill(`CREATE TABLE {past} PARTITION OF {t} FOR VALUES FROM (MINVALUE) TO (%d)`, end))
+		})
+	})
+	if errors.Is(err, errNotYet) {
+		return false, nil
+	}
+	return dropped && err == nil, err
+}
