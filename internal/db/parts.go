@@ -150,7 +150,7 @@ func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 	}
-	p.DB.cfg.Log.Info("table in parts", "table", p.Table)
+	p.DB.cfg.Log.Info("table in parts", "store", p.Table)
 	return nil
 }
 
