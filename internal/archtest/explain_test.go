@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -93,6 +94,12 @@ func TestExplainPostgres(t *testing.T) {
 	}
 	d := dbtest.Postgres(t)
 	crowd(t, d)
+	for _, months := range []int{-9, 0} { // as readings are kept after some months
+		p := db.Parts{DB: d, Table: "device_readings", By: "at", Key: "device, at", Now: func() time.Time { return time.Now().AddDate(0, months, 0) }}
+		if err := p.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	explained(t, db.Postgres, func(sql string) (string, error) {
 		plan, err := postgresPlan(t.Context(), d, sql)
 		if err != nil {

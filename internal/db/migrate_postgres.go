@@ -26,22 +26,28 @@ func (q pgQuerier) QueryRow(ctx context.Context, sql string, args ...any) pgxRow
 // alone runs f on a connection of its own, while no other instance migrates or
 // joins. Timeouts are off: a migration of a large table takes the time it takes.
 func (e *pg) alone(ctx context.Context, f func(pgQuerier) error) error {
-	c, err := e.pools.acquire(ctx)
+	return e.session(ctx, "0", func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
+			return mapPg(ctx, err)
+		}
+		return f(pgQuerier{conn})
+	})
+}
+
+// session runs f on a connection of its own, past a pooler, whose statements may take
+// any time and wait for a lock as long as is said.
+func (e *pg) session(ctx context.Context, wait string, f func(*pgx.Conn) error) error {
+	conn, err := pgx.ConnectConfig(ctx, e.own.Copy())
 	if err != nil {
-		return err
+		return mapPg(ctx, err)
 	}
-	// The session has other settings and maybe a lock now: never reuse it.
-	conn := c.Hijack()
 	defer conn.Close(context.WithoutCancel(ctx))
-	for _, sql := range []string{"SET statement_timeout = 0", "SET lock_timeout = 0", "SET idle_in_transaction_session_timeout = 0"} {
+	for _, sql := range []string{"SET statement_timeout = 0", "SET lock_timeout = '" + wait + "'", "SET idle_in_transaction_session_timeout = 0"} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return mapPg(ctx, err)
 		}
 	}
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
-		return mapPg(ctx, err)
-	}
-	return f(pgQuerier{conn})
+	return f(conn)
 }
 
 func (e *pg) migrate(ctx context.Context, all []migration) error {

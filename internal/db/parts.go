@@ -84,26 +84,19 @@ func (p Parts) Make(ctx context.Context) error {
 	})
 }
 
-// alone runs fn on a connection without time limits, unless another server does.
+// alone runs fn on a connection of its own, unless another server does.
 func (p Parts) alone(ctx context.Context, fn func(*pgx.Conn) error) error {
 	e, ok := p.DB.e.(*pg)
 	if !ok {
 		return nil
 	}
-	c, err := e.pools.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	conn := c.Hijack() // its settings are others now
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "SET statement_timeout = 0; SET lock_timeout = '"+partsWait+"'"); err != nil {
-		return mapPg(ctx, err)
-	}
-	var mine bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, partsLock, p.Table).Scan(&mine); err != nil || !mine {
-		return mapPg(ctx, err)
-	}
-	return mapPg(ctx, fn(conn))
+	return e.session(ctx, partsWait, func(c *pgx.Conn) error {
+		var mine bool
+		if err := c.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, partsLock, p.Table).Scan(&mine); err != nil || !mine {
+			return mapPg(ctx, err)
+		}
+		return mapPg(ctx, fn(c))
+	})
 }
 
 // patiently runs fn in a transaction, again while it does not get its locks.
@@ -130,28 +123,41 @@ func (p Parts) fill(sql string, numbers ...any) string {
 	return fmt.Sprintf(r.Replace(sql), numbers...)
 }
 
-// turn makes the table the first part of a new one. A promise that all its rows are from
-// before a month to come is made and proved first, which takes long and stops nobody;
-// then the tables change places in a moment.
+// promise has PostgreSQL know that all rows of a table are from before a moment, which
+// takes long and stops nobody, and runs fn, in which the promise must end. When
+// that fails it ends as well: it would refuse what comes after the moment.
+func (p Parts) promise(ctx context.Context, c *pgx.Conn, table string, cut int64, fn func(pgx.Tx) error) error {
+	steps := []func(pgx.Tx) error{
+		p.run(ctx, `ALTER TABLE `+table+` DROP CONSTRAINT IF EXISTS parts_promise; ALTER TABLE `+table+` ADD CONSTRAINT parts_promise CHECK ({by} < %d) NOT VALID`, cut),
+		p.run(ctx, `ALTER TABLE `+table+` VALIDATE CONSTRAINT parts_promise`),
+		fn,
+	}
+	for _, step := range steps {
+		if err := patiently(ctx, c, step); err != nil {
+			end := context.WithoutCancel(ctx)
+			return errors.Join(err, patiently(end, c, p.run(end, `ALTER TABLE `+table+` DROP CONSTRAINT IF EXISTS parts_promise`)))
+		}
+	}
+	return nil
+}
+
+// run gives the function that runs statements which are separated by semicolons.
+func (p Parts) run(ctx context.Context, sql string, numbers ...any) func(pgx.Tx) error {
+	return func(tx pgx.Tx) error { return several(ctx, tx, p.fill(sql, numbers...)) }
+}
+
+// turn makes the table the first part of a new one: the tables change places in a moment.
 func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
 	cut := p.soonest().UnixMilli()
-	steps := []string{
-		p.fill(`ALTER TABLE {t} DROP CONSTRAINT IF EXISTS parts_promise; ALTER TABLE {t} ADD CONSTRAINT parts_promise CHECK ({by} < %d) NOT VALID`, cut),
-		p.fill(`ALTER TABLE {t} VALIDATE CONSTRAINT parts_promise`),
-		p.fill(`ALTER TABLE {t} RENAME TO {past}; ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};
+	err := p.promise(ctx, c, "{t}", cut, p.run(ctx, `ALTER TABLE {t} RENAME TO {past}; ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};
 			CREATE TABLE {t} (LIKE {past} INCLUDING DEFAULTS, PRIMARY KEY ({key})) PARTITION BY RANGE ({by});
 			ALTER TABLE {t} ATTACH PARTITION {past} FOR VALUES FROM (MINVALUE) TO (%[1]d);
 			ALTER TABLE {past} DROP CONSTRAINT parts_promise;
-			CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[1]d) TO (MAXVALUE)`, cut),
+			CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[1]d) TO (MAXVALUE)`, cut))
+	if err == nil {
+		p.DB.cfg.Log.Info("table in parts", "store", p.Table)
 	}
-	for _, sql := range steps {
-		err := patiently(ctx, c, func(tx pgx.Tx) error { return several(ctx, tx, sql) })
-		if err != nil {
-			return err
-		}
-	}
-	p.DB.cfg.Log.Info("table in parts", "store", p.Table)
-	return nil
+	return err
 }
 
 // several runs statements that are separated by semicolons.
@@ -161,8 +167,8 @@ func several(ctx context.Context, tx pgx.Tx, sql string) error {
 }
 
 // ahead has the rest begin some months from now: it becomes a month, and a new one
-// begins behind it. One that has rows because nobody did this for a while becomes the
-// months that these are of.
+// begins behind it. One that has rows because nobody did this for a while becomes one
+// part for all the months that these are of.
 func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 	for {
 		all, err := p.list(c.Query(ctx, partOf, p.Table))
@@ -177,27 +183,44 @@ func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 		if !from.Before(p.soonest()) {
 			return nil
 		}
-		err = patiently(ctx, c, func(tx pgx.Tx) error {
-			var last *int64
-			if err := several(ctx, tx, p.fill(`ALTER TABLE {t} DETACH PARTITION {rest}`)); err != nil {
-				return err
+		var last *int64
+		if err := c.QueryRow(ctx, p.fill(`SELECT max({by}) FROM {rest}`)).Scan(&last); err != nil {
+			return err
+		}
+		if last == nil {
+			err = patiently(ctx, c, func(tx pgx.Tx) error { return p.behind(ctx, tx, from, month(from, 1), true) })
+		} else {
+			to := month(time.UnixMilli(*last), 1)
+			if to.Before(p.soonest()) {
+				to = p.soonest()
 			}
-			if err := tx.QueryRow(ctx, p.fill(`SELECT max({by}) FROM {rest}`)).Scan(&last); err != nil {
-				return err
-			}
-			to := month(from, 1)
-			if last != nil {
-				to = month(time.UnixMilli(*last), 1)
-			}
-			name := p.Table + "_" + from.UTC().Format("200601")
-			return several(ctx, tx, p.fill(`ALTER TABLE {rest} RENAME TO %[1]s; ALTER INDEX {restkey} RENAME TO %[2]s;
-				ALTER TABLE {t} ATTACH PARTITION %[1]s FOR VALUES FROM (%[3]d) TO (%[4]d); CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[4]d) TO (MAXVALUE)`,
-				pgx.Identifier{name}.Sanitize(), pgx.Identifier{name + "_pkey"}.Sanitize(), all[i].from, to.UnixMilli()))
-		})
-		if err != nil {
+			err = p.promise(ctx, c, "{rest}", to.UnixMilli(), func(tx pgx.Tx) error { return p.behind(ctx, tx, from, to, false) })
+		}
+		if err != nil && !errors.Is(err, errNotYet) {
 			return fmt.Errorf("make parts of %s ahead: %w", p.Table, err)
 		}
 	}
+}
+
+// behind makes the rest a part that ends at a moment, and a new rest behind it. One
+// that must be empty and is no longer stays.
+func (p Parts) behind(ctx context.Context, tx pgx.Tx, from, to time.Time, empty bool) error {
+	if err := several(ctx, tx, p.fill(`ALTER TABLE {t} DETACH PARTITION {rest}`)); err != nil {
+		return err
+	}
+	if empty {
+		var rows bool
+		if err := tx.QueryRow(ctx, p.fill(`SELECT EXISTS (SELECT 1 FROM {rest})`)).Scan(&rows); err != nil {
+			return err
+		} else if rows {
+			return errNotYet
+		}
+	}
+	name := p.Table + "_" + from.UTC().Format("200601")
+	return several(ctx, tx, p.fill(`ALTER TABLE {rest} RENAME TO %[1]s; ALTER INDEX {restkey} RENAME TO %[2]s;
+		ALTER TABLE {t} ATTACH PARTITION %[1]s FOR VALUES FROM (%[3]d) TO (%[4]d); ALTER TABLE %[1]s DROP CONSTRAINT IF EXISTS parts_promise;
+		CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[4]d) TO (MAXVALUE)`,
+		pgx.Identifier{name}.Sanitize(), pgx.Identifier{name + "_pkey"}.Sanitize(), from.UnixMilli(), to.UnixMilli()))
 }
 
 func indexOf(all []part, name string) int {
@@ -260,7 +283,7 @@ func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err er
 	return end, past, err
 }
 
-// errNotYet ends a drop that must not be.
+// errNotYet ends what must not be.
 var errNotYet = errors.New("not yet")
 
 // Drop removes the parts that end at a moment which Until gave, or before, with all
@@ -272,7 +295,7 @@ func (p Parts) Drop(ctx context.Context, end int64, unless func(q Querier) (bool
 			if err := several(ctx, tx, p.fill(`LOCK TABLE {t} IN ACCESS EXCLUSIVE MODE`)); err != nil {
 				return err
 			}
-			if no, err := unless(newTx(pgSession{tx: tx, ctx: ctx})); err != nil {
+			if no, err := unless(newTx(&pgSession{conn: tx.Conn(), ctx: ctx, wait: &pgx.Batch{}, begun: true})); err != nil {
 				return err
 			} else if no {
 				return errNotYet

@@ -29,6 +29,7 @@ type pg struct {
 	level    string
 	counters counters
 	slot     *slot
+	own      *pgx.ConnConfig // of what needs a session of its own
 	standbys standbys
 	replica  *replica                                   // nil: there is none
 	onChange func(context.Context, *Tx, []Change) error // nil: nobody asks
@@ -56,15 +57,16 @@ func openPostgres(ctx context.Context, cfg Config, n *nids, c *clock) (*pg, erro
 		e.pools.close()
 		return nil, errors.New("a standby is required, and this user of the database may not know of it: GRANT pg_read_all_stats to it")
 	}
-	if cfg.Instance == 0 {
-		if cfg.SessionURL != "" { // locks of a session would go with a pooler's
-			sc := cfg
-			sc.URL = cfg.SessionURL
-			if pc, err = pgConfig(sc); err != nil {
-				e.pools.close()
-				return nil, err
-			}
+	if cfg.SessionURL != "" { // locks of a session would go with a pooler's
+		sc := cfg
+		sc.URL = cfg.SessionURL
+		if pc, err = pgConfig(sc); err != nil {
+			e.pools.close()
+			return nil, err
 		}
+	}
+	e.own = pc.ConnConfig
+	if cfg.Instance == 0 {
 		e.slot = startSlot(ctx, cfg, pc.ConnConfig, n)
 	}
 	return e, nil

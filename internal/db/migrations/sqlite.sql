@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 32f51734957afd3ff54f4be79986b08297736bbb816c34b5d3c37bb310f13662
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 87469d4cbfbc7bf32410d202c56b1cb8ca22114e01aa572a8ffd7357933c99e8
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1732,3 +1732,4 @@ CREATE INDEX credentials_project ON credentials (ws, project, nid);
 CREATE INDEX credentials_subject ON credentials (subject, nid);
 CREATE INDEX credentials_claim ON credentials (claim, nid);
 CREATE INDEX credentials_issuer ON credentials (issuer, nid);
+CREATE INDEX device_status_trimmed ON device_status (trimmed, device);

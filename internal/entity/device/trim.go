@@ -14,7 +14,7 @@ const (
 	selectSenders = `SELECT device FROM device_status WHERE device > $1 ORDER BY device LIMIT $2`
 	deleteOldest  = `DELETE FROM device_readings WHERE device = $1 AND at < $2 AND at < $3`
 	selectNth     = `SELECT at FROM device_readings WHERE device = $1 AND at < $2 ORDER BY at LIMIT 1 OFFSET $3`
-	selectOpen    = `SELECT device FROM device_status WHERE device > $1 AND trimmed < $2 ORDER BY device LIMIT $3`
+	selectOpen    = `SELECT device FROM device_status WHERE trimmed < $1 ORDER BY trimmed, device LIMIT $2`
 	updateTrimmed = `UPDATE device_status SET trimmed = $2 WHERE device = $1 AND trimmed < $2`
 )
 
@@ -79,8 +79,8 @@ func (s *days) dropMonths(ctx context.Context, cut int64) (bool, error) {
 		return false, err
 	}
 	final := day(end) + reachOfEvent
-	for after := int64(0); ; {
-		devices, err := open(ctx, s.db, after, final, devicesTaken)
+	for {
+		devices, err := open(ctx, s.db, final, devicesTaken)
 		if err != nil {
 			return false, err
 		}
@@ -88,21 +88,20 @@ func (s *days) dropMonths(ctx context.Context, cut int64) (bool, error) {
 			if waits, err := s.finalise(ctx, device, final); err != nil || waits {
 				return false, err
 			}
-			after = device
 		}
 		if len(devices) == 0 {
 			break
 		}
 	}
 	return s.months().Drop(ctx, end, func(q db.Querier) (bool, error) {
-		devices, err := open(ctx, q, 0, final, 1)
+		devices, err := open(ctx, q, final, 1)
 		return len(devices) > 0, err
 	})
 }
 
 // open lists devices whose days before a number are not final.
-func open(ctx context.Context, q db.Querier, after, final int64, limit int) ([]int64, error) {
-	rows, err := q.Query(ctx, selectOpen, after, final, limit)
+func open(ctx context.Context, q db.Querier, final int64, limit int) ([]int64, error) {
+	rows, err := q.Query(ctx, selectOpen, final, limit)
 	return db.Collect(rows, err, "list devices", db.Column[int64])
 }
 
