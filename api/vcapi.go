@@ -39,6 +39,7 @@ type CredentialVerification struct {
 	Issuer      string                   `json:"issuer,omitzero" doc:"Of a credential."`
 	Holder      string                   `json:"holder,omitzero" doc:"Of a presentation: whose proof it has."`
 	TestIssuer  bool                     `json:"testIssuer,omitzero" doc:"A credential is by the test issuer: it proves nothing about the world."`
+	Checked     []string                 `json:"checked,omitzero" enum:"proof,validity,status" doc:"What was looked at beside the structure: all three, unless checks of the request has narrowed it. Warnings say what was not."`
 	Reasons     []CredentialReason       `json:"reasons,omitzero" doc:"What speaks against it, where the answer is no refusal."`
 	Warnings    []CredentialReason       `json:"warnings,omitzero" doc:"What was not checked, or is worth knowing."`
 	Credentials []CredentialVerification `json:"credentials,omitzero" doc:"Those of a presentation, in its order."`

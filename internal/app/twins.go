@@ -77,7 +77,7 @@ func (a *App) buildTwins() (err error) {
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.KnownAs,
 		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
 		Moved:  func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return t.devices.Moved(ctx, tx, r) },
-		Claims: ledger, Certified: issuer.Follow,
+		Claims: ledger, Certified: issuer.Follow, IssuerOf: credential.IssuerOf,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
@@ -123,6 +123,7 @@ func (a *App) erasers() []erase.Eraser {
 		{Name: "keys", Erase: a.Auth.Forget, May: a.Auth.MayForget},
 		{Name: "memberships", Erase: a.twins.groups.Forget},
 		{Name: "vouchers", Erase: a.twins.vouchers.Erase},
+		{Name: "credentials", Erase: a.twins.issued.Erase},
 	}, a.surveys.erasers(), lineErasers(a.customers), mindErasers(a.chats))
 }
 

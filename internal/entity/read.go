@@ -18,6 +18,7 @@ type reader struct {
 	records    *records
 	mask       *mask.Mask
 	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+	issuerOf   func(ctx context.Context, q db.Querier, credential int64) (int64, error)
 }
 
 // Find reads a twin of the caller's workspace and projects. Any other is as
@@ -91,10 +92,15 @@ func (rd *reader) Made(ctx context.Context, q db.Querier, r *Row) (bool, error) 
 }
 
 // MayUpdate is nil when the caller controls the twin, as itself or through a
-// group, else the fault NOT_CONTROLLER. That the caller has the scope
+// group, else the fault NOT_CONTROLLER. Over a credential rule those who control the
+// oracle that issued it, whoever made its twin. That the caller has the scope
 // entities:write is the route's matter.
 func (rd *reader) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
-	controllers, err := twin.ControllersOf(r.Body)
+	ruling, err := rd.ruling(ctx, q, r)
+	if err != nil {
+		return err
+	}
+	controllers, err := twin.ControllersOf(ruling.Body)
 	if err != nil {
 		return err
 	}
@@ -110,6 +116,18 @@ func (rd *reader) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it. controllers lists them; a caller with entities:transfer can hand it over: POST /v1/entities/{did}/transfer.")
+}
+
+// ruling is the twin whose controllers rule over r: of a signed credential its issuer.
+func (rd *reader) ruling(ctx context.Context, q db.Querier, r *Row) (*Row, error) {
+	if r.DomainType != "credential" {
+		return r, nil
+	}
+	issuer, err := rd.issuerOf(ctx, q, r.NID)
+	if err != nil || issuer == 0 {
+		return r, err
+	}
+	return findByNID(ctx, q, r.Workspace, issuer)
 }
 
 // mayChange is MayUpdate of a twin that is still in use.

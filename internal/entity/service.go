@@ -56,6 +56,9 @@ type Config struct {
 	// Certified is called in the transaction that makes a new revision of a credential.
 	// Without it nobody looks.
 	Certified func(ctx context.Context, tx *db.Tx, old, next *Row) error
+	// IssuerOf is the number of the twin that signed a credential, 0 for none. Its
+	// controllers rule over the credential. Without it those of the twin do.
+	IssuerOf func(ctx context.Context, q db.Querier, credential int64) (int64, error)
 	// At reads an earlier revision of a twin, by number or by time. Without
 	// it the parameter at is refused; the two below likewise.
 	At func(ctx context.Context, q db.Querier, r *Row, at string) (body []byte, revision int64, err error)
@@ -86,6 +89,9 @@ func (c Config) withDefaults() Config {
 	if c.ControlsAs == nil {
 		c.ControlsAs = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }
 	}
+	if c.IssuerOf == nil {
+		c.IssuerOf = func(context.Context, db.Querier, int64) (int64, error) { return 0, nil }
+	}
 	return c
 }
 
@@ -100,7 +106,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	rd := reader{cfg.DB, newRecords(cfg.DB), mask.New(cfg.Protocols, cfg.ControlsAs), cfg.ControlsAs}
+	rd := reader{cfg.DB, newRecords(cfg.DB), mask.New(cfg.Protocols, cfg.ControlsAs), cfg.ControlsAs, cfg.IssuerOf}
 	nd := needs{cfg.Protocols, cfg.Now}
 	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved, cfg.Claims, cfg.Certified}
 	return &Service{

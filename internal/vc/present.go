@@ -26,6 +26,7 @@ func (v *Verifier) Presentation(ctx context.Context, raw jsontext.Value, o Optio
 	if d == nil {
 		return r
 	}
+	r.skipped(o)
 	if o.Challenge == "" {
 		r.warn("/proof/challenge", "challenge_unchecked", "No challenge was given: the presentation may have been made for somebody else, at any time.")
 	}

@@ -30,6 +30,7 @@ type proofs struct {
 	lookup  Lookup
 	options Options
 	now     time.Time
+	fixed   []any // the contexts that a proof covers, where the document has more
 }
 
 // proof is one proof, and what became of it.
@@ -243,13 +244,16 @@ func (s *proofs) signature(p *proof, m Method, before []jsontext.Value) error {
 	return nil
 }
 
-// jcsData is what an eddsa-jcs-2022 proof signed. Contexts that were appended after
-// signing do not count: the proof has its own.
+// jcsData is what an eddsa-jcs-2022 proof signed. As that suite wants it, contexts that
+// were appended after signing do not count: the proof has its own.
 func (s *proofs) jcsData(config *document, set map[string]jsontext.Value) ([]byte, error) {
 	if own, there := config.members["@context"]; there {
 		have, want := list(s.doc.members["@context"]), list(own)
 		if len(want) > len(have) || !sameJSON(have[:len(want)], want) {
 			return nil, fail("/@context", "proof_invalid", "The document's context does not begin with that of the proof.")
+		}
+		if len(want) < len(have) {
+			s.fixed = want
 		}
 		set["@context"] = config.parts["@context"]
 	}

@@ -21,6 +21,22 @@ const (
 // proofType is the type of proofs with a cryptosuite.
 const proofType = "DataIntegrityProof"
 
+// CheckForm holds the way somebody wants a credential signed to those known here: by a
+// suite, or in an envelope of a media type; neither is the default. The reasons are
+// not_allowed and not_both.
+func CheckForm(suite, envelope string) (out []Reason) {
+	if suite != "" && suite != JCS && suite != RDFC {
+		out = append(out, Reason{Pointer: "/cryptosuite", Code: "not_allowed", Detail: "The value must be " + JCS + " or " + RDFC + "."})
+	}
+	if envelope != "" && envelope != MediaCredential {
+		out = append(out, Reason{Pointer: "/envelope", Code: "not_allowed", Detail: "The value must be " + MediaCredential + "."})
+	}
+	if out == nil && suite != "" && envelope != "" {
+		out = append(out, Reason{Pointer: "/cryptosuite", Code: "not_both", Detail: "An envelope has no embedded proof: leave one of the two out."})
+	}
+	return out
+}
+
 // Signer makes proofs with one key.
 type Signer struct {
 	Key    ed25519.PrivateKey

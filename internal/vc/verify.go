@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ const (
 	CheckValidity = "validity"
 	CheckStatus   = "status"
 )
+
+// Checks are all of them.
+func Checks() []string { return []string{CheckProof, CheckValidity, CheckStatus} }
 
 // Options say what a verification looks at. No Checks are all of them.
 type Options struct {
@@ -59,6 +63,16 @@ func (r Result) Verified() bool { return len(r.Reasons) == 0 }
 
 func (r *Result) refuse(err error) { r.Reasons = append(r.Reasons, reasonOf(err)) }
 
+// skipped says which checks nobody has asked for. An envelope is nothing without its
+// signature, which is always checked.
+func (r *Result) skipped(o Options) {
+	for _, check := range Checks() {
+		if !o.wants(check) && (check != CheckProof || r.Form != "jose") {
+			r.warn("", check+"_unchecked", "You have asked for other checks alone: "+check+" was not looked at.")
+		}
+	}
+}
+
 func (r *Result) warn(pointer, code, detail string) {
 	r.Warnings = append(r.Warnings, Reason{Pointer: pointer, Code: code, Detail: detail})
 }
@@ -87,6 +101,7 @@ func (v *Verifier) Credential(ctx context.Context, raw jsontext.Value, o Options
 	if r.Document == nil {
 		return r
 	}
+	r.skipped(o)
 	v.remember(ctx, raw, &r)
 	if inner, err := parse(r.Document); err == nil {
 		v.afterwards(ctx, inner.members, o, &r)
@@ -146,7 +161,27 @@ func (v *Verifier) proofs(ctx context.Context, d *document, s proofs, r *Result)
 	if mapped && r.Verified() {
 		v.terms(d, r)
 	}
+	if s.fixed != nil && r.Verified() {
+		v.appended(d, s.fixed, r)
+	}
 	return controllers
+}
+
+// appended looks at a document that has more contexts than its proof covers. The suite
+// allows that, as long as what was signed means the same with them as without.
+func (v *Verifier) appended(d *document, fixed []any, r *Result) {
+	at := "/@context/" + strconv.Itoa(len(fixed))
+	r.warn(at, "context_appended", "The contexts from here on were appended after signing: nobody vouched for them.")
+	plain := maps.Clone(d.members)
+	delete(plain, "proof")
+	with, err := normalise(plain)
+	if err != nil {
+		return // terms has said why
+	}
+	plain["@context"] = fixed
+	if without, err := normalise(plain); err != nil || with != without {
+		r.refuse(fail(at, "meaning_changed", "Contexts that were appended after signing change what the document says."))
+	}
 }
 
 // terms looks at the contexts of documents whose proofs do without: where all are

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 87469d4cbfbc7bf32410d202c56b1cb8ca22114e01aa572a8ffd7357933c99e8
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 3b55ae4f4e6a1f9ae63e96a456390230b319803bc7cc39065c8923cd9878ae2d
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1696,7 +1696,7 @@ CREATE TABLE status_lists (
 	issuer     BIGINT NOT NULL,
 	list_id    TEXT NOT NULL,
 	created_at BIGINT NOT NULL
-);
+, address TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX status_lists_id ON status_lists (list_id);
 CREATE INDEX status_lists_issuer ON status_lists (issuer, nid);
 CREATE TABLE credentials (

@@ -64,7 +64,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 		t.Fatal(err)
 	}
 	issuer := credential.NewIssuer(credential.IssuerConfig{Key: key, Events: l, NewNID: d.NewNID})
-	s := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: cursors, Relayer: "did:key:server", Claims: ledger, Certified: issuer.Follow})
+	s := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: cursors, Relayer: "did:key:server", Claims: ledger, Certified: issuer.Follow, IssuerOf: credential.IssuerOf})
 	credentials := credential.New(credential.Config{DB: d, Entities: s, Issuer: issuer, Cursors: cursors})
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	p.Routes(a)

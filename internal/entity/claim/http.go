@@ -67,7 +67,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Kind, subject and period come from the claim, the amount from its evaluation, and the issuer is the oracle that approved it, which you control. What is sent beside must agree. " +
 			"A claim has one credential at a time; to correct it, deactivate it and issue another one. A retired one (status completed) stays.",
 		Example: api.CredentialRequest{Claim: "did:ixo:entity:175d7824ba25002e4ec206365e206236"},
-		Codes:   []string{"CREDENTIAL_NEEDS_CLAIM", "CLAIM_NOT_FOUND", "CLAIM_NOT_APPROVED", "CREDENTIAL_DISAGREES", "NOT_CONTROLLER", "CLAIM_ALREADY_CREDENTIAL", "STALE_REVISION", "KEY_RESTRICTED"},
+		Codes:   []string{"CREDENTIAL_NEEDS_CLAIM", "CLAIM_NOT_FOUND", "CLAIM_NOT_APPROVED", "CREDENTIAL_DISAGREES", "CREDENTIAL_INVALID", "NOT_CONTROLLER", "CLAIM_ALREADY_CREDENTIAL", "STALE_REVISION", "KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/entities/{did}/claims", s.serveOf, web.Doc{
 		Summary: "List the claims about an entity, newest first", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}, Description: "Those it produces. A page may be short: follow hasMore.",

@@ -155,7 +155,7 @@ func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*entity
 	}
 	i.Evidence = shown.Document.Evidence
 	c.PeriodStart, c.PeriodEnd, c.Amount = shown.PeriodStart, shown.PeriodEnd, shown.Approved
-	props := map[string]any{"kind": c.Kind, "issuer": c.Issuer, "subject": c.Subject, "issuedAt": c.IssuedAt.Format(time.DateOnly)}
+	props := map[string]any{"kind": c.Kind, "issuer": c.Issuer, "issuedAt": c.IssuedAt.Format(time.DateOnly)}
 	if c.Amount != nil {
 		props["amount"] = c.Amount
 	}
@@ -168,7 +168,7 @@ func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*entity
 		return nil, none, err
 	}
 	out := entity.Draft{
-		Type: "Credential", Protocol: credentialProtocol, Properties: entity.Object{Value: properties}, Metadata: entity.Object{Value: metadata},
+		Type: "Credential", Protocol: credentialProtocol, Controller: c.Issuer, Properties: entity.Object{Value: properties}, Metadata: entity.Object{Value: metadata},
 		Relationships: []entity.RelationDraft{{Role: relationship.BecameFrom, Target: r.did}},
 	}
 	if r.project != "" {

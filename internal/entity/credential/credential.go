@@ -16,6 +16,7 @@ import (
 	"crypto/sha256"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -109,16 +110,23 @@ func (is *Issuer) build(i entity.Issued, k *key, r *row) (jsontext.Value, error)
 		d.Evidence = append(d.Evidence, digest{evidenceDigest, salted(r.salt, evidenceDigest+strconv.Itoa(n), []byte(e))})
 	}
 	for _, purpose := range []string{revocation, suspension} {
-		d.Status = append(d.Status, statusEntry{"BitstringStatusListEntry", purpose, strconv.Itoa(r.place), is.listAddress(r.listID, purpose)})
+		d.Status = append(d.Status, statusEntry{"BitstringStatusListEntry", purpose, strconv.Itoa(r.place), r.listAt + r.listID + "-" + purpose})
 	}
 	return json.Marshal(d)
 }
 
-// pseudonym names what a credential is about in that credential alone.
+// pseudonymous is how the names begin that signed documents have for what they are about.
+const pseudonymous = "urn:hearth:pseudonym:"
+
+// pseudonym names what a credential is about in that credential alone. A record whose
+// subject was erased has nothing else left.
 func pseudonym(salt []byte, id string) string {
+	if strings.HasPrefix(id, pseudonymous) {
+		return id
+	}
 	h := hmac.New(sha256.New, salt)
 	h.Write([]byte("subject\n" + id))
-	return "urn:hearth:pseudonym:" + did.EncodeMultibase(h.Sum(nil)[:16])
+	return pseudonymous + did.EncodeMultibase(h.Sum(nil)[:16])
 }
 
 // SaltOf is the salt of one piece of evidence. Whoever is shown it and the piece can

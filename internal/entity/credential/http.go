@@ -39,7 +39,7 @@ func (s *Service) Routes(a *web.API) {
 		{"retire", "Retire a credential", "What it says has counted: it stays good and is not revoked by hand any more. Verification says so.", entity.StatusCompleted},
 	} {
 		web.Post(a, onePath+"/"+step.verb, s.serveStep(step.to), web.Doc{
-			Summary: step.summary, Scope: write, Tag: tag, Once: true, Description: step.words + " You control the credential's twin.",
+			Summary: step.summary, Scope: write, Tag: tag, Once: true, Description: step.words + " You control the oracle that issued it.",
 			Example: api.CredentialStep{Reason: "The readings were of another stove."}, Codes: stepCodes,
 		})
 	}

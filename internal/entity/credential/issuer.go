@@ -82,13 +82,13 @@ func (is *Issuer) uri(page string) string {
 	return is.pageAddress(page)
 }
 
-// listAddress is the address of the list for a purpose. Without a public one it is a
-// name, which this server alone can look up.
-func (is *Issuer) listAddress(id, purpose string) string {
+// listsAt is how the addresses of new lists begin. Without a public one they are names,
+// which this server alone can look up.
+func (is *Issuer) listsAt() string {
 	if is.base == nil {
-		return "urn:hearth:status-list:" + id + "-" + purpose
+		return "urn:hearth:status-list:"
 	}
-	return strings.TrimSuffix(is.cfg.PublicURL, "/") + "/v1/status-lists/" + id + "-" + purpose
+	return strings.TrimSuffix(is.cfg.PublicURL, "/") + "/v1/status-lists/"
 }
 
 func address(id string) string { return "/v1/credentials/" + url.PathEscape(id) }
@@ -102,9 +102,16 @@ const (
 	tries  = 6
 )
 
-// Issue signs a credential whose twin was just made, and stores it. Fault:
-// CREDENTIAL_AMOUNT_INEXACT.
+// Issue signs a credential whose twin was just made, and stores it. Faults:
+// CREDENTIAL_INVALID, CREDENTIAL_AMOUNT_INEXACT.
 func (is *Issuer) Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error {
+	if wrong := vc.CheckForm(i.Options.Cryptosuite, i.Options.Envelope); wrong != nil {
+		f := fault.New(fault.Invalid, "CREDENTIAL_INVALID", "The credential cannot be signed.")
+		for _, w := range wrong {
+			f = f.With(fault.Field{Pointer: "/options" + w.Pointer, Code: w.Code, Detail: w.Detail})
+		}
+		return f
+	}
 	k, err := is.current(ctx, tx, i.Issuer)
 	if err != nil {
 		return err
@@ -158,9 +165,11 @@ func (is *Issuer) insert(ctx context.Context, tx *db.Tx, i entity.Issued, k *key
 	}
 }
 
-// takeList finds the list that an issuer's credentials go to, or begins one.
+// takeList finds the list that an issuer's credentials go to, or begins one. A list keeps
+// its address: under another name of the server another one begins.
 func (is *Issuer) takeList(ctx context.Context, tx *db.Tx, r *row, full bool) error {
-	err := tx.QueryRow(ctx, selectList, r.issuer).Scan(&r.list, &r.listID)
+	r.listAt = is.listsAt()
+	err := tx.QueryRow(ctx, selectList, r.issuer, r.listAt).Scan(&r.list, &r.listID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return db.Wrap("find status list", err)
 	}
@@ -168,7 +177,7 @@ func (is *Issuer) takeList(ctx context.Context, tx *db.Tx, r *row, full bool) er
 		return nil
 	}
 	r.list, r.listID = is.cfg.NewNID(), newID()
-	_, err = tx.Exec(ctx, insertList, r.list, r.ws, r.issuer, r.listID, is.now().UnixMilli())
+	_, err = tx.Exec(ctx, insertList, r.list, r.ws, r.issuer, r.listID, r.listAt, is.now().UnixMilli())
 	return db.Wrap("insert status list", err)
 }
 

@@ -4,16 +4,23 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"html/template"
+	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/vc"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -29,6 +36,24 @@ var pageStyle string
 // pageForm is the page as a template; it is safe for many goroutines.
 var pageForm = template.Must(template.New("page").Parse(pageText))
 
+// missingForm is the page of a credential that is not there.
+var missingForm = template.Must(template.New("missing").Parse(`<!doctype html>
+<html lang="{{.Lang}}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{{.Words.title}} · Hearth</title>
+<style>{{.Style}}</style>
+<main>
+<header>
+<p class="mark">Hearth · {{.Words.title}}</p>
+<h1>{{.Words.missing}}</h1>
+<p class="verdict bad"><span aria-hidden="true">✗</span> {{.Words.missingNote}}</p>
+</header>
+</main>
+</html>
+`))
+
 // pagePolicy lets a browser use the style of the page and nothing else.
 func pagePolicy() string {
 	sum := sha256.Sum256([]byte(pageStyle))
@@ -42,6 +67,9 @@ type pageView struct {
 	Lang      string
 	Says      *api.IssuedCredential
 	Amount    string
+	Kind      string // in words
+	Issuer    string // its name, "" for none
+	Project   string // likewise
 	Signer    string // the issuer's id in the document
 	Pseudonym string
 	Good      bool
@@ -90,11 +118,16 @@ func (s *Service) pageView(ctx context.Context, r *row, lang string) (*pageView,
 	}
 	found := s.verifier().Credential(ctx, jsontext.Value(r.document), vc.Options{})
 	v := &pageView{
-		Lang: "en", Words: words["en"], Style: template.CSS(pageStyle), //nolint:gosec // our own file
-		Says: says, Signer: found.Issuer, Good: found.Verified(), Reasons: found.Reasons, Warnings: found.Warnings, Signed: signed(found.Reasons), Document: "/c/" + r.page + "/credential",
+		Style: template.CSS(pageStyle), //nolint:gosec // our own file
+		Says:  says, Signer: found.Issuer, Good: found.Verified(), Reasons: found.Reasons, Warnings: found.Warnings, Signed: signed(found.Reasons), Document: "/c/" + r.page + "/credential",
 	}
-	if strings.HasPrefix(strings.ToLower(lang), "sw") {
-		v.Lang, v.Words = "sw", words["sw"]
+	v.Lang, v.Words = spoken(lang)
+	v.Kind = inWords(says.Kind)
+	if v.Issuer, err = nameOf(s.db.QueryRow(ctx, selectName, r.issuer)); err != nil {
+		return nil, err
+	}
+	if v.Project, err = nameOf(s.db.QueryRow(ctx, selectNamed, r.ws, says.Project)); err != nil {
+		return nil, err
 	}
 	if a := says.Amount; a != nil {
 		v.Amount = strconv.FormatFloat(a.Value, 'f', -1, 64) + " " + a.Unit
@@ -104,6 +137,40 @@ func (s *Service) pageView(ctx context.Context, r *row, lang string) (*pageView,
 		v.QR, err = auth.Draw(says.Page)
 	}
 	return v, err
+}
+
+// spoken is the language of a page and its words: Kiswahili, or English.
+func spoken(lang string) (string, map[string]string) {
+	if strings.HasPrefix(strings.ToLower(lang), "sw") {
+		return "sw", words["sw"]
+	}
+	return "en", words["en"]
+}
+
+// inWords writes a kind for people: "fuel-saved" is Fuel saved.
+func inWords(kind string) string {
+	text := strings.Join(strings.FieldsFunc(kind, func(r rune) bool { return strings.ContainsRune("-_.:/ ", r) }), " ")
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// nameOf reads the name of an oracle or a project; "" where it has none.
+func nameOf(from db.Row) (string, error) {
+	var name string
+	err := from.Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return name, db.Wrap("read name", err)
+}
+
+// missing is the page of an id that no credential has.
+func missing(lang string) ([]byte, error) {
+	v := pageView{Style: template.CSS(pageStyle)} //nolint:gosec // our own file
+	v.Lang, v.Words = spoken(lang)
+	var b bytes.Buffer
+	err := missingForm.Execute(&b, v)
+	return b.Bytes(), err
 }
 
 // signed reports whether the reasons against a document are of its state alone.
@@ -122,12 +189,14 @@ var words = map[string]map[string]string{
 		"title": "Credential", "good": "This credential is genuine and stands.", "bad": "Do not rely on this credential.", "used": "This credential is genuine, and it has been counted already. It must not count again.", "kind": "Kind", "amount": "Amount", "period": "Period", "issued": "Issued",
 		"issuer": "Issuer", "about": "About", "aboutNote": "a pseudonym of this credential alone; it names nobody", "project": "Project", "checks": "Checked just now by this server",
 		"signed": "Signed by its issuer, and not a byte was changed", "unrevoked": "Not revoked", "unsuspended": "Not suspended", "document": "The signed document (W3C Verifiable Credential)",
+		"missing": "No such credential", "missingNote": "No credential has this address. Compare it with the QR code or the link you were given.",
 		"scan": "Scan to open this page", "to": "to", "active": "stands", "suspended": "suspended", "revoked": "revoked",
 	},
 	"sw": {
 		"title": "Cheti", "good": "Cheti hiki ni halali na kinatumika.", "bad": "Usitegemee cheti hiki.", "used": "Cheti hiki ni halali, na tayari kimehesabiwa. Hakipaswi kuhesabiwa tena.", "kind": "Aina", "amount": "Kiasi", "period": "Kipindi", "issued": "Kimetolewa",
 		"issuer": "Mtoaji", "about": "Kuhusu", "aboutNote": "jina la siri la cheti hiki pekee; halimtaji mtu yeyote", "project": "Mradi", "checks": "Kimekaguliwa sasa hivi na seva hii",
 		"signed": "Kimetiwa saini na mtoaji, na hakuna kilichobadilishwa", "unrevoked": "Hakijabatilishwa", "unsuspended": "Hakijasimamishwa", "document": "Hati iliyotiwa saini (W3C Verifiable Credential)",
+		"missing": "Hakuna cheti kama hicho", "missingNote": "Hakuna cheti chenye anwani hii. Ilinganishe na msimbo wa QR au kiungo ulichopewa.",
 		"scan": "Changanua kufungua ukurasa huu", "to": "hadi", "active": "kinatumika", "suspended": "kimesimamishwa", "revoked": "kimebatilishwa",
 	},
 }
@@ -146,11 +215,17 @@ func (s *Service) pageRoutes(a *web.API) {
 type onPage struct {
 	ID       string `path:"pageId" doc:"Id of the page." example:"9f86d081884c7d659a2feaa0c55ad015"`
 	Language string `header:"Accept-Language" doc:"English, or Kiswahili for sw."`
+	Accept   string `header:"Accept" doc:"With text/html an id that no credential has is answered with a page, too."`
 }
 
 func (s *Service) servePage(ctx context.Context, in *onPage) (web.Reply[string], error) {
 	page, err := s.Page(ctx, in.ID, in.Language)
-	return web.Reply[string]{Raw: page, Media: "text/html; charset=utf-8", Cache: "private, max-age=20", Policy: pagePolicy()}, err
+	status := 0
+	if fault.CodeOf(err) == notFoundCode && strings.Contains(in.Accept, "text/html") {
+		status = http.StatusNotFound
+		page, err = missing(in.Language)
+	}
+	return web.Reply[string]{Raw: page, Status: status, Media: "text/html; charset=utf-8", Cache: "private, max-age=20", Policy: pagePolicy()}, err
 }
 
 func (s *Service) servePageDocument(ctx context.Context, in *onPage) (web.Reply[map[string]any], error) {

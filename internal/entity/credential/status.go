@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -92,8 +93,9 @@ func (s *Service) StatusList(ctx context.Context, name string) (jsontext.Value, 
 }
 
 func (s *Service) makeList(ctx context.Context, id, purpose string, now time.Time) (jsontext.Value, error) {
-	var nid, issuer, created int64
-	err := s.db.QueryRow(ctx, listByID, id).Scan(&nid, &issuer, &created)
+	var nid, issuer int64
+	var begin string
+	err := s.db.QueryRow(ctx, listByID, id).Scan(&nid, &issuer, &begin)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, noList()
 	} else if err != nil {
@@ -125,7 +127,7 @@ func (s *Service) makeList(ctx context.Context, id, purpose string, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	at := s.is.listAddress(id, purpose)
+	at := cmp.Or(begin, s.is.listsAt()) + id + "-" + purpose
 	const seconds = "2006-01-02T15:04:05Z"
 	doc, err := json.Marshal(listDocument{
 		Context: []string{vc.ContextV2}, ID: at, Type: []string{"VerifiableCredential", "BitstringStatusListCredential"}, Issuer: k.controller,
@@ -154,8 +156,9 @@ func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool
 	if id == "" || purpose != p.Purpose {
 		return false, false, nil
 	}
-	var list, issuer, created int64
-	err = s.db.QueryRow(ctx, listByID, id).Scan(&list, &issuer, &created)
+	var list, issuer int64
+	var begin string
+	err = s.db.QueryRow(ctx, listByID, id).Scan(&list, &issuer, &begin)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, false, nil
 	} else if err != nil {

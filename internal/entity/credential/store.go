@@ -30,15 +30,21 @@ const (
 
 	liveOfClaim = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 2`
 
+	selectIssuer = `SELECT issuer FROM credentials WHERE nid = $1`
+	selectName   = `SELECT name FROM entities WHERE nid = $1 AND domain_type IN ('oracle', 'project')`
+	selectNamed  = `SELECT name FROM entities WHERE ws = $1 AND did = $2 AND domain_type IN ('oracle', 'project')`
+	ofSubject    = `SELECT c.nid, c.ws, c.did, c.page, c.uri, c.project, c.subject, c.claim, c.issuer, c.list, c.place, c.state, c.suspended, c.revoked, c.retired, c.disputed, c.issued_at, c.salt, c.says, c.document FROM entities e JOIN credentials c ON c.subject = e.nid WHERE e.did = $2 AND e.ws = $1`
+	unname       = `UPDATE credentials SET subject = 0, says = $2 WHERE nid = $1`
+
 	insertCredential = `INSERT INTO credentials (nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'active', 0, 0, 0, 0, $12, $13, $14, $15) ON CONFLICT (list, place) DO NOTHING`
 	updateState   = `UPDATE credentials SET state = $2, suspended = $3, revoked = $4, retired = $5, disputed = $6 WHERE nid = $1`
 	updateProject = `UPDATE credentials SET project = $2 WHERE nid = $1`
 	endState      = `UPDATE credentials SET state = 'revoked', suspended = 0, revoked = 1, disputed = 0 WHERE nid = $1`
 
-	insertList   = `INSERT INTO status_lists (nid, ws, issuer, list_id, created_at) VALUES ($1, $2, $3, $4, $5)`
-	selectList   = `SELECT nid, list_id FROM status_lists WHERE issuer = $1 ORDER BY nid DESC LIMIT 1`
-	listByID     = `SELECT nid, issuer, created_at FROM status_lists WHERE list_id = $1`
+	insertList   = `INSERT INTO status_lists (nid, ws, issuer, list_id, address, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	selectList   = `SELECT nid, list_id FROM status_lists WHERE issuer = $1 AND address = $2 ORDER BY nid DESC LIMIT 1`
+	listByID     = `SELECT nid, issuer, address FROM status_lists WHERE list_id = $1`
 	setRevoked   = `SELECT place FROM credentials WHERE list = $1 AND revoked = 1`
 	setSuspended = `SELECT place FROM credentials WHERE list = $1 AND suspended = 1`
 	placeBits    = `SELECT revoked, suspended FROM credentials WHERE list = $1 AND place = $2`
@@ -48,7 +54,7 @@ const (
 type row struct {
 	nid, subject, claim, issuer, list int64
 	ws, did, page, uri, project       string
-	listID                            string // while it is issued
+	listID, listAt                    string // while it is issued: the list's id, and how its address begins
 	place                             int
 	state                             string
 	suspended, revoked, retired       bool
@@ -84,6 +90,43 @@ func one(from db.Row) (*row, error) {
 	return r, nil
 }
 
+// IssuerOf is the number of the oracle that signed a credential; 0 when none has. It is
+// what entity.Config.IssuerOf asks for.
+func IssuerOf(ctx context.Context, q db.Querier, credential int64) (int64, error) {
+	var issuer int64
+	err := q.QueryRow(ctx, selectIssuer, credential).Scan(&issuer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return issuer, db.Wrap("find issuer of a credential", err)
+}
+
+// Erase takes the DID of somebody who is erased off the credentials about them: the
+// pseudonym of each signed document, which stays as it is, takes its place.
+func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
+	rows, err := tx.Query(ctx, ofSubject, ws, id)
+	all, err := db.Collect(rows, err, "find credentials about somebody", (*row).scan)
+	if err != nil {
+		return 0, err
+	}
+	for i := range all {
+		r := &all[i]
+		var says api.IssuedCredential
+		if err := json.Unmarshal([]byte(r.says), &says); err != nil {
+			return 0, db.Wrap("read credential", err)
+		}
+		says.Subject = pseudonym(r.salt, says.Subject)
+		text, err := json.Marshal(says, json.Deterministic(true))
+		if err != nil {
+			return 0, err
+		}
+		if _, err := tx.Exec(ctx, unname, r.nid, string(text)); err != nil {
+			return 0, db.Wrap("take a name off a credential", err)
+		}
+	}
+	return int64(len(all)), nil
+}
+
 func bit(on bool) int {
 	if on {
 		return 1
@@ -103,8 +146,10 @@ func sees(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }
 
+const notFoundCode = "CREDENTIAL_NOT_FOUND"
+
 func notFound() error {
-	return fault.New(fault.NotFound, "CREDENTIAL_NOT_FOUND", "No credential has this id.")
+	return fault.New(fault.NotFound, notFoundCode, "No credential has this id.")
 }
 
 // find reads a credential the caller sees, by the DID of its twin or by the id of its

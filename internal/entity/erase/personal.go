@@ -13,7 +13,8 @@ func Personal() []privacy.Table {
 		promised  = "That it was promised vouchers, their amounts and what suppliers were given of them stay, under its DID."
 		member    = "That it was a member of groups stays in the events about them, as a DID."
 		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
-		claimed   = "Claims about it and what they became stay, with its DID, its days, the amount and the evidence that was named. A signed credential names it by a pseudonym."
+		claimed   = "Claims about it stay, with its DID, its days, the amount and the evidence that was named."
+		issued    = "Credentials about it stay as they were signed, under a pseudonym; their records name it no more."
 		household = "The household that was registered with it stays for others who are linked to it, without its telephone number and customer id and without earlier revisions."
 		backups   = "Backups made before the erasure stay as they are: erase again after restoring one."
 	)
@@ -44,10 +45,10 @@ func Personal() []privacy.Table {
 			privacy.None(privacy.Ours, "ws status"), privacy.None(privacy.Program, "protocol version rubric_hash outcome reason_code rule"),
 		}},
 		{Name: "credentials", Rules: []privacy.Rule{
-			privacy.Kept(privacy.Twin, claimed, "did page uri project salt says document"), privacy.None(privacy.Ours, "ws state"),
+			privacy.Erased("credentials", "says"), privacy.Kept("credentials", issued, "did page uri project salt says document"), privacy.None(privacy.Ours, "ws state"),
 		}},
 		{Name: "issuer_keys", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws controller method public sealed")}},
-		{Name: "status_lists", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws list_id")}},
+		{Name: "status_lists", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws list_id address")}},
 		{Name: "claim_cover", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
 		{Name: "claim_kinds", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws kind")}},
 		{Name: "voucher_totals", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws certificate currency")}},

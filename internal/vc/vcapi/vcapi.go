@@ -15,6 +15,7 @@ import (
 	"crypto/ed25519"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,6 +113,9 @@ func (s *Service) Issue(ctx context.Context, in api.CredentialIssue) (out jsonte
 	if len(web.CallerFrom(ctx).Projects) > 0 {
 		return nil, fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; the test issuer belongs to none.")
 	}
+	if wrong := vc.CheckForm(in.Options.Cryptosuite, in.Options.Envelope); wrong != nil {
+		return nil, under("/options", "CREDENTIAL_INVALID", "The credential cannot be signed.", wrong)
+	}
 	doc, err := s.draft(in.Credential)
 	if err != nil {
 		return nil, err
@@ -192,6 +196,12 @@ func (s *Service) verify(ctx context.Context, m map[string]any, at string, o api
 	if err != nil {
 		return nil, err
 	}
+	for i, check := range o.Checks {
+		if !slices.Contains(vc.Checks(), check) {
+			return nil, under("", "CREDENTIAL_NOT_VERIFIED", "The document is not verified.",
+				[]vc.Reason{{Pointer: "/options/checks/" + strconv.Itoa(i), Code: "not_allowed", Detail: "A check is proof, validity or status."}})
+		}
+	}
 	var r vc.Result
 	if err := s.work(ctx, func() {
 		r = how(ctx, raw, vc.Options{Checks: o.Checks, Domain: o.Domain, Challenge: o.Challenge})
@@ -199,6 +209,7 @@ func (s *Service) verify(ctx context.Context, m map[string]any, at string, o api
 		return nil, err
 	}
 	out := shown(r)
+	out.Checked = checked(o.Checks, r.Form)
 	if !r.Verified() {
 		return nil, under(at, "CREDENTIAL_NOT_VERIFIED", "The document is not verified.", r.Reasons).Showing(refusal{Verification: out})
 	}
@@ -226,6 +237,16 @@ func (s *Service) Check(ctx context.Context, in api.CredentialVerify) (*api.Cred
 // refusal are the members that CREDENTIAL_NOT_VERIFIED has beside the reasons.
 type refusal struct {
 	Verification api.CredentialVerification `json:"verification"`
+}
+
+// checked lists what was looked at. The signature of an envelope always is.
+func checked(asked []string, form string) (out []string) {
+	for _, check := range vc.Checks() {
+		if len(asked) == 0 || slices.Contains(asked, check) || check == vc.CheckProof && form == "jose" {
+			out = append(out, check)
+		}
+	}
+	return out
 }
 
 func shown(r vc.Result) api.CredentialVerification {
