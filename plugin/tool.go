@@ -30,6 +30,10 @@ type Tool struct {
 	Output string
 	// ReadOnly says that a call changes nothing anywhere.
 	ReadOnly bool
+	// Draft says that a call keeps a draft of the user's own and nothing else: it counts
+	// for nothing until another tool, which asks first and shows what was kept, sends it.
+	// The user is not asked before it runs.
+	Draft bool
 	// Public lets everybody call the tool, also somebody who is not known, as over a
 	// handset before the login: then the call has no user. Only a tool that changes
 	// nothing may be public.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -165,7 +166,17 @@ func TestSurveyOverUSSD(t *testing.T) {
 		t.Errorf("stored %s %s by %s: %s", mode, status, collector, answers)
 	}
 	h.dial(t, "3", customerOf(t, p, h.phone), "48213")
-	h.want(t, "1", "There is no survey for you now.")
+	h.want(t, "1", "Your household has answered already.")
+}
+
+// TestCustomerIDIsTold also to somebody who opens an account and logs in by one code.
+func TestCustomerIDIsTold(t *testing.T) {
+	t.Parallel()
+	p := surveyLine(t)
+	const phone = "+254700000001"
+	if out := p.dial(t, "one", phone, "4*Amina*48213*48213*48213"); !strings.Contains(out, customerOf(t, p, phone)) || !strings.Contains(out, "Answer a survey") {
+		t.Errorf("the screen is %q", out)
+	}
 }
 
 // customerOf is the Customer ID of a number.
@@ -195,12 +206,12 @@ func TestSurveyRefusedOverUSSD(t *testing.T) {
 	if answers, mode, status, _ := p.said(t, "use"); answers != `{"consent":{"agree":false}}` || mode != "ussd" || status != "refused" {
 		t.Errorf("stored %s %s: %s", mode, status, answers)
 	}
-	// A survey with a list is for those on it.
+	// A survey with a list is for those on it: there is none but the one that was refused.
 	p.want(t, "POST", "/v1/surveys", `{"surveyId":"listed","type":"MonitoringSurvey","projectId":"did:ixo:project/1","templateId":"stove-use","modes":["ussd"],"sampling":{"method":"simple_random","size":1,"confidence":0.9}}`, nil)
 	p.want(t, "POST", "/v1/surveys/listed/households", `{"items":[{"householdId":"did:ixo:household/other"}]}`, nil)
 	p.want(t, "POST", "/v1/surveys/listed/activate", `{"reason":"test"}`, nil)
 	h.dial(t, "3", customerOf(t, p, h.phone), "48213")
-	h.want(t, "1", "There is no survey for you now.")
+	h.want(t, "1", "Your household has answered already.")
 }
 
 // TestAgentAsksOverUSSD: a collector answers for the household of a customer, and
@@ -226,7 +237,50 @@ func TestAgentAsksOverUSSD(t *testing.T) {
 	if answers, mode, _, collector := p.said(t, "use"); answers != `{"consent":{"agree":true},"kitchen":{"fuel":"wood","people":[]}}` || mode != "ussd" || collector != did {
 		t.Errorf("stored %s by %s: %s", mode, collector, answers)
 	}
-	h.want(t, "1", "There is no survey for you now.")
+	h.want(t, "1", "Your household has answered already.")
 	agent.dial(t, "3", customerOf(t, p, agent.phone), "48213")
 	agent.want(t, "2 ; "+id+" ; 1", "This household has answered already.")
+}
+
+// TestInterviewFlood: a caller whose steps are delivered many times at once answers
+// once, and whatever is typed makes one draft that does not grow.
+func TestInterviewFlood(t *testing.T) {
+	t.Parallel()
+	p := surveyLine(t)
+	p.stoveSurvey(t, "use", "")
+	h := &telephone{p: p, phone: "+254700000001"}
+	h.join(t)
+	h.want(t, "1 ; 1 ; 1 ; 1", "Where do you cook?")
+	var wg sync.WaitGroup
+	deliver := func(times int, key string) {
+		h.text = append(h.text, key)
+		text := strings.Join(h.text, "*")
+		for range times {
+			wg.Go(func() { p.dial(t, fmt.Sprint("call", h.phone, h.session), h.phone, text) })
+		}
+		wg.Wait()
+	}
+	size := func() (drafts, bytes int) {
+		t.Helper()
+		if err := p.DB.QueryRow(t.Context(), `SELECT count(*), coalesce(sum(length(sealed)), 0) FROM response_drafts`).Scan(&drafts, &bytes); err != nil {
+			t.Fatal(err)
+		}
+		return drafts, bytes
+	}
+	_, before := size()
+	for i := range 8 {
+		h.keys(t, "", fmt.Sprint("nonsense ", i))
+	}
+	if drafts, now := size(); drafts != 1 || now > before+64 {
+		t.Errorf("%d drafts of %d bytes, %d before", drafts, now, before)
+	}
+	h.want(t, "12", "Since when")
+	h.want(t, "00 ; 2", "That was all.")
+	deliver(40, "1")
+	if answers, _, status, _ := p.said(t, "use"); status != "complete" || answers != `{"consent":{"agree":true},"kitchen":{"fuel":"wood","people":[],"rooms":["in","out"]}}` {
+		t.Errorf("stored %s %s", status, answers)
+	}
+	if drafts, _ := size(); drafts != 0 {
+		t.Errorf("%d drafts are left", drafts)
+	}
 }

@@ -27,22 +27,24 @@ func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
 	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", "surveys:read"}, Door: campaign.USSD})
 }
 
-// Open lists the surveys that somebody may answer.
-func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) ([]map[string]string, error) {
+// Open lists the surveys that somebody may answer, and says whether there are others
+// that they have answered.
+func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) (open []map[string]string, answered bool, err error) {
 	household := ""
 	if !agent {
 		h, err := m.accounts.HouseholdOf(ctx, auth.OperatorWorkspace, did)
 		if err != nil || h.DID == "" {
-			return nil, err
+			return nil, false, err
 		}
 		household = h.DID
 	}
 	all, err := m.interviews().Offered(m.as(ctx, did), household, lang)
-	out := make([]map[string]string, len(all))
-	for i, o := range all {
-		out[i] = map[string]string{"surveyId": o.SurveyID, "name": o.Name}
+	for _, o := range all {
+		if answered = answered || o.Answered; !o.Answered {
+			open = append(open, map[string]string{"surveyId": o.SurveyID, "name": o.Name})
+		}
 	}
-	return out, err
+	return open, answered, err
 }
 
 // ref names the interview. A customer that there is not is as one the survey is not

@@ -17,6 +17,16 @@ var reaches = []struct {
 	reach form.Reach
 }{{campaign.USSD, form.ByKeys}, {campaign.Chat, form.InWords}}
 
+// ReachOf is what somebody who asks in a mode can take for an answer.
+func ReachOf(mode string) form.Reach {
+	for _, r := range reaches {
+		if r.mode == mode {
+			return r.reach
+		}
+	}
+	return form.Anything
+}
+
 // served are the modes in which somebody asks the households of a workspace
 // themselves: this server, or systems of the operator.
 func (c *Config) served(ws string) []string {

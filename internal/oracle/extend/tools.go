@@ -33,7 +33,7 @@ func (m *member) adapted(tools []plugin.Tool) []tool.Tool {
 	capability := m.demanded()
 	out := make([]tool.Tool, len(tools))
 	for i, t := range tools {
-		out[i] = &adapted{t.Run, tool.Spec{
+		out[i] = &adapted{t.Run, t.Draft, tool.Spec{
 			Name: t.Name, Description: t.Description, Schema: schemaOf(t), Output: jsontext.Value(t.Output), ReadOnly: t.ReadOnly, Public: t.Public, Timeout: t.Timeout, Capability: capability,
 		}}
 	}
@@ -72,11 +72,18 @@ func (m *member) perRun(ctx context.Context, p plugin.RequestTools) (out []tool.
 
 // adapted is a tool of a plugin.
 type adapted struct {
-	run  func(ctx context.Context, call plugin.Call) (any, error)
-	spec tool.Spec
+	run   func(ctx context.Context, call plugin.Call) (any, error)
+	draft bool
+	spec  tool.Spec
 }
 
-var _ tool.Tool = (*adapted)(nil)
+var (
+	_ tool.Tool      = (*adapted)(nil)
+	_ tool.Permitted = (*adapted)(nil)
+)
+
+// Permitted reports that the user is asked when what a call keeps is sent.
+func (a *adapted) Permitted(context.Context) bool { return a.draft }
 
 // Spec describes the tool.
 func (a *adapted) Spec() tool.Spec { return a.spec }

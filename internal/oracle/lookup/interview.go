@@ -46,12 +46,12 @@ const (
 // arguments are all the answers: the question whether it may run shows them.
 var interviewTools = []lookupTool{
 	{
-		name: "interview_begin", do: talked(Interviews.Begin),
+		name: "interview_begin", do: talked(Interviews.Begin), drafts: true,
 		about:  "Begin a survey interview with the user, or go on with it. Gives the question to ask next. Ask the user that question in its own words, one at a time, and never answer it yourself.",
 		schema: object + `"required":["survey"],"properties":{` + whichTalk + `}}`, output: turned,
 	},
 	{
-		name: "interview_answer", do: talked(Interviews.Answer),
+		name: "interview_answer", do: talked(Interviews.Answer), drafts: true,
 		about: "Keep what the user has just answered to a question of the interview, in the user's own words or the number of an option, and get the next question. Only what the user has said in this conversation: when it is unclear, ask again. An answer that is not taken comes back with the problem.",
 		schema: object + `"required":["survey","question"],"properties":{` + whichTalk + `,"question":` + text + `,"description":"question of what is asked, such as /kitchen/fuel."},"answer":` + text + `,"description":"What the user said."},` +
 			`"instead":{"type":"string","enum":["skip","dont_know","refused"],"description":"When the user does not answer: skips the question, does not know, or would rather not say."}}}`,

@@ -117,6 +117,7 @@ type lookupTool struct {
 	name, scope, about string
 	schema, output     string // of the arguments, and of what it gives
 	writes             bool   // it changes something
+	drafts             bool   // it changes a draft of the user and nothing else
 	do                 func(ctx context.Context, s Source, args jsontext.Value) (any, error)
 }
 
@@ -230,7 +231,7 @@ func (f family) Tools() []plugin.Tool {
 	out := make([]plugin.Tool, len(f.tools))
 	for i, l := range f.tools {
 		out[i] = plugin.Tool{
-			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: !l.writes,
+			Name: l.name, Description: l.about, Schema: l.schema, Output: l.output, ReadOnly: !l.writes && !l.drafts, Draft: l.drafts,
 			Run: func(ctx context.Context, c plugin.Call) (any, error) {
 				if l.scope != "" { // else what it calls asks by itself
 					var err error

@@ -306,3 +306,23 @@ func TestSampleSize(t *testing.T) {
 		t.Errorf("size = %s, %v, want %s", out, err, want)
 	}
 }
+
+// TestToolsSayWhatTheyDo: what is marked to read only keeps nothing, and what keeps
+// a draft says so.
+func TestToolsSayWhatTheyDo(t *testing.T) {
+	t.Parallel()
+	var drafts, writes []string
+	for _, p := range []plugin.Plugin{lookup.NewTwins(lists()), lookup.NewSurveys(lists())} {
+		for _, one := range p.(plugin.Tools).Tools() { //nolint:forcetypeassert // both have tools
+			switch {
+			case one.Draft && !one.ReadOnly:
+				drafts = append(drafts, one.Name)
+			case !one.ReadOnly:
+				writes = append(writes, one.Name)
+			}
+		}
+	}
+	if got, want := strings.Join(drafts, " ")+"; "+strings.Join(writes, " "), "interview_begin interview_answer; change_twin interview_submit"; got != want {
+		t.Errorf("drafts and changes: %s, want %s", got, want)
+	}
+}

@@ -61,8 +61,8 @@ type Asker struct {
 	Ended func(cause error) bool
 }
 
-// Permitted is implemented by a tool that knows by itself that it may run,
-// because an operator has said so.
+// Permitted is implemented by a tool that knows by itself that it may run, because an
+// operator has said so, or because another tool asks for what it did.
 type Permitted interface {
 	Permitted(ctx context.Context) bool
 }

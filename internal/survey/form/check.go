@@ -75,7 +75,7 @@ func (ev *evaluation) drop(b *block, n *node) {
 // question looks at a question that is asked.
 func (ev *evaluation) question(b *block, n *node, c *cell) {
 	answered := b.answered(n)
-	if n.counted() {
+	if n.counted() && (answered || ev.in.Reach.Takes(n.q)) {
 		ev.r.Relevant++
 		if answered {
 			ev.r.Answered++

@@ -7,8 +7,9 @@ type Reach uint8
 
 // The reaches.
 const (
-	ByKeys  Reach = iota // what is typed on any telephone
-	InWords              // what is said or written in a conversation
+	Anything Reach = iota // whatever a question wants
+	ByKeys                // what is typed on any telephone
+	InWords               // what is said or written in a conversation
 )
 
 // MaxKeyed is how many options somebody with a simple telephone is shown.
@@ -18,6 +19,8 @@ const MaxKeyed = 40
 func (r Reach) Takes(q *Question) bool {
 	k := KindOf(q.Type)
 	switch {
+	case r == Anything:
+		return true
 	case k.Media || k.Place:
 		return false
 	case r == InWords:

@@ -17,6 +17,7 @@ type Input struct {
 	Now       time.Time      // its day is `today` in expressions
 	Before    jsontext.Value // the answers that are corrected, with calculated values; nil of a new response
 	Partial   bool           // answers are still to come: what a missing one decides is open
+	Reach     Reach          // of whoever asks: what is beyond it counts only when answered
 }
 
 // Result is what Check found.
@@ -30,7 +31,7 @@ type Result struct {
 	Private      jsontext.Value // only those; canonical; nil when there are none
 	Masked       []string       // pointers of the answers in Private
 	Attachments  []string       // "sha256:…" of every attachment answered, each once, sorted
-	Relevant     int            // questions that are asked, given the answers
+	Relevant     int            // questions that are asked, given the answers, and can be
 	Answered     int            // those of them with an answer
 	Completeness float64        // Answered/Relevant; 1 when nothing is asked
 	Complete     bool           // nothing missing and Completeness reaches the threshold

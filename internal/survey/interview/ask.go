@@ -54,6 +54,10 @@ func (s *Service) Answer(ctx context.Context, ref Ref, r Reply) (*Turn, error) {
 		return t.turn(), nil // it is not asked any more
 	}
 	step := t.steps[i]
+	if first := t.turn().Step; rank(&step) > 0 && first != nil && rank(first) == 0 {
+		first.Problem = wConsent.in(ref.Language)
+		return t.at(first), nil // nothing is kept before somebody agrees
+	}
 	if inWords && step.q.Other {
 		words := step.inWords(ref.Language)
 		words.At = step.At

@@ -138,6 +138,8 @@ func notOffered() error {
 	return fault.New(fault.NotFound, "INTERVIEW_NOT_OFFERED", "There is no such survey for this household here, or not now.")
 }
 
+const answeredCode = "DUPLICATE_HOUSEHOLD_RESPONSE"
+
 func alreadyAnswered() error {
-	return fault.New(fault.Conflict, "DUPLICATE_HOUSEHOLD_RESPONSE", "The household has answered this survey already.")
+	return fault.New(fault.Conflict, answeredCode, "The household has answered this survey already.")
 }

@@ -187,10 +187,94 @@ func TestInterviewGoesOn(t *testing.T) {
 		if _, err := v.asks.Submit(ctx, ref); err != nil {
 			t.Fatal(err)
 		}
-		if w := v.Send(t, "ws owner", "GET /v1/surveys/s/responses", ""); !strings.Contains(w.Body.String(), `"status":"refused"`) {
+		if w := v.Send(t, "ws owner", "GET /v1/surveys/s/responses", ""); !strings.Contains(w.Body.String(), `"status":"refused"`) || !strings.Contains(w.Body.String(), `"responses":{"s":{"ok":false}}`) {
 			t.Error(w.Body)
 		}
 	})
+}
+
+// TestNothingIsKeptWithoutConsent: no answer before it, no way past it, and none
+// that was given before somebody says no.
+func TestNothingIsKeptWithoutConsent(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		questions, first string
+		left             int // answers that stay, the refusal with them
+	}{
+		"first": {`{"id":"size","type":"integer"},{"id":"fuel","type":"single_choice","options":["wood","gas"]},{"id":"ok","type":"consent"}`, "", 1},
+		// What the question for consent is asked for stays: without it there is no refusal.
+		"asked because of another": {`{"id":"size","type":"integer"},{"id":"adult","type":"boolean"},{"id":"ok","type":"consent","relevant":"adult == true"}`, "/s/adult", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newEnv(t, dbtest.SQLite(t))
+			v.template(t, "home", tt.questions)
+			v.start(t, "s", "home", "")
+			ctx, ref := at(t, "chat", amina), interview.Ref{Survey: "s", Household: home(1), Language: "en", Own: true}
+			say := func(at, text, instead string) *interview.Turn {
+				t.Helper()
+				turn, err := v.asks.Answer(ctx, ref, interview.Reply{At: at, Text: text, Instead: instead})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return turn
+			}
+			if tt.first != "" {
+				say(tt.first, "yes", "")
+			}
+			kept := len(said(t, v, ref))
+			for _, turn := range []*interview.Turn{say("/s/size", "4", ""), say("/s/ok", "", interview.Skip)} {
+				if turn.Step == nil || turn.Step.At != "/s/ok" || turn.Step.Problem == "" || len(said(t, v, ref)) != kept {
+					t.Errorf("kept before consent: %+v", turn.Step)
+				}
+			}
+			say("/s/ok", "yes", "")
+			say("/s/size", "4", "")
+			if turn := say("/s/ok", "no", ""); !turn.Refused || turn.Step != nil || len(said(t, v, ref)) != tt.left {
+				t.Errorf("kept after the refusal: %+v %+v", turn, said(t, v, ref))
+			}
+			say("/s/ok", "yes", "")
+			for _, a := range said(t, v, ref) {
+				if a.At == "/s/size" {
+					t.Error("what was said before the refusal is back")
+				}
+			}
+		})
+	}
+}
+
+func said(t *testing.T, v *env, ref interview.Ref) []interview.Answered {
+	t.Helper()
+	_, out, err := v.asks.Review(at(t, "chat", amina), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestCompletenessOfAMode: a photo that nobody can send by keys is not missing.
+func TestCompletenessOfAMode(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.template(t, "home", `{"id":"ok","type":"consent"},{"id":"size","type":"integer"},{"id":"photo","type":"photo"},{"id":"place","type":"geo"}`)
+	v.start(t, "s", "home", "")
+	ctx, ref := at(t, "ussd", amina), interview.Ref{Survey: "s", Household: home(1), Language: "en", Own: true}
+	for _, r := range []interview.Reply{{At: "/s/ok", Text: "1"}, {At: "/s/size", Text: "4"}} {
+		if _, err := v.asks.Answer(ctx, ref, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := v.asks.Submit(ctx, ref); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[string]string{"ussd": `"completeness":1,`, "visit": `"completeness":0.5,`} {
+		if mode == "visit" {
+			v.Must(t, "ws owner", "POST /v1/surveys/s/responses", `{"householdId":"did:ixo:household/2","timestamp":"2026-03-01T09:00:00Z","mode":"visit","responses":{"s":{"ok":true,"size":4}}}`, nil)
+		}
+		if w := v.Send(t, "ws owner", "GET /v1/surveys/s/responses?filter=eq(mode,"+mode+")", ""); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: want %s in %s", mode, want, w.Body)
+		}
+	}
 }
 
 // TestWhoMayAnswer: another customer's household, a caller through no door, a

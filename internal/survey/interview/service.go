@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -59,10 +59,11 @@ type Offered struct {
 	SurveyID string `json:"surveyId"`
 	Name     string `json:"name"`
 	Begun    bool   `json:"begun,omitzero"`
+	Answered bool   `json:"answered,omitzero"` // by this household, which is not asked again
 }
 
 // Offered lists the surveys that the caller may answer for a household of its own,
-// or with household "" those it collects for.
+// or has answered, or with household "" those it collects for.
 func (s *Service) Offered(ctx context.Context, household, lang string) ([]Offered, error) {
 	all, err := s.cfg.Surveys.Asked(ctx, web.CallerFrom(ctx).Door, maxLooked)
 	if err != nil {
@@ -86,12 +87,16 @@ func (s *Service) Offered(ctx context.Context, household, lang string) ([]Offere
 			continue
 		}
 		iv, err := s.open(ctx, Ref{Survey: o.SurveyID, Household: household, Language: lang, Own: true})
-		if fault.As(err) != nil {
+		switch {
+		case fault.CodeOf(err) == answeredCode:
+			one.Answered = true
+		case fault.As(err) != nil:
 			continue
-		} else if err != nil {
+		case err != nil:
 			return nil, err
+		default:
+			one.Begun = iv.revision > 0
 		}
-		one.Begun = iv.revision > 0
 		out = append(out, one)
 	}
 	return out, nil
@@ -207,12 +212,45 @@ func (s *Service) settle(ctx context.Context, t *talk, keep string) error {
 			break
 		}
 	}
-	reach := form.InWords
-	if web.CallerFrom(ctx).Door == campaign.USSD {
-		reach = form.ByKeys
+	if err := s.forget(ctx, t); err != nil {
+		return err
 	}
-	t.steps = stepsOf(t.o.Form, t.result, t.ref.Language, reach, t.content.Passed)
+	t.steps = stepsOf(t.o.Form, t.result, t.ref.Language, survey.ReachOf(web.CallerFrom(ctx).Door), t.content.Passed)
 	return nil
+}
+
+// forget takes out what was answered before somebody did not agree: all but the
+// answer that says so, and what that is asked for.
+func (s *Service) forget(ctx context.Context, t *talk) error {
+	if !t.refused() {
+		return nil
+	}
+	all := t.answers
+	t.answers, t.content.Passed = map[string]any{}, nil
+	for _, st := range stepsOf(t.o.Form, t.result, t.ref.Language, form.Anything, nil) {
+		if said := get(all, st.At); rank(&st) == 0 && said != nil {
+			set(t.answers, st.At, said)
+		}
+	}
+	if err := s.check(ctx, t, false); err != nil || t.refused() {
+		return err
+	}
+	// The question for consent is asked because of another answer.
+	t.answers = all
+	for _, section := range slices.Sorted(maps.Keys(all)) {
+		given, _ := all[section].(map[string]any)
+		for _, id := range slices.Sorted(maps.Keys(given)) {
+			said := given[id]
+			delete(given, id)
+			if err := s.check(ctx, t, false); err != nil {
+				return err
+			}
+			if !t.refused() {
+				given[id] = said
+			}
+		}
+	}
+	return s.check(ctx, t, false)
 }
 
 // maxSettled is how often answers are checked again after some were taken out.
@@ -227,7 +265,7 @@ func (s *Service) check(ctx context.Context, t *talk, partial bool) error {
 	c := web.CallerFrom(ctx)
 	t.content.Responses.Value = text
 	t.result = t.o.Form.Check(form.Input{
-		Answers: text, Household: response.HouseholdNames(t.ref.Household, t.home), Now: s.cfg.Now(), Partial: partial,
+		Answers: text, Reach: survey.ReachOf(c.Door), Household: response.HouseholdNames(t.ref.Household, t.home), Now: s.cfg.Now(), Partial: partial,
 		Response: map[string]any{"id": t.id, "mode": c.Door, "language": t.ref.Language, "collector": c.DID, "round": int64(t.o.Round), "startedAt": t.content.StartedAt},
 	})
 	return nil

@@ -18,6 +18,7 @@ type walker struct {
 	lang   string
 	reach  form.Reach
 	passed []string
+	agrees bool // nobody goes on who does not say whether they agree
 	steps  []Step
 	notes  []string // that stand before the next question
 	title  string   // of the section that begins
@@ -25,7 +26,7 @@ type walker struct {
 
 // stepsOf are the questions that a caller is asked, those for consent first.
 func stepsOf(f *form.Form, r *form.Result, lang string, reach form.Reach, passed []string) []Step {
-	w := &walker{lang: lang, reach: reach, passed: passed}
+	w := &walker{lang: lang, reach: reach, passed: passed, agrees: !f.Template().Validations.ConsentOptional}
 	all := f.Template().Sections
 	for _, v := range f.View(lang, r) {
 		i := slices.IndexFunc(all, func(s form.Section) bool { return s.ID == v.ID })
@@ -114,6 +115,7 @@ func (w *walker) begin(v *form.QuestionView, q *form.Question, at string) *Step 
 // fill says how a question is answered.
 func (w *walker) fill(s *Step, options []api.PreviewOption) {
 	k, lang := form.KindOf(s.q.Type), w.lang
+	s.Required = s.Required || k.Consent && w.agrees
 	for _, o := range options {
 		s.Options = append(s.Options, Option{o.Value, o.Label})
 	}

@@ -39,6 +39,7 @@ const (
 	wWhich
 	wSkip
 	wBack
+	wConsent
 )
 
 // words are in the languages the program speaks. A template may speak others: its
@@ -48,13 +49,13 @@ var words = map[string][]string{
 		"Yes", "No", "Other", "Say it in your own words", "I do not know", "I would rather not say", "From {} to {}.", "{} or more.", "{} or less.",
 		"Day, month, year, such as 31012026", "Such as 1405", "Such as 2026-01-31T14:05:00+03:00", "Several numbers, such as 1 3", "All numbers in order, such as 2 1 3",
 		"Number and unit, such as 5 {}", "Type the name", "Add one more?", "This cannot be taken.", "Choose a number shown.", "Choose more.", "Choose fewer.",
-		"One of them goes alone.", "Each once, please.", "Type a number.", "This needs an answer.", "Which one? {}", "Skip", "Back",
+		"One of them goes alone.", "Each once, please.", "Type a number.", "This needs an answer.", "Which one? {}", "Skip", "Back", "Please answer this first.",
 	},
 	"sw": {
 		"Ndiyo", "Hapana", "Nyingine", "Eleza kwa maneno yako", "Sijui", "Sipendi kusema", "Kuanzia {} hadi {}.", "{} au zaidi.", "{} au chini.",
 		"Siku, mwezi, mwaka, kama 31012026", "Mfano 1405", "Mfano 2026-01-31T14:05:00+03:00", "Namba kadhaa, mfano 1 3", "Namba zote kwa mpangilio, mfano 2 1 3",
 		"Namba na kipimo, mfano 5 {}", "Andika jina", "Ongeza mwingine?", "Jibu hili halikubaliki.", "Chagua namba iliyoonyeshwa.", "Chagua zaidi.", "Chagua chache.",
-		"Mojawapo huchaguliwa peke yake.", "Kila moja mara moja tu.", "Andika namba.", "Swali hili linahitaji jibu.", "Ipi? {}", "Ruka", "Rudi",
+		"Mojawapo huchaguliwa peke yake.", "Kila moja mara moja tu.", "Andika namba.", "Swali hili linahitaji jibu.", "Ipi? {}", "Ruka", "Rudi", "Tafadhali jibu hili kwanza.",
 	},
 }
 

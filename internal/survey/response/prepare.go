@@ -130,7 +130,7 @@ func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prep
 	if err := p.fill(ctx, pr.db.NewNID(), now); err != nil {
 		return nil, err
 	}
-	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: p.head.Timestamp, Before: p.before, Partial: d.Partial || offline})
+	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: p.head.Timestamp, Before: p.before, Partial: d.Partial || offline, Reach: survey.ReachOf(p.head.Mode)})
 	for _, f := range r.Wrong {
 		c.Add(f.Pointer, f.Code, f.Detail)
 	}

@@ -35,12 +35,11 @@ const (
 // Results of an interview: how the question on the screen is answered, or why there
 // is none.
 const (
-	resChoose  = "choose"
-	resType    = "type"
-	resReview  = "review"
-	resSent    = "sent"
-	resClosed  = "closed"
-	resAlready = "already"
+	resChoose = "choose"
+	resType   = "type"
+	resReview = "review"
+	resSent   = "sent"
+	resClosed = "closed"
 )
 
 // Interview is whoever is logged in, and what of an interview is wanted.
@@ -66,8 +65,9 @@ type Asked struct {
 
 // Surveys are the surveys that this server asks.
 type Surveys interface {
-	// Open lists those that somebody may answer, or with agent asks others for.
-	Open(ctx context.Context, did, lang string, agent bool) ([]map[string]string, error)
+	// Open lists those that somebody may answer, or with agent asks others for, and says
+	// whether they have answered others.
+	Open(ctx context.Context, did, lang string, agent bool) (open []map[string]string, answered bool, err error)
 	Begin(ctx context.Context, in Interview) (Asked, error)
 	Answer(ctx context.Context, in Interview) (Asked, error)
 	Back(ctx context.Context, in Interview) (Asked, error)
@@ -75,7 +75,7 @@ type Surveys interface {
 }
 
 func (f *fetcher) surveyActions() map[string]machine.Action {
-	asks := []string{resChoose, resType, resReview, resClosed, resAlready, menu.Failed, resNobody}
+	asks := []string{resChoose, resType, resReview, resClosed, menu.Already, menu.Failed, resNobody}
 	sets := []string{varQuestion, varChoices, varProblem, varPlace, varCode}
 	which := machine.Param{Name: argSurvey, About: "id of the survey, as `surveys` gives it"}
 	customer := machine.Param{Name: argFor, About: "Customer ID of the household that an agent asks; without it, callers answer for their own household"}
@@ -90,8 +90,8 @@ func (f *fetcher) surveyActions() map[string]machine.Action {
 	return map[string]machine.Action{
 		actSurveys: {
 			About: "gives the surveys that whoever is logged in may answer for their household, or with `surveyFor` the word `agent` those they collect for, at most " + fmt.Sprint(menu.MaxRows) +
-				", as `/surveys` of its answer, each with `/surveyId` and `/name`. `missing`: nobody is logged in; `empty` may be left out, then it goes where `ok` goes",
-			Takes: []machine.Param{{Name: argFor, About: "`agent`, or nothing"}}, Answers: true, Effect: true, Outside: f.surveys, Results: []string{resOK, menu.Empty, menu.Failed, resNobody},
+				", as `/surveys` of its answer, each with `/surveyId` and `/name`. `missing`: nobody is logged in; `already`: there are none but those they have answered; it may be left out, then it goes where `empty` goes, and without that both go where `ok` goes",
+			Takes: []machine.Param{{Name: argFor, About: "`agent`, or nothing"}}, Answers: true, Effect: true, Outside: f.surveys, Results: []string{resOK, menu.Empty, menu.Already, menu.Failed, resNobody},
 		},
 		actBegin: step("begins an interview, or goes on where it was left. `choose`: the question in `surveyQuestion` has options, in `surveyChoices`; `type`: it is answered with a text or number, of which 0 may be one, so that `#` goes back (`keys`); "+
 			"`review`: nothing is left to ask. `closed`: the survey takes no answers of this household now; `already`: it has answered", nil, asks, Surveys.Begin),
@@ -117,8 +117,9 @@ func (f *fetcher) surveys(ctx context.Context, c machine.ActionCall) (machine.Re
 		return machine.Result{Name: resNobody}, nil
 	}
 	var open []map[string]string
+	var answered bool
 	if err == nil && f.Surveys != nil {
-		open, err = f.Surveys.Open(ctx, did, c.Lang, c.Arg(argFor) == "agent")
+		open, answered, err = f.Surveys.Open(ctx, did, c.Lang, c.Arg(argFor) == "agent")
 	}
 	if err != nil {
 		return f.sorry(ctx, err), nil
@@ -132,7 +133,10 @@ func (f *fetcher) surveys(ctx context.Context, c machine.ActionCall) (machine.Re
 		return machine.Result{}, fmt.Errorf("read surveys: %w", err)
 	}
 	name := outcome(set, c.Answer)
-	if len(open) == 0 {
+	switch {
+	case len(open) == 0 && answered:
+		name = menu.Already
+	case len(open) == 0:
 		name = menu.Empty
 	}
 	return machine.Result{Name: name, Set: set}, nil

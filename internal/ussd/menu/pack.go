@@ -44,6 +44,10 @@ const Caller = "caller"
 // shows what it has for success.
 const Empty = "empty"
 
+// Already is the result of actions for what was done before. Where there may also be
+// no row, a pack that leaves it out shows what it has for Empty.
+const Already = "already"
+
 // Refused is the result of actions that another server said no to. A pack that
 // leaves it out shows what it has for Failed.
 const (

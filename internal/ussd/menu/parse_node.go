@@ -322,6 +322,9 @@ func (r *reader) action(n *Node, o object, path string) {
 			n.standIn(name, kin...)
 		}
 	}
+	if slices.Contains(results, Already) && slices.Contains(results, Empty) {
+		n.standIn(Already, Empty)
+	}
 	for _, name := range results {
 		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {
 			r.bad(v.spot, path+".results", "%s may end with %s, which leads nowhere", n.Do, name)
