@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"net/url"
@@ -41,6 +42,9 @@ type ResponseImportDraft struct {
 	DryRun  bool              // stores nothing, and reports the same
 	Partial bool              // take rows although required answers are missing
 	Mapping map[string]string // column → column of an export; "" leaves a column out
+
+	Household  string            // of odk and kobo: what a household is called, with a column in braces
+	Collectors map[string]string // of odk and kobo: DIDs by the names of whoever sent a submission
 }
 
 func (d ResponseImportDraft) values() (url.Values, error) {
@@ -53,7 +57,8 @@ func (d ResponseImportDraft) values() (url.Values, error) {
 	if d.Partial {
 		v.Set("partial", "true")
 	}
-	return v, setMapping(v, d.Mapping)
+	set(v, "household", d.Household)
+	return v, errors.Join(setObject(v, "mapping", d.Mapping), setObject(v, "collectors", d.Collectors))
 }
 
 func responseImportPath(survey, id string) string {

@@ -26,7 +26,7 @@ func TestResponseImports(t *testing.T) {
 		}
 	})
 	ctx := t.Context()
-	j, err := c.ResponseImports.Create(ctx, "s", ResponseImportDraft{Source: "odk", Format: "csv", DryRun: true, Mapping: map[string]string{"hh": "householdId"}}, strings.NewReader("KEY\n1\n"))
+	j, err := c.ResponseImports.Create(ctx, "s", ResponseImportDraft{Source: "odk", Format: "csv", DryRun: true, Mapping: map[string]string{"hh": "householdId"}, Household: "did:x:{hh}", Collectors: map[string]string{"Ann": "did:x:ann"}}, strings.NewReader("KEY\n1\n"))
 	if err != nil || j.ID != "job_1" {
 		t.Fatalf("Create = %+v, %v", j, err)
 	}
@@ -45,7 +45,7 @@ func TestResponseImports(t *testing.T) {
 		t.Errorf("lines = %v", lines)
 	}
 	want := []string{
-		"POST /v1/surveys/s/imports?dryRun=true&format=csv&mapping=%7B%22hh%22%3A%22householdId%22%7D&source=odk KEY\n1\n",
+		"POST /v1/surveys/s/imports?collectors=%7B%22Ann%22%3A%22did%3Ax%3Aann%22%7D&dryRun=true&format=csv&household=did%3Ax%3A%7Bhh%7D&mapping=%7B%22hh%22%3A%22householdId%22%7D&source=odk KEY\n1\n",
 		"GET /v1/surveys/s/imports/job_1 ", "GET /v1/surveys/s/imports/job_1/rows?ok=false ",
 	}
 	if fmt.Sprint(asked) != fmt.Sprint(want) {

@@ -109,19 +109,20 @@ func (d ImportDraft) values() (url.Values, error) {
 	if d.DryRun {
 		v.Set("dryRun", "true")
 	}
-	return v, setMapping(v, d.Mapping)
+	return v, setObject(v, "mapping", d.Mapping)
 }
 
-// setMapping adds what the columns of a file are.
-func setMapping(v url.Values, mapping map[string]string) error {
-	if len(mapping) == 0 {
+// setObject adds a parameter that is an object of texts, such as what the columns
+// of a file are.
+func setObject(v url.Values, name string, object map[string]string) error {
+	if len(object) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(mapping, json.Deterministic(true))
+	text, err := json.Marshal(object, json.Deterministic(true))
 	if err != nil {
-		return fmt.Errorf("encode mapping: %w", err)
+		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	v.Set("mapping", string(text))
+	v.Set(name, string(text))
 	return nil
 }
 

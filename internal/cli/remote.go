@@ -177,6 +177,17 @@ func unreachable(base string, err error) error {
 // maxAnswer is how many bytes of an answer are read.
 const maxAnswer = 8 << 20
 
+// denial is what a server says to a request that it does not do.
+type denial struct{ code, text string }
+
+func (d denial) Error() string { return d.text }
+
+// denied reports whether a server has refused something by this code.
+func denied(err error, code string) bool {
+	var d denial
+	return errors.As(err, &d) && d.code == code
+}
+
 // ask sends a request and reads the answer.
 func (m *remote) ask(ctx context.Context, method, path string, body io.Reader, v any) error {
 	req, err := http.NewRequestWithContext(ctx, method, m.base+path, body)
@@ -186,6 +197,20 @@ func (m *remote) ask(ctx context.Context, method, path string, body io.Reader, v
 	if _, ok := body.(*bytes.Reader); ok { // files say in the query what they are
 		req.Header.Set("Content-Type", "application/json")
 	}
+	return m.do(req, v)
+}
+
+// sendJSON sends a value as JSON and reads the answer.
+func (m *remote) sendJSON(ctx context.Context, method, path string, body, v any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	return m.ask(ctx, method, path, bytes.NewReader(text), v)
+}
+
+// do sends a request and reads the answer.
+func (m *remote) do(req *http.Request, v any) error {
 	m.authorise(req.Header)
 	res, err := m.client.Do(req)
 	if err != nil {
@@ -208,7 +233,7 @@ func (m *remote) ask(ctx context.Context, method, path string, body io.Reader, v
 		for _, e := range problem.Errors {
 			why += "\n  " + e.Pointer + ": " + e.Detail
 		}
-		return errors.New(why)
+		return denial{problem.Code, why}
 	}
 	if len(text) == 0 {
 		return nil

@@ -35,13 +35,13 @@ var types = map[string]string{
 
 // hashNames puts hashes in place of the names of files that a file of another
 // program has in its cells.
-func (in *input) hashNames(c *form.Cells, notes *[]fault.Field) error {
+func (in *input) hashNames(c *form.Cells, id string, notes *[]fault.Field) error {
 	for column, value := range c.Values {
 		name, ok := strings.CutPrefix(value, fileMark)
 		if !ok {
 			continue
 		}
-		f := in.files[path.Base(name)]
+		f := in.fileOf(id, path.Base(name))
 		if f == nil {
 			delete(c.Values, column)
 			*notes = append(*notes, fault.Field{Pointer: in.columnOf(column), Code: "attachment_missing", Detail: fmt.Sprintf("The archive has no file %q: the answer is left out.", fault.Echo(name))})
@@ -56,12 +56,38 @@ func (in *input) hashNames(c *form.Cells, notes *[]fault.Field) error {
 	}
 	for _, list := range c.Entries {
 		for _, e := range list {
-			if err := in.hashNames(e, notes); err != nil {
+			if err := in.hashNames(e, id, notes); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// attach notes a file of the archive. Several may have a name, each in the folder
+// of its submission.
+func (in *input) attach(f *zip.File) {
+	base := path.Base(f.Name)
+	if _, taken := in.files[base]; taken {
+		in.files[base] = nil
+	} else {
+		in.files[base] = f
+	}
+	in.files[path.Base(path.Dir(f.Name))+"/"+base] = f
+	if in.p.Source == Hearth {
+		in.files["sha256:"+strings.TrimSuffix(base, path.Ext(base))] = f
+	}
+}
+
+// fileOf is the file that a submission calls so: that of its own folder, else the
+// only one of the name. nil when there is none.
+func (in *input) fileOf(id, base string) *zip.File {
+	for _, folder := range []string{strings.TrimPrefix(id, "uuid:"), strings.ReplaceAll(id, ":", "")} {
+		if f := in.files[folder+"/"+base]; f != nil {
+			return f
+		}
+	}
+	return in.files[base]
 }
 
 // hash is the SHA-256 of a file of the archive. The fault is FILE_INVALID.

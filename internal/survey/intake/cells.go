@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,11 @@ func (in *input) members(text jsontext.Value, prefix string, out *form.Cells, h 
 		case '{':
 			if point, ok := pointOf(v); ok {
 				in.put(full, point, out, h, c)
+				continue
+			}
+			// An instance of XML does not tell one entry of a repeat from a group.
+			if m := in.names.of(full); m.code == "" && m.question.Repeat {
+				in.list(full, jsontext.Value("["+string(v)+"]"), out, h, c)
 				continue
 			}
 			in.members(v, full+"-", out, h, c)
@@ -172,7 +178,7 @@ func (in *input) join(to *form.Cells, h head) error {
 		return nil
 	}
 	id := cmp.Or(h["responseId"], to.Values["responseId"])
-	if in.p.Source == Kobo && in.p.Format == XLSX {
+	if in.p.Source == Kobo && in.book {
 		id = h["uuid"]
 	}
 	var all []*entry
@@ -244,7 +250,7 @@ func (in *input) entry(t *table, r raw) (*entry, error) {
 	}
 	e := &entry{response: keys.Response, parent: keys.Parent, index: keys.Index, table: t.name}
 	switch {
-	case in.p.Source == Kobo && in.p.Format == XLSX:
+	case in.p.Source == Kobo && in.book:
 		e.response, e.index = keys.UUID, t.name+"#"+keys.Number
 		if m := in.names.of(keys.Table); m.question.Repeat {
 			e.parent = m.column + "#" + keys.Within
@@ -311,7 +317,30 @@ func (in *input) foreign(c *form.Cells, h head, notes *[]fault.Field) {
 	set("startedAt", h["startedAt"])
 	set("timestamp", cmp.Or(h["timestamp"], h["received"]))
 	set("deviceId", h["deviceId"])
+	set("collector", in.p.Collectors[h["sender"]])
+	set("householdId", in.household(c))
 	if h["review"] != "" {
 		*notes = append(*notes, foreignVerdict("ReviewState"))
 	}
 }
+
+// household is what the household of a row is called, where the import says how:
+// a text with a column in braces. What a DID cannot have is escaped.
+func (in *input) household(c *form.Cells) string {
+	before, rest, ok := strings.Cut(in.p.Household, "{")
+	column, after, closed := strings.Cut(rest, "}")
+	if !ok || !closed {
+		return ""
+	}
+	value := c.Values["responseId"]
+	if column != instanceColumn {
+		value = c.Values[in.names.of(column).column]
+	}
+	if value = strings.TrimSpace(value); value == "" || before == "" && after == "" {
+		return value
+	}
+	return before + strings.NewReplacer("+", "%20", "%2F", "/", "%3A", ":").Replace(url.QueryEscape(value)) + after
+}
+
+// instanceColumn stands in a household for the id of the response.
+const instanceColumn = "instanceID"

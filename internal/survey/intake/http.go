@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +50,8 @@ func (s *Service) Routes(a *web.API) {
 			{Name: "dryRun", Doc: "true stores nothing.", Example: "true"},
 			{Name: "partial", Doc: "true takes rows although required answers are missing.", Example: "true"},
 			{Name: "mapping", Doc: "JSON object: column → column of an export; \"\" leaves a column out. At most 16 KiB.", Example: `{"hh_code":"householdId"}`},
+			{Name: "household", Doc: "What the household of a row is called where no column says it: a text with a column in braces, or with {instanceID}, the id of the response. What a DID cannot have is escaped. For odk and kobo.", Example: "did:example:household:{hh_code}"},
+			{Name: "collectors", Doc: "JSON object: name of whoever sent a submission in the other program → DID of the collector. At most 16 KiB. For odk and kobo.", Example: `{"Ann":"did:ixo:agent/123"}`},
 			{Name: "Idempotency-Key", Doc: "Send the same key again to get the same job.", Header: true},
 		},
 		Codes: []string{"SURVEY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING", "INVALID_PARAMETER"},
@@ -88,6 +91,9 @@ type importIn struct {
 	DryRun  bool   `query:"dryRun"`
 	Partial bool   `query:"partial"`
 	Mapping string `query:"mapping"`
+
+	Household  string `query:"household" maxLength:"300"`
+	Collectors string `query:"collectors"`
 }
 
 // readable are the formats that are read from each program.
@@ -95,7 +101,7 @@ var readable = map[Source][]Format{Hearth: {CSV, XLSX, NDJSON, Zip}, ODK: {CSV, 
 
 // settings reads what an import asks for and names all that is wrong.
 func (in *importIn) settings(contentType string) (*settings, error) {
-	p := &settings{Source: Source(in.Source), Format: Format(in.Format), DryRun: in.DryRun, Partial: in.Partial}
+	p := &settings{Source: Source(in.Source), Format: Format(in.Format), DryRun: in.DryRun, Partial: in.Partial, Household: in.Household}
 	var c fault.Checks
 	if p.Source == "" {
 		p.Source = Hearth
@@ -104,10 +110,10 @@ func (in *importIn) settings(contentType string) (*settings, error) {
 	if !known {
 		c.Add("query/source", "unknown", "The source must be hearth, odk or kobo.")
 	}
-	if len(in.Mapping) > maxMapping {
-		c.Add("query/mapping", "too_long", fmt.Sprintf("At most %d bytes are accepted.", maxMapping))
-	} else if in.Mapping != "" && json.Unmarshal([]byte(in.Mapping), &p.Mapping) != nil {
-		c.Add("query/mapping", "invalid", "The value must be a JSON object whose members are texts.")
+	texts(&c, "query/mapping", in.Mapping, &p.Mapping)
+	texts(&c, "query/collectors", in.Collectors, &p.Collectors)
+	if p.Household != "" && !householdForm.MatchString(p.Household) {
+		c.Add("query/household", "invalid", "The value must be a text with one column in braces, such as did:example:household:{hh_code}.")
 	}
 	for _, column := range slices.Sorted(maps.Keys(p.Mapping)) {
 		if to := p.Mapping[column]; p.Source != Hearth && slices.Contains(verdicts, to) {
@@ -128,6 +134,18 @@ func (in *importIn) settings(contentType string) (*settings, error) {
 			With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use text/csv, application/zip, application/json, application/x-ndjson or the type of XLSX."})
 	}
 	return p, nil
+}
+
+// householdForm is a text with one column in braces.
+var householdForm = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
+
+// texts reads a parameter that is an object of texts.
+func texts(c *fault.Checks, name, text string, to *map[string]string) {
+	if len(text) > maxMapping {
+		c.Add(name, "too_long", fmt.Sprintf("At most %d bytes are accepted.", maxMapping))
+	} else if text != "" && json.Unmarshal([]byte(text), to) != nil {
+		c.Add(name, "invalid", "The value must be a JSON object whose members are texts.")
+	}
 }
 
 func list(formats []Format) string {

@@ -74,6 +74,9 @@ type settings struct {
 	DryRun   bool              `json:"dryRun,omitzero"`
 	Partial  bool              `json:"partial,omitzero"`
 	Mapping  map[string]string `json:"mapping,omitzero"`
+
+	Household  string            `json:"household,omitzero"`  // what a household is called: a text with a column in braces
+	Collectors map[string]string `json:"collectors,omitzero"` // DIDs by the names that another program has for whoever sent it
 }
 
 // Counts is how far an import has come.

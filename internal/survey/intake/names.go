@@ -55,8 +55,8 @@ var systemic = map[string]string{
 	"KEY": "responseId", "__id": "responseId", "meta-instanceID": "responseId", "meta/instanceID": "responseId", "instanceID": "responseId", "_uuid": "uuid",
 	"start": "startedAt", "end": "timestamp", "SubmissionDate": "received", "_submission_time": "received", "__system-submissionDate": "received",
 	"deviceid": "deviceId", "DeviceID": "deviceId", "__system-deviceId": "deviceId", "ReviewState": "review", "__system-reviewState": "review",
-	"today": "", "username": "", "phonenumber": "", "email": "", "simserial": "", "subscriberid": "", "audit": "", "PARENT_KEY": "", "SubmitterID": "",
-	"SubmitterName": "", "AttachmentsPresent": "", "AttachmentsExpected": "", "Status": "", "Edits": "", "FormVersion": "", "meta-instanceName": "",
+	"today": "", "username": "sender", "SubmitterName": "sender", "__system-submitterName": "sender", "_submitted_by": "sender", "phonenumber": "", "email": "", "simserial": "", "subscriberid": "", "audit": "", "meta-audit": "", "meta/audit": "", "meta-entity": "", "PARENT_KEY": "", "SubmitterID": "",
+	"AttachmentsPresent": "", "AttachmentsExpected": "", "Status": "", "Edits": "", "FormVersion": "", "meta-instanceName": "",
 	"meta-deprecatedID": "", "formhub/uuid": "", "instanceName": "", "meta/instanceName": "", "meta/rootUuid": "", "meta/deprecatedID": "",
 }
 

@@ -40,7 +40,8 @@ type input struct {
 	unpacked int64 // bytes that the tables of an archive may still unpack to
 	entries  int   // of all repeats of the response that is read
 
-	files   map[string]*zip.File // attachments of the archive, by the name answers have for them
+	book    bool                 // the table is a workbook
+	files   map[string]*zip.File // attachments of the archive, by the name answers have for them, alone and with their folder; nil where several have it
 	hashed  map[*zip.File]string // their hashes, as far as they are known
 	hashing bool                 // names of files become hashes
 	after   int64                // in rows after this line only: others are stored
@@ -64,7 +65,7 @@ func (in *input) open(ctx context.Context) error {
 }
 
 func (in *input) begin(ctx context.Context) error {
-	in.tables, in.close = nil, nil
+	in.tables, in.close, in.book = nil, nil, false
 	if in.p.Format == Zip {
 		return in.archive(ctx)
 	}
@@ -116,6 +117,7 @@ func (in *input) sheets(src io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
+	in.book = true
 	in.close = append(in.close, main.Close)
 	in.next = rowsOf(main, false)
 	all := in.layout.Sheets()
@@ -311,10 +313,7 @@ func (in *input) archive(ctx context.Context) error {
 		switch {
 		case f.FileInfo().IsDir() || strings.HasPrefix(base, "."):
 		case strings.Contains("/"+f.Name, "/media/") || strings.Contains("/"+f.Name, "/attachments/"):
-			in.files[base] = f
-			if in.p.Source == Hearth {
-				in.files["sha256:"+strings.TrimSuffix(base, path.Ext(base))] = f
-			}
+			in.attach(f)
 		case in.p.Source == Hearth && strings.HasPrefix(base, "responses."):
 			main = f
 		case end == ".csv":
@@ -424,7 +423,7 @@ func (in *input) row() (*row, error) {
 	if in.p.Source != Hearth {
 		in.foreign(cells, h, &out.notes)
 		if in.hashing && r.line > in.after {
-			if err := in.hashNames(cells, &out.notes); err != nil {
+			if err := in.hashNames(cells, cells.Values["responseId"], &out.notes); err != nil {
 				return nil, err
 			}
 		}

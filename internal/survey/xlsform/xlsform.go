@@ -46,8 +46,8 @@ type Item struct {
 	Detail string `json:"detail"`
 }
 
-// place is where the item is, for people.
-func (i Item) place() string {
+// Place is where the item is, for people.
+func (i Item) Place() string {
 	var at []string
 	if i.Sheet != "" {
 		at = append(at, "sheet "+i.Sheet)
@@ -112,7 +112,7 @@ func (r *Report) err() error {
 	var checks fault.Checks
 	for _, i := range r.Items {
 		if i.Level == Error && len(checks.Fields()) < maxErrors {
-			checks.Add(i.pointer(), i.Code, i.place()+i.Detail)
+			checks.Add(i.pointer(), i.Code, i.Place()+i.Detail)
 		}
 	}
 	return checks.Err("TEMPLATE_IMPORT_INVALID", "The workbook cannot be read as a template.")

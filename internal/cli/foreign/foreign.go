@@ -1,0 +1,117 @@
+// Package foreign reads what ODK Central and KoboToolbox export: a folder or a
+// zip with forms, submissions and media, as these programs name them or as
+// somebody has put them together. It finds which file is what and which form a
+// submission is of, and packs the submissions of a form as the import of
+// responses takes them.
+//
+// It promises that nothing is left out without a word: a file that it cannot
+// place is named. It reads within bounds, whatever an archive says of itself,
+// and no path leads out of the folder or the archive.
+package foreign
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Limits.
+const (
+	maxFiles    = 200_000 // of an export
+	maxUnpacked = 8 << 30 // bytes that are read of archives, all together
+	maxWorkbook = 16 << 20
+	maxText     = 1 << 20 // bytes of an instance, and of a list of app users
+	MaxArchive  = 1 << 30 // bytes that are sent for a form
+)
+
+// Form is a form of an export, with its submissions.
+type Form struct {
+	ID       string // as the other program calls it
+	Name     string // of its file
+	Workbook []byte
+	Files    map[string][]byte // CSV files that it may name
+	Loads    []*Load
+
+	dir, stem string
+}
+
+// Load is a table of submissions with what belongs to it: tables of repeats,
+// instances, media.
+type Load struct {
+	Name      string // of the table, or of the folder of instances
+	Files     int    // of media
+	main      *file
+	repeats   []*file
+	instances []*file
+	media     []*file
+	dirs      map[string]bool // where the submissions stand
+}
+
+// Export is what was found.
+type Export struct {
+	Forms    []*Form
+	AppUsers []string // their names
+	Left     []string // files that nothing is known of, each with why
+
+	files    []*file
+	media    []*file
+	unpacked int64
+	close    []func() error
+}
+
+// file is a file of an export.
+type file struct {
+	name string // with slashes
+	open func() (io.ReadCloser, error)
+	xml  string // id of the form of an instance
+}
+
+func (f *file) dir() string  { return path.Dir(f.name) }
+func (f *file) base() string { return path.Base(f.name) }
+func (f *file) ext() string  { return strings.ToLower(path.Ext(f.name)) }
+
+// stem is the name without what Central and spreadsheets add to it.
+func (f *file) stem() string {
+	return strings.TrimSuffix(strings.TrimSuffix(f.base(), path.Ext(f.name)), ".csv")
+}
+
+// read reads a file that must be small.
+func (f *file) read(most int64) ([]byte, error) {
+	r, err := f.open()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.name, err)
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.name, err)
+	}
+	return text, nil
+}
+
+// Close lets the export go.
+func (x *Export) Close() error {
+	var all error
+	for _, f := range slices.Backward(x.close) {
+		all = errors.Join(all, f())
+	}
+	return all
+}
+
+func (x *Export) leave(f *file, why string) { x.Left = append(x.Left, f.name+": "+why) }
+
+// arrange puts what was found in order, so that two runs tell the same.
+func (x *Export) arrange() {
+	slices.SortFunc(x.Forms, func(a, b *Form) int { return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Name, b.Name)) })
+	for _, f := range x.Forms {
+		slices.SortFunc(f.Loads, func(a, b *Load) int { return strings.Compare(a.Name, b.Name) })
+	}
+	slices.Sort(x.Left)
+}
