@@ -99,10 +99,15 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 		t.message.Text = e.Call.Name + " " + string(e.Call.Args)
 	}
 	hash := sha256.Sum256([]byte(t.message.Text))
-	if err := t.admit(ctx, s); err != nil {
-		if left := chat.DropThread(ctx, s.cfg.Chat, user, e.Thread); left != nil {
+	defer func() {
+		if err == nil {
+			return
+		}
+		if left := chat.DropThread(context.WithoutCancel(ctx), s.cfg.Chat, user, e.Thread); left != nil {
 			s.cfg.Log.WarnContext(ctx, "an empty conversation is left", "err", left.Error())
 		}
+	}()
+	if err := t.admit(ctx, s); err != nil {
 		return "", run.Started{}, unheard(err)
 	}
 	defer t.release(ctx, s)

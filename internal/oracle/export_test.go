@@ -1,12 +1,14 @@
 package oracle
 
+import "github.com/hearth-dmrv/hearth/internal/oracle/tool"
+
 // CheckMessage reads a body of JSON as POST /messages/{sessionId} does.
 func CheckMessage(raw []byte) error {
 	have, err := readJSON(raw)
 	if err != nil {
 		return err
 	}
-	m, err := readMessage(have, nil)
+	m, err := readMessage(have, func() []tool.Tool { return nil })
 	if err != nil {
 		return err
 	}

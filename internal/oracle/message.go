@@ -49,9 +49,9 @@ type declared struct {
 }
 
 // readMessage checks the body of POST /messages/{sessionId}, whose tools may not
-// have the names of those the server has. Everything that is wrong is named at
-// once.
-func readMessage(have members, taken []tool.Tool) (*message, error) {
+// have the names of those the server has: taken is asked for them only where some were
+// sent. Everything that is wrong is named at once.
+func readMessage(have members, taken func() []tool.Tool) (*message, error) {
 	var bad fault.Checks
 	o := newObject("", have, &bad, "message", "stream", "returnAllMessages", "model", "tools", "agActions",
 		"attachments", "mcpInvocations", "timezone", "homeServer", "metadata")
@@ -59,7 +59,10 @@ func readMessage(have members, taken []tool.Tool) (*message, error) {
 		Text: o.text("message", true), Stream: o.flag("stream"), ReturnAll: o.flag("returnAllMessages"), Model: o.text("model", false),
 		Timezone: o.text("timezone", false), HomeServer: o.text("homeServer", false), Metadata: o.object("metadata", false),
 	}
-	names := namesOf(taken)
+	names := map[string]bool{}
+	if have["tools"] != nil || have["agActions"] != nil {
+		names = namesOf(taken())
+	}
 	m.Tools = readDeclared(o, "tools", names)
 	m.Actions = readDeclared(o, "agActions", names)
 	m.readAttachments(o)

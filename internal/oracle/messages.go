@@ -37,7 +37,7 @@ const (
 // the message is stored; from then on there is a run.
 func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *request) error {
 	known := tool.With(r.Context(), tool.Context{User: q.who.DID, Signer: q.who.Signer, Caller: q.who.Key, Preview: true})
-	m, err := readMessage(q.body, s.cfg.Tools.ForRun(known))
+	m, err := readMessage(q.body, func() []tool.Tool { return s.cfg.Tools.ForRun(known) })
 	if err != nil {
 		return err
 	}

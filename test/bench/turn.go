@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/test/bench/chatter"
 	"github.com/hearth-dmrv/hearth/test/server"
@@ -19,8 +18,14 @@ const (
 	toolsBar = 5.0
 )
 
-// talkers is how many callers talk at once, each in a session of its own.
-const talkers = 8
+// talkers is how many callers talk at once, each in a session of its own. Each says
+// so many things before it counts, and so many that count: a conversation is longer
+// with every turn, so two servers are alike only after the same number of turns.
+const (
+	talkers  = 8
+	warmed   = 15
+	measured = 45
+)
 
 // chats makes a row of one of the oracle's.
 func chats(measure func(context.Context, chatter.Config) error) func(*bench, context.Context) error {
@@ -60,8 +65,8 @@ func (b *bench) turnCosts(ctx context.Context) error {
 	return nil
 }
 
-// talk has the talkers say something again and again for a time, and returns
-// the server's CPU for one turn in milliseconds.
+// talk has the talkers say something again and again, and returns the server's CPU
+// for one turn in milliseconds.
 func (b *bench) talk(ctx context.Context, say string, env ...string) (ms float64, err error) {
 	return b.talkWith(ctx, say, nil, env...)
 }
@@ -83,31 +88,36 @@ func (b *bench) talkWith(ctx context.Context, say string, ready func(*server.Ser
 		if callers[i], err = chatter.New(ctx, s, byte(i+1)); err != nil {
 			return 0, err
 		}
-		if err := callers[i].Turn(ctx, say); err != nil { // does not count
-			return 0, err
-		}
 	}
-	before, err := server.CPU(s.PID)
+	before, after := warmed, measured
+	if b.quick {
+		before, after = 1, 2
+	}
+	if err := sayAll(ctx, callers, say, before); err != nil {
+		return 0, err
+	}
+	begun, err := server.CPU(s.PID)
 	if err != nil {
 		return 0, err
 	}
+	if err := sayAll(ctx, callers, say, after); err != nil {
+		return 0, err
+	}
+	ended, err := server.CPU(s.PID)
+	return float64((ended - begun).Microseconds()) / 1000 / float64(talkers*after), err
+}
+
+// sayAll has all callers say something so many times, at once.
+func sayAll(ctx context.Context, callers []*chatter.Talker, say string, times int) error {
 	var wg sync.WaitGroup
-	counts, failed := make([]int, talkers), make([]error, talkers)
+	failed := make([]error, len(callers))
 	for i, t := range callers {
 		wg.Go(func() {
-			for end := time.Now().Add(b.cell); time.Now().Before(end) && failed[i] == nil; counts[i]++ {
+			for n := 0; n < times && failed[i] == nil; n++ {
 				failed[i] = t.Turn(ctx, say)
 			}
 		})
 	}
 	wg.Wait()
-	after, err := server.CPU(s.PID)
-	turns := 0
-	for _, n := range counts {
-		turns += n
-	}
-	if err := errors.Join(append(failed, err)...); err != nil {
-		return 0, err
-	}
-	return float64((after - before).Microseconds()) / 1000 / float64(max(turns, 1)), nil
+	return errors.Join(failed...)
 }

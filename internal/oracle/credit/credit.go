@@ -30,7 +30,6 @@ const (
 	textInactive = "User has inactive subscription, please subscribe to continue"
 	textFew      = "User has less than %d credits, please top up to continue"
 	textNone     = "No subscription found, please subscribe to continue"
-	textFailed   = "Subscription validation failed"
 )
 
 // The states of an account.
@@ -64,7 +63,6 @@ type Plugin struct {
 var (
 	_ plugin.Starts   = (*Plugin)(nil)
 	_ plugin.Settings = (*Plugin)(nil)
-	_ plugin.Gates    = (*Plugin)(nil)
 	_ plugin.Routes   = (*Plugin)(nil)
 )
 
@@ -134,22 +132,8 @@ func holderOf(ctx context.Context) (holder, error) {
 	return holder{t.In(), t.DID}, nil
 }
 
-// Before refuses an answer for which there are no credits. Nothing is held back yet:
-// Hold does that, together with what is stored when the answer begins.
-func (p *Plugin) Before(ctx context.Context, _ plugin.Turn) error {
-	who, err := holderOf(ctx)
-	if err != nil {
-		return refusal(textNone)
-	}
-	a, err := findAccount(ctx, p.cfg.DB, who, p.now())
-	if err != nil && !errors.Is(err, errNone) {
-		p.log.ErrorContext(ctx, "credits not known", "err", err.Error())
-		return refusal(textFailed)
-	}
-	return p.judge(a, err)
-}
-
-// Hold holds credits back for a run, in the transaction in which it begins.
+// Hold holds credits back for a run, in the transaction in which it begins, or refuses
+// it: nothing is stored then.
 func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
 	who, err := holderOf(ctx)
 	if err != nil {
