@@ -40,7 +40,7 @@ func Personal() []privacy.Table {
 			erased("user_did did owner title prompt cron zone reason last_error session"), privacy.Kept("", tasks, "title prompt"), privacy.None(privacy.Ours, "id workspace status last_run"),
 		}},
 		{Name: "plugin_links", Rules: []privacy.Rule{erased("name user_did did caller"), privacy.None(privacy.Program, "plugin"), privacy.None(privacy.Ours, "workspace")}},
-		{Name: "credit_accounts", Rules: []privacy.Rule{erased("did"), privacy.None(privacy.Ours, "workspace status")}},
+		{Name: "credit_accounts", Rules: []privacy.Rule{erased("did"), privacy.None(privacy.Ours, "workspace status holds")}},
 		{Name: "credit_holds", Rules: []privacy.Rule{erased("did"), privacy.None(privacy.Ours, "workspace run")}},
 		{Name: "credit_entries", Rules: []privacy.Rule{erased("did note"), privacy.Kept("", privacy.Acts, "by_did"), privacy.None(privacy.Ours, "workspace kind ref")}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 3b55ae4f4e6a1f9ae63e96a456390230b319803bc7cc39065c8923cd9878ae2d
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. ca5d5c01216f2f507ca3903e39753fdad2ff0948444b8345525d4e851b9dbebb
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1260,7 +1260,7 @@ CREATE TABLE credit_accounts (
   status TEXT NOT NULL,
   balance BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
-  updated_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL, holds TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (workspace, did)
 );
 CREATE TABLE credit_holds (

@@ -143,12 +143,15 @@ func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
 	if err := p.judge(a, err); err != nil {
 		return err
 	}
-	until := p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()
-	return insertHold(ctx, tx, who, hold{turn.RunID, p.minimum, until})
+	if a.holds == nil {
+		a.holds = map[string]hold{}
+	}
+	a.holds[turn.RunID] = hold{p.minimum, p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()}
+	return a.change(ctx, tx, who, p.now())
 }
 
 // judge refuses one whose account, which was read with err, does not do.
-func (p *Plugin) judge(a api.CreditAccount, err error) error {
+func (p *Plugin) judge(a account, err error) error {
 	switch {
 	case errors.Is(err, errNone):
 		return refusal(textNone)
@@ -175,19 +178,18 @@ func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *
 	if err != nil {
 		return 0, err
 	}
-	// The account first, as in Hold: two who take the same locks in two orders wait
-	// for each other.
 	a, err := lockAccount(ctx, tx, who, p.now())
 	if errors.Is(err, errNone) { // erased meanwhile, and the hold with it
 		return 0, nil
 	} else if err != nil {
 		return 0, err
 	}
-	if err := removeHold(ctx, tx, who, turn.RunID, p.now()); err != nil || used == nil {
-		return 0, err
+	delete(a.holds, turn.RunID)
+	if used != nil {
+		credits = p.price(*used)
 	}
-	if credits = p.price(*used); credits == 0 {
-		return 0, nil
+	if credits == 0 {
+		return 0, a.change(ctx, tx, who, p.now())
 	}
 	_, err = p.enter(ctx, tx, who, a, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
 	return credits, err

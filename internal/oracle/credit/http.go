@@ -80,7 +80,7 @@ func (p *Plugin) serveAccounts(ctx context.Context, in *struct{ web.Paging }) (w
 	if err != nil {
 		return none, err
 	}
-	found, err := listAccounts(ctx, p.cfg.DB, who.workspace, after, limit+1)
+	found, err := listAccounts(ctx, p.cfg.DB, holder{who.workspace, after}, limit+1, p.now())
 	if err != nil {
 		return none, err
 	}
@@ -98,9 +98,9 @@ func (p *Plugin) serveAccount(ctx context.Context, in *oneAccount) (api.CreditAc
 	}
 	a, err := findAccount(ctx, p.cfg.DB, who, p.now())
 	if errors.Is(err, errNone) {
-		return a, notFound()
+		return a.CreditAccount, notFound()
 	}
-	return a, err
+	return a.CreditAccount, err
 }
 
 func (p *Plugin) servePut(ctx context.Context, in *struct {
@@ -126,7 +126,8 @@ func (p *Plugin) servePut(ctx context.Context, in *struct {
 		if err := putAccount(ctx, tx, who, in.Body.Status, p.now()); err != nil {
 			return err
 		}
-		a, err = findAccount(ctx, tx, who, p.now())
+		now, err := findAccount(ctx, tx, who, p.now())
+		a = now.CreditAccount
 		return err
 	})
 	return a, err

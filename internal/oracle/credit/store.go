@@ -4,32 +4,31 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
 const (
-	accountColumns = `did, status, balance, created_at, updated_at`
-	heldOf         = `coalesce(sum(amount), 0) FROM credit_holds WHERE workspace = $1 AND did = $2 AND expires_at > $3`
-	findText       = `SELECT ` + accountColumns + `, (SELECT ` + heldOf + `) FROM credit_accounts WHERE workspace = $1 AND did = $2`
-	lockPostgres   = `SELECT ` + accountColumns + `, 0 FROM credit_accounts WHERE workspace = $1 AND did = $2 FOR UPDATE`
-	heldPostgres   = `SELECT ` + heldOf
-	listText       = `SELECT ` + accountColumns + `, 0 FROM credit_accounts WHERE workspace = $1 AND did > $2 ORDER BY did LIMIT $3`
+	accountColumns = `did, status, balance, holds, created_at, updated_at`
+	findText       = `SELECT ` + accountColumns + ` FROM credit_accounts WHERE workspace = $1 AND did = $2`
+	lockPostgres   = findText + ` FOR UPDATE`
+	listText       = `SELECT ` + accountColumns + ` FROM credit_accounts WHERE workspace = $1 AND did > $2 ORDER BY did LIMIT $3`
 	putText        = `INSERT INTO credit_accounts(workspace, did, status, balance, created_at, updated_at) VALUES ($1, $2, $3, 0, $4, $4)
 		ON CONFLICT (workspace, did) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at`
-	balanceText     = `UPDATE credit_accounts SET balance = $3, updated_at = $4 WHERE workspace = $1 AND did = $2`
-	insertHoldText  = `INSERT INTO credit_holds(run, workspace, did, amount, expires_at) VALUES ($1, $2, $3, $4, $5)`
-	removeHoldText  = `DELETE FROM credit_holds WHERE workspace = $1 AND did = $2 AND (run = $3 OR expires_at <= $4)`
+	changeText      = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2`
 	insertEntryText = `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (workspace, did, ref) DO NOTHING`
 	entriesText = `SELECT nid, kind, amount, balance, ref, note, by_did, created_at FROM credit_entries WHERE workspace = $1 AND did = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
 
 	eraseAccountText = `DELETE FROM credit_accounts WHERE workspace = $1 AND did = $2`
-	eraseHoldsText   = `DELETE FROM credit_holds WHERE workspace = $1 AND did = $2`
+	eraseHoldsText   = `DELETE FROM credit_holds WHERE workspace = $1 AND did = $2` // of programs before 0096
 	eraseEntriesText = `DELETE FROM credit_entries WHERE workspace = $1 AND did = $2`
 )
 
@@ -42,31 +41,69 @@ const (
 // errNone says that there is no account.
 var errNone = errors.New("there is no account")
 
-func scanAccount(a *api.CreditAccount, row db.Row) error {
-	var created, updated int64
-	err := row.Scan(&a.DID, &a.Status, &a.Balance, &created, &updated, &a.Held)
-	a.CreatedAt, a.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-	return err
+// account is one with what is held back for answers in the making, by run.
+type account struct {
+	api.CreditAccount
+	holds map[string]hold
+}
+
+// hold is what is held back for a run, and until when: the server of a run that has
+// lasted longer has died.
+type hold struct {
+	Amount int64 `json:"amount"`
+	Until  int64 `json:"until"`
+}
+
+// scanAccount reads an account as it is at a time. Holds that have ended are left out,
+// and with the next change of the account they are gone.
+func scanAccount(now int64) func(*account, db.Row) error {
+	return func(a *account, row db.Row) error {
+		var created, updated int64
+		var holds string
+		if err := row.Scan(&a.DID, &a.Status, &a.Balance, &holds, &created, &updated); err != nil {
+			return err
+		}
+		a.CreatedAt, a.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+		if holds != "" {
+			if err := json.Unmarshal([]byte(holds), &a.holds); err != nil {
+				return err
+			}
+		}
+		maps.DeleteFunc(a.holds, func(_ string, h hold) bool { return h.Until <= now })
+		for _, h := range a.holds {
+			a.Held += h.Amount
+		}
+		return nil
+	}
 }
 
 // findAccount reads an account; the error is errNone without one.
-func findAccount(ctx context.Context, q db.Querier, who holder, now int64) (a api.CreditAccount, err error) {
-	err = found(scanAccount(&a, q.QueryRow(ctx, findText, who.workspace, who.did, now)))
+func findAccount(ctx context.Context, q db.Querier, who holder, now int64) (a account, err error) {
+	err = found(scanAccount(now)(&a, q.QueryRow(ctx, findText, who.workspace, who.did)))
 	return a, err
 }
 
 // lockAccount is findAccount, and has everybody else who asks wait for the end of
-// the transaction, as everybody does on SQLite. Holds are read when the lock is there:
-// not as they were when it was asked for.
-func lockAccount(ctx context.Context, tx *db.Tx, who holder, now int64) (a api.CreditAccount, err error) {
+// the transaction, as everybody does on SQLite.
+func lockAccount(ctx context.Context, tx *db.Tx, who holder, now int64) (a account, err error) {
 	if tx.Dialect() != db.Postgres {
 		return findAccount(ctx, tx, who, now)
 	}
-	if err = found(scanAccount(&a, tx.QueryRow(ctx, lockPostgres, who.workspace, who.did))); err != nil {
-		return a, err
+	err = found(scanAccount(now)(&a, tx.QueryRow(ctx, lockPostgres, who.workspace, who.did)))
+	return a, err
+}
+
+// change stores the balance and the holds of an account that is locked.
+func (a account) change(ctx context.Context, tx *db.Tx, who holder, now int64) error {
+	var holds []byte
+	if len(a.holds) > 0 {
+		var err error
+		if holds, err = json.Marshal(a.holds, json.Deterministic(true)); err != nil {
+			return err
+		}
 	}
-	err = tx.QueryRow(ctx, heldPostgres, who.workspace, who.did, now).Scan(&a.Held)
-	return a, db.Wrap("read holds", err)
+	_, err := tx.Exec(ctx, changeText, who.workspace, who.did, a.Balance, string(holds), now)
+	return db.Wrap("change account", err)
 }
 
 // found names the error of an account that was read.
@@ -77,31 +114,20 @@ func found(err error) error {
 	return db.Wrap("read account", err)
 }
 
-func listAccounts(ctx context.Context, q db.Querier, workspace, after string, limit int) ([]api.CreditAccount, error) {
-	rows, err := q.Query(ctx, listText, workspace, after, limit)
-	return db.Collect(rows, err, "list accounts", scanAccount)
+// listAccounts gives the accounts of a workspace after that of a holder.
+func listAccounts(ctx context.Context, q db.Querier, after holder, limit int, now int64) ([]api.CreditAccount, error) {
+	rows, err := q.Query(ctx, listText, after.workspace, after.did, limit)
+	return db.Collect(rows, err, "list accounts", func(out *api.CreditAccount, row db.Row) error {
+		var a account
+		err := scanAccount(now)(&a, row)
+		*out = a.CreditAccount
+		return err
+	})
 }
 
 func putAccount(ctx context.Context, tx *db.Tx, who holder, status string, now int64) error {
 	_, err := tx.Exec(ctx, putText, who.workspace, who.did, status, now)
 	return db.Wrap("put account", err)
-}
-
-// hold is what is held back for a run.
-type hold struct {
-	run           string
-	amount, until int64
-}
-
-func insertHold(ctx context.Context, tx *db.Tx, who holder, h hold) error {
-	_, err := tx.Exec(ctx, insertHoldText, h.run, who.workspace, who.did, h.amount, h.until)
-	return db.Wrap("hold credits", err)
-}
-
-// removeHold gives back what is held for a run, and what no run needs any more.
-func removeHold(ctx context.Context, tx *db.Tx, who holder, run string, now int64) error {
-	_, err := tx.Exec(ctx, removeHoldText, who.workspace, who.did, run, now)
-	return db.Wrap("give credits back", err)
 }
 
 // entry is a change of an account. Of two with one ref the first counts.
@@ -111,16 +137,19 @@ type entry struct {
 	ref, note, by string
 }
 
-// enter changes an account that is locked, and gives the entry. Nothing changes
-// when there is one of its ref.
-func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, a api.CreditAccount, e entry) (api.CreditEntry, error) {
+// enter changes an account that is locked, and gives the entry. Its balance stays
+// when there is an entry of its ref.
+func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, a account, e entry) (api.CreditEntry, error) {
 	now, nid, balance := p.now(), p.cfg.DB.NewNID(), a.Balance+e.amount
 	n, err := tx.Exec(ctx, insertEntryText, nid, who.workspace, who.did, e.kind, e.amount, balance, e.ref, e.note, e.by, now)
-	if err != nil || n == 0 {
+	if err != nil {
 		return api.CreditEntry{}, db.Wrap("enter into the ledger", err)
 	}
-	_, err = tx.Exec(ctx, balanceText, who.workspace, who.did, balance, now)
-	return e.show(nid, balance, now), db.Wrap("change balance", err)
+	if n == 0 {
+		return api.CreditEntry{}, a.change(ctx, tx, who, now)
+	}
+	a.Balance = balance
+	return e.show(nid, balance, now), a.change(ctx, tx, who, now)
 }
 
 func (e entry) show(nid, balance, at int64) api.CreditEntry {
