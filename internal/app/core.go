@@ -41,6 +41,7 @@ type Core struct {
 	Idem     *once.Store
 
 	changes  *change.Service // of what processes keep in memory
+	fleet    *web.Fleet      // counts for limits with other servers; nil on SQLite
 	outbound *outbound.Client
 	hooks    *outbound.Client                        // of webhooks alone: silent receivers hold up nothing else at their host
 	ucan     func(*http.Request) (web.Caller, error) // nil without area D
@@ -107,6 +108,11 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 		DB: c.DB, Bus: c.Bus, Log: c.log, Self: func() string { return c.DB.Self().ID }, Silent: c.DB.Silent,
 		Live: func(ctx context.Context) ([]string, error) { return live(ctx, c.DB) },
 	})
+	if cfg.Postgres() {
+		c.fleet = web.NewFleet(web.FleetConfig{
+			Key: c.Key.Derive("limits"), Servers: c.DB.Servers, Publish: func(m string) { c.publish(ctx, topicLimits, m) },
+		})
+	}
 	c.Idem = once.New(once.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"}, Veil: collectors(),
@@ -114,7 +120,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	})
 	c.Auth = auth.New(auth.Config{
 		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo, Talks: chat.Talks,
-		UCAN: c.byToken, Stamp: stampFile(cfg), Lease: c.changes.Lease(), KeyLimit: unlimited(cfg.Limits.RateLimit), PublicURL: cfg.Server.PublicURL,
+		UCAN: c.byToken, Stamp: stampFile(cfg), Lease: c.changes.Lease(), Fleet: c.fleet, KeyLimit: unlimited(cfg.Limits.RateLimit), PublicURL: cfg.Server.PublicURL,
 	})
 	c.Jobs = job.New(job.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,
@@ -170,6 +176,7 @@ func collectors() event.Veil {
 const (
 	topicEvents = "events." // and a workspace: it has new events
 	topicJobs   = "jobs"    // there is work, or a job was cancelled
+	topicLimits = "limits"  // what callers have spent
 )
 
 // openBus is NATS where there are servers of it, PostgreSQL's own channel when that
@@ -189,6 +196,15 @@ func openBus(ctx context.Context, cfg *config.Config, key secret.Key, log *slog.
 
 // listen ties what other instances say to the services here.
 func (c *Core) listen() {
+	if c.fleet != nil {
+		c.Bus.Subscribe(topicLimits, func(m bus.Message) {
+			if m.Missed {
+				c.fleet.Missed()
+				return
+			}
+			c.fleet.Hear(m.Payload)
+		})
+	}
 	c.Bus.Subscribe(topicEvents+"*", func(m bus.Message) {
 		if m.Missed {
 			c.Events.WakeAll()

@@ -31,7 +31,7 @@ type edge struct {
 	requests *slog.Logger // a line for each; only failures where nobody asked for them
 }
 
-func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops.Tracer) (*edge, error) {
+func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops.Tracer, fleet *web.Fleet) (*edge, error) {
 	proxies, err := web.NewProxies(cfg.Server.TrustProxy, cfg.Server.TrustedProxies)
 	if err != nil {
 		return nil, err
@@ -46,10 +46,10 @@ func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops
 		shed: web.NewShedder(web.ShedConfig{InFlight: cfg.Limits.MaxInFlight}),
 	}
 	if n := cfg.Limits.AddressRateLimit; n > 0 {
-		e.limit = web.NewLimiter(web.LimiterConfig{PerMinute: n})
+		e.limit = web.NewLimiter(web.LimiterConfig{PerMinute: n, Fleet: fleet, Name: "addresses"})
 	}
 	if n := cfg.USSD.RateLimit; n > 0 && cfg.HasArea("c") {
-		e.probes = web.NewLimiter(web.LimiterConfig{PerMinute: n})
+		e.probes = web.NewLimiter(web.LimiterConfig{PerMinute: n, Fleet: fleet, Name: "probes"})
 	}
 	return e, nil
 }

@@ -35,7 +35,7 @@ func edgeAs(t *testing.T, perMinute int, sh shape) (h http.Handler, seen func() 
 		mu.Lock()
 		defer mu.Unlock()
 		routes = append(routes, s.Route)
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (a *App) jobs() (*job.Runner, error) {
 		Alone:    !a.cfg.Postgres(), // the lock of the data folder
 	}
 	if every := a.cfg.Backup.Every; every > 0 {
-		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Workspace: auth.OperatorWorkspace})
+		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Payload: backupPayload{Scheduled: true}, Workspace: auth.OperatorWorkspace})
 	}
 	a.twins.jobs(&c)
 	a.surveys.jobs(&c)
@@ -91,8 +91,23 @@ func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	return nil
 }
 
-// backup takes the backup of the schedule and removes the oldest ones.
+// backupPayload is what a job of a backup is told.
+type backupPayload struct {
+	Scheduled bool `json:"scheduled"` // nobody asked for it
+}
+
+// backup takes a backup and removes the oldest ones. Where there may be several servers
+// that of the schedule, which any of them takes, needs a folder that all have.
 func (a *App) backup(ctx context.Context, r *job.Run) error {
+	var p backupPayload
+	if err := r.Decode(&p); err != nil {
+		return err
+	}
+	if p.Scheduled && a.cfg.Postgres() {
+		if err := shared(ctx, a.DB, a.cfg.BackupDir(), markWait); err != nil {
+			return job.Permanent(err)
+		}
+	}
 	b, err := CreateBackup(ctx, a.DB, a.cfg.BackupDir(), "")
 	if err != nil {
 		return err

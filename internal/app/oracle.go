@@ -106,7 +106,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m, o := &mind{Core: a.Core, cfg: a.cfg, version: a.opt.Version, inner: func() http.Handler { return a.inner }}, a.cfg.Oracle
 	m.callers = caller.New(caller.Config{
 		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
-		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log, Invoked: o.UCANRequireInvocation,
+		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log, Fleet: a.fleet, Invoked: o.UCANRequireInvocation,
 		Keys: a.Auth.ByKey, StillKey: func(ctx context.Context, c web.Caller) error { return a.Auth.StillValid(web.WithCaller(ctx, c), false) },
 	})
 	self := a.identity.DID.String()
@@ -143,7 +143,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: m.tools, Live: m.sockets,
 		Permits: m.permits,
 		Files:   files,
-		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Purse: m.purses(), Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Name:    o.Name, Prompt: o.Prompt, Sections: m.plugins.Prompts, Before: m.plugins.Before, Settle: m.settle, Purse: m.purses(), Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL, Fleet: a.fleet,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log, Now: a.DB.Now,
 	})
 	m.errands = oracle.NewErrands(m.oracle)

@@ -188,7 +188,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	}
 	l.sessions = ussd.New(ussd.Config{
 		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: MenuActions(l.accounts, l.fetch), Gateways: l.gateways, Log: a.log,
-		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
+		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, Fleet: a.fleet, GatewayNetworks: u.GatewayNetworks,
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate, Sample: demo.Rings,
 	})

@@ -20,7 +20,7 @@ import (
 
 // vcAPI makes the service of the W3C VC-API.
 func vcAPI(a *App) *vcapi.Service {
-	return vcapi.New(vcapi.Config{Key: a.Key, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf, Status: a.twins.issued.Status, History: a.twins.issued.History})
+	return vcapi.New(vcapi.Config{Key: a.Key, Fleet: a.fleet, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf, Status: a.twins.issued.Status, History: a.twins.issued.History})
 }
 
 // methodOf finds a verification method among the keys of issuers, and in the public

@@ -51,6 +51,7 @@ type Config struct {
 
 	KeyLimit     int           // requests a minute and key; 6,000
 	FailureLimit int           // wrong keys a minute and address; 20
+	Fleet        *web.Fleet    // counts requests and wrong keys at all servers; nil: at this one
 	CacheSize    int           // keys kept in memory; 10,000
 	CacheAge     time.Duration // until a key in memory is looked up again; 1 minute, and one with rights of groups after a second
 
@@ -76,8 +77,8 @@ func New(cfg Config) *Service {
 		gate: gate{
 			rights: rights{groups: cfg.Groups, now: cfg.Now}, db: cfg.DB, ucan: cfg.UCAN, used: used,
 			cache: newCache(cfg.CacheSize, cfg.CacheAge, cfg.Lease), stamp: stamp{path: cfg.Stamp},
-			requests: web.NewLimiter(web.LimiterConfig{PerMinute: cfg.KeyLimit, Now: cfg.Now}),
-			failures: newFailures(cfg.FailureLimit, cfg.Now),
+			requests: web.NewLimiter(web.LimiterConfig{PerMinute: cfg.KeyLimit, Now: cfg.Now, Fleet: cfg.Fleet, Name: "keys"}),
+			failures: newFailures(cfg),
 		},
 		usage: used, cfg: cfg, db: cfg.DB, log: cfg.Log,
 	}

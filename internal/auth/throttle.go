@@ -19,9 +19,9 @@ type failures struct {
 	blocked recent[string, time.Time] // name → until when
 }
 
-func newFailures(perMinute int, now func() time.Time) *failures {
+func newFailures(c Config) *failures {
 	return &failures{
-		tries: web.NewLimiter(web.LimiterConfig{PerMinute: perMinute, Now: now}), now: now,
+		tries: web.NewLimiter(web.LimiterConfig{PerMinute: c.FailureLimit, Now: c.Now, Fleet: c.Fleet, Name: "wrong-keys"}), now: c.Now,
 		blocked: recent[string, time.Time]{size: blockedAddresses},
 	}
 }

@@ -92,7 +92,7 @@ type Data struct {
 // Backup is the schedule of automatic backups.
 type Backup struct {
 	Dir   string        `env:"HEARTH_BACKUP_DIR" file:"dir" is:"text 4096" doc:"Folder of the backups; empty: 'backups' in the data folder."`
-	Every time.Duration `env:"HEARTH_BACKUP_EVERY" file:"every" default:"0" is:"duration 1m 366d or0" doc:"Time between automatic backups; 0: none are made. With PostgreSQL the server needs pg_dump."`
+	Every time.Duration `env:"HEARTH_BACKUP_EVERY" file:"every" default:"0" is:"duration 1m 366d or0" doc:"Time between automatic backups; 0: none are made. With PostgreSQL the server needs pg_dump, and HEARTH_BACKUP_DIR must be a folder that all servers share."`
 	Keep  int           `env:"HEARTH_BACKUP_KEEP" file:"keep" default:"7" is:"integer 1 10000" doc:"How many automatic backups are kept; older ones are removed."`
 }
 

@@ -46,15 +46,18 @@ type member struct {
 	mu    sync.Mutex
 	self  Instance
 	heard time.Time // local: when the last beat that was stored began
-	quit  context.CancelFunc
-	done  sync.WaitGroup
+	// servers is how many instances were live then, this one among them.
+	servers int
+	quit    context.CancelFunc
+	done    sync.WaitGroup
 }
 
 const (
 	beatPostgres = `INSERT INTO instances (id, name, version, schema, started, beat, skew, draining)
 		VALUES ($1, $2, $3, $4, floor(extract(epoch FROM clock_timestamp()) * 1000), floor(extract(epoch FROM clock_timestamp()) * 1000), $5, $6)
 		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, skew = excluded.skew, draining = excluded.draining
-		RETURNING started, beat`
+		RETURNING started, beat, 1 + (SELECT count(*) FROM (SELECT 1 FROM instances AS o
+			WHERE o.id <> $1 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1000) AS others)`
 	instancesPostgres = `SELECT id, name, version, schema, started, beat, skew, draining,
 		floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - beat FROM instances ORDER BY id LIMIT 1000`
 	forgetPostgres = `DELETE FROM instances WHERE beat < extract(epoch FROM clock_timestamp() - interval '1 day') * 1000`
@@ -105,19 +108,19 @@ func (d *DB) beat(ctx context.Context, m *member, ask func(context.Context, stri
 	m.mu.Lock()
 	i := m.self
 	m.mu.Unlock()
-	var started, beat, draining int64
+	var started, beat, draining, servers int64
 	if i.Draining {
 		draining = 1
 	}
 	asked := d.clock.local()
-	err := ask(ctx, beatPostgres, i.ID, i.Name, i.Version, i.Schema, d.Skew().Milliseconds(), draining).Scan(&started, &beat)
+	err := ask(ctx, beatPostgres, i.ID, i.Name, i.Version, i.Schema, d.Skew().Milliseconds(), draining).Scan(&started, &beat, &servers)
 	if err != nil {
 		return err
 	}
 	d.clock.heard(time.UnixMilli(beat), asked, d.clock.local())
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heard = asked
+	m.heard, m.servers = asked, int(servers)
 	m.self.StartedAt, m.self.BeatAt, m.self.Skew = time.UnixMilli(started).UTC(), time.UnixMilli(beat).UTC(), d.Skew()
 	return nil
 }
@@ -184,6 +187,18 @@ func (d *DB) Self() Instance {
 	i := m.self
 	i.Silent = d.silent(m)
 	return i
+}
+
+// Servers is how many instances were live at the last beat, this one among them; 0
+// before Join, and on SQLite.
+func (d *DB) Servers() int {
+	m := d.member.Load()
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.servers
 }
 
 // Silent is how long other instances may not have heard of this one, 0 on SQLite

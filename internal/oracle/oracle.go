@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Defaults of Config.
@@ -92,6 +93,7 @@ type Config struct {
 	Purse func(about tool.Context) run.Purse
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any
+	Fleet       *web.Fleet    // counts them at all servers; nil: at this one
 	ThrottleTTL time.Duration // a minute
 	MaxBody     int64         // bytes of a body; 100 KiB
 	Streams     int           // open streams of a caller

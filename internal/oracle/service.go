@@ -45,7 +45,7 @@ func New(c Config) *Service {
 	return &Service{
 		cfg: c, places: newPlaces(c.Streams, c.AllStreams), origins: newPlaces(maxRunsOfAddress, math.MaxInt),
 		confirms: &confirms{Permits: c.Permits, callers: c.Callers, runs: c.Runs, live: c.Live, tools: c.Tools, now: c.Now},
-		callers:  newWindow(c.Throttle, c.ThrottleTTL, c.Now), addrs: newWindow(2*c.Throttle, c.ThrottleTTL, c.Now),
+		callers:  newWindow(c, "oracle-callers", c.Throttle), addrs: newWindow(c, "oracle-addresses", 2*c.Throttle),
 	}
 }
 

@@ -22,14 +22,14 @@ type window struct {
 }
 
 // newWindow makes a window; nil, which refuses nobody, when limit is negative.
-func newWindow(limit int, ttl time.Duration, now func() time.Time) *window {
+func newWindow(c Config, name string, limit int) *window {
 	if limit < 0 {
 		return nil
 	}
-	speed := float64(time.Minute) / float64(ttl)
-	start := now()
-	clock := func() time.Time { return start.Add(time.Duration(float64(now().Sub(start)) * speed)) }
-	return &window{web.NewLimiter(web.LimiterConfig{PerMinute: limit, Now: clock}), speed}
+	speed := float64(time.Minute) / float64(c.ThrottleTTL)
+	start := c.Now()
+	clock := func() time.Time { return start.Add(time.Duration(float64(c.Now().Sub(start)) * speed)) }
+	return &window{web.NewLimiter(web.LimiterConfig{PerMinute: limit, Now: clock, Fleet: c.Fleet, Name: name}), speed}
 }
 
 // allow takes one from what name may do. ok is false when there is no limit.

@@ -59,7 +59,7 @@ func New(c Config) *Service {
 		cfg: c, db: c.DB, log: c.Log, now: c.Now, deadline: deadline, outside: MaxOutside,
 		marks: newMarker(c.Key.Derive("ussd-text")), box: c.Key.Box("ussd-session"),
 		machines: map[string]*machine.Machine{"": {}},
-		phones:   web.NewLimiter(web.LimiterConfig{PerMinute: perPhone, Now: c.Now}),
+		phones:   web.NewLimiter(web.LimiterConfig{PerMinute: perPhone, Now: c.Now, Fleet: c.Fleet, Name: "phones"}),
 		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
 	}
 	s.timers.New = func() any { return time.NewTimer(time.Hour) }
@@ -76,7 +76,7 @@ func New(c Config) *Service {
 	s.secret = sha256.Sum256([]byte(c.GatewaySecret))
 	s.flights.init(c.InFlight)
 	if c.RateLimit > 0 {
-		s.address = web.NewLimiter(web.LimiterConfig{PerMinute: c.RateLimit, Step: time.Minute, Now: c.Now})
+		s.address = web.NewLimiter(web.LimiterConfig{PerMinute: c.RateLimit, Step: time.Minute, Now: c.Now, Fleet: c.Fleet, Name: "gateways"})
 	}
 	return s
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // The promises about time and load.
@@ -59,6 +60,7 @@ type Config struct {
 	TTL             time.Duration // of silence until a session expires; 180 s
 	TextMode        wire.Mode     // of the documented interface; Accumulated
 	RateLimit       int           // requests a minute and address; 0 is no limit
+	Fleet           *web.Fleet    // counts requests at all servers; nil: at this one
 	GatewayNetworks []netip.Prefix
 	GatewaySecret   string
 	GatewayCA       *x509.CertPool // issues client certificates of gateways; nil is nobody

@@ -22,6 +22,10 @@ type LimiterConfig struct {
 	Step     time.Duration
 	MaxNames int              // names remembered at most; 65,536 by default
 	Now      func() time.Time // time.Now by default
+	// Fleet has limiters of one Name count together at all servers; nil: each server counts
+	// for itself.
+	Fleet *Fleet
+	Name  string // one word
 }
 
 // Limiter is a token bucket per name: an address, a key, a DID, a phone
@@ -36,6 +40,8 @@ type Limiter struct {
 	now     func() time.Time
 	start   time.Time
 	seed    maphash.Seed
+	fleet   *Fleet // nil: nobody else counts
+	name    string
 	parts   [limiterParts]limiterPart
 }
 
@@ -45,6 +51,7 @@ const limiterParts = 32
 type limiterPart struct {
 	mu      sync.Mutex
 	buckets map[uint64]bucket
+	shares  map[uint64]share // what others do not know yet; nil without a Fleet
 }
 
 // bucket holds what was spent, as the time it takes to come back, so that all
@@ -67,10 +74,13 @@ func NewLimiter(c LimiterConfig) *Limiter {
 	period := time.Minute / time.Duration(rate)
 	l := &Limiter{
 		period: period, full: period * time.Duration(c.Burst), step: c.Step, burst: c.Burst,
-		perPart: max(c.MaxNames/limiterParts, 1), now: c.Now, start: c.Now(), seed: maphash.MakeSeed(),
+		perPart: max(c.MaxNames/limiterParts, 1), now: c.Now, start: c.Now(), seed: maphash.MakeSeed(), fleet: c.Fleet, name: c.Name,
 	}
 	for i := range l.parts {
 		l.parts[i].buckets = map[uint64]bucket{}
+	}
+	if l.fleet != nil {
+		l.fleet.add(l.name, l)
 	}
 	return l
 }
@@ -86,27 +96,67 @@ type Verdict struct {
 
 // Allow takes one token from the bucket of name, if there is one.
 func (l *Limiter) Allow(name string) Verdict {
-	hash := maphash.String(l.seed, name)
+	if l.fleet == nil {
+		v, _ := l.take(maphash.String(l.seed, name))
+		return v
+	}
+	hash := l.fleet.hash(name)
+	for {
+		v, wait := l.take(hash)
+		if wait == nil {
+			return v
+		}
+		<-wait
+	}
+}
+
+// take takes one token, or tells what to wait for until it is known whether there is one.
+func (l *Limiter) take(hash uint64) (v Verdict, wait chan struct{}) {
 	part := &l.parts[hash%limiterParts]
 	now := l.now().Sub(l.start)
 	part.mu.Lock()
 	defer part.mu.Unlock()
+	b, cost := l.bucket(part, hash, now), l.period
+	if l.fleet != nil {
+		cost *= time.Duration(l.fleet.cost())
+	}
+	v = Verdict{Limit: l.burst}
+	if b.debt+cost <= l.full {
+		if l.fleet != nil {
+			if wait = l.fleet.spend(l, part, hash); wait != nil {
+				return v, wait
+			}
+		}
+		b.debt += cost
+		v.OK = true
+	} else {
+		v.RetryAfter = l.wait(b, now, b.debt+cost-l.full)
+	}
+	part.buckets[hash] = b
+	v.Remaining = max(int((l.full-b.debt)/l.period), 0)
+	v.Reset = l.wait(b, now, b.debt)
+	return v, nil
+}
+
+// bucket is that of a name, as it is now. There is room to store it.
+func (l *Limiter) bucket(part *limiterPart, hash uint64, now time.Duration) bucket {
 	b, known := part.buckets[hash]
 	if !known && len(part.buckets) >= l.perPart {
 		l.evict(part, now)
 	}
 	l.refill(&b, now)
-	v := Verdict{Limit: l.burst}
-	if b.debt+l.period <= l.full {
-		b.debt += l.period
-		v.OK = true
-	} else {
-		v.RetryAfter = l.wait(b, now, b.debt+l.period-l.full)
-	}
+	return b
+}
+
+// charge takes tokens that were spent at another server.
+func (l *Limiter) charge(hash uint64, tokens int) {
+	part := &l.parts[hash%limiterParts]
+	now := l.now().Sub(l.start)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	b := l.bucket(part, hash, now)
+	b.debt += time.Duration(tokens) * l.period
 	part.buckets[hash] = b
-	v.Remaining = int((l.full - b.debt) / l.period)
-	v.Reset = l.wait(b, now, b.debt)
-	return v
 }
 
 // refill pays b's debt with the time that passed.
@@ -140,7 +190,7 @@ func (l *Limiter) evict(part *limiterPart, now time.Duration) {
 	for hash, b := range part.buckets {
 		l.refill(&b, now)
 		if b.debt == 0 {
-			delete(part.buckets, hash)
+			part.forget(hash)
 			dropped = true
 		} else if b.debt < leastDebt {
 			least, leastDebt = hash, b.debt
@@ -150,8 +200,13 @@ func (l *Limiter) evict(part *limiterPart, now time.Duration) {
 		}
 	}
 	if !dropped {
-		delete(part.buckets, least)
+		part.forget(least)
 	}
+}
+
+func (p *limiterPart) forget(hash uint64) {
+	delete(p.buckets, hash)
+	delete(p.shares, hash)
 }
 
 // Len is how many names are remembered.

@@ -27,11 +27,17 @@ func sharedKeys() []string {
 // env is for the last of them.
 func nodes(t *testing.T, n int, env ...string) []*server.Server {
 	t.Helper()
+	return nodesWith(t, n, nil, env...)
+}
+
+// nodesWith is nodes with settings of all of them.
+func nodesWith(t *testing.T, n int, common []string, env ...string) []*server.Server {
+	t.Helper()
 	url, dir := dbtest.URL(t), t.TempDir()
 	all, errs := make([]*server.Server, n), make(chan error, n)
 	binary := server.Binary(t)
 	for i := range all {
-		more := sharedKeys()
+		more := append(sharedKeys(), common...)
 		if i == n-1 {
 			more = append(more, env...)
 		}

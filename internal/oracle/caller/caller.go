@@ -57,6 +57,7 @@ type Config struct {
 	// when r carries neither. StillKey reports whether that still holds. Nil knows no keys.
 	Keys     func(answer http.Header, r *http.Request) (c web.Caller, ok bool, err error)
 	StillKey func(ctx context.Context, c web.Caller) error
+	Fleet    *web.Fleet       // counts bad tokens at all servers; nil: at this one
 	DB       *db.DB           // remembers tokens that are good for one use
 	Log      *slog.Logger     // hears why somebody was refused; nil is silent
 	Now      func() time.Time // the clock of the store by default
@@ -84,7 +85,7 @@ func New(c Config) *Service {
 	if c.DelegationTTL < 0 {
 		c.DelegationTTL = math.MaxInt64
 	}
-	g := newGuard(c.Failures, c.Now)
+	g := newGuard(c)
 	keys := &chain{Config: c, outside: keyring.New(keyring.Config{Source: &indexer{c}, Now: c.Now})}
 	return &Service{cfg: c, guard: g, keys: keys, checker: ucan.New(ucan.Config{
 		DID: c.DID, Resolver: keys,

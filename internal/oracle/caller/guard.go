@@ -24,9 +24,9 @@ type guard struct {
 
 var _ ucan.Throttle = (*guard)(nil)
 
-func newGuard(perMinute int, now func() time.Time) *guard {
+func newGuard(c Config) *guard {
 	return &guard{
-		tries: web.NewLimiter(web.LimiterConfig{PerMinute: perMinute, Now: now}), now: now,
+		tries: web.NewLimiter(web.LimiterConfig{PerMinute: c.Failures, Now: c.Now, Fleet: c.Fleet, Name: "bad-tokens"}), now: c.Now,
 		blocked: map[string]time.Time{},
 	}
 }

@@ -44,8 +44,9 @@ type Config struct {
 	Status    func(ctx context.Context, p vc.StatusPlace) (set, known bool, err error)
 	History   func(ctx context.Context, method string, doc jsontext.Value) (against, worth []vc.Reason, err error)
 	Now       func() time.Time
-	AtOnce    int // documents worked on at one time; half the processors by default
-	PerMinute int // documents of one caller; 1,200 by default
+	AtOnce    int        // documents worked on at one time; half the processors by default
+	PerMinute int        // documents of one caller; 1,200 by default
+	Fleet     *web.Fleet // counts them at all servers; nil: at this one
 }
 
 // Service verifies, and signs for tests. It is safe for many goroutines.
@@ -75,7 +76,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		cfg: cfg, id: id, signer: vc.Signer{Key: key, Method: vc.MethodOf(id)},
 		verifier: &vc.Verifier{Lookup: cfg.Lookup, Status: cfg.Status, History: cfg.History, TestIssuer: id.String(), Now: cfg.Now},
-		limit:    web.NewLimiter(web.LimiterConfig{PerMinute: cfg.PerMinute, Now: cfg.Now}),
+		limit:    web.NewLimiter(web.LimiterConfig{PerMinute: cfg.PerMinute, Now: cfg.Now, Fleet: cfg.Fleet, Name: "vc-api"}),
 		places:   make(chan struct{}, cfg.AtOnce),
 	}
 }
