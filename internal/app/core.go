@@ -110,7 +110,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	})
 	if cfg.Postgres() {
 		c.fleet = web.NewFleet(web.FleetConfig{
-			Key: c.Key.Derive("limits"), Servers: c.DB.Servers, Publish: func(m string) { c.publish(ctx, topicLimits, m) },
+			Key: c.Key.Derive("limits"), Servers: func() int { return db.Servers(c.DB) }, Publish: func(m string) { c.publish(ctx, topicLimits, m) },
 		})
 	}
 	c.Idem = once.New(once.Config{DB: c.DB, Key: c.Key})

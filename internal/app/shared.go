@@ -25,7 +25,7 @@ const (
 
 // markShared keeps a file in the folder of the backups until ctx ends, where backups are
 // made by time and there may be other servers.
-func (a *App) markShared(ctx context.Context) {
+func markShared(ctx context.Context, a *App) {
 	if !a.cfg.Postgres() || a.cfg.Backup.Every == 0 {
 		return
 	}

@@ -34,7 +34,7 @@ func TestSharedBackups(t *testing.T) {
 		a = &App{Core: &Core{DB: d, log: dbtest.Log(t)}, cfg: cfg}
 		ctx, cancel := context.WithCancel(t.Context())
 		var marking sync.WaitGroup
-		marking.Go(func() { a.markShared(ctx) })
+		marking.Go(func() { markShared(ctx, a) })
 		return a, sync.OnceFunc(func() { cancel(); marking.Wait(); d.Leave(context.WithoutCancel(ctx)) })
 	}
 	one, end := node("one", ours)

@@ -191,7 +191,7 @@ func (d *DB) Self() Instance {
 
 // Servers is how many instances were live at the last beat, this one among them; 0
 // before Join, and on SQLite.
-func (d *DB) Servers() int {
+func Servers(d *DB) int {
 	m := d.member.Load()
 	if m == nil {
 		return 0

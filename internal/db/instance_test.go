@@ -97,10 +97,10 @@ func TestContractWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	joined(t, newer, "new")
-	if older.Servers() == 0 || newer.Servers() != 2 {
-		t.Errorf("Servers() = %d and %d, want 2 of the second", older.Servers(), newer.Servers())
+	if db.Servers(older) == 0 || db.Servers(newer) != 2 {
+		t.Errorf("Servers() = %d and %d, want 2 of the second", db.Servers(older), db.Servers(newer))
 	}
-	eventually(t, "the first hears of the second", func() bool { return older.Servers() == 2 })
+	eventually(t, "the first hears of the second", func() bool { return db.Servers(older) == 2 })
 	if s, err := newer.Schema(t.Context()); err != nil || s.Version != 4 || !slices.Equal(s.Waiting, []string{"0003_contract_a"}) || len(s.Pending) != 0 {
 		t.Fatalf("Schema = %+v, %v; want the contract to wait", s, err)
 	}

@@ -73,8 +73,12 @@ func newFleet(t *testing.T, servers, perMinute int, now func() time.Time) ([]*we
 
 func within(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	tick, end := time.NewTicker(time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-end:
 			t.Fatalf("not within a minute: %s", what)
 		}
 	}
@@ -139,7 +143,6 @@ func TestFleetTogether(t *testing.T) {
 				passed++
 			}
 		}
-		time.Sleep(100 * time.Microsecond)
 	}
 	if passed*4 > limit*5 {
 		t.Errorf("%d in a minute at three servers, want %d and at most a quarter more", passed, limit)
