@@ -64,6 +64,15 @@ func TestForeign(t *testing.T) {
 		if w := v.send(t, "ws two", "GET /v1/surveys", ""); !strings.Contains(w.Body.String(), "theirs") {
 			t.Errorf("list = %s", w.Body)
 		}
+		// Nor does an id that is taken say that a survey has it: one of a template is refused alike.
+		var said []string
+		for _, id := range []string{"theirs", "baseline-v1"} {
+			w := v.send(t, "ws project", "POST /v1/surveys", with(t, "surveyId", `"`+id+`"`, "projectId", `"`+oneProject+`"`))
+			said = append(said, fmt.Sprint(w.Code, w.Body))
+		}
+		if said[0] != said[1] || !strings.Contains(said[0], `"reserved"`) {
+			t.Errorf("a taken id = %s, one of a template = %s", said[0], said[1])
+		}
 		// It cannot be taken out of a project into one the key is not for, nor the other way.
 		mine := v.create(t, "ws", open)
 		_, err := v.s.Update(as(t, "ws", "project"), mine, "*", "", []byte(`{"projectId":"`+heldProject+`"}`))

@@ -51,6 +51,12 @@ func (s *Service) create(ctx context.Context, d campaign.Draft, ch change) (web.
 			return none, err
 		}
 		if !ok {
+			if there, err := find(ctx, tx, r.Workspace, r.SurveyID); err == nil && !sees(caller, there.Project) {
+				// As for an id that is nobody's to take: it says nothing about surveys of others.
+				var c fault.Checks
+				reserve(&c)
+				return none, campaign.Invalid(&c)
+			}
 			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "A survey has this id already. Use another one.").
 				With(fault.Field{Pointer: "/surveyId", Code: "exists", Detail: "Use another id, or change that survey."})
 		}
@@ -87,7 +93,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 	d.CheckServed(&c, s.cfg.served(ws), modes)
 	checkDuties(&c, &d.Content)
 	if reserved(d.SurveyID) {
-		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")
+		reserve(&c)
 	}
 	v := &Survey{SurveyID: d.SurveyID, Stage: campaign.StageOf(d.Type), ProjectID: d.ProjectID, Content: d.Content}
 	v.Type = campaign.TypeOf(v.Stage)
@@ -128,6 +134,11 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 	}
 	v.Links = linksOf(v)
 	return v, nil
+}
+
+// reserve notes that an id cannot be had.
+func reserve(c *fault.Checks) {
+	c.Add("/surveyId", "reserved", "This id is kept for something else, such as a shipped template by which responses find a survey. Use another one.")
 }
 
 // checkMethodology holds the sampling to the precision that its methodology asks

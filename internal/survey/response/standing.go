@@ -69,42 +69,51 @@ func EachMode(ctx context.Context, q db.Querier, o *survey.Open, limit int, visi
 }
 
 const (
-	selectStandingsAt = `SELECT nid, round, household, stratum, grp, status, vstatus, unfit, typed, updated_at FROM responses WHERE survey = $1 ORDER BY nid LIMIT $2`
+	selectStandingsAt = `SELECT nid, round, household, stratum, grp, status, vstatus, unfit, typed, updated_at FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
 	selectStandingOf  = `SELECT status, vstatus, body FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
 )
 
-// StandingsAt are the responses there were at a time, as they were then, at most
-// limit. What was redacted or erased since is so at any time.
-func StandingsAt(ctx context.Context, q db.Querier, o *survey.Open, at time.Time, limit int) ([]Standing, error) {
+// standingPage is how many standings are held at once.
+const standingPage = 5000
+
+// EachStandingAt shows the responses there were at a time, as they were then, one by
+// one. What was redacted or erased since is so at any time.
+func EachStandingAt(ctx context.Context, q db.Querier, o *survey.Open, at time.Time, visit func(*Standing) error) error {
 	type dated struct {
 		Standing
 		updated int64
 	}
-	rows, err := q.Query(ctx, selectStandingsAt, o.NID, limit)
-	all, err := db.Collect(rows, err, "read standings", func(r *dated, row db.Row) error {
-		var unfit int64
-		if err := row.Scan(&r.NID, &r.Round, &r.Household, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &unfit, &r.Typed, &r.updated); err != nil {
+	for last, more := int64(0), true; more; {
+		rows, err := q.Query(ctx, selectStandingsAt, o.NID, last, standingPage)
+		page, err := db.Collect(rows, err, "read standings", func(r *dated, row db.Row) error {
+			var unfit int64
+			if err := row.Scan(&r.NID, &r.Round, &r.Household, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &unfit, &r.Typed, &r.updated); err != nil {
+				return err
+			}
+			r.Responded, r.Unfit = true, unfit != 0
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		r.Responded, r.Unfit = true, unfit != 0
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Standing, 0, len(all))
-	for i := range all {
-		there := true
-		if all[i].updated > at.UnixMilli() && all[i].Status != Redacted {
-			if there, err = all[i].back(ctx, q, at.UnixMilli()); err != nil {
-				return nil, err
+		more = len(page) == standingPage
+		for i := range page {
+			r := &page[i]
+			there := true
+			if last = r.NID; r.updated > at.UnixMilli() && r.Status != Redacted {
+				if there, err = r.back(ctx, q, at.UnixMilli()); err != nil {
+					return err
+				}
+			}
+			if !there {
+				continue
+			}
+			if err := visit(&r.Standing); err != nil {
+				return err
 			}
 		}
-		if there {
-			out = append(out, all[i].Standing)
-		}
 	}
-	return out, nil
+	return nil
 }
 
 // back puts a standing back to what it was at a time; false when the response was

@@ -277,7 +277,7 @@ func (s *frames) lay(ctx context.Context, r *designRow, f *frameRow, list []Row,
 	if err != nil {
 		return err
 	}
-	f.Plan = plan
+	f.Plan, f.Warnings = plan, unused(&r.SampleDesignDraft, list)
 	sum := newHasher()
 	for i := 0; i*pieceUnits < len(homes); i++ {
 		units, ids := homesText(homes[i*pieceUnits : min(len(homes), (i+1)*pieceUnits)])
@@ -348,6 +348,23 @@ func (s *frames) named(ctx context.Context, r *designRow, list []Row) ([]home, e
 		}
 	}
 	return out, nil
+}
+
+// unused says which columns of a frame the design makes no use of.
+func unused(d *api.SampleDesignDraft, list []Row) (out []string) {
+	for _, c := range []struct {
+		name, member string
+		used         bool
+		cell         func(Row) string
+	}{
+		{"stratum", "stratification", Stratified(d), func(r Row) string { return r.Stratum }},
+		{"cluster", "clusters", d.Clusters != nil, func(r Row) string { return r.Cluster }},
+	} {
+		if !c.used && slices.ContainsFunc(list, func(r Row) bool { return c.cell(r) != "" }) {
+			out = append(out, fmt.Sprintf("the frame says the %s of households, and the design has no %s: it is left out of the frame, and the draw takes no account of it", c.name, c.member))
+		}
+	}
+	return out
 }
 
 // count fills in how many households and clusters each stratum has. The faults

@@ -11,32 +11,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// maxWeighed is how many households of all rounds weights are made for at once.
-const maxWeighed = 200_000
-
 // Weigh gives the households of rounds the weights that figures give them by
 // default, with the responses as they were at a time. Where there are none a
 // round says why.
 func (s *Service) Weigh(ctx context.Context, o *survey.Open, rounds []int, at time.Time) (out []survey.WeighedRound, err error) {
 	err = s.db.View(ctx, func(q db.Querier) error {
 		out = nil
-		all, err := response.StandingsAt(ctx, q, o, at, maxWeighed+1)
-		if err != nil {
-			return err
-		}
-		for i := range all {
-			if all[i].Typed != response.Rowless {
-				all[i].Typed = response.Typed // weights need no rows
-			}
-		}
-		for left, i := maxWeighed, 0; i < len(rounds); i++ {
+		for left, i := inJob, 0; i < len(rounds); i++ {
 			list, err := s.surveys.Sampled(ctx, q, o, rounds[i], left+1)
 			if err != nil {
 				return err
 			}
-			w := survey.WeighedRound{Round: rounds[i], Why: fmt.Sprintf("Weights are given for at most %d households and responses, of all rounds together.", maxWeighed)}
-			if len(list) <= left && len(all) <= maxWeighed {
-				if w, err = weighRound(o, list, all, rounds[i]); err != nil {
+			w := survey.WeighedRound{Round: rounds[i], Why: fmt.Sprintf("Weights are given for at most %d households, of all rounds together.", inJob)}
+			if len(list) <= left {
+				each := func(hear func(*response.Standing) error) error { return response.EachStandingAt(ctx, q, o, at, hear) }
+				if w, err = weighRound(o, list, each, rounds[i]); err != nil {
 					return err
 				}
 				left -= len(list)
@@ -49,14 +38,18 @@ func (s *Service) Weigh(ctx context.Context, o *survey.Open, rounds []int, at ti
 }
 
 // weighRound weighs the sample of one round.
-func weighRound(o *survey.Open, list []survey.Sampled, all []response.Standing, round int) (survey.WeighedRound, error) {
+func weighRound(o *survey.Open, list []survey.Sampled, each func(func(*response.Standing) error) error, round int) (survey.WeighedRound, error) {
 	a := &ask{o: o}
 	sh := newSheet(a, list)
 	said := newSaid(a, sh, round)
-	for i := range all {
-		if err := said.hear(&all[i]); err != nil {
-			return survey.WeighedRound{}, err
+	err := each(func(r *response.Standing) error {
+		if r.Typed != response.Rowless {
+			r.Typed = response.Typed // weights need no rows
 		}
+		return said.hear(r)
+	})
+	if err != nil {
+		return survey.WeighedRound{}, err
 	}
 	said.settle()
 	w := survey.WeighedRound{Round: round, Basis: sh.name, Why: sh.why, Words: sh.tally.Words(false)}

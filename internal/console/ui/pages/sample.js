@@ -7,6 +7,7 @@ import { Approve, Commit, Contribute, Draw, Freeze, Replace } from "../lib/draw.
 import { List, Rows } from "../lib/list.js";
 import { Name } from "../lib/names.js";
 import { base, surveyHref } from "../lib/router.js";
+import { approval } from "./samples.js";
 import { Badge, Copy, Failure, Loaded, Loading, Page, Tile, Time, useLoad } from "../lib/ui.js";
 import { has, number, t } from "../lib/words.js";
 
@@ -91,7 +92,7 @@ export default function Sample({ id }) {
   return html`<${Loaded} of=${one} rows=${8}>${({ d, frame, draw }) => {
     const drawn = draw?.state === "drawn", survey = draw?.surveyId || d.surveyId;
     return html`<${Page} title=${d.name || d.designId} crumb=${html`<a href=${base + "/sampling"}>${t("page.samples")}</a> / <code>${d.designId}</code>`} curl=${drawn ? null : path} actions=${html`<${Approve} d=${d} done=${done} />`}
-        about=${html`<${Badge} value=${d.verification.status} /> ${has("samples.method." + d.method) ? t("samples.method." + d.method) : d.method} · ${t("sample.version", { n: d.version })} · <${Name} did=${d.projectId} />${survey ? html` · <a href=${surveyHref(survey)}>${t("sample.survey")}</a>` : null}`}>
+        about=${html`<${Badge} value=${approval(d)} /> ${has("samples.method." + d.method) ? t("samples.method." + d.method) : d.method} · ${t("sample.version", { n: d.version })} · <${Name} did=${d.projectId} />${survey ? html` · <a href=${surveyHref(survey)}>${t("sample.survey")}</a>` : null}`}>
       <${Steps} d=${d} frame=${frame} draw=${draw} />${(d.warnings || []).map((w) => html`<p class="note" key=${w}>${w}</p>`)}<${Target} d=${d} frame=${frame} />
       <div class="two even"><${FrameCard} d=${d} frame=${frame} free=${!draw || drawn} done=${done} /><${DrawCard} d=${d} frame=${frame} draw=${draw} done=${done} /></div>
       ${drawn && mayProve() ? html`<${Proof} d=${d} draw=${draw} />` : null}${drawn ? html`<${Units} d=${d} draw=${draw} done=${done} />` : null}</${Page}>`;

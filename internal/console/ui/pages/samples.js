@@ -7,6 +7,9 @@ import { Name } from "../lib/names.js";
 import { Badge, Page, Time } from "../lib/ui.js";
 import { number, t } from "../lib/words.js";
 
+/** Whether somebody has approved a design. Nothing waits for it: a draw needs no approval. */
+export const approval = (d) => (d.verification.status === "pending" ? "unapproved" : d.verification.status);
+
 /** The sample designs of the workspace. */
 export default function Samples() {
   return html`<${Page} title=${t("page.samples")} about=${t("samples.about")} actions=${may("sampling:write") && html`<a class="button primary" href=${base + "/sampling/new"}>${t("samples.new")}</a>`}>
@@ -18,7 +21,7 @@ export default function Samples() {
         { label: t("samples.method"), cell: (d) => t("samples.method." + d.method) },
         { label: t("samples.needed"), num: true, cell: (d) => number(d.parameters.calculatedSize) },
         { label: t("samples.toDraw"), num: true, cell: (d) => number(d.parameters.drawnSize) },
-        { label: t("samples.decision"), cell: (d) => html`<${Badge} value=${d.verification.status} />` },
+        { label: t("samples.decision"), cell: (d) => html`<${Badge} value=${approval(d)} />` },
         { label: t("samples.made"), cell: (d) => html`<${Time} at=${d.created} />` },
       ]}
       empty=${{ icon: "dice", title: t("samples.empty"), text: t("samples.emptyText") }} /></${Page}>`;
