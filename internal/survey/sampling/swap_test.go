@@ -214,3 +214,18 @@ func TestBeaconForm(t *testing.T) {
 		t.Errorf("verify %+v", got)
 	}
 }
+
+// What a frame says and the design has no use for is left out, and said.
+func TestFrameSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	ctx := manager(t)
+	plain := small("plain")
+	plain.Stratification = nil
+	must(v.s.Create(ctx, plain))(t)
+	must(v.s.PutFrame(ctx, "plain", api.SampleFrameDraft{CSV: csv(40)}))(t)
+	got := strings.Join(must(v.s.Frame(ctx, "plain", ""))(t).Warnings, "; ")
+	if !strings.Contains(got, "the stratum of households, and the design has no stratification") || !strings.Contains(got, "the cluster of households") {
+		t.Errorf("warnings %q", got)
+	}
+}
