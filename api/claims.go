@@ -70,6 +70,8 @@ type ClaimBody struct {
 	Claims      []string     `json:"claims,omitzero"`
 	Data        any          `json:"data,omitzero" doc:"What else was submitted, such as the measurements of a kitchen test."`
 	Collection  string       `json:"collection,omitzero"`
+	Protocol    string       `json:"protocol,omitzero" doc:"Whose claim types decide about it: that of the subject when it was submitted."`
+	Version     string       `json:"version,omitzero" doc:"Version of the protocol."`
 	Claimant    string       `json:"claimant"`
 	Date        string       `json:"date" format:"date-time" example:"2026-02-01T08:00:00.000Z"`
 }

@@ -104,17 +104,20 @@ func TestDemoWithAClaim(t *testing.T) {
 		stove := page.Items[0]
 		key, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "claimant", Role: "owner"})
 		made("key", err)
-		judge, err := s.api.Entities.Create(ctx, client.EntityDraft{Type: "oracle", Protocol: "did:ixo:protocol/oracle"})
+		other, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "judge", Role: "owner"})
+		made("key of the judge", err)
+		bench := s.as(t, other.Text)
+		judge, err := bench.Entities.Create(ctx, client.EntityDraft{Type: "oracle", Protocol: "did:ixo:protocol/oracle"})
 		made("oracle", err)
 		_, err = s.api.Entities.Transfer(ctx, stove.DID, client.Transfer{Controller: key.Principal}, client.IfMatch("*"))
 		made("transfer", err)
 		c, err := s.as(t, key.Text).Claims.Submit(ctx, client.ClaimDraft{
-			Kind: "fuel-saved", Subject: stove.DID, Oracle: judge.DID, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Amount: &client.ClaimAmount{Value: 12, Unit: "kg"},
+			Kind: "fuel-saved", Subject: stove.DID, Oracle: judge.DID, PeriodStart: "2026-10-01", PeriodEnd: "2026-10-31", Amount: &client.ClaimAmount{Value: 12, Unit: "kg"},
 		})
 		made("claim", err)
-		_, err = s.api.Claims.Evaluate(ctx, c.ID, client.ClaimEvaluationDraft{Decision: "approved", Reason: "seen"})
+		_, err = bench.Claims.Evaluate(ctx, c.ID, client.ClaimEvaluationDraft{Decision: "approved", Reason: "seen"})
 		made("evaluation", err)
-		_, err = s.api.Claims.Issue(ctx, client.CredentialRequest{Claim: c.ID})
+		_, err = bench.Claims.Issue(ctx, client.CredentialRequest{Claim: c.ID})
 		made("credential", err)
 		s.remove(t)
 		var state string

@@ -308,6 +308,11 @@ func TestJudgesUnderAnotherName(t *testing.T) {
 	made = h.guest(t, h.by(t, her, "k")).wants("another key of hers", "POST /v1/api-keys", `{"name":"k2","scopes":["*"]}`, "201")
 	text, _ = made["key"].(string)
 	h.guest(t, text).wants("two whose keys she made are two", path, verdict, "403 VERIFIER_NOT_ORACLE")
+
+	made = h.guest(t, owner).wants("a key of the owner's making", "POST /v1/api-keys", `{"name":"k3","scopes":["*"]}`, "201")
+	text, _ = made["key"].(string)
+	path, verdict = claim(text)
+	h.guest(t, owner).wants("the owner, who made the key", path, verdict, "403 VERIFIER_IS_CLAIMANT")
 }
 
 // TestClaimantNamesTheJudge: nobody keeps a judge from judging by writing her

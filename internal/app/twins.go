@@ -70,11 +70,11 @@ func (a *App) buildTwins() (err error) {
 		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
 		Oracle: a.identity.DID.String(), Now: a.DB.Now,
 	}
-	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID, Issue: issueLater(a.Jobs)})
+	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID, Issue: issueLater(a.Jobs), Standing: credential.Standing})
 	issuer := credential.NewIssuer(credential.IssuerConfig{Key: a.Key, Events: a.Events, NewNID: a.DB.NewNID, Now: a.DB.Now, PublicURL: a.cfg.Server.PublicURL})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
-		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.KnownAs,
+		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.JudgesAs,
 		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
 		Moved:  func(ctx context.Context, tx *db.Tx, r *entity.Row) error { return t.devices.Moved(ctx, tx, r) },
 		Claims: ledger, Certified: issuer.Follow, IssuerOf: credential.IssuerOf,

@@ -21,6 +21,9 @@ type Claims interface {
 	// Joined notes a new relationship: what was claimed of the one end may count for
 	// the other.
 	Joined(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row) error
+	// Rules names the protocol and its version that speak about a submitted claim; "" for
+	// one that was not.
+	Rules(ctx context.Context, q db.Querier, ws string, nid int64) (protocol, version string, err error)
 	// Judge has the last word about a verdict that somebody who may has given.
 	Judge(ctx context.Context, tx *db.Tx, j Judgement) error
 }

@@ -79,7 +79,7 @@ func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, e
 	if err != nil {
 		return nil, err
 	}
-	if waited, err = cr.settle(ctx, tx, row.Workspace, waited); err != nil {
+	if waited, err = cr.settle(ctx, tx, row.Workspace, waited, func(_ *relationship.Relationship, why error) error { return why }); err != nil {
 		return nil, err
 	}
 	if len(plans)+len(waited) > 0 {
@@ -272,7 +272,7 @@ func (cr *creator) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []
 		if !stored { // both words of one relationship, for example
 			return relationship.Exists("/relationships")
 		}
-		if l.Mirror { // the other end may be part of the new twin
+		if l.Mirror || row.DomainType == "household" || row.DomainType == "asset" { // the other end may be part of the new twin
 			if err := cr.joined(ctx, tx, row.Workspace, l); err != nil {
 				return err
 			}

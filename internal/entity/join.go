@@ -7,6 +7,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -107,23 +109,28 @@ func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*re
 }
 
 // settle stores what waiting relationships have become. Their sources are
-// locked. It leaves out those that wait no more.
-func (rl *relations) settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
+// locked. It leaves out those that wait no more, and has apart decide about those whose
+// ends were both claimed for the same days.
+func (rl *relations) settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship, apart func(*relationship.Relationship, error) error) ([]*relationship.Relationship, error) {
 	var out []*relationship.Relationship
 	for _, p := range waited {
 		if p.Misfit != nil || Status(p.Self.Status) == StatusDeactivated {
 			continue
 		}
+		if err := rl.joined(ctx, tx, ws, &p.Row); fault.As(err) != nil {
+			if err := apart(p, err); err != nil {
+				return nil, err
+			}
+			continue
+		} else if err != nil {
+			return nil, err
+		}
 		done, err := relationship.Settle(ctx, tx, ws, &p.Row)
 		if err != nil {
 			return nil, err
 		}
-		if !done {
-			continue
-		}
-		out = append(out, p)
-		if err := rl.joined(ctx, tx, ws, &p.Row); err != nil {
-			return nil, err
+		if done {
+			out = append(out, p)
 		}
 	}
 	return out, nil
@@ -198,7 +205,13 @@ func (rl *relations) joinSome(ctx context.Context, tx *db.Tx, id string, page re
 	if err := lock(ctx, tx, ends...); err != nil {
 		return 0, err
 	}
-	if plans, err = rl.settle(ctx, tx, ws, plans); err != nil {
+	apart := func(p *relationship.Relationship, why error) error {
+		return rl.events.Append(ctx, tx, event.Event{
+			Workspace: ws, Type: "relationship.refused", Subject: p.Self.DID,
+			Data: map[string]any{"role": p.Row.Role, "target": p.FarDID(), "code": fault.CodeOf(why)},
+		})
+	}
+	if plans, err = rl.settle(ctx, tx, ws, plans, apart); err != nil {
 		return 0, err
 	}
 	for _, mirrored := range byOther(plans) {

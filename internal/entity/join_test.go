@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -172,6 +173,19 @@ func TestLateTwinsTogether(t *testing.T) {
 }
 
 // Very many edges are joined by a job.
+// apart refuses to join one twin, as claims of both ends for the same days would.
+type apart struct {
+	entity.Claims
+	did string
+}
+
+func (a *apart) Joined(_ context.Context, _ *db.Tx, _ string, l *relationship.Row) error {
+	if l.SrcDID == a.did || l.DstDID == a.did {
+		return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "Both were claimed.")
+	}
+	return nil
+}
+
 func TestLateHub(t *testing.T) {
 	t.Parallel()
 	const many = 230
@@ -181,7 +195,8 @@ func TestLateHub(t *testing.T) {
 			tx.AfterCommit(func() { ended <- typ })
 			return nil
 		}})
-		v := newEnv(t, d, func(c *entity.Config) { c.Jobs = jobs })
+		claims := &apart{}
+		v := newEnv(t, d, func(c *entity.Config) { c.Jobs, c.Claims = jobs, claims })
 		ctx := as(t, "ws", "owner")
 		const late = "did:ixo:project/late"
 		word := func(i int) string { return []string{"generatedBy", "project"}[i%2] }
@@ -189,6 +204,7 @@ func TestLateHub(t *testing.T) {
 		for i := range many {
 			ids = append(ids, v.create(t, "ws", with(draftOf("asset"), word(i), late)).DID)
 		}
+		claims.did = ids[many-1]
 		v.create(t, "ws", called(draftOf("project"), late))
 		all, _, err := jobs.List(ctx, job.Filter{}, 0, 10)
 		if err != nil || len(all) != 1 || all[0].Kind != "entity.join" {
@@ -205,8 +221,8 @@ func TestLateHub(t *testing.T) {
 		stop()
 		wg.Wait()
 		for i, id := range ids {
-			if only(t, v.get(t, "ws", id), word(i)).External {
-				t.Errorf("asset %d is not joined", i)
+			if external := only(t, v.get(t, "ws", id), word(i)).External; external != (id == claims.did) {
+				t.Errorf("asset %d is not joined: %v", i, external)
 			}
 		}
 		if e := v.get(t, "ws", late); len(e.Relationships) != 100 || !e.MoreRelationships {

@@ -111,7 +111,7 @@ func New(cfg Config) *Service {
 	rv := reviser{nd, rd.records, cfg.Events, cfg.Jobs, cfg.Speakers, cfg.GroupChanged, cfg.Moved, cfg.Claims, cfg.Certified}
 	return &Service{
 		creator:  creator{relations{rd, rv, cfg.Idem, cfg.Log, cfg.StrictRefs}, cfg.NewDID, cfg.Relayer},
-		verdicts: verifier{nd, cfg.ControlsAs, cfg.KnownAs, cfg.Claims != nil},
+		verdicts: verifier{nd, cfg.ControlsAs, cfg.KnownAs, cfg.Claims},
 		cfg:      cfg,
 	}
 }

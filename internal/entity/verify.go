@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -15,13 +16,13 @@ type verifier struct {
 	needs
 	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	knownAs    func(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error)
-	bound      bool // see verdict.Bench
+	claims     Claims // nil: nobody keeps them
 }
 
 // bench is where the caller judges claims.
 func (vf *verifier) bench(ctx context.Context) verdict.Bench {
 	c := web.CallerFrom(ctx)
-	return verdict.Bench{Protocols: vf.protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: vf.now(), Bound: vf.bound}
+	return verdict.Bench{Protocols: vf.protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: vf.now(), Bound: vf.claims != nil}
 }
 
 // seat finds out for a bench as whom the caller judges, and as whom it may have a
@@ -46,6 +47,18 @@ func (vf *verifier) seat(ctx context.Context, q db.Querier, b *verdict.Bench) (e
 	return nil
 }
 
+// rules is the protocol that was fixed for a claim; nil for none.
+func (vf *verifier) rules(ctx context.Context, q db.Querier, r *Row) (*protocol.Protocol, error) {
+	if vf.claims == nil {
+		return nil, nil
+	}
+	id, version, err := vf.claims.Rules(ctx, q, r.Workspace, r.NID)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	return vf.protocols.FindAnyIn(ctx, q, r.Workspace, id, version)
+}
+
 // weigh is the verification of a twin after a verdict. What a claim has become
 // rests on its own.
 func (vf *verifier) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Verification, error) {
@@ -58,6 +71,9 @@ func (vf *verifier) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Ve
 		return Verification{}, err
 	}
 	if err := vf.seat(ctx, tx, &b); err != nil {
+		return Verification{}, err
+	}
+	if b.Rules, err = vf.rules(ctx, tx, r); err != nil {
 		return Verification{}, err
 	}
 	next, err := b.Weigh(ctx, tx, r.NID, e, v)

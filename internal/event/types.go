@@ -25,6 +25,7 @@ var types = []Type{
 	{"entity.erased", "What a twin held about a person was erased."},
 	{"relationship.added", "A twin got a relationship."},
 	{"relationship.confirmed", "A caller with the scope * said that the target of a relationship, which is not held here, is what it should be."},
+	{"relationship.refused", "A relationship that waited for its target was not joined to it: both ends were claimed for the same days."},
 	{"relationship.removed", "A relationship of a twin has ended."},
 	{"member.added", "Somebody came into a group."},
 	{"member.keys_changed", "A group admits other keys of a member, by PUT …/members/{did}. Keys that come and go with alsoKnownAs of a twin are told by entity.updated."},

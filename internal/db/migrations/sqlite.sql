@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. ca5d5c01216f2f507ca3903e39753fdad2ff0948444b8345525d4e851b9dbebb
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b75237e50f0e2cf6a8facfc9c1ef256c9fa18f3373bbe36f543176e35f5b4a80
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1553,7 +1553,7 @@ CREATE TABLE claims (
 	summed       BIGINT NOT NULL DEFAULT 0,
 	submitted_at BIGINT NOT NULL,
 	document     TEXT NOT NULL
-, facts TEXT NOT NULL DEFAULT '');
+, facts TEXT NOT NULL DEFAULT '', protocol TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX claims_cid ON claims (ws, cid);
 CREATE UNIQUE INDEX claims_dedupe ON claims (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
 CREATE INDEX claims_list ON claims (ws, nid);

@@ -339,3 +339,95 @@ func TestCIDBindsData(t *testing.T) {
 		}
 	})
 }
+
+// What was part of two households, one after the other or by a role of any name, is not
+// counted in both.
+func TestMovedPartCountsOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		move := func(stove, from, to string) {
+			t.Helper()
+			for _, r := range v.do(t, "owner", "GET "+at(stove), "").Body["relationships"].([]any) {
+				if r := r.(map[string]any); r["target"] == from {
+					v.want(t, "owner", "DELETE "+at(stove)+"/relationships/"+r["id"].(string), "", "200")
+				}
+			}
+			v.want(t, "owner", "POST "+at(stove)+"/relationships", `{"role":"household","target":"`+to+`"}`, "201")
+		}
+		a, b := v.twin(t, "owner", "household"), v.twin(t, "owner", "household")
+		stove := v.twin(t, "owner", "clean-cooking", "household", a)
+		v.submit(t, a, "2026-01-01", "2026-01-31")
+		move(stove, a, b)
+		v.want(t, "owner", "POST /v1/claims", claimed(b, "2026-01-01", "2026-01-31"), "409 CLAIM_OVERLAPS")
+
+		a, b = v.twin(t, "owner", "household"), v.twin(t, "owner", "household")
+		move(v.twin(t, "owner", "clean-cooking", "household", a), a, b)
+		v.submit(t, a, "2026-01-01", "2026-01-31")
+		v.want(t, "owner", "POST /v1/claims", claimed(b, "2026-01-01", "2026-01-31"), "409 CLAIM_OVERLAPS")
+		v.submit(t, b, "2026-02-01", "2026-02-28")
+
+		for _, role := range []string{"installedIn", "locatedIn", "dwelling"} {
+			home := v.twin(t, "owner", "household")
+			v.submit(t, v.twin(t, "owner", "clean-cooking", role, home), "2026-01-01", "2026-01-31")
+			v.want(t, "owner", "POST /v1/claims", claimed(home, "2026-01-31", "2026-02-10"), "409 CLAIM_OVERLAPS")
+		}
+		for _, role := range []string{"device", "hasPart"} {
+			part := v.twin(t, "owner", "clean-cooking")
+			v.submit(t, part, "2026-01-01", "2026-01-31")
+			v.want(t, "owner", "POST /v1/claims", claimed(v.twin(t, "owner", "household", role, part), "2026-01-31", "2026-02-10"), "409 CLAIM_OVERLAPS")
+		}
+	})
+}
+
+// Two that had a stove one after the other, and say when, claim their own days.
+func TestCoverGoesByTime(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		a, b, stove := v.twin(t, "owner", "household"), v.twin(t, "owner", "household"), v.twin(t, "owner", "clean-cooking")
+		v.want(t, "owner", "POST "+at(stove)+"/relationships", `{"role":"household","target":"`+a+`","until":"2026-02-01T00:00:00Z"}`, "201")
+		v.want(t, "owner", "POST "+at(stove)+"/relationships", `{"role":"installedIn","target":"`+b+`","since":"2026-02-01T00:00:00Z"}`, "201")
+		v.submit(t, stove, "2026-01-01", "2026-01-31")
+		v.submit(t, b, "2026-01-01", "2026-01-31")
+		v.want(t, "owner", "POST /v1/claims", claimed(a, "2026-01-31", "2026-02-10"), "409 CLAIM_OVERLAPS")
+		v.submit(t, a, "2026-02-01", "2026-02-28")
+		v.want(t, "owner", "POST /v1/claims", claimed(b, "2026-01-15", "2026-02-10"), "409 CLAIM_OVERLAPS")
+	})
+}
+
+// A claim that names no kind counts as one of every kind.
+func TestClaimWithoutKind(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		monitor := func() string { return v.twin(t, "owner", "stove-use-monitor") }
+		bare := func(subject string) string {
+			return `{"subject":"` + subject + `","periodStart":"2026-01-01","periodEnd":"2026-01-31"}`
+		}
+		one, other := monitor(), monitor()
+		v.submit(t, one, "2026-01-01", "2026-01-31")
+		v.want(t, "owner", "POST /v1/claims", bare(one), "409 CLAIM_OVERLAPS")
+		v.want(t, "owner", "POST /v1/claims", bare(other), "201")
+		v.want(t, "owner", "POST /v1/claims", claimed(other, "2026-01-31", "2026-02-10"), "409 CLAIM_OVERLAPS")
+	})
+}
+
+// A claim belongs to the project of its subject, and is not about days before that was
+// installed.
+func TestClaimFitsItsSubject(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		project := v.twin(t, "owner", "project", "implementedBy", v.twin(t, "owner", "organisation"))
+		stove := v.twin(t, "owner", "clean-cooking", "project", project)
+		made := v.want(t, "owner", "POST /v1/claims", claimed(stove, "2026-01-01", "2026-01-31"), "201")
+		if made.text("project") != project {
+			t.Errorf("the claim of a stove of %s is %v", project, made.Body)
+		}
+		v.want(t, "limited "+project, "GET "+claimAt(made.text("id")), "", "200")
+		v.want(t, "owner", "PATCH "+at(stove), `{"properties":{"installedAt":"2026-03-10"}}`, "200")
+		v.want(t, "owner", "POST /v1/claims", claimed(stove, "2026-03-09", "2026-03-31"), "409 CLAIM_BEFORE_INSTALLED")
+		v.submit(t, stove, "2026-03-10", "2026-03-31")
+	})
+}

@@ -11,82 +11,32 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const (
-	maxAbove  = 50  // twins that a subject is part of
-	maxSummed = 100 // claims that one sums
-)
-
-// period is from when to when, in ms, its end excluded.
-type period struct{ starts, ends int64 }
-
-// above lists what a twin is part of, or was in a period, nearest first. Nobody makes
-// any of them part of something else until tx ends.
-func above(ctx context.Context, tx *db.Tx, nid int64, in period) ([]int64, error) {
-	out := []int64{nid}
-	for i := 0; i < len(out); i++ {
-		if tx.Dialect() == db.Postgres {
-			if _, err := tx.Exec(ctx, keepNodePostgres, out[i]); err != nil {
-				return nil, db.Wrap("keep what a twin is part of", err)
-			}
-		}
-		found, err := parents(ctx, tx, out[i], in)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range found {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
-		}
-		if len(out) > maxAbove {
-			return nil, fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("What produces the claim is part of more than %d twins: nobody could say what was claimed of them.", maxAbove))
-		}
-	}
-	return out[1:], nil
-}
-
-// parents lists what a twin is part of by itself. A relationship that does not say
-// since when counts from ever: whoever says it late must not gain by that.
-func parents(ctx context.Context, q db.Querier, nid int64, in period) (out []int64, err error) {
-	read := func(rows db.Rows, failed error) {
-		if err != nil {
-			return
-		}
-		var found []int64
-		found, err = db.Collect(rows, failed, "look what a twin is part of", db.Column[int64])
-		out = append(out, found...)
-	}
-	read(q.Query(ctx, selectAbove, nid, in.starts, in.ends, maxAbove+1))
-	read(q.Query(ctx, selectAboveThen, nid, in.starts, in.ends, maxAbove+1))
-	read(q.Query(ctx, selectAround, nid, in.starts, in.ends, maxAbove+1))
-	read(q.Query(ctx, selectAroundThen, nid, in.starts, in.ends, maxAbove+1))
-	return out, err
-}
+// maxSummed is how many claims one sums.
+const maxSummed = 100
 
 // cover refuses a claim of what was claimed already, of its subject, of what that is
 // part of, or of a part of it, and notes what this one covers. The claims that it sums
 // are not in its way: they become its part. upper is what the subject is part of.
-func cover(ctx context.Context, tx *db.Tx, r *row, upper []int64, sums []string) error {
+func cover(ctx context.Context, tx *db.Tx, r *row, upper []node, sums []string) error {
 	parts, err := summed(ctx, tx, r, sums)
 	if err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, selectCovered, r.ws, r.counted(), r.subject, r.starts, r.ends, len(parts)+1)
-	if err := overlap(ctx, tx, found{r, parts}, rows, err); err != nil {
+	self := node{nid: r.subject, period: period{r.starts, r.ends}}
+	if err := overlap(ctx, tx, found{r, parts}, self, false); err != nil {
 		return err
 	}
-	for _, node := range upper {
-		rows, err := tx.Query(ctx, selectOwn, r.ws, r.counted(), node, r.starts, r.ends, len(parts)+1)
-		if err := overlap(ctx, tx, found{r, parts}, rows, err); err != nil {
+	for _, n := range upper {
+		if err := overlap(ctx, tx, found{r, parts}, n, true); err != nil {
 			return err
 		}
 	}
-	for i, node := range append([]int64{r.subject}, upper...) {
+	for i, n := range append([]node{self}, upper...) {
 		own := 0
 		if i == 0 {
 			own = 1
 		}
-		if _, err := tx.Exec(ctx, insertCover, r.ws, r.counted(), node, r.ends, r.nid, r.starts, own); err != nil {
+		if _, err := tx.Exec(ctx, insertCover, r.ws, r.counted(), n.nid, n.ends, r.nid, n.starts, own); err != nil {
 			return db.Wrap("note what a claim covers", err)
 		}
 	}
@@ -98,9 +48,17 @@ func cover(ctx context.Context, tx *db.Tx, r *row, upper []int64, sums []string)
 	return nil
 }
 
+// anyKind is what a claim counts as that does not say its kind: one of every kind.
+const anyKind = "*"
+
 // counted is the kind of a claim for what was counted before: in whatever case
 // somebody spells it, it is the same thing.
-func (r *row) counted() string { return strings.ToLower(r.kind) }
+func (r *row) counted() string {
+	if strings.EqualFold(r.kind, "Claim") {
+		return anyKind
+	}
+	return strings.ToLower(r.kind)
+}
 
 // found is a claim, and those that are not in its way.
 type found struct {
@@ -108,22 +66,38 @@ type found struct {
 	parts []int64
 }
 
-// overlap refuses a claim in whose period something was claimed: rows are those claims.
-func overlap(ctx context.Context, tx *db.Tx, f found, rows db.Rows, err error) error {
-	all, err := db.Collect(rows, err, "look for claims of the same", db.Column[int64])
-	if err != nil {
-		return err
+// overlap refuses a claim in whose period the same was claimed of a twin or of a part of
+// it; own: of the twin as a whole.
+func overlap(ctx context.Context, tx *db.Tx, f found, n node, own bool) error {
+	least := 0
+	if own {
+		least = 1
 	}
-	i := slices.IndexFunc(all, func(n int64) bool { return !slices.Contains(f.parts, n) })
-	if i < 0 {
-		return nil
+	kinds := []string{f.counted(), anyKind}
+	if kinds[0] == anyKind {
+		kinds = []string{""} // whatever it is
 	}
-	other, err := one(tx.QueryRow(ctx, selectByNID, f.ws, all[i]))
-	if err != nil || other == nil {
-		return err
+	for _, kind := range kinds {
+		rows, err := tx.Query(ctx, selectCovered, f.ws, kind, n.nid, n.starts, n.ends, least, len(f.parts)+1)
+		if kind == "" {
+			rows, err = tx.Query(ctx, selectCoveredAny, n.nid, n.starts, n.ends, least, len(f.parts)+1)
+		}
+		all, err := db.Collect(rows, err, "look for claims of the same", db.Column[int64])
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(n int64) bool { return !slices.Contains(f.parts, n) })
+		if i < 0 {
+			continue
+		}
+		other, err := one(tx.QueryRow(ctx, selectByNID, f.ws, all[i]))
+		if err != nil || other == nil {
+			return err
+		}
+		return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim was made of this twin, of what it is part of, or of a part of it, for days of this period.").
+			With(named(web.CallerFrom(ctx), other, "/properties/periodStart"))
 	}
-	return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim was made of this twin, of what it is part of, or of a part of it, for days of this period.").
-		With(named(web.CallerFrom(ctx), other, "/properties/periodStart"))
+	return nil
 }
 
 // summed finds the claims that one sums. They are of its kind, within its period, of
@@ -149,7 +123,7 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 		if err != nil {
 			return nil, err
 		}
-		upper, err := above(ctx, tx, part.subject, period{part.starts, part.ends})
+		upper, err := above(ctx, tx, true, node{nid: part.subject, period: period{part.starts, part.ends}})
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +138,7 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 			c.Add(at, "mismatch", "A claim of another kind or unit is not summed.")
 		case part.starts < r.starts || part.ends > r.ends:
 			c.Add(at, "out_of_range", "Its period is not inside that of this claim.")
-		case part.subject != r.subject && !slices.Contains(upper, r.subject):
+		case part.subject != r.subject && !slices.ContainsFunc(upper, func(n node) bool { return n.nid == r.subject }):
 			c.Add(at, "mismatch", "Its subject is no part of the subject of this claim.")
 		case part.summed != 0 || became:
 			c.Add(at, "taken", "Another claim has summed it, or it has become a credential.")

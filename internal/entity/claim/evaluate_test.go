@@ -241,3 +241,21 @@ func TestInvalidatedPartLeavesItsSum(t *testing.T) {
 		c.verdict(t, "judge", part, "revoked", "200")
 	})
 }
+
+// The version that decides is the one of the subject when the claim was submitted:
+// nobody escapes a rubric by a migration.
+func TestVersionIsFixed(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		claim := c.claim(t, "fuel-saved")
+		if _, err := d.Exec(t.Context(), `UPDATE entities SET protocol = $2, protocol_version = $3 WHERE did = $1`, c.stove, "did:ixo:protocol/clean-cooking", "1.0.0"); err != nil {
+			t.Fatal(err)
+		}
+		c.verdict(t, "judge", claim, "verified", "409 RUBRIC_DECIDES")
+		c.want(t, "judge", "POST "+claimAt(claim)+"/evaluations", `{"facts":{"usage":{"value":0.5}}}`, "201")
+		if got, want := c.status(t, claim), "approved verified map[unit:kg value:6]"; got != want {
+			t.Errorf("the claim is %s, want %s", got, want)
+		}
+	})
+}

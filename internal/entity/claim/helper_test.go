@@ -58,7 +58,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	cursors := eventtest.Cursors()
 	l := event.New(event.Config{DB: d, Cursors: cursors})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: cursors, Taken: relationship.Held})
-	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID})
+	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Standing: credential.Standing})
 	key, err := secret.Parse("a server key of tests, with 32 characters and more")
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,6 @@ package claim
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -23,87 +21,125 @@ type covered struct {
 	period
 }
 
-// Joined notes that a twin has become part of another one: what was claimed of it is
-// covered there too, and is not claimed again. Faults: CLAIM_OVERLAPS where both were
-// claimed for the same days, CLAIM_COVERS_TOO_MUCH.
+// Joined notes that a twin has become part of another one: what was claimed of it, or of
+// something else it is or was part of, is covered there too, and is not claimed again.
+// Faults: CLAIM_OVERLAPS where both were claimed for the same days, CLAIM_COVERS_TOO_MUCH.
 func (l *Ledger) Joined(ctx context.Context, tx *db.Tx, ws string, edge *relationship.Row) error {
 	part, whole, err := partOf(ctx, tx, edge)
 	if err != nil || part == 0 {
 		return err
 	}
-	in := period{always, never}
-	if edge.Since.Valid {
-		in.starts = edge.Since.Int64
-	}
-	if edge.Until.Valid {
-		in.ends = edge.Until.Int64
-	}
-	rows, err := tx.Query(ctx, selectBelow, part, in.starts, in.ends, maxJoined+1)
-	all, err := db.Collect(rows, err, "look what was claimed of a twin", func(c *covered, from db.Row) error {
-		return from.Scan(&c.claim, &c.kind, &c.starts, &c.ends)
-	})
+	in := spanOf(edge.Since, edge.Until)
+	all, err := claimedOf(ctx, tx, node{nid: part, period: in})
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	if len(all) > maxJoined {
-		return fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("More than %d claims were made of this twin or of parts of it: it does not become part of another one any more, unless the relationship says since when.", maxJoined))
-	}
-	upper, err := above(ctx, tx, whole, in)
+	upper, err := above(ctx, tx, true, node{nid: whole, period: in})
 	if err != nil {
 		return err
 	}
-	upper = append([]int64{whole}, upper...)
-	kind := ""
-	for _, c := range all {
-		if c.kind != kind { // they come by kind: turns are taken in one order
-			if _, err := tx.Exec(ctx, takeTurn, ws, c.kind); err != nil {
-				return db.Wrap("take turn", err)
-			}
-			kind = c.kind
+	upper = append([]node{{nid: whole, period: in}}, upper...)
+	if err := turn(ctx, tx, ws); err != nil {
+		return err
+	}
+	for _, c := range all { // all before the first is noted: a refusal leaves nothing behind
+		if err := l.mayExtend(ctx, tx, ws, c, upper); err != nil {
+			return err
 		}
-		if err := l.extend(ctx, tx, ws, c, upper); err != nil {
+	}
+	for _, c := range all {
+		if err := c.extend(ctx, tx, ws, upper); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// partOf says which end of a relationship is part of the other: 0 where none is.
-func partOf(ctx context.Context, tx *db.Tx, edge *relationship.Row) (part, whole int64, err error) {
-	switch {
-	case edge.Dst == 0:
-		return 0, 0, nil
-	case slices.Contains([]string{"household", "stove", "project", "generatedBy", "partOf"}, edge.Role):
-		return edge.Src, edge.Dst, nil
-	case !edge.Mirror || edge.Role != relationship.Contains && edge.Role != relationship.Generates:
-		return 0, 0, nil
+// claimedOf lists what was claimed of a twin, of its parts, and as a whole of what it is
+// part of, in its days.
+func claimedOf(ctx context.Context, tx *db.Tx, n node) ([]covered, error) {
+	upper, err := above(ctx, tx, false, n)
+	if err != nil {
+		return nil, err
 	}
-	var domain string
-	if err := tx.QueryRow(ctx, selectDomain, edge.Src).Scan(&domain); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, 0, db.Wrap("find domain", err)
+	var all []covered
+	for i, at := range append([]node{n}, upper...) {
+		own := min(i, 1)
+		rows, err := tx.Query(ctx, selectBelow, at.nid, at.starts, at.ends, own, maxJoined+1)
+		some, err := db.Collect(rows, err, "look what was claimed of a twin", func(c *covered, from db.Row) error {
+			if err := from.Scan(&c.claim, &c.kind, &c.starts, &c.ends); err != nil {
+				return err
+			}
+			c.period = c.within(at.period)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if len(all) > maxJoined {
+			return nil, fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("More than %d claims were made of this twin or of parts of it: it does not become part of another one any more, unless the relationship says since when.", maxJoined))
+		}
 	}
-	if domain != "project" {
-		return 0, 0, nil
-	}
-	return edge.Dst, edge.Src, nil
+	return all, nil
 }
 
-// extend has a claim cover more twins, unless somebody has claimed the same of them.
-func (l *Ledger) extend(ctx context.Context, tx *db.Tx, ws string, c covered, upper []int64) error {
+// partOf says which end of a relationship is part of the other: 0 where none is.
+func partOf(ctx context.Context, tx *db.Tx, edge *relationship.Row) (part, whole int64, err error) {
+	if edge.Dst == 0 || relationship.Binds(edge.Role) { // who produces, verifies or implements is no part
+		return 0, 0, nil
+	}
+	src, dst := node{nid: edge.Src}, node{nid: edge.Dst}
+	if err := src.learn(ctx, tx); err != nil {
+		return 0, 0, err
+	}
+	if err := dst.learn(ctx, tx); err != nil {
+		return 0, 0, err
+	}
+	lower, higher := ranks[src.domain], ranks[dst.domain]
+	if src.domain == "" || dst.domain == "" { // one that is being stored: the word decides
+		lower, higher = 1, 1
+	}
+	switch {
+	case lower == 0 || higher == 0:
+		return 0, 0, nil
+	case lower < higher || lower == higher && slices.Contains(upWords, edge.Role):
+		return src.nid, dst.nid, nil
+	case lower > higher || slices.Contains(downWords, edge.Role):
+		return dst.nid, src.nid, nil
+	}
+	return 0, 0, nil
+}
+
+// mayExtend refuses to have a claim cover more twins of which somebody has claimed the
+// same.
+func (l *Ledger) mayExtend(ctx context.Context, tx *db.Tx, ws string, c covered, upper []node) error {
 	own, err := one(tx.QueryRow(ctx, selectByNID, ws, c.claim))
 	if err != nil || own == nil {
 		return err
 	}
-	for _, node := range upper {
-		rows, err := tx.Query(ctx, selectOwn, ws, c.kind, node, c.starts, c.ends, 2)
-		err = overlap(ctx, tx, found{own, []int64{own.nid, own.summed}}, rows, err)
+	for _, n := range upper {
+		if n.period = n.within(c.period); n.starts >= n.ends || n.nid == own.subject {
+			continue
+		}
+		err = overlap(ctx, tx, found{own, []int64{own.nid, own.summed}}, n, true)
 		if f := fault.As(err); f != nil {
 			return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim was made of both for the same days. Say since when the one is part of the other, if it was not in those days.").
 				With(named(web.CallerFrom(ctx), own, "/target"))
 		} else if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, insertCover, ws, c.kind, node, c.ends, c.claim, c.starts, 0); err != nil {
+	}
+	return nil
+}
+
+// extend has a claim cover more twins.
+func (c covered) extend(ctx context.Context, tx *db.Tx, ws string, upper []node) error {
+	for _, n := range upper {
+		if n.period = n.within(c.period); n.starts >= n.ends {
+			continue
+		}
+		if _, err := tx.Exec(ctx, insertCover, ws, c.kind, n.nid, n.ends, c.claim, n.starts, 0); err != nil {
 			return db.Wrap("note what a claim covers", err)
 		}
 	}

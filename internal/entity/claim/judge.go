@@ -15,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
@@ -61,17 +60,43 @@ func decide(p *protocol.Protocol, r *row, facts map[string]rubric.Known) (*decis
 	return out, err
 }
 
-// protocolOf is the protocol whose claim types speak about a claim: that of its
-// subject.
+// protocolOf is the protocol whose claim types speak about a claim, in the version that
+// was fixed when it was submitted.
 func (l *Ledger) protocolOf(ctx context.Context, q db.Querier, r *row) (*protocol.Protocol, error) {
-	subject, err := relationship.EndByNID(ctx, q, r.ws, r.subject)
-	if err != nil {
-		return nil, err
+	return l.Protocols.FindAnyIn(ctx, q, r.ws, r.protocol, r.version)
+}
+
+// Rules is that of entity.Claims.
+func (l *Ledger) Rules(ctx context.Context, q db.Querier, ws string, nid int64) (id, version string, err error) {
+	r, err := one(q.QueryRow(ctx, selectByNID, ws, nid))
+	if err != nil || r == nil {
+		return "", "", err
 	}
-	if subject == nil {
-		return nil, fmt.Errorf("subject %d of a claim has gone", r.subject)
+	return r.protocol, r.version, nil
+}
+
+// bind fixes which protocol speaks about a claim: that of its subject in its version, now.
+// What it becomes later does not matter. The fault is CLAIM_BEFORE_INSTALLED for days
+// before the subject was there.
+func (l *Ledger) bind(ctx context.Context, q db.Querier, r *row, said *content) (*protocol.Protocol, error) {
+	var body string
+	if err := q.QueryRow(ctx, selectBody, r.subject, r.ws).Scan(&r.protocol, &r.version, &body); err != nil {
+		return nil, db.Wrap("find subject of a claim", err)
 	}
-	return l.Protocols.FindAnyIn(ctx, q, r.ws, subject.Protocol, subject.ProtocolVersion)
+	var subject struct {
+		Properties struct {
+			InstalledAt any `json:"installedAt"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal([]byte(body), &subject); err != nil {
+		return nil, db.Wrap("read subject of a claim", err)
+	}
+	day, _ := subject.Properties.InstalledAt.(string)
+	if day = day[:min(len(day), len(time.DateOnly))]; said.PeriodStart != "" && said.PeriodStart < day {
+		return nil, fault.New(fault.Conflict, "CLAIM_BEFORE_INSTALLED", "The period begins before what produces the claim was installed.").
+			With(fault.Field{Pointer: "/properties/periodStart", Code: "out_of_range", Detail: "It was installed on " + day + "."})
+	}
+	return l.protocolOf(ctx, q, r)
 }
 
 // stuck reports whether a rubric came to nothing: a rule cannot be evaluated, mostly
@@ -122,7 +147,7 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 	}
 	status := j.Verdict.Status
 	if status == verdict.Revoked && r.status == Approved {
-		if err := stands(ctx, tx, r); err != nil {
+		if err := l.stands(ctx, tx, r); err != nil {
 			return err
 		}
 		if err := leave(ctx, tx, r); err != nil {
@@ -161,14 +186,13 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 
 // stands refuses to take an approval back whose credential is not revoked. What was
 // retired has counted for good: its days are never free again.
-func stands(ctx context.Context, tx *db.Tx, r *row) error {
-	var did string
-	err := tx.QueryRow(ctx, selectStanding, r.nid).Scan(&did)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+func (l *Ledger) stands(ctx context.Context, tx *db.Tx, r *row) error {
+	if l.Standing == nil {
 		return nil
-	case err != nil:
-		return db.Wrap("find credential of a claim", err)
+	}
+	did, err := l.Standing(ctx, tx, r.nid)
+	if err != nil || did == "" {
+		return err
 	}
 	return fault.New(fault.Conflict, "ACTIVE_DEPENDANTS", "The claim has become a credential. Revoke that first; one that is retired has counted, and its claim stays approved.").
 		With(fault.Field{Pointer: "", Code: "needed", Detail: did + " became of this claim."})

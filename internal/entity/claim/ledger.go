@@ -27,9 +27,12 @@ type Ledger struct {
 	// Issue has IssueApproved called for a claim when tx is done, where the claim type
 	// says that the approval issues the credential.
 	Issue func(ctx context.Context, tx *db.Tx, claim string) error
+	// Standing is the DID of what a claim has become, as long as it is not revoked; ""
+	// for nothing.
+	Standing func(ctx context.Context, q db.Querier, claim int64) (string, error)
 }
 
-// Submit fixes what a claim says. Faults: CLAIM_INVALID, CLAIM_SUBJECTS_MANY,
+// Submit fixes what a claim says. Faults: CLAIM_INVALID, CLAIM_SUBJECTS_MANY, CLAIM_BEFORE_INSTALLED,
 // CLAIM_DUPLICATE, CLAIM_OVERLAPS, CLAIM_NOT_SUMMABLE, CLAIM_COVERS_TOO_MUCH.
 func (l *Ledger) Submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.Entity) error {
 	_, err := l.submit(ctx, tx, r, e)
@@ -51,12 +54,12 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 			return nil, err
 		}
 	}
-	upper, err := above(ctx, tx, out.subject, period{out.starts, out.ends}) // before the turn: those who have it wait for none of these
+	upper, err := beside(ctx, tx, node{nid: out.subject, period: period{out.starts, out.ends}}) // before the turn: those who have it wait for none of these
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, takeTurn, out.ws, out.counted()); err != nil {
-		return nil, db.Wrap("take turn", err)
+	if err := turn(ctx, tx, out.ws); err != nil {
+		return nil, err
 	}
 	if err := unique(ctx, tx, out, key); err != nil {
 		return nil, err
@@ -65,11 +68,18 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 		return nil, err
 	}
 	_, err = tx.Exec(ctx, insertClaim, out.nid, out.ws, out.did, out.cid, out.project, out.typ, out.kind, out.subject, out.subjectDID, out.claimant, out.starts, out.ends,
-		out.amount, out.unit, key, out.status, out.submitted, out.body)
+		out.amount, out.unit, key, out.status, out.submitted, out.body, out.protocol, out.version)
 	if err != nil {
 		return nil, db.Wrap("insert claim", err)
 	}
 	return out, l.tell(ctx, tx, "claim.submitted", out)
+}
+
+// turn has the claims of a workspace wait for each other: two of them may meet at a
+// household that neither names.
+func turn(ctx context.Context, tx *db.Tx, ws string) error {
+	_, err := tx.Exec(ctx, takeTurn, ws)
+	return db.Wrap("take turn", err)
 }
 
 // summands are the claims that one sums, where its type lets it.
@@ -108,14 +118,14 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 			With(fault.Field{Pointer: "/relationships", Code: "not_one", Detail: "Keep one relationship producedBy."})
 	}
 	out.subject, out.subjectDID = subjects[0].NID, subjects[0].DID
-	p, err := l.protocolOf(ctx, tx, out)
+	p, err := l.bind(ctx, tx, out, &said)
 	if err != nil {
 		return nil, nil, err
 	}
 	out.kind = protocol.SpellClaimType(p.ClaimTypes(), out.kind)
 	doc, err := canonical(api.ClaimBody{
 		ID: out.did, Type: out.typ, Kind: out.kind, Subject: out.subjectDID, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount,
-		Evidence: said.Evidence, Claims: said.Claims, Data: said.data(), Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
+		Evidence: said.Evidence, Claims: said.Claims, Data: said.data(), Protocol: out.protocol, Version: out.version, Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
 	})
 	if err != nil {
 		return nil, nil, err

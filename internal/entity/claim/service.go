@@ -60,6 +60,9 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], e
 	if err != nil {
 		return once.Refuse[*api.Claim](ctx, s.cfg.Idem, err)
 	}
+	if err := s.place(ctx, &form); err != nil {
+		return none, err
+	}
 	p, err := s.cfg.Entities.Prepare(ctx, form)
 	if err != nil {
 		return none, inBody(err, form)
@@ -73,6 +76,24 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], e
 		return web.Reply[*api.Claim]{Value: out, Status: http.StatusCreated, Location: address(made.DID)}, err
 	})
 	return r, inBody(err, form)
+}
+
+// place puts a claim into the project of its subject. A subject that is not there is for
+// the registry to refuse.
+func (s *Service) place(ctx context.Context, d *entity.Draft) error {
+	if len(d.Relationships) == 0 || d.Relationships[0].Role != relationship.ProducedBy {
+		return nil
+	}
+	subject, err := s.cfg.Entities.Find(ctx, s.db, d.Relationships[0].Target)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if subject.Project != "" {
+		d.Relationships = append(d.Relationships, entity.RelationDraft{Role: relationship.Project, Target: subject.Project})
+	}
+	return nil
 }
 
 // made is a claim that has just been made, a draft perhaps.

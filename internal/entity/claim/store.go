@@ -18,22 +18,22 @@ import (
 
 // The columns of a claim, in the order scan reads them.
 const (
-	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document, c.facts
+	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document, c.facts, c.protocol, c.version
 		FROM entities e JOIN claims c ON c.nid = e.nid WHERE e.did = $2 AND e.ws = $1`
-	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
+	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
 		FROM claims WHERE ws = $1 AND cid = $2`
-	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
+	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
 		FROM claims WHERE ws = $1 AND nid = $2`
 	lockByNIDPostgres = selectByNID + ` FOR UPDATE`
-	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
+	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
 		FROM claims WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
+	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
 		FROM claims WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts
+	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
 		FROM claims WHERE ws = $1 AND subject = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 
-	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document, protocol, version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
 	updateStatus  = `UPDATE claims SET status = $2, approved = $3 WHERE nid = $1`
 	updateProject = `UPDATE claims SET project = $2 WHERE nid = $1`
 	freeClaim     = `UPDATE claims SET dedupe = NULL WHERE nid = $1`
@@ -44,29 +44,15 @@ const (
 	sumClaim      = `UPDATE claims SET summed = $2 WHERE nid = $1`
 
 	selectSubject = `SELECT src, src_did FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT 2`
-	takeTurn      = `INSERT INTO claim_kinds (ws, kind, changes) VALUES ($1, $2, 1) ON CONFLICT (ws, kind) DO UPDATE SET changes = claim_kinds.changes + 1`
+	takeTurn      = `INSERT INTO claim_kinds (ws, kind, changes) VALUES ($1, '*', 1) ON CONFLICT (ws, kind) DO UPDATE SET changes = claim_kinds.changes + 1`
 	selectSame    = `SELECT did, project FROM claims WHERE ws = $1 AND kind = $2 AND dedupe = $3`
-	// What a claim has become, as long as it is not revoked.
-	selectStanding = `SELECT did FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 1`
-	insertCover    = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
-	// What was claimed of a twin or below it, of all kinds, in a period.
-	selectBelow      = `SELECT claim, kind, starts, ends FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 ORDER BY kind LIMIT $4`
-	keepNodePostgres = `SELECT nid FROM entities WHERE nid = $1 FOR KEY SHARE`
-	selectDomain     = `SELECT domain_type FROM entities WHERE nid = $1`
-	// What was claimed of a twin or below it, and what was claimed of the twin itself.
-	selectCovered = `SELECT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 LIMIT $6`
-	selectOwn     = `SELECT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 AND own = 1 LIMIT $6`
-
-	// What a twin is part of, or was after a moment: the household of a stove, the stove
-	// of a monitor, the project of either.
-	selectAbove = `SELECT dst FROM relationships WHERE src = $1 AND role IN ('household', 'stove', 'project', 'generatedBy', 'partOf') AND removed_at IS NULL
-		AND dst <> 0 AND (until IS NULL OR until > $2) AND (since IS NULL OR since < $3) ORDER BY role, dst_did LIMIT $4`
-	selectAboveThen = `SELECT dst FROM relationships WHERE src = $1 AND role IN ('household', 'stove', 'project', 'generatedBy', 'partOf') AND removed_at IS NOT NULL AND removed_at > $2
-		AND dst <> 0 AND (until IS NULL OR until > $2) AND (since IS NULL OR since < $3) LIMIT $4`
-	selectAround = `SELECT r.src FROM relationships r JOIN entities e ON e.nid = r.src WHERE r.mirror = $1 AND r.role IN ('generates', 'contains') AND r.removed_at IS NULL
-		AND (r.until IS NULL OR r.until > $2) AND (r.since IS NULL OR r.since < $3) AND e.domain_type = 'project' LIMIT $4`
-	selectAroundThen = `SELECT r.src FROM relationships r JOIN entities e ON e.nid = r.src WHERE r.dst = $1 AND r.role IN ('generates', 'contains') AND r.removed_at IS NOT NULL AND r.removed_at > $2
-		AND (r.until IS NULL OR r.until > $2) AND (r.since IS NULL OR r.since < $3) AND e.domain_type = 'project' LIMIT $4`
+	insertCover   = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+	// What was claimed of a twin or below it, of all kinds, in a period, or of the twin
+	// as a whole; then that of one kind.
+	selectBelow      = `SELECT claim, kind, starts, ends FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 AND own >= $4 ORDER BY kind LIMIT $5`
+	selectCoveredAny = `SELECT DISTINCT claim FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 AND own >= $4 LIMIT $5`
+	selectCovered    = `SELECT DISTINCT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 AND own >= $6 LIMIT $7`
+	selectBody       = `SELECT protocol, protocol_version, body FROM entities WHERE nid = $1 AND ws = $2`
 )
 
 // row is a stored claim.
@@ -75,13 +61,14 @@ type row struct {
 	ws, did, cid, project, typ, kind         string
 	subjectDID, claimant, unit, status, body string
 	facts                                    string // canonical JSON
+	protocol, version                        string // whose claim types speak about it, fixed when it was submitted
 	starts, ends, submitted, summed          int64
 	amount, approved                         float64
 }
 
 func (r *row) scan(from db.Row) error {
 	return from.Scan(&r.nid, &r.ws, &r.did, &r.cid, &r.project, &r.typ, &r.kind, &r.subject, &r.subjectDID, &r.claimant, &r.starts, &r.ends, &r.amount, &r.unit,
-		&r.status, &r.approved, &r.summed, &r.submitted, &r.body, &r.facts)
+		&r.status, &r.approved, &r.summed, &r.submitted, &r.body, &r.facts, &r.protocol, &r.version)
 }
 
 // one reads a claim; nil when there is none.

@@ -73,7 +73,7 @@ func newEnv(t testing.TB, d *db.DB, publicURL string) *env {
 	}
 	now := func() time.Time { return v.now }
 	issuer := credential.NewIssuer(credential.IssuerConfig{Key: key, Events: l, NewNID: d.NewNID, Now: now, PublicURL: publicURL})
-	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Now: now, Issue: func(_ context.Context, _ *db.Tx, id string) error {
+	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Now: now, Standing: credential.Standing, Issue: func(_ context.Context, _ *db.Tx, id string) error {
 		v.asked = append(v.asked, id)
 		return nil
 	}})

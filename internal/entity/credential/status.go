@@ -172,6 +172,17 @@ func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool
 	return revoked == 1 && purpose == revocation || suspended == 1 && purpose == suspension, true, db.Wrap("look up status", err)
 }
 
+// Standing is the DID of what a claim has become, as long as it is not revoked; "" for
+// nothing.
+func Standing(ctx context.Context, q db.Querier, claim int64) (string, error) {
+	var id string
+	err := q.QueryRow(ctx, selectStanding, claim).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, db.Wrap("find credential of a claim", err)
+}
+
 // dispute is a credential whose claim is disputed. It changes the bits first, so that
 // Follow lets the twin go along.
 func (s *Service) dispute(ctx context.Context, tx *db.Tx, claim int64, change func(r *row) entity.Status) error {

@@ -28,7 +28,8 @@ const (
 	listClaim    = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND claim = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listIssuer   = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE ws = $1 AND issuer = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 
-	liveOfClaim = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 2`
+	selectStanding = `SELECT did FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 1`
+	liveOfClaim    = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 2`
 
 	selectIssuer = `SELECT issuer FROM credentials WHERE nid = $1`
 	selectName   = `SELECT name FROM entities WHERE nid = $1 AND domain_type IN ('oracle', 'project')`

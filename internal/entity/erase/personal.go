@@ -38,7 +38,7 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "claims", Rules: []privacy.Rule{
 			privacy.Kept(privacy.Twin, claimed, "did cid project type kind subject_did amount approved unit dedupe status document facts"), privacy.Kept("", privacy.Elsewhere, "document facts"),
-			privacy.Kept("", privacy.Acts, "claimant"), privacy.None(privacy.Ours, "ws"),
+			privacy.Kept("", privacy.Acts, "claimant"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Program, "protocol version"),
 		}},
 		{Name: "claim_evaluations", Rules: []privacy.Rule{
 			privacy.Kept(privacy.Twin, claimed, "facts amount"), privacy.Kept("", privacy.Elsewhere, "facts reason"), privacy.Kept("", privacy.Acts, "evaluator oracle"),

@@ -57,6 +57,20 @@ func (s *Speakers) KnownAs(ctx context.Context, q db.Querier, c web.Caller) (own
 	return self.list, around.list, nil
 }
 
+// JudgesAs is KnownAs for whoever decides about claims: an owner does not about those of
+// keys the owner has made, who can have kept them.
+func (s *Speakers) JudgesAs(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error) {
+	own, others, err = s.KnownAs(ctx, q, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	around := &names{others}
+	if err := around.made(ctx, q, c.Workspace, own); err != nil {
+		return nil, nil, err
+	}
+	return own, around.list, nil
+}
+
 // close adds a caller with its did:keys and all twins these speak for.
 func (n *names) close(ctx context.Context, q db.Querier, c web.Caller) error {
 	from := len(n.list)

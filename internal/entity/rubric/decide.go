@@ -51,11 +51,33 @@ type Decision struct {
 // cannot be evaluated, an amount that is none and a claim about which no rule speaks are
 // for people to decide: nothing is approved by accident. Facts that do not fit what is
 // declared are a fault CLAIM_FACTS_INVALID.
+//
+// A fact that is less certain than it must be counts as missing. It never helps by that:
+// where the claim would come to less with it, nothing is approved without it.
 func (r *Rubric) Decide(claim Claim, given map[string]Known) (Decision, error) {
-	values, missing, err := r.values(given)
+	known, doubted, err := r.values(given)
 	if err != nil {
 		return Decision{}, err
 	}
+	d := r.ask(claim, known)
+	if doubted == nil || d.Outcome != Approved && d.Outcome != Partial {
+		return d, nil
+	}
+	if with := r.ask(claim, *doubted); with.Outcome != d.Outcome || with.Amount < d.Amount {
+		d.Outcome, d.ReasonCode, d.Rule, d.Amount = Manual, Undecided, with.Rule, 0
+	}
+	return d, nil
+}
+
+// findings are the values of facts in their order, null for those that are missing.
+type findings struct {
+	values  []cel.Value
+	missing []string
+}
+
+// ask asks the rules one after the other.
+func (r *Rubric) ask(claim Claim, k findings) Decision {
+	values, missing := k.values, k.missing
 	vars := scope{claim: &cel.Record{Shape: r.claim, Members: claim.members()}, facts: &cel.Record{Shape: r.known, Members: members(values)}}
 	d := Decision{Outcome: Manual, ReasonCode: NoRule, Missing: missing}
 	for i := range r.rules {
@@ -66,16 +88,16 @@ func (r *Rubric) Decide(claim Claim, given map[string]Known) (Decision, error) {
 			step.Why = why(each, missing)
 			d.Steps = append(d.Steps, step)
 			d.Rule, d.ReasonCode = each.ID, Undecided
-			return d, nil
+			return d
 		}
 		d.Steps = append(d.Steps, step)
 		if held {
 			d.Rule, d.Outcome, d.ReasonCode = each.ID, each.Then.Outcome, each.Then.ReasonCode
 			d.settle(each, claim, vars)
-			return d, nil
+			return d
 		}
 	}
-	return d, nil
+	return d
 }
 
 // settle finds the amount of a decision.
@@ -117,35 +139,48 @@ func why(r *rule, missing []string) string {
 	return "It cannot be evaluated with these facts."
 }
 
-// values holds the facts that are given against those that are declared, in their order.
-// Those that are missing, or less certain than they must be, are null.
-func (r *Rubric) values(given map[string]Known) (values []cel.Value, missing []string, err error) {
+// values holds the facts that are given against those that are declared. Those that are
+// missing, or less certain than they must be, are null; in doubted the uncertain ones are
+// what somebody said. doubted is nil where nobody doubts anything.
+func (r *Rubric) values(given map[string]Known) (sure findings, doubted *findings, err error) {
 	var c fault.Checks
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(r.facts, func(f Fact) bool { return f.ID == name }) {
 			c.Add("/facts/"+check.Escape(name), "unknown", "The rubric knows no such fact.")
 		}
 	}
-	values = make([]cel.Value, len(r.facts))
+	sure.values = make([]cel.Value, len(r.facts))
+	said := findings{values: make([]cel.Value, len(r.facts))}
 	for i := range r.facts {
 		f := &r.facts[i]
 		k, ok := given[f.ID]
-		values[i] = cel.Null
+		sure.values[i], said.values[i] = cel.Null, cel.Null
 		at := "/facts/" + check.Escape(f.ID)
 		if k.Confidence != nil && !(*k.Confidence >= 0 && *k.Confidence <= 1) {
 			c.Add(at+"/confidence", "out_of_range", "The value must be a number from 0 to 1.")
 		}
-		if certain := k.Confidence == nil || *k.Confidence >= f.Confidence; !ok || len(k.Value) == 0 || k.Value.Kind() == 'n' || !certain {
-			missing = append(missing, f.ID)
+		certain := k.Confidence == nil || *k.Confidence >= f.Confidence
+		empty := !ok || len(k.Value) == 0 || k.Value.Kind() == 'n'
+		if empty || !certain {
+			sure.missing = append(sure.missing, f.ID)
+		}
+		if empty {
+			said.missing = append(said.missing, f.ID)
 			continue
 		}
-		if v, err := factTypes[f.Type].value(f, k.Value); err != nil {
+		v, err := factTypes[f.Type].value(f, k.Value)
+		if err != nil {
 			c.Add(at+"/value", "wrong_type", sentence(err))
-		} else {
-			values[i] = v
+			continue
+		}
+		if said.values[i] = v; certain {
+			sure.values[i] = v
 		}
 	}
-	return values, missing, c.Err("CLAIM_FACTS_INVALID", "The facts do not fit the rubric.")
+	if len(said.missing) < len(sure.missing) {
+		doubted = &said
+	}
+	return sure, doubted, c.Err("CLAIM_FACTS_INVALID", "The facts do not fit the rubric.")
 }
 
 // members are the values of a record by their places.

@@ -186,3 +186,27 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// A fact that is too uncertain never helps: what it speaks against is not approved.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	r := compiled(t, `{"facts":[{"id":"sold","type":"boolean","confidence":0.8},{"id":"usage","type":"number","confidence":0.8}],"rubric":[
+		{"id":"sold","stage":"veto","when":{"fact":"sold","equals":true},"then":{"outcome":"rejected","reasonCode":"SOLD"}},
+		{"id":"some","stage":"partial","when":"facts.usage != null && facts.usage < 0.8","then":{"outcome":"partial_success","reasonCode":"LOW","amount":"claim.amount * facts.usage"}},
+		{"id":"rest","stage":"approval","when":"true","then":{"outcome":"approved","reasonCode":"OK"}}]}`)
+	low := 0.1
+	for name, tt := range map[string]struct {
+		facts map[string]rubric.Known
+		want  string
+	}{
+		"nothing is said":      {nil, "approved OK rest"},
+		"sold, perhaps":        {map[string]rubric.Known{"sold": {Value: jsontext.Value("true"), Confidence: &low}}, "manual_review_required RULE_UNDECIDED sold"},
+		"not sold, perhaps":    {map[string]rubric.Known{"sold": {Value: jsontext.Value("false"), Confidence: &low}}, "approved OK rest"},
+		"little used, perhaps": {map[string]rubric.Known{"usage": {Value: jsontext.Value("0.2"), Confidence: &low}}, "manual_review_required RULE_UNDECIDED some"},
+	} {
+		d, err := r.Decide(rubric.Claim{Amount: 10}, tt.facts)
+		if got := strings.Join([]string{string(d.Outcome), d.ReasonCode, d.Rule}, " "); err != nil || got != tt.want {
+			t.Errorf("%s: %s (%v), want %s", name, got, err, tt.want)
+		}
+	}
+}

@@ -31,6 +31,9 @@ type Bench struct {
 	Parts     []string // as whom it would act under any of the names it is known by
 	Now       time.Time
 	Bound     bool // one oracle at least, also where no protocol asks for any
+	// Rules is the protocol that speaks about the claim, where that is fixed; else
+	// those of what produces it do.
+	Rules *protocol.Protocol
 }
 
 // Plain is the verification of a twin after a verdict, when nobody else has a
@@ -119,14 +122,21 @@ func TypeOf(claim *twin.Entity) (name, pointer string) {
 	return claim.Type, "/type"
 }
 
-// rule is what the protocols of all that produce a claim say about it.
+// rule is what the protocols that speak about a claim say.
 func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v api.Verdict) (all protocol.ClaimRule, err error) {
 	name, pointer := TypeOf(claim)
-	for _, maker := range producers {
-		p, err := b.protocolOf(ctx, q, maker.nid)
-		if err != nil {
-			return all, err
+	speak := []*protocol.Protocol{b.Rules}
+	if b.Rules == nil {
+		speak = nil
+		for _, maker := range producers {
+			p, err := b.protocolOf(ctx, q, maker.nid)
+			if err != nil {
+				return all, err
+			}
+			speak = append(speak, p)
 		}
+	}
+	for _, p := range speak {
 		r, known, names := protocol.FindClaimRule(p.ClaimTypes(), name)
 		if !known && len(names) > 0 && v.Status == Verified {
 			return all, fault.New(fault.Conflict, "CLAIM_TYPE_UNKNOWN", "The protocol of what produces the claim does not say how claims of this type are verified. Name the type in its verification rules.").

@@ -3,6 +3,7 @@ export default {
   "entity.created": "Pacha limeundwa", "entity.updated": "Pacha limebadilishwa", "entity.status_changed": "Hali ya pacha imebadilika",
   "entity.deactivated": "Pacha limekoma", "entity.transferred": "Pacha limepata msimamizi au mmiliki mwingine", "entity.verified": "Mthibitishaji ameamua kuhusu pacha",
   "entity.erased": "Taarifa za mtu zimefutwa kwenye pacha", "relationship.added": "Pacha limepata uhusiano", "relationship.confirmed": "Uhusiano umethibitishwa",
+  "relationship.refused": "Uhusiano uliosubiri haukuunganishwa: pande zote mbili zilidaiwa kwa siku zile zile",
   "relationship.removed": "Uhusiano wa pacha umekwisha", "member.added": "Mtu ameingia katika kikundi", "member.keys_changed": "Kikundi kinakubali funguo nyingine za mwanachama",
   "member.removed": "Mtu ametoka katika kikundi", "protocol.created": "Rasimu ya itifaki imeundwa", "protocol.updated": "Rasimu ya itifaki imebadilishwa",
   "protocol.published": "Toleo la itifaki limechapishwa", "protocol.deprecated": "Toleo la itifaki halipendekezwi tena", "protocol.retired": "Toleo la itifaki limestaafishwa",
