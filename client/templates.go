@@ -91,6 +91,7 @@ type TemplateSection struct {
 // TemplateQuestion is one question, or a group or repeat of questions.
 type TemplateQuestion struct {
 	ID                string               `json:"id"`
+	Name              string               `json:"name,omitzero"` // what another program calls it
 	Type              string               `json:"type"`
 	Label             any                  `json:"label,omitzero"`
 	Hint              any                  `json:"hint,omitzero"`

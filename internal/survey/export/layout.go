@@ -120,6 +120,7 @@ func (l *Layout) Columns() []Column { return l.columns }
 // node is where answers stand: a section, a group, a repeat or a question.
 type node struct {
 	id      string
+	was     string // what another program calls it, where that is not the id
 	kind    kind
 	of      *form.Kind     // of a question
 	kids    []*node        // of sections, groups and repeats, ordered as JSON is written
@@ -227,7 +228,7 @@ func (b *builder) questions(into *node, all []form.Question, prefix []string) {
 		case k.Repeated:
 			n = b.repeat(q, path)
 		case k.Nested:
-			n = &node{id: q.ID, kind: object}
+			n = &node{id: q.ID, was: q.Name, kind: object}
 			if b.questions(n, q.Questions, path); len(n.kids) == 0 {
 				n = nil
 			}
@@ -245,7 +246,7 @@ func (b *builder) questions(into *node, all []form.Question, prefix []string) {
 // repeat makes one column for a list. Its questions have none of their own in
 // a wide table.
 func (b *builder) repeat(q *form.Question, path []string) *node {
-	n := &node{id: q.ID, kind: repeat, first: len(b.columns)}
+	n := &node{id: q.ID, was: q.Name, kind: repeat, first: len(b.columns)}
 	inner := &builder{level: b.level, marks: b.marks, serials: b.serials, section: b.section, fold: b.fold}
 	if inner.questions(n, q.Questions, path); len(n.kids) == 0 {
 		return nil
@@ -266,7 +267,7 @@ func (b *builder) repeat(q *form.Question, path []string) *node {
 
 // leaf makes the columns of a question, nil when the level leaves it out.
 func (b *builder) leaf(q *form.Question, path []string) *node {
-	n := &node{id: q.ID, of: form.KindOf(q.Type), first: len(b.columns)}
+	n := &node{id: q.ID, was: q.Name, of: form.KindOf(q.Type), first: len(b.columns)}
 	private := b.marks[strings.Join(path, ".")].Private()
 	serial := b.serials[q.ID] && b.level != Full
 	if private && b.level != Full || (n.of.Household || serial) && b.level == None {

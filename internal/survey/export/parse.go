@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,22 +253,23 @@ func (p *parser) place(base, text string) {
 // columns or tables for.
 func (l *Layout) Places() []form.Place {
 	var out []form.Place
-	var walk func(n *node, path []string)
-	walk = func(n *node, path []string) {
+	var walk func(n *node, path, was []string)
+	walk = func(n *node, path, was []string) {
 		for _, kid := range n.kids {
 			at := append(path[:len(path):len(path)], kid.id)
+			named := append(was[:len(was):len(was)], cmp.Or(kid.was, kid.id))
 			switch kid.kind {
 			case object:
-				walk(kid, at)
+				walk(kid, at, named)
 			case repeat:
-				out = append(out, form.Place{Column: kid.section + "." + kid.path, Path: at, Repeat: true})
-				walk(kid, at)
+				out = append(out, form.Place{Column: kid.section + "." + kid.path, Path: named, Repeat: true})
+				walk(kid, at, named)
 			default:
-				out = append(out, form.Place{Column: strings.Join(at, "."), Path: at, Geo: kid.of.Place, Media: kid.of.Media})
+				out = append(out, form.Place{Column: strings.Join(at, "."), Path: named, Geo: kid.of.Place, Media: kid.of.Media})
 			}
 		}
 	}
-	walk(l.root, nil)
+	walk(l.root, nil, nil)
 	return out
 }
 

@@ -20,7 +20,7 @@ const CellSeparator = ";"
 // Place is where a question or a repeat stands in files.
 type Place struct {
 	Column string   // of an export; of a repeat the name of its table
-	Path   []string // section, groups and repeats, and its own id
+	Path   []string // section, groups and repeats, and its own id, as other programs call them
 	Repeat bool
 	Geo    bool // it tells where somebody is
 	Media  bool // it names a file that was sent

@@ -32,6 +32,7 @@ func (d *differ) question(at string, a, b *Question) {
 		wider := KindOf(b.Type).Takes == a.Type
 		d.changed(at+"/type", true, !wider, fmt.Sprintf("The type went from %s to %s.", a.Type, b.Type))
 	}
+	d.changed(at+"/name", a.Name != b.Name, false, "What other programs call it changed.")
 	d.changed(at+"/label", !maps.Equal(a.Label, b.Label), false, "The label changed.")
 	d.changed(at+"/hint", !maps.Equal(a.Hint, b.Hint), false, "The hint changed.")
 	d.changed(at+"/constraintMessage", !maps.Equal(a.ConstraintMessage, b.ConstraintMessage), false, "The message of the constraint changed.")

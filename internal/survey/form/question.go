@@ -11,6 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
+// nodeName is what other programs call a question, or nothing.
+var nodeName = regexp.MustCompile(`^([\p{L}_][\p{L}\p{M}\p{N}_.-]{0,99})?$`)
+
 // question checks one question, without those inside it.
 func (c *compiler) question(at string, q *Question) {
 	for _, e := range [...]struct{ name, source string }{
@@ -30,6 +33,9 @@ func (c *compiler) question(at string, q *Question) {
 		}
 		c.problem(at+"/type", code, "The value must be one of %s.", typeNames())
 		return
+	}
+	if !nodeName.MatchString(q.Name) {
+		c.problem(at+"/name", "invalid", "The value must be a name as XML has it: letters, digits, underscores, hyphens and dots, at most 100 together.")
 	}
 	c.text(at+"/label", q.Label)
 	c.text(at+"/hint", q.Hint)

@@ -51,6 +51,7 @@ type Section struct {
 // Question is one question, or a group or repeat of questions.
 type Question struct {
 	ID                string       `json:"id" doc:"Unique in its section; same form as a section id." example:"current_cooking"`
+	Name              string       `json:"name,omitzero" doc:"What another program calls it, where that is not the id: columns of its files are found by this name too. At most 100 characters." example:"name"`
 	Type              Type         `json:"type" enum:"single_choice,multiple_choice,number,integer,text,boolean,date,time,datetime,geo,photo,audio,file,barcode,signature,rating,rank,matrix,quantity,household_ref,entity_ref,calculate,note,consent,repeat,group" example:"multiple_choice"`
 	Label             Text         `json:"label,omitzero"`
 	Hint              Text         `json:"hint,omitzero"`

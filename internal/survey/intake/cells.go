@@ -67,7 +67,7 @@ func (in *input) members(text jsontext.Value, prefix string, out *form.Cells, h 
 				continue
 			}
 			// An instance of XML does not tell one entry of a repeat from a group.
-			if m := in.names.of(full); m.code == "" && m.question.Repeat {
+			if m := in.meaning(full); m.code == "" && m.question.Repeat {
 				in.list(full, jsontext.Value("["+string(v)+"]"), out, h, c)
 				continue
 			}
@@ -85,12 +85,31 @@ func (in *input) members(text jsontext.Value, prefix string, out *form.Cells, h 
 	}
 }
 
+// meaning tells what a column is. One that several questions could be is that of
+// the repeat that is read.
+func (in *input) meaning(name string) meaning {
+	m := in.names.of(name)
+	if m.code == "ambiguous_column" && in.within != "" {
+		if own := in.names.of(in.within + between[0] + name); own.code == "" && own.column != "" {
+			return own
+		}
+	}
+	return m
+}
+
+// enter goes to the columns of a repeat, until the answer is called.
+func (in *input) enter(repeat form.Place) func() {
+	before := in.within
+	in.within = strings.Join(repeat.Path, between[0])
+	return func() { in.within = before }
+}
+
 // put gives a value its column.
 func (in *input) put(name, value string, out *form.Cells, h head, c *fault.Checks) {
 	if value == "" {
 		return
 	}
-	m := in.names.of(name)
+	m := in.meaning(name)
 	if m.heads != "" {
 		h[m.heads] = value
 	}
@@ -107,7 +126,7 @@ func (in *input) put(name, value string, out *form.Cells, h head, c *fault.Check
 
 // list takes the entries of a repeat, or several choices, of JSON.
 func (in *input) list(name string, v jsontext.Value, out *form.Cells, h head, c *fault.Checks) {
-	m := in.names.of(name)
+	m := in.meaning(name)
 	if m.code != "" {
 		c.Add(name, m.code, detail(m.code))
 		return
@@ -135,6 +154,7 @@ func (in *input) list(name string, v jsontext.Value, out *form.Cells, h head, c 
 		return
 	}
 	list := []*form.Cells{}
+	defer in.enter(m.question)()
 	for _, e := range all {
 		list = append(list, in.object(e, "", head{}, c))
 	}
@@ -268,6 +288,7 @@ func (in *input) entry(t *table, r raw) (*entry, error) {
 		if e.table = m.column; e.parent == e.response {
 			e.parent = ""
 		}
+		defer in.enter(m.question)()
 	}
 	var all map[string]jsontext.Value
 	if err := json.Unmarshal(r.text, &all); err != nil {

@@ -365,3 +365,32 @@ func (d dying) Err() error {
 	}
 	return d.Context.Err()
 }
+
+// Columns of a repeat are those of its questions, also where other groups have
+// questions of the name.
+func TestNamesTwice(t *testing.T) {
+	rule(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		r.survey(t, "ws", `{"templateId":"twice","sections":[{"id":"home","questions":[{"id":"ok","type":"consent"},{"id":"wife","type":"group","questions":[{"id":"name","type":"text"}]},
+			{"id":"child","type":"repeat","questions":[{"id":"child_name","name":"name","type":"text"}]}]}]}`)
+		file := packed(t, "f.csv", "end,home-ok,home-wife-name,KEY\n2026-03-01T10:20:00.000+03:00,yes,Asha,uuid:n1\n", "f-child.csv", "name,PARENT_KEY,KEY\nAmina,uuid:n1,uuid:n1/home/child[1]\n")
+		in, rows := r.load(t, "ws owner", "source=odk&format=zip&household="+url.QueryEscape("did:example:{instanceID}"), file)
+		if in.Counts.Created != 1 {
+			t.Fatalf("%+v %q %+v", in.Counts, problems(rows), in.Errors)
+		}
+		odata := `{"value":[{"__id":"uuid:n2","end":"2026-03-01T10:20:00.000+03:00","home":{"ok":"yes","wife":{"name":"Asha"},"child":[{"name":"Juma"}]}}]}`
+		if in, rows := r.load(t, "ws owner", "source=odk&format=json&household="+url.QueryEscape("did:example:hh:{wife-name}"), []byte(odata)); in.Counts.Created != 1 {
+			t.Fatalf("%+v %q %+v", in.Counts, problems(rows), in.Errors)
+		}
+		for id, want := range map[string]string{"uuid:n1": `"child":[{"child_name":"Amina"}],"ok":true,"wife":{"name":"Asha"}`, "uuid:n2": `"householdId":"did:example:hh:Asha"`} {
+			if body := r.do(t, "ws owner GET /v1/responses/"+id, "", 200, nil).Body.String(); !strings.Contains(body, want) {
+				t.Errorf("no %s in %s", want, body)
+			}
+		}
+		for _, bad := range []string{"household=did:x", "household={a}{b}", "collectors=7"} {
+			if w := r.h.Send(t, "ws owner", "POST /v1/surveys/s/imports?source=odk&format=csv&"+bad, "x"); w.Code != 400 {
+				t.Errorf("%s = %d: %s", bad, w.Code, w.Body)
+			}
+		}
+	})
+}

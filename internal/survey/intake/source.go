@@ -37,6 +37,8 @@ type input struct {
 	tables []*table
 	close  []func() error
 
+	within string // groups around the columns that are read: those of a repeat have names that others have too
+
 	unpacked int64 // bytes that the tables of an archive may still unpack to
 	entries  int   // of all repeats of the response that is read
 

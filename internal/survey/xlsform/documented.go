@@ -14,6 +14,7 @@ type Column struct{ Sheet, Name, About string }
 func HearthColumns() []Column {
 	return []Column{
 		{"survey", "hearth_type", "The type of a question that XLSForm does not have: `consent`, `boolean`, `number`, `rating`, `matrix`, `quantity`, `household_ref`, `entity_ref`. `none` says that a question which looks like the consent is not it"},
+		{"survey", "hearth_name", "What another program calls the question, where several groups of a section had its name"},
 		{"survey", "hearth_label", "`none`: the question has no label, and its name stands in the column label"},
 		{"survey", "hearth_value", "The value of a row of a matrix whose name XLSForm does not take"},
 		{"survey", "hearth_flag", "The survey flag that selects the section: `eligibilityCriteria`, `socioEconomicData`, `cookingPatterns`, `stovePerceptions`"},

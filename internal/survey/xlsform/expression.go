@@ -216,7 +216,7 @@ func (tr *translator) calculation(e *entry, q *form.Question, want string, p pla
 	}
 	if !calculated {
 		e.item("type", Warning, "type_changed", "A value that is calculated and only looked at became a calculation.")
-		*q = form.Question{ID: q.ID, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
+		*q = form.Question{ID: q.ID, Name: q.Name, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
 	}
 	q.Calculate = tr.translate(e, "calculation", p, Value)
 	tree, err := parseXPath(e.get("calculation"), false)

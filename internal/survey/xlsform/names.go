@@ -12,6 +12,7 @@ import (
 // Named is a section or a question that expressions can name.
 type Named struct {
 	id     string
+	was    string     // its name in XLSForm, where that is another
 	node   string     // its name in an XForm, where that is another
 	kind   *form.Kind // of a question
 	parent *Named
@@ -61,10 +62,21 @@ func (n *Named) kid(id string) *Named {
 	return nil
 }
 
+// step is the one below n that XLSForm calls so.
+func (n *Named) step(name string) *Named {
+	for _, k := range n.kids {
+		if k.was == name {
+			return k
+		}
+	}
+	return n.kid(name)
+}
+
 // Names is everything the expressions of a template can name.
 type Names struct {
 	sections []*Named
 	all      map[string][]*Named // questions by id
+	were     map[string][]*Named // questions by the names they had
 	Alias    map[string]string   // names in XLSForm that became other ids
 	Meta     map[string]string   // names of metadata rows: what they are in CEL, "" when they are nothing
 	byQ      map[*form.Question]*Named
@@ -111,6 +123,13 @@ func (n *Names) addAll(parent *Named, qs []form.Question) {
 		q := &qs[i]
 		at := &Named{id: q.ID, kind: form.KindOf(q.Type), parent: parent, from: q.OptionsFrom}
 		n.byQ[q] = at
+		if q.Name != "" {
+			at.was = q.Name
+			if n.were == nil {
+				n.were = map[string][]*Named{}
+			}
+			n.were[q.Name] = append(n.were[q.Name], at)
+		}
 		n.all[q.ID] = append(n.all[q.ID], at)
 		parent.kids = append(parent.kids, at)
 		at.values, at.names = Spell(q.Options)
@@ -185,7 +204,7 @@ func (n *Names) lookup(path []string, from *Named) (*Named, error) {
 	if a, ok := n.Alias[id]; ok {
 		id = a
 	}
-	found := slices.Clone(n.all[id])
+	found := slices.Concat(n.all[id], n.were[id])
 	if s := n.section(id); s != nil {
 		found = append(found, s)
 	}
@@ -200,7 +219,7 @@ func (n *Names) lookup(path []string, from *Named) (*Named, error) {
 		if a, ok := n.Alias[step]; ok {
 			step = a
 		}
-		if at = at.kid(step); at == nil {
+		if at = at.step(step); at == nil {
 			return nil, fmt.Errorf("there is no %s in ${%s}", shorten(step), shorten(path[0]))
 		}
 	}

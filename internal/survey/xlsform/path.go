@@ -57,7 +57,7 @@ func (c *toCEL) some(n *xnode) (part, error) {
 	}
 	p := part{text: list, prec: pPrimary, kind: kList, nodes: true}
 	if len(n.path) > 0 {
-		if to = over.kid(n.path[0]); to == nil {
+		if to = over.step(n.path[0]); to == nil {
 			return part{}, &SyntaxError{n.at, "the repeat has no question " + shorten(n.path[0])}
 		}
 	}

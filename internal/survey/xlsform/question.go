@@ -58,6 +58,9 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 	if e.ours("hearth_label") == "none" && len(q.Label) == 1 && q.Label[""] == q.ID {
 		q.Label = nil
 	}
+	if e.again {
+		q.Name = e.name
+	}
 	im.keptMembers(e, &q)
 	im.shown(e, &q)
 	switch k := form.KindOf(t); {
@@ -92,6 +95,9 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 	v.Regex, v.MaxLength = e.cell("hearth_regex").Text, e.count("hearth_maxLength")
 	v.MinSelections, v.MaxSelections = e.count("hearth_minSelections"), e.count("hearth_maxSelections")
 	q.MinRepeats, q.MaxRepeats = e.count("hearth_minRepeats"), e.count("hearth_maxRepeats")
+	if kept := e.cell("hearth_name").Text; kept != "" {
+		q.Name = kept
+	}
 	q.Unit, q.Units = e.cell("hearth_unit").Text, e.words("hearth_units")
 	q.Once = e.yes("hearth_once")
 	q.DontKnow, q.Refuse = e.yes("hearth_dontKnow"), e.yes("hearth_refuse")

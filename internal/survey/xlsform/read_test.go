@@ -208,7 +208,6 @@ func TestReadErrors(t *testing.T) {
 		{"an unknown type", survey(t, nil, q("hologram", "q")), []string{"error survey!2/type type_unknown"}},
 		{"no list", survey(t, nil, q("select_one", "q")), []string{"error survey!2/type required"}},
 		{"names twice", survey(t, nil, q("text", "a", "A"), q("integer", "a", "B")), []string{"error survey!3/name duplicate"}},
-		{"names twice in other groups", survey(t, nil, q("begin group", "g"), q("begin group", "x"), q("text", "a"), q("end group"), q("text", "a"), q("end group")), []string{"error survey!6/name duplicate"}},
 		{"sections twice", survey(t, nil, q("begin group", "g"), q("text", "a"), q("end group"), q("begin group", "g"), q("text", "b"), q("end group")), []string{"error survey!5/name duplicate"}},
 		{"no name", survey(t, nil, q("text", "", "A")), []string{"error survey!2/name required"}},
 		{"no type", survey(t, nil, q("", "a", "A")), []string{"error survey!2/type required"}},
@@ -342,5 +341,33 @@ func TestReadOdd(t *testing.T) {
 				t.Errorf("template = %s", text)
 			}
 		})
+	}
+}
+
+// A name that several groups have is an id with the name of its group; what names
+// it near by finds it, and the workbook we write is read as the same.
+func TestNamesOfSeveralGroups(t *testing.T) {
+	t.Parallel()
+	file := survey(t, []string{"relevant"}, []string{"begin group", "home", "Home"}, []string{"begin group", "wife", "Wife"}, []string{"text", "name", "Name"}, []string{"integer", "age", "Age", "${name} != ''"}, []string{"end group"},
+		[]string{"begin repeat", "child", "Child"}, []string{"text", "name", "Name"}, []string{"integer", "age", "Age", "${name} != ''"}, []string{"end repeat"}, []string{"end group"})
+	got, report, err := read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := same(got); err != nil {
+		t.Error(err)
+	}
+	wife, child := got.Sections[0].Questions[0], got.Sections[0].Questions[1]
+	for _, tt := range []struct{ q, id, name, relevant string }{{"wife/0", "name", "", ""}, {"wife/1", "age", "", "answered(wife.name)"}, {"child/0", "child_name", "name", ""}, {"child/1", "child_age", "age", "answered(child_name)"}} {
+		q := wife.Questions[tt.q[len(tt.q)-1]-'0']
+		if strings.HasPrefix(tt.q, "child") {
+			q = child.Questions[tt.q[len(tt.q)-1]-'0']
+		}
+		if q.ID != tt.id || q.Name != tt.name || q.Relevant != tt.relevant {
+			t.Errorf("%s = %s, called %q, asked when %q; want %+v", tt.q, q.ID, q.Name, q.Relevant, tt)
+		}
+	}
+	if all := fmt.Sprint(findings(report)); strings.Count(all, "renamed") != 2 {
+		t.Errorf("findings = %s", all)
 	}
 }

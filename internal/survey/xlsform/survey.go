@@ -24,8 +24,10 @@ type entry struct {
 	id   string   // what became of it
 	kept []*entry // those of kids that are questions, in the order of the template
 
-	counted bool // a row of ours before it asks how often it is repeated
-	twin    bool // a row before it in the same group has the same name
+	group   string // id of the group or section it is in
+	again   bool   // another question of the section has the name
+	counted bool   // a row of ours before it asks how often it is repeated
+	twin    bool   // a row before it in the same group has the same name
 }
 
 // typeAliases are other spellings of types, in lower case with single spaces.
@@ -255,7 +257,8 @@ func wordRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
 }
 
-// identify makes an id of a name. Names that repeat in a section are an error.
+// identify makes an id of a name. One that another group of the section has gets
+// the name of its group too; names that repeat in a group are an error.
 func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
 	if e.name == "" && (e.word == "note" || e.word == "begin_group") {
 		e.name = fmt.Sprintf("%s_row_%d", strings.TrimPrefix(e.word, "begin_"), e.line)
@@ -281,10 +284,15 @@ func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
 		id += "_"
 	}
 	if seen[id] { // another id lets everything else be checked
-		if !im.unbalanced || e.twin { // a group without end holds what it should not
+		if section || e.twin {
 			e.item("name", Error, "duplicate", "Two rows have the name %s.", shorten(id))
+			id = free(id, seen)
+		} else { // ids are for all of the section, names for a group
+			id = free(strings.TrimRight((e.group + "_" + id)[:min(len(e.group)+1+len(id), maxID-4)], "_"), seen)
+			if e.again = true; !im.unbalanced { // a group without end holds what it should not
+				e.item("name", Note, "renamed", "Another group of the section has the name: answers stand under %s. Files of other programs are read by the name.", id)
+			}
 		}
-		id = free(id, seen)
 		e.id, seen[id] = id, true
 		return
 	}
@@ -317,7 +325,7 @@ func (im *importer) questions(e *entry, seen map[string]bool) []form.Question {
 	var out []form.Question
 	names := map[string]bool{}
 	for i, kid := range e.kids {
-		kid.twin, names[kid.name] = names[kid.name], true
+		kid.twin, names[kid.name], kid.group = names[kid.name], true, e.id
 		if i+1 < len(e.kids) && kid.counts(e.kids[i+1]) {
 			e.kids[i+1].counted = true
 			continue

@@ -116,7 +116,7 @@ func negative(text string) bool {
 var (
 	surveyOrder = []string{
 		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count", "choice_filter",
-		"hearth_type", "hearth_label", "hearth_value", "hearth_flag", "hearth_required", "hearth_relevant", "hearth_constraint", "hearth_calculate", "hearth_once", "hearth_choiceFilter", "hearth_default",
+		"hearth_type", "hearth_name", "hearth_label", "hearth_value", "hearth_flag", "hearth_required", "hearth_relevant", "hearth_constraint", "hearth_calculate", "hearth_once", "hearth_choiceFilter", "hearth_default",
 		"hearth_min", "hearth_max", "hearth_step", "hearth_regex", "hearth_maxLength", "hearth_minSelections", "hearth_maxSelections", "hearth_minRepeats", "hearth_maxRepeats",
 		"hearth_unit", "hearth_units", "hearth_dontKnow", "hearth_refuse", "hearth_pii", "hearth_indicators", "hearth_backCheckClass", "hearth_exclusive", "hearth_score",
 	}
@@ -370,6 +370,7 @@ func (e *exporter) extra(c cells, q *form.Question) {
 	c.count("hearth_maxSelections", v.MaxSelections)
 	c.count("hearth_minRepeats", q.MinRepeats)
 	c.count("hearth_maxRepeats", q.MaxRepeats)
+	c.put("hearth_name", q.Name)
 	c.put("hearth_unit", q.Unit)
 	c.put("hearth_units", joinList(q.Units))
 	c.flag("hearth_once", q.Once)
