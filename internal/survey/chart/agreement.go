@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -36,7 +35,7 @@ func (a Agreement) shown(f *Frame) []Point {
 	for i := range maxPoints {
 		out[i] = out[i*all/maxPoints]
 	}
-	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf("%s of %s households are drawn.", Number(maxPoints, 0), Number(float64(all), 0)))
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("%s of %s households are drawn.", Number(maxPoints, 0), Number(float64(all), 0)))
 	return out[:maxPoints]
 }
 
@@ -45,7 +44,7 @@ func (a Agreement) shown(f *Frame) []Point {
 func (a Agreement) Scatter() []byte {
 	f := a.Frame
 	points := a.shown(&f)
-	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], "Dashed line: both say the same. Above it households say more than was measured.")
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("Dashed line: both say the same. Above it households say more than was measured."))
 	xy := make([][2]float64, len(points))
 	low, high := math.Inf(1), math.Inf(-1)
 	above, same := 0, 0
@@ -64,7 +63,7 @@ func (a Agreement) Scatter() []byte {
 	c.line(x.from, y.at(x.low), x.to, y.at(x.high), "z")
 	c.points(&x, &y, xy)
 	return c.finish(sentences(append([]string{
-		f.About, fmt.Sprintf("%d households: %d say more than was measured, %d less, %d the same", len(points), above, len(points)-above-same, same),
+		f.About, f.Say("%d households: %d say more than was measured, %d less, %d the same", len(points), above, len(points)-above-same, same),
 		a.bounds(),
 	}, f.Notes...)))
 }
@@ -87,32 +86,54 @@ func (a Agreement) BlandAltman() []byte {
 		}
 	}
 	c := newCanvas(f)
-	x, y := c.square(left, right, low, high)
-	c.axes(&x, &y, a.Unit, "Mean of the two", a.Said+" less "+a.Measured)
 	digits := a.Unit.formatOf(max(math.Abs(low), math.Abs(high)))
+	lines, room := a.lines(digits)
+	c.width -= room
+	x, y := c.square(left, right, low, high)
+	c.width += room
+	c.axes(&x, &y, a.Unit, f.Say("Mean of the two"), f.Say("%s less %s", a.Said, a.Measured))
 	c.points(&x, &y, xy)
+	for _, l := range lines {
+		c.line(x.from, y.at(l.v), x.to, y.at(l.v), l.class)
+		c.text(c.width-pad, y.at(l.v)-4, "end", "s", l.name)
+		c.text(c.width-pad, y.at(l.v)+12, "end", "v", l.value)
+	}
+	return c.finish(sentences(append([]string{f.About, f.Say("%d households", len(points)), a.bounds()}, f.Notes...)))
+}
+
+// limit is a line across a picture, named beside it: over the points nobody could
+// read its name.
+type limit struct {
+	name, value, class string
+	v                  float64
+}
+
+// lines are the bias and the limits of agreement, and the room that their names
+// need.
+func (a Agreement) lines(digits format) (out []limit, room float64) {
 	for _, l := range []struct {
 		name, class string
 		v           *float64
 	}{{"upper limit", "z", a.High}, {"bias", "w", a.Bias}, {"lower limit", "z", a.Low}} {
-		if l.v != nil {
-			c.line(x.from, y.at(*l.v), x.to, y.at(*l.v), l.class)
-			c.text(x.to, y.at(*l.v)-5, "end", "v", l.name+" "+digits.signed(*l.v)+digits.suffix())
+		if l.v == nil {
+			continue
 		}
+		one := limit{a.Say(l.name), digits.signed(*l.v), l.class, *l.v}
+		out, room = append(out, one), max(room, widthOf(one.name, 12)+4, widthOf(one.value, textSize)*1.06+4)
 	}
-	return c.finish(sentences(append([]string{f.About, fmt.Sprintf("%d households", len(points)), a.bounds()}, f.Notes...)))
+	return out, room
 }
 
 // bounds says the bias and the limits of agreement.
 func (a Agreement) bounds() string {
 	if a.Bias == nil {
-		return "There are too few households for a bias"
+		return a.Say("There are too few households for a bias")
 	}
 	f := a.Unit.formatOf(math.Abs(*a.Bias))
 	if a.Low == nil || a.High == nil {
-		return "Bias " + f.signed(*a.Bias) + f.suffix()
+		return a.Say("Bias %s", f.signed(*a.Bias)+f.suffix())
 	}
-	return fmt.Sprintf("Bias %s%s, limits of agreement %s to %s%s", f.signed(*a.Bias), f.suffix(), f.signed(*a.Low), f.signed(*a.High), f.suffix())
+	return a.Say("Bias %s%s, limits of agreement %s to %s%s", f.signed(*a.Bias), f.suffix(), f.signed(*a.Low), f.signed(*a.High), f.suffix())
 }
 
 // square makes room for two axes.

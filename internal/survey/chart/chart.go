@@ -55,12 +55,13 @@ func Source(style string) string {
 
 // Frame is what stands around a picture.
 type Frame struct {
-	ID     string   // begins the ids inside, so that a page can have several pictures; "c" by default
-	Title  string   // what is shown
-	About  string   // a line below: the statistic, its confidence, the number of households
-	Notes  []string // below the picture
-	Width  int      // DefaultWidth when 0, and within the widths there are
-	Inline bool     // the page it stands in has Style
+	ID       string   // begins the ids inside, so that a page can have several pictures; "c" by default
+	Title    string   // what is shown
+	About    string   // a line below: the statistic, its confidence, the number of households
+	Notes    []string // below the picture
+	Width    int      // DefaultWidth when 0, and within the widths there are
+	Inline   bool     // the page it stands in has Style
+	Language string   // of the words that are not the survey's own; English when there are none
 }
 
 // maxRows is how many rows a picture has; a note tells of others.
@@ -163,7 +164,7 @@ func (c *canvas) finish(desc string) []byte {
 	c.y += pad - 4
 	w, h, id := at(c.width), at(c.y), escape(clean(c.frame.ID))
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="hc" role="img" aria-labelledby="%s-t %s-d" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", id, id, w, h, w, h)
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="hc"%s role="img" aria-labelledby="%s-t %s-d" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", c.frame.lang(), id, id, w, h, w, h)
 	fmt.Fprintf(&out, "<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>\n", id, escape(clean(c.frame.Title)), id, escape(clean(desc)))
 	if !c.frame.Inline {
 		out.WriteString("<style>" + Style + "</style>\n")

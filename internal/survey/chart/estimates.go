@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -65,7 +64,7 @@ func (d Change) SVG() []byte {
 		c.dot(a.at(*r.Value), y, 4.5, class)
 	}
 	if slices.ContainsFunc(p.rows, Row.clear) {
-		d.Notes = append(d.Notes[:len(d.Notes):len(d.Notes)], "Filled dots: the interval does not reach 0, so that the change is more than chance.")
+		d.Notes = append(d.Notes[:len(d.Notes):len(d.Notes)], d.Say("Filled dots: the interval does not reach 0, so that the change is more than chance."))
 	}
 	return p.draw(d.Frame)
 }
@@ -85,6 +84,7 @@ type plot struct {
 	format     format
 	zero       bool // a line stands at 0
 	signed     bool
+	language   string
 	mark       func(c *canvas, a *axis, r Row, y float64)
 }
 
@@ -113,10 +113,11 @@ func (e Estimates) rows(fromZero bool) *plot {
 
 // draw makes the picture.
 func (p *plot) draw(f Frame) []byte {
+	p.language = f.Language
 	more := len(p.rows) - maxRows
 	if more > 0 {
 		p.rows = p.rows[:maxRows]
-		f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf("%d more are not shown.", more))
+		f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("%d more are not shown.", more))
 	}
 	c := newCanvas(f)
 	c.y += 8
@@ -154,13 +155,13 @@ func (p *plot) value(r Row) string {
 	bare, of := p.writes()
 	switch {
 	case r.Hidden:
-		return "not shown: too few"
+		return say(p.language, "not shown: too few")
 	case r.Value == nil:
 		return "–"
 	case r.Low == nil || r.High == nil:
 		return of(*r.Value) + count(r.N)
 	}
-	return fmt.Sprintf("%s (%s to %s)%s", of(*r.Value), bare(*r.Low), bare(*r.High), count(r.N))
+	return say(p.language, "%s (%s to %s)%s", of(*r.Value), bare(*r.Low), bare(*r.High), count(r.N))
 }
 
 // writes are how values are written, without and with their unit.
@@ -210,24 +211,24 @@ func (p *plot) words(f Frame, more int) string {
 		text := r.Label + ": "
 		switch {
 		case r.Hidden:
-			text += "not shown, because it comes from too few households"
+			text += f.Say("not shown, because it comes from too few households")
 		case r.Value == nil:
-			text += "not known"
+			text += f.Say("not known")
 		default:
 			text += of(*r.Value)
 			if r.Low != nil && r.High != nil {
-				text += fmt.Sprintf(", %s %% interval %s to %s", trimmed(100*p.confidence), of(*r.Low), of(*r.High))
+				text += f.Say(", %s %% interval %s to %s", trimmed(100*p.confidence), of(*r.Low), of(*r.High))
 			} else {
-				text += ", no interval"
+				text += f.Say(", no interval")
 			}
 			if r.N != nil {
-				text += fmt.Sprintf(", from %s households", Number(float64(*r.N), 0))
+				text += f.Say(", from %s households", Number(float64(*r.N), 0))
 			}
 		}
 		all = append(all, text)
 	}
 	if more > 0 {
-		all = append(all, fmt.Sprintf("%d more are not shown", more))
+		all = append(all, f.Say("%d more are not shown.", more))
 	}
 	return sentences(append(all, f.Notes...))
 }

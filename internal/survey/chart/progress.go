@@ -1,7 +1,5 @@
 package chart
 
-import "fmt"
-
 // Part is how far a stratum has come.
 type Part struct {
 	Label                   string
@@ -20,9 +18,9 @@ func (p Progress) SVG() []byte {
 	more := len(p.Parts) - maxRows
 	if more > 0 {
 		p.Parts = p.Parts[:maxRows]
-		f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf("%d more are not shown.", more))
+		f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("%d more are not shown.", more))
 	}
-	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], "Outline: wanted. Light: answered. Dark: verified.")
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("Outline: wanted. Light: answered. Dark: verified."))
 	c := newCanvas(f)
 	c.y += 8
 	most := 1
@@ -31,22 +29,22 @@ func (p Progress) SVG() []byte {
 	}
 	words := []string{f.About}
 	for _, part := range p.Parts {
-		value := part.value()
+		value := part.value(f)
 		c.labelled(part.Label, value)
 		unit := c.inner() / float64(most)
 		c.rect(pad, c.y, float64(part.Answered)*unit, 14, "b")
 		c.rect(pad, c.y+4, float64(part.Known)*unit, 6, "f")
 		c.rect(pad, c.y, float64(part.Target)*unit, 14, "t")
 		c.y += 24
-		words = append(words, fmt.Sprintf("%s: %s, %d verified", part.Label, value, part.Known))
+		words = append(words, f.Say("%s: %s, %d verified", part.Label, value, part.Known))
 	}
 	return c.finish(sentences(append(words, f.Notes...)))
 }
 
 // value is how many of how many.
-func (p Part) value() string {
+func (p Part) value(f Frame) string {
 	if p.Target == 0 {
 		return Number(float64(p.Answered), 0)
 	}
-	return fmt.Sprintf("%s of %s (%d %%)", Number(float64(p.Answered), 0), Number(float64(p.Target), 0), 100*p.Answered/p.Target)
+	return f.Say("%s of %s (%d %%)", Number(float64(p.Answered), 0), Number(float64(p.Target), 0), 100*p.Answered/p.Target)
 }

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"strings"
+
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -11,7 +13,8 @@ type Rendering struct {
 	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. Without it the Accept header decides, and json is the usual one."`
 	Accept   string `header:"Accept" doc:"image/svg+xml for a picture."`
 	Width    int    `query:"width" doc:"Of a picture, 300 to 1400; 640 by default."`
-	Language string `query:"language" doc:"Of the labels in a picture; that of the template by default." example:"sw"`
+	Language string `query:"language" doc:"Of the words in a picture, English and Kiswahili (sw); labels of the survey in any it has, that of the template by default. Without it the Accept-Language header decides." example:"sw"`
+	Spoken   string `header:"Accept-Language" doc:"English, or Kiswahili for sw."`
 }
 
 // Media is what routes say that answer with figures or a picture of them.
@@ -25,6 +28,9 @@ func (f *Rendering) Picture() (bool, error) {
 		c.Add("query/width", "out_of_range", "The value must be from 300 to 1400.")
 	}
 	check.Short(&c, "query/language", f.Language, 40)
+	if spoken := strings.ToLower(f.Spoken); f.Language == "" && (spoken == "sw" || strings.HasPrefix(spoken, "sw-") || strings.HasPrefix(spoken, "sw,") || strings.HasPrefix(spoken, "sw;")) {
+		f.Language = "sw"
+	}
 	if f.Format == "" {
 		f.Format = web.Preferred(f.Accept, "json", map[string]string{"json": "application/json", "svg": MediaType})
 	}

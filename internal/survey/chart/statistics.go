@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -10,6 +9,7 @@ import (
 // Names are the words of a survey for what its figures name by codes. What has
 // none keeps its code.
 type Names struct {
+	Language string // of the words beside them
 	Question string
 	Per      string            // the question a ratio is per
 	Unit     string            // of the answers
@@ -34,14 +34,16 @@ func Statistics(s *api.SurveyStatistics, n Names, f Frame) []byte {
 	if f.Title = n.Question; f.Title == "" {
 		f.Title = s.Question
 	}
-	f.About = About(s, n)
-	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], s.NoInterval)
-	f.Notes = append(f.Notes, s.Remarks...)
+	f.About, f.Language = About(s, n), n.Language
+	f.Notes = f.Notes[:len(f.Notes):len(f.Notes)]
+	for _, note := range append([]string{s.NoInterval}, s.Remarks...) {
+		f.Notes = append(f.Notes, f.Say(note))
+	}
 	if len(s.Differences) > 0 {
 		if unit.Percent {
-			unit.Name = "points"
+			unit.Name = f.Say("points")
 		}
-		f.About += " · difference"
+		f.About += " · " + f.Say("difference")
 		return Change{Frame: f, Unit: unit, Confidence: s.Confidence, Rows: differences(s, n)}.SVG()
 	}
 	several := false
@@ -52,7 +54,7 @@ func Statistics(s *api.SurveyStatistics, n Names, f Frame) []byte {
 	for _, e := range s.Estimates {
 		label := label(n, e.Option, e.Value, several || s.By == "")
 		if s.By != "" && e.Value == "" {
-			label = strings.TrimPrefix(label+" · all households", " · ")
+			label = strings.TrimPrefix(label+" · "+f.Say("all households"), " · ")
 		}
 		rows = append(rows, Row{Label: label, Value: e.Estimate, Low: e.Low, High: e.High, N: e.N, Hidden: e.Suppressed})
 	}
@@ -71,17 +73,25 @@ func label(n Names, option, value string, withOption bool) string {
 	if text := strings.Join(parts, " · "); text != "" || !withOption {
 		return text
 	}
-	return "All households"
+	return say(n.Language, "All households")
+}
+
+// roundOr is what a value is called that may be another round.
+func roundOr(n Names, value string) string {
+	if round, ok := strings.CutPrefix(value, "round:"); ok {
+		return say(n.Language, "round %s", round)
+	}
+	return named(n.Values, value)
 }
 
 func differences(s *api.SurveyStatistics, n Names) []Row {
 	var rows []Row
 	for _, d := range s.Differences {
-		text := named(n.Values, d.Value) + " less " + named(n.Values, d.Less)
+		text := say(n.Language, "%s less %s", roundOr(n, d.Value), roundOr(n, d.Less))
 		if d.Option != "" && s.Statistic == "proportion" {
 			text = named(n.Options, d.Option) + " · " + text
 		}
-		rows = append(rows, Row{Label: strings.ReplaceAll(text, "round:", "round "), Value: d.Estimate, Low: d.Low, High: d.High, Hidden: d.Suppressed})
+		rows = append(rows, Row{Label: text, Value: d.Estimate, Low: d.Low, High: d.High, Hidden: d.Suppressed})
 	}
 	return rows
 }
@@ -89,36 +99,37 @@ func differences(s *api.SurveyStatistics, n Names) []Row {
 // About says in a line what the figures are: the statistic, the interval with its
 // confidence, the round and how many households they come from.
 func About(s *api.SurveyStatistics, n Names) string {
-	text := map[string]string{"proportion": "Share of households", "mean": "Mean", "total": "Total"}[s.Statistic]
+	tell := func(english string, args ...any) string { return say(n.Language, english, args...) }
+	text := tell(map[string]string{"proportion": "Share of households", "mean": "Mean", "total": "Total"}[s.Statistic])
 	switch s.Statistic {
 	case "ratio":
 		per := n.Per
 		if per == "" {
 			per = s.Per
 		}
-		text = "Ratio, per " + per
+		text = tell("Ratio, per %s", per)
 	case "quantile":
-		if text = "Quantile " + trimmed(s.Q); s.Q == 0.5 {
-			text = "Median"
+		if text = tell("Quantile %s", trimmed(s.Q)); s.Q == 0.5 {
+			text = tell("Median")
 		}
 	}
 	if s.Adjust != "" && s.Adjust != "none" {
-		text += ", weights fitted to known totals (" + s.Adjust + ")"
+		text += tell(", weights fitted to known totals (%s)", s.Adjust)
 	}
 	method := ""
 	for _, e := range s.Estimates {
 		if e.Method != "" {
-			method = " (" + Method(e.Method) + ")"
+			method = " (" + tell(Method(e.Method)) + ")"
 		}
 	}
 	if method != "" || s.NoInterval == "" {
-		tail := ""
+		pattern := " · %s %% intervals%s"
 		if s.Tail == "one" {
-			tail = " one-sided"
+			pattern = " · %s %% one-sided intervals%s"
 		}
-		text += fmt.Sprintf(" · %s %%%s intervals%s", trimmed(100*s.Confidence), tail, method)
+		text += tell(pattern, trimmed(100*s.Confidence), method)
 	}
-	return fmt.Sprintf("%s · round %d · %s of %s households answered", text, s.Round, Number(float64(s.Counted.Answered), 0), Number(float64(s.Counted.Sample), 0))
+	return tell("%s · round %d · %s of %s households answered", text, s.Round, Number(float64(s.Counted.Answered), 0), Number(float64(s.Counted.Sample), 0))
 }
 
 // Method is the name of the way an interval is made.

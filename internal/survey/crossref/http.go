@@ -127,7 +127,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	if err != nil || !wanted {
 		return web.Reply[*Result]{Value: out}, err
 	}
-	p := picture{of: out, name: question(o, out.Asked.Question, in.Language), frame: chart.Frame{Width: in.Width}}
+	p := picture{of: out, name: question(o, out.Asked.Question, in.Language), frame: chart.Frame{Width: in.Width, Language: in.Language}}
 	if out.Difference != nil && out.Difference.Bias != nil && web.CallerFrom(ctx).May("responses:read") {
 		if p.points, err = points(ctx, s.db, r.nid); err != nil {
 			return none, err

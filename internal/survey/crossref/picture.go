@@ -2,7 +2,6 @@ package crossref
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -47,22 +46,22 @@ func points(ctx context.Context, q db.Querier, run int64) ([]chart.Point, error)
 func (p picture) draw(differences bool) []byte {
 	f, v := p.frame, p.of
 	f.Title = p.name
-	what := "sensors"
+	what := f.Say("sensors")
 	if v.Asked.Measure == fuel {
-		what = "kitchen tests"
+		what = f.Say("kitchen tests")
 	}
-	f.About = fmt.Sprintf("Said in the interview against %s · %d of %d households have both", what, v.Households.Paired, v.Households.Answered)
+	f.About = f.Say("Said in the interview against %s · %d of %d households have both", what, v.Households.Paired, v.Households.Answered)
 	if v.Suppressed {
-		f.Notes = append(f.Notes, "Figures of fewer than 5 households are not shown.")
+		f.Notes = append(f.Notes, f.Say("Figures of fewer than 5 households are not shown."))
 	}
 	if v.Agreement != nil {
 		return p.shares(f)
 	}
 	d := v.Difference
 	if len(p.points) == 0 && d.N > 0 {
-		f.Notes = append(f.Notes, "Single households are not drawn: a later run has taken the pairs over, or this key lacks responses:read.")
+		f.Notes = append(f.Notes, f.Say("Single households are not drawn: a later run has taken the pairs over, or this key lacks responses:read."))
 	}
-	a := chart.Agreement{Frame: f, Unit: chart.Unit{Name: strings.TrimSuffix(d.Unit, "/day") + " a day"}, Said: "Said", Measured: "Measured", Points: p.points, Bias: d.Bias, Low: d.Low, High: d.High}
+	a := chart.Agreement{Frame: f, Unit: chart.Unit{Name: f.Say("%s a day", strings.TrimSuffix(d.Unit, "/day"))}, Said: f.Say("Said"), Measured: f.Say("Measured"), Points: p.points, Bias: d.Bias, Low: d.Low, High: d.High}
 	if differences {
 		return a.BlandAltman()
 	}
@@ -81,15 +80,15 @@ func (p picture) shares(f chart.Frame) []byte {
 		said, measured = number(share(*a.Both+*a.SaidOnly, n)), number(share(*a.Both+*a.MeasuredOnly, n))
 	}
 	rows := []chart.Row{
-		row("Say that they use it", said), row("Measured to use it", measured), row("Household and sensor agree", a.Agreement),
-		row("Over-reported: of those who say so, not measured", a.OverReport), row("Under-reported: of those who do not, measured", a.UnderReport),
+		row(f.Say("Say that they use it"), said), row(f.Say("Measured to use it"), measured), row(f.Say("Household and sensor agree"), a.Agreement),
+		row(f.Say("Over-reported: of those who say so, not measured"), a.OverReport), row(f.Say("Under-reported: of those who do not, measured"), a.UnderReport),
 	}
 	if v.Adjusted != nil {
-		rows = append(rows, chart.Row{Label: "Use by all households, put right", Value: &v.Adjusted.Value})
+		rows = append(rows, chart.Row{Label: f.Say("Use by all households, put right"), Value: &v.Adjusted.Value})
 	}
 	switch {
 	case a.Kappa != nil:
-		f.Notes = append(f.Notes, fmt.Sprintf("Cohen's kappa %.2f (95 %%: %.2f to %.2f).", *a.Kappa, *a.KappaLow, *a.KappaHigh))
+		f.Notes = append(f.Notes, f.Say("Cohen's kappa %.2f (95 %%: %.2f to %.2f).", *a.Kappa, *a.KappaLow, *a.KappaHigh))
 	case a.NoKappa != "":
 		f.Notes = append(f.Notes, a.NoKappa)
 	}

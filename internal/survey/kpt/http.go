@@ -2,7 +2,6 @@ package kpt
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -163,7 +162,7 @@ func (s *Service) serveAnalyse(ctx context.Context, in *struct {
 	}
 	out, err := s.Analyse(ctx, in.Query)
 	if err == nil && picture {
-		return chart.Reply[*Analysis](draw(out, chart.Frame{Width: in.Width})), nil
+		return chart.Reply[*Analysis](draw(out, chart.Frame{Width: in.Width, Language: in.Language})), nil
 	}
 	return web.Reply[*Analysis]{Value: out}, err
 }
@@ -171,18 +170,18 @@ func (s *Service) serveAnalyse(ctx context.Context, in *struct {
 // draw is the fuel of both groups with its intervals, and the saving in words.
 func draw(a *Analysis, f chart.Frame) []byte {
 	per := map[string]string{"household": "household", "head": "head", "adult": "standard adult"}[a.Per]
-	f.Title = strings.ToUpper(a.Fuel[:1]) + a.Fuel[1:] + " in a day, per " + per
-	f.About = fmt.Sprintf("Mean of kitchen tests, %g %% interval", 100*a.Confidence)
+	f.Title = f.Say("%s in a day, per %s", strings.ToUpper(a.Fuel[:1])+a.Fuel[1:], f.Say(per))
+	f.About = f.Say("Mean of kitchen tests, %g %% interval", 100*a.Confidence)
 	unit := chart.Unit{Name: a.Unit}
 	var rows []chart.Row
 	for _, g := range a.Groups {
 		label := map[string]string{reference: "With the old stove (reference)", intervention: "With the new stove (intervention)"}[g.Group]
-		rows = append(rows, chart.Row{Label: label, Value: g.Estimate, Low: g.Low, High: g.High, N: g.N, Hidden: g.Suppressed})
+		rows = append(rows, chart.Row{Label: f.Say(label), Value: g.Estimate, Low: g.Low, High: g.High, N: g.N, Hidden: g.Suppressed})
 	}
 	if s := a.Saving; s != nil {
-		rows = append(rows, chart.Row{Label: "Saving", Value: s.Estimate, Low: s.Low, High: s.High, Hidden: s.Suppressed})
+		rows = append(rows, chart.Row{Label: f.Say("Saving"), Value: s.Estimate, Low: s.Low, High: s.High, Hidden: s.Suppressed})
 		if s.Share != nil {
-			f.Notes = append(f.Notes, fmt.Sprintf("The saving is %.1f %% of what the reference group uses.", 100**s.Share))
+			f.Notes = append(f.Notes, f.Say("The saving is %.1f %% of what the reference group uses.", 100**s.Share))
 		}
 	}
 	f.Notes = append(f.Notes, a.Remarks...)

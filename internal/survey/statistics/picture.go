@@ -35,7 +35,8 @@ func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
 		return &columns[i]
 	}
 	options := func(c *form.Column) map[string]string {
-		out := map[string]string{"true": "Yes", "false": "No", answer.Other: "Other"}
+		in := chart.Frame{Language: language}
+		out := map[string]string{"true": in.Say("Yes"), "false": in.Say("No"), answer.Other: in.Say("Other")}
 		for _, one := range c.Options {
 			out[one.Value] = one.Label.In(language, usual)
 		}
@@ -43,6 +44,7 @@ func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
 	}
 	of := find(figures.Question)
 	return chart.Names{
+		Language: language,
 		Question: of.Label.In(language, usual), Per: find(figures.Per).Label.In(language, usual), Unit: of.Unit,
 		Options: options(of), Values: options(find(figures.By)),
 	}
