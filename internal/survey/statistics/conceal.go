@@ -19,6 +19,9 @@ import (
 //     that of the plain query: two sums with two sets of weights are two
 //     equations for what is hidden. So no plain mean beside, and no parts at all
 //     in queries that weigh otherwise.
+//   - A part that differs by 1 to 4 households from one by group or by stratum is
+//     hidden, for the two together would tell of these: by stratum where it differs
+//     from a group, by anything else where it differs from either.
 //   - A quantile is what one household has said: 5 must have said as little, and 5
 //     as much.
 
@@ -72,6 +75,36 @@ func (a *ask) concealParts(figures []figure, out []sight) {
 		out[i+1] = sight{hidden: hidden[i] || some && !a.plain(), partly: some}
 	}
 	out[0].partly = some
+}
+
+// apart are by how many households a part differs from each part by group and by
+// stratum that holds it, or that it holds. whole are the members of all parts.
+func (a *ask) apart(sh *sheet, whole, part []bool) (out []int) {
+	if a.whole {
+		return nil
+	}
+	for _, by := range []string{"group", "stratum"} {
+		if a.by.name == by { // the others give way to it
+			break
+		}
+		sizes, common, n := map[string]int{}, map[string]int{}, 0
+		for i, m := range sh.members {
+			if !whole[i] || m.Outcome != estimate.Answered {
+				continue
+			}
+			value := sh.value(variable{name: by}, i)
+			if sizes[value]++; part[i] {
+				common[value]++
+				n++
+			}
+		}
+		for value, shared := range common {
+			if value != "" && (shared == n || shared == sizes[value]) {
+				out = append(out, n+sizes[value]-2*shared)
+			}
+		}
+	}
+	return out
 }
 
 // safe reports whether a figure tells nothing about a few households.

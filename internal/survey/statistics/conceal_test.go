@@ -169,3 +169,35 @@ func TestTwoWeights(t *testing.T) {
 		t.Errorf("the bound of a quantile is what one of the last five has said: %+v", edge)
 	}
 }
+
+// TestPartsOfTwoKinds: where a part by one thing is one by another and a few
+// households more, only one of the two is shown.
+func TestPartsOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	homes := make([]home, 40)
+	for i := range homes {
+		h := home{ID: fmt.Sprintf("did:ixo:household/%d", i), Stratum: "a", Group: "adopter"}
+		if i >= 20 {
+			h.Group = "comparison"
+		}
+		if i >= 22 {
+			h.Stratum = "b"
+		}
+		h.answers = map[string]any{"uses": i%3 > 0, "fuel": float64(i), "size": 3, "kind": []string{"wood", "gas"}[i/26]}
+		homes[i] = h
+	}
+	v.start(t, "s", `{`+twoStrata+`,`+elsewhere+`}`, homes)
+	v.ask(t, "s", 1, homes)
+	for by, hidden := range map[string]int{"group": 0, "stratum": 2, "home/kind": 2} {
+		got := 0
+		for _, e := range v.get(t, "auditor", "s", "question=home/fuel&statistic=mean&by="+by).Estimates {
+			if e.Suppressed {
+				got++
+			}
+		}
+		if got != hidden {
+			t.Errorf("by %s hides %d parts, want %d", by, got, hidden)
+		}
+	}
+}

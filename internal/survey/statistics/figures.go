@@ -144,7 +144,9 @@ func (a *ask) figures(sh *sheet) ([]figure, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			out = append(out, a.figure(sh, in, figure{option: option, value: part, f: f}))
+			one := a.figure(sh, in, figure{option: option, value: part, f: f})
+			one.beyond = append(one.beyond, a.apart(sh, v.In, in.In)...)
+			out = append(out, one)
 		}
 	}
 	return out, nil
