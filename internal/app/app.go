@@ -198,7 +198,7 @@ func (a *App) route(challenge http.Handler) (err error) {
 		a.edge.line = a.line.sessions.Guard
 	}
 	if a.cfg.Postgres() {
-		a.edge.store = func(ctx context.Context) context.Context { return a.DB.Lane(ctx, db.Request) }
+		a.edge.store = func(r *http.Request) context.Context { return a.DB.Row(a.DB.Lane(r.Context(), db.Request), rowOf(r)) }
 		if db.HasReplica(a.DB) {
 			a.edge.behind = func(next http.Handler) http.Handler { return positions(a.DB, next) }
 		}
@@ -251,7 +251,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 		}
 	}
 	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.twins.erase.Run, a.Webhooks.Run, quiet(a.runner.Run)})...)
-	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), a.changes.Run, a.fleet.Run, quiet(func(ctx context.Context) { markShared(ctx, a) }), quiet(a.Auth.Run), a.tracer.Run, quiet(prepare),
+	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), a.changes.Run, a.fleet.Run, a.Events.Lead, quiet(func(ctx context.Context) { markShared(ctx, a) }), quiet(a.Auth.Run), a.tracer.Run, quiet(prepare),
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
 		a.log.Warn("service manager not told", "err", err.Error())

@@ -117,6 +117,8 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	c.Events = event.New(event.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"}, Veil: collectors(),
 		Publish: func(workspace string) { c.publish(ctx, topicEvents+workspace, "") },
+		Leads:   func() bool { return db.Leads(c.DB) },
+		Reads:   func(workspace string) { c.publish(ctx, topicReads+workspace, "") }, Numbered: func(workspace string) { c.publish(ctx, topicNumbered+workspace, "") },
 	})
 	c.Auth = auth.New(auth.Config{
 		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo, Talks: chat.Talks,
@@ -174,9 +176,11 @@ func collectors() event.Veil {
 
 // Topics of the bus.
 const (
-	topicEvents = "events." // and a workspace: it has new events
-	topicJobs   = "jobs"    // there is work, or a job was cancelled
-	topicLimits = "limits"  // what callers have spent
+	topicEvents   = "events."   // and a workspace: it has new events
+	topicReads    = "reads."    // and a workspace: somebody reads its events
+	topicNumbered = "numbered." // and a workspace: its new events have numbers
+	topicJobs     = "jobs"      // there is work, or a job was cancelled
+	topicLimits   = "limits"    // what callers have spent
 )
 
 // openBus is NATS where there are servers of it, PostgreSQL's own channel when that
@@ -197,6 +201,13 @@ func openBus(ctx context.Context, cfg *config.Config, key secret.Key, log *slog.
 // listen ties what other instances say to the services here.
 func (c *Core) listen() {
 	if c.fleet != nil {
+		for topic, hear := range map[string]func(string){topicReads: c.Events.HasReaders, topicNumbered: c.Events.HasNumbers} {
+			c.Bus.Subscribe(topic+"*", func(m bus.Message) {
+				if !m.Missed {
+					hear(m.Which())
+				}
+			})
+		}
 		c.Bus.Subscribe(topicLimits, func(m bus.Message) {
 			if m.Missed {
 				c.fleet.Missed()

@@ -19,11 +19,11 @@ type edge struct {
 	cors    *web.CORS
 	pace    web.Pace
 	shed    *web.Shedder
-	limit   *web.Limiter                          // by address; nil is off
-	probes  *web.Limiter                          // of / and /health where area C is, by address; nil is off
-	line    func(http.Handler) http.Handler       // counts what is asked of area C; nil without it
-	store   func(context.Context) context.Context // limits what requests wait for the store; nil: nothing does
-	behind  func(http.Handler) http.Handler       // lets replicas answer; nil: there are none
+	limit   *web.Limiter                        // by address; nil is off
+	probes  *web.Limiter                        // of / and /health where area C is, by address; nil is off
+	line    func(http.Handler) http.Handler     // counts what is asked of area C; nil without it
+	store   func(*http.Request) context.Context // limits what requests wait for the store; nil: nothing does
+	behind  func(http.Handler) http.Handler     // lets replicas answer; nil: there are none
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
@@ -121,8 +121,21 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 // bounded has requests wait for the store only as long as somebody waits for them.
 func (e *edge) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(e.store(r.Context())))
+		next.ServeHTTP(w, r.WithContext(e.store(r)))
 	})
+}
+
+// rowOf names what a request changes, where it is one thing that only one can change at a
+// time: what is at its path, or what the same request did before. "" is many things.
+func rowOf(r *http.Request) string {
+	switch key := r.Header.Get("Idempotency-Key"); {
+	case r.Method == http.MethodPut, r.Method == http.MethodPatch, r.Method == http.MethodDelete,
+		r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/devices/"):
+		return r.URL.Path
+	case key != "":
+		return r.URL.Path + " " + key
+	}
+	return ""
 }
 
 // muxOf serves the routes of apis.

@@ -26,6 +26,7 @@ var memories = map[string]string{
 	"internal/entity/resolve.webCache":   "time; of other hosts",
 	"internal/event.Subscription":        "work of this process",
 	"internal/event.herald":              "work of this process",
+	"internal/event.lead":                "time: a workspace that is read for half a minute more",
 	"internal/event.hub":                 "work of this process",
 	"internal/event.places":              "work of this process",
 	"internal/event/webhook.crew":        "work of this process",

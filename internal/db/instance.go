@@ -48,6 +48,7 @@ type member struct {
 	heard time.Time // local: when the last beat that was stored began
 	// servers is how many instances were live then, this one among them.
 	servers int
+	first   bool // no instance that goes on was there before
 	quit    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -57,7 +58,9 @@ const (
 		VALUES ($1, $2, $3, $4, floor(extract(epoch FROM clock_timestamp()) * 1000), floor(extract(epoch FROM clock_timestamp()) * 1000), $5, $6)
 		ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, skew = excluded.skew, draining = excluded.draining
 		RETURNING started, beat, 1 + (SELECT count(*) FROM (SELECT 1 FROM instances AS o
-			WHERE o.id <> $1 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1000) AS others)`
+			WHERE o.id <> $1 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1000) AS others),
+			NOT EXISTS (SELECT 1 FROM instances AS o
+				WHERE o.id < $1 AND o.draining = 0 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1)`
 	instancesPostgres = `SELECT id, name, version, schema, started, beat, skew, draining,
 		floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - beat FROM instances ORDER BY id LIMIT 1000`
 	forgetPostgres = `DELETE FROM instances WHERE beat < extract(epoch FROM clock_timestamp() - interval '1 day') * 1000`
@@ -109,18 +112,19 @@ func (d *DB) beat(ctx context.Context, m *member, ask func(context.Context, stri
 	i := m.self
 	m.mu.Unlock()
 	var started, beat, draining, servers int64
+	var first bool
 	if i.Draining {
 		draining = 1
 	}
 	asked := d.clock.local()
-	err := ask(ctx, beatPostgres, i.ID, i.Name, i.Version, i.Schema, d.Skew().Milliseconds(), draining).Scan(&started, &beat, &servers)
+	err := ask(ctx, beatPostgres, i.ID, i.Name, i.Version, i.Schema, d.Skew().Milliseconds(), draining).Scan(&started, &beat, &servers, &first)
 	if err != nil {
 		return err
 	}
 	d.clock.heard(time.UnixMilli(beat), asked, d.clock.local())
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heard, m.servers = asked, int(servers)
+	m.heard, m.servers, m.first = asked, int(servers), first && !i.Draining
 	m.self.StartedAt, m.self.BeatAt, m.self.Skew = time.UnixMilli(started).UTC(), time.UnixMilli(beat).UTC(), d.Skew()
 	return nil
 }
@@ -199,6 +203,19 @@ func Servers(d *DB) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.servers
+}
+
+// Leads reports whether this instance is the one for work that one is enough for: of
+// those that live and go on it is the first that came. While nobody knows yet that
+// another has died or come there may be none, or two.
+func Leads(d *DB) bool {
+	m := d.member.Load()
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.first && d.silent(m) < LiveFor
 }
 
 // Silent is how long other instances may not have heard of this one, 0 on SQLite

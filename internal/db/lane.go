@@ -56,6 +56,7 @@ const ownConns = 4
 type use struct {
 	lane    Lane
 	row     string
+	inside  *atomic.Bool // whether a transaction for the row is under way; nil without one
 	since   Position // what a reader must see; "": everything
 	written *Written // nil: nobody asks
 }
@@ -86,7 +87,7 @@ func (d *DB) Row(ctx context.Context, name string) context.Context {
 		return ctx
 	}
 	u := useOf(ctx)
-	u.row = name
+	u.row, u.inside = name, &atomic.Bool{}
 	return context.WithValue(ctx, useKey{}, u)
 }
 
@@ -286,9 +287,19 @@ type rowGate struct {
 
 // enter waits for a place at a row, and gives what leaves it.
 func (g *rowGates) enter(ctx context.Context, u use) (leave func(), err error) {
-	if u.row == "" {
+	// Whoever is inside has its place: a second transaction within the first would wait for it.
+	if u.row == "" || !u.inside.CompareAndSwap(false, true) {
 		return func() {}, nil
 	}
+	leave, err = g.take(ctx, u)
+	if err != nil {
+		u.inside.Store(false)
+		return nil, err
+	}
+	return func() { leave(); u.inside.Store(false) }, nil
+}
+
+func (g *rowGates) take(ctx context.Context, u use) (leave func(), err error) {
 	g.mu.Lock()
 	if g.of == nil {
 		g.of = map[string]*rowGate{}

@@ -137,13 +137,17 @@ func TestDeadLinkHoldsNobody(t *testing.T) {
 func TestFewWaitAtARow(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Postgres(t)
-	ctx := d.Row(d.Lane(t.Context(), db.Request), "probe")
 	var in, most atomic.Int64
 	release := make(chan struct{})
 	var all sync.WaitGroup
 	for range 30 {
 		all.Go(func() {
+			ctx := d.Row(d.Lane(t.Context(), db.Request), "probe")
 			err := d.InTx(ctx, func(*db.Tx) error {
+				// Within one transaction another finds its place taken by ourselves.
+				if err := d.InTx(ctx, func(*db.Tx) error { return nil }); err != nil {
+					return err
+				}
 				n := in.Add(1)
 				defer in.Add(-1)
 				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {

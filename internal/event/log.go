@@ -28,6 +28,11 @@ type Config struct {
 	// Publish tells other instances that a workspace has new events; they
 	// call Wake. It is called after the commit and must not block.
 	Publish func(workspace string)
+	// Leads reports whether this process gives numbers to new events for all others;
+	// nil: whoever reads does. Reads tells all that a workspace is read here, and Numbered
+	// that its new events have numbers: they call HasReaders and HasNumbers.
+	Leads           func() bool
+	Reads, Numbered func(workspace string)
 	// StillAllowed reports whether the caller of ctx may go on reading. Streams
 	// ask before they send events and once a second, so that they end with what
 	// the caller came with. anew means that an event Rights picks has passed or may
@@ -82,6 +87,7 @@ type Log struct {
 	db      *db.DB
 	hub     *hub // those who wait in this process
 	herald  *herald
+	lead    *lead
 	sweep   sweep
 	places  *places
 	gates   *gates
@@ -94,7 +100,7 @@ type Log struct {
 func New(cfg Config) *Log {
 	cfg = cfg.withDefaults()
 	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), gates: newGates(), far: make(chan struct{}, farReaders), closing: make(chan struct{})}
-	l.places = newPlaces(cfg)
+	l.places, l.lead = newPlaces(cfg), newLead(l)
 	l.herald = newHerald(cfg.Publish)
 	l.close = sync.OnceFunc(func() {
 		close(l.closing)
@@ -153,7 +159,7 @@ func (l *Log) AppendPrepared(ctx context.Context, tx *db.Tx, p *Prepared) error 
 
 // stored tells everybody that a workspace has new events.
 func (l *Log) stored(ws string) {
-	l.hub.wake(ws)
+	l.lead.wake(ws)
 	if l.db.Dialect() == db.SQLite { // nothing is sent anywhere
 		l.cfg.Publish(ws)
 	} else {
@@ -183,7 +189,7 @@ func (l *Log) fill(ctx context.Context, e *Event) {
 
 // Wake tells everyone in this process who waits for the workspace that it has
 // new events. The app calls it for what other instances publish.
-func (l *Log) Wake(workspace string) { l.hub.wake(workspace) }
+func (l *Log) Wake(workspace string) { l.lead.wake(workspace) }
 
 // WakeAll is Wake for every workspace there is: the bus has lost messages.
 func (l *Log) WakeAll() { l.hub.wakeAll() }

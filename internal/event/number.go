@@ -27,13 +27,19 @@ const (
 )
 
 // number gives numbers to the committed events of ws that have none. On SQLite
-// the insert has done so. Every reader calls it first: there is no leader and
-// no background process, a caller sees its own writes, and the numbers have no
-// gap because only committed events are looked at, by one at a time.
+// the insert has done so. Every reader calls it first, and finds that another
+// process has done it where there are several: a caller sees its own writes, and the
+// numbers have no gap because only committed events are looked at, by one at a time.
 func (l *Log) number(ctx context.Context, ws string) error {
 	if l.db.Dialect() == db.SQLite {
 		return nil
 	}
+	l.lead.reads(ws)
+	return numberNew(ctx, l, ws)
+}
+
+// numberNew is number for whoever does not read.
+func numberNew(ctx context.Context, l *Log, ws string) error {
 	for range numberRounds {
 		fresh, err := l.hasFresh(ctx, ws)
 		if err != nil || !fresh {

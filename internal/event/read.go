@@ -93,7 +93,8 @@ type Batch struct {
 	Next    int64
 	HasMore bool
 
-	rights bool // an event that Rights picks was looked at
+	first  int64 // the first that was looked at; 0: none was
+	rights bool  // an event that Rights picks was looked at
 }
 
 // Read reads events in the order of their numbers. A filtered read looks at no
@@ -104,19 +105,19 @@ func (l *Log) Read(ctx context.Context, q Query) (Batch, error) {
 	if err := l.number(ctx, q.Workspace); err != nil {
 		return Batch{}, err
 	}
-	var b Batch
-	err := l.db.View(ctx, func(v db.Querier) error {
-		r, err := findRange(ctx, v, q.Workspace)
-		if err != nil {
-			return err
-		}
-		if err := r.check(q.After); err != nil {
-			return err
-		}
-		b, err = l.read(ctx, v, q)
-		return err
-	})
-	return b, err
+	b, err := l.read(ctx, l.db, q)
+	// Numbers have no gap: whoever gets the next one has missed nothing.
+	if err != nil || q.After == 0 || b.first == q.After+1 {
+		return b, err
+	}
+	r, err := findRange(ctx, l.db, q.Workspace)
+	if err == nil {
+		err = r.check(q.After)
+	}
+	if err != nil {
+		return Batch{}, err
+	}
+	return b, nil
 }
 
 // read reads without looking at the range. One event more than wanted tells
@@ -133,7 +134,9 @@ func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 			b.HasMore = true
 			return false
 		}
-		seen++
+		if seen++; seen == 1 {
+			b.first = it.Seq
+		}
 		b.Next = it.Seq
 		b.rights = b.rights || len(l.cfg.Rights) > 0 && l.cfg.Rights.Match(it.Type)
 		if see.show(&it); q.picks(&it) {

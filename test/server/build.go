@@ -1,12 +1,14 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,14 +50,43 @@ func BuildCommit(commit, dir string) (string, error) {
 	return path, errors.Join(err, cmd.Run())
 }
 
+// BuildWith is Build with other contents of some files, which need not exist. A path
+// that is not absolute is one in the repository.
+func BuildWith(dir string, files map[string]string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for path, text := range files {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
+		with := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(path)))
+		if err := os.WriteFile(with, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		replace[path] = with
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		return "", err
+	}
+	return compile(root, dir, "-overlay="+overlay)
+}
+
 // compile builds the program of the source in root into dir.
-func compile(root, dir string) (string, error) {
+func compile(root, dir string, flags ...string) (string, error) {
 	name := "hearth"
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
 	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/hearth")
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-ldflags=-s -w", "-o", path}, flags, []string{"./cmd/hearth"})...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+// events is how many events the reader of TestStreams follows: HEARTH_FLEET_EVENTS.
+func events() int64 {
+	if n, err := strconv.ParseInt(os.Getenv("HEARTH_FLEET_EVENTS"), 10, 64); err == nil {
+		return n
+	}
+	if os.Getenv("HEARTH_FLEET_ROUNDS") != "" {
+		return 100_000
+	}
+	return 600
+}
+
+// shaky are nodes that are killed now and then, and come back at the same port.
+type shaky struct {
+	seats []*seat
+	urls  []string
+	kills atomic.Int64
+}
+
+func newShaky(t *testing.T, n int) *shaky {
+	t.Helper()
+	url, dir, program := dbtest.URL(t), t.TempDir(), server.Binary(t)
+	s := &shaky{}
+	for i := range n {
+		port := freePort(t)
+		one := &seat{options: server.Options{
+			Dir: filepath.Join(dir, fmt.Sprint(i)), DatabaseURL: url, Ready: patience, Env: append(sharedKeys(), "PORT="+port),
+		}}
+		one.start(t, program)
+		s.seats, s.urls = append(s.seats, one), append(s.urls, "http://127.0.0.1:"+port)
+	}
+	t.Cleanup(func() {
+		for _, one := range s.seats {
+			if err := one.running.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return s
+}
+
+// shake kills one node after the other, each when all are up, until ctx ends.
+func (s *shaky) shake(ctx context.Context, t *testing.T) {
+	for i := 0; ctx.Err() == nil; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(2 * time.Second):
+		}
+		one := s.seats[i%len(s.seats)]
+		if err := one.running.Kill(); err != nil {
+			t.Error(err)
+		}
+		var err error
+		if one.running, err = server.Start(one.options); err != nil {
+			t.Error(err)
+			return
+		}
+		s.kills.Add(1)
+	}
+}
+
+// TestStreams: a reader that goes to another node every 40 events gets each event once and
+// in order while nodes are killed, and all that was answered is among them.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	s, want := newShaky(t, 3), events()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var going sync.WaitGroup
+	defer going.Wait()
+	defer stop()
+	going.Go(func() { s.shake(ctx, t) })
+	var acked sync.Map // names of what was answered
+	var written atomic.Int64
+	for w := range 6 {
+		going.Go(func() {
+			s.write(ctx, w, func(name string) bool { acked.Store(name, true); return written.Add(1) < want })
+		})
+	}
+	seen, last := map[string]int{}, int64(0)
+	for at := 0; ; at++ {
+		next, err := follow(ctx, s.urls[at%len(s.urls)], last, 40, func(id int64, made string) {
+			if id != last+1 {
+				t.Fatalf("event %d follows %d", id, last)
+			}
+			last = id
+			seen[made]++
+		})
+		if err == nil && next == 0 && written.Load() >= want {
+			break
+		}
+		if ctx.Err() != nil || t.Failed() {
+			t.Fatal("the reader was ended")
+		}
+	}
+	stop()
+	going.Wait()
+	missing, doubled := 0, 0
+	acked.Range(func(did, _ any) bool {
+		switch seen[did.(string)] {
+		case 0:
+			missing++
+		case 1:
+		default:
+			doubled++
+		}
+		return true
+	})
+	if missing > 0 || doubled > 0 {
+		t.Errorf("of %d twins that were answered %d are not in the log, and %d twice", written.Load(), missing, doubled)
+	}
+	t.Logf("%d events in order, %d kills", last, s.kills.Load())
+}
+
+// write makes twins, each once: what was not answered is sent again with its key, to the
+// next node.
+func (s *shaky) write(ctx context.Context, writer int, acked func(did string) bool) {
+	client := &http.Client{Timeout: 20 * time.Second}
+	for i := 0; ctx.Err() == nil; i++ {
+		for try := 0; ; try++ {
+			c := &server.Client{URL: s.urls[(writer+i+try)%len(s.urls)], Key: server.OwnerKey, HTTP: client}
+			got, err := c.Do(ctx, "POST", "/v1/entities", object{"type": "Network", "protocol": "did:ixo:protocol/network", "properties": object{"name": fmt.Sprint(writer, " ", i)}},
+				"Idempotency-Key", fmt.Sprintf("writer-%d-%d", writer, i))
+			if ctx.Err() != nil {
+				return
+			}
+			if err == nil && got.Status == http.StatusCreated {
+				var made struct {
+					DID string `json:"did"`
+				}
+				if got.JSON(&made) != nil || !acked(made.DID) {
+					return
+				}
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// follow reads the stream of a node after an event until some came or none comes for a
+// while, and tells how many came. each gets the number of an event, and the twin that it says
+// was made.
+func follow(ctx context.Context, url string, after int64, most int, each func(id int64, made string)) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/v1/events?after=%d", url, after), http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+server.OwnerKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("the stream is answered %d", res.StatusCode)
+	}
+	lines, id, typ := bufio.NewScanner(res.Body), int64(0), ""
+	lines.Buffer(nil, 1<<20)
+	for n < most && lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			if id, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return n, err
+			}
+		case "event":
+			typ = value
+		case "data":
+			made := ""
+			if typ == "entity.created" {
+				_, rest, _ := strings.Cut(value, `"subject":"`)
+				made, _, _ = strings.Cut(rest, `"`)
+			}
+			each(id, made)
+			n++
+		}
+	}
+	return n, nil
+}
