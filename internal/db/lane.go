@@ -57,8 +57,8 @@ type use struct {
 	lane    Lane
 	row     string
 	inside  *atomic.Bool // whether a transaction for the row is under way; nil without one
-	since   Position // what a reader must see; "": everything
-	written *Written // nil: nobody asks
+	since   Position     // what a reader must see; "": everything
+	written *Written     // nil: nobody asks
 }
 
 type useKey struct{}
