@@ -291,12 +291,12 @@ func (g *rowGates) enter(ctx context.Context, u use) (leave func(), err error) {
 	if u.row == "" || !u.inside.CompareAndSwap(false, true) {
 		return func() {}, nil
 	}
-	leave, err = g.take(ctx, u)
+	out, err := g.take(ctx, u)
 	if err != nil {
 		u.inside.Store(false)
 		return nil, err
 	}
-	return func() { leave(); u.inside.Store(false) }, nil
+	return func() { out(); u.inside.Store(false) }, nil
 }
 
 func (g *rowGates) take(ctx context.Context, u use) (leave func(), err error) {
