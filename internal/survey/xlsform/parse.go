@@ -265,6 +265,9 @@ func (p *xparser) unary() (*xnode, error) {
 	return p.primary()
 }
 
+// said are the cells that spreadsheets and pyxform take for a truth.
+var said = map[string]string{"true": "true", "yes": "true", "false": "false", "no": "false"}
+
 func (p *xparser) primary() (*xnode, error) {
 	t := p.next()
 	switch {
@@ -289,6 +292,10 @@ func (p *xparser) primary() (*xnode, error) {
 		return n, nil
 	case t.kind == tSign && t.text == "." && p.filter && p.sign("/"):
 		return p.primary()
+	case t.kind == tSign && t.text == "." && p.peek().kind == tSign && p.peek().text == "/": // below a group
+		return p.parent(t)
+	case t.kind == tName && p.at == 1 && p.peek().kind == tEnd && said[strings.ToLower(t.text)] != "": // the whole cell
+		return &xnode{kind: xCall, text: said[strings.ToLower(t.text)], at: t.at}, nil
 	case t.kind == tSign && t.text == ".":
 		return &xnode{kind: xSelf, at: t.at}, nil
 	case t.kind == tSign && t.text == "..":
