@@ -121,6 +121,10 @@ func canonical(v any) (jsontext.Value, error) {
 		return nil, fmt.Errorf("encode content: %w", err)
 	}
 	out := jsontext.Value(text)
+	switch v.(type) {
+	case hashed, sentBy: // their members stand in that order, and are short texts and numbers
+		return out, nil
+	}
 	if err := out.Canonicalize(); err != nil {
 		return nil, fmt.Errorf("encode content: %w", err)
 	}
