@@ -38,6 +38,8 @@ type DemoCounts struct {
 	Conversations int `json:"conversations"`
 	Webhooks      int `json:"webhooks"`
 	Jobs          int `json:"jobs"`
+	Claims        int `json:"claims"`
+	Credentials   int `json:"credentials"`
 
 	Skipped []string `json:"skipped,omitzero" doc:"Parts that were left out, and why."`
 }

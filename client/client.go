@@ -75,6 +75,7 @@ type Client struct {
 	Quality         Quality
 	Sampling        Sampling
 	Credentials     Credentials
+	Reports         Reports
 	Statistics      Statistics
 	Emissions       Emissions
 	Oracle          Oracle
@@ -108,6 +109,7 @@ func New(cfg Config) (*Client, error) {
 	c.Verifications, c.Quality, c.Statistics, c.Oracle = Verifications{c}, Quality{c}, Statistics{c}, Oracle{c}
 	c.Demo, c.Line, c.Sampling, c.Emissions = DemoProgramme{c}, Line{c}, Sampling{c}, Emissions{c}
 	c.Credentials = Credentials{c}
+	c.Reports = Reports{c}
 	return c, nil
 }
 

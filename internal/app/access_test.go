@@ -213,7 +213,7 @@ func (h *house) checkForeign(t *testing.T, r web.Route, path string) {
 
 // namesOne reports whether a route is about one object of a workspace.
 func namesOne(r web.Route) bool {
-	for _, name := range []string{"{id}", "{did}", "{templateId}", "{surveyId}", "{responseId}", "{sha256}", "{drawId}", "{kptId}", "{claimId}", "{voucherId}", "{credentialId}"} {
+	for _, name := range []string{"{id}", "{did}", "{templateId}", "{surveyId}", "{responseId}", "{sha256}", "{drawId}", "{kptId}", "{claimId}", "{voucherId}", "{credentialId}", "{reportId}"} {
 		if strings.Contains(r.Path, name) {
 			return true
 		}

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hearth-dmrv/hearth/internal/audit"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/demo"
@@ -61,6 +62,7 @@ type App struct {
 	line     *line // nil without area C
 	mind     *mind // nil without area D
 	demo     *demo.Service
+	reports  *audit.Service
 	small    int          // divides the sizes of the demo, in tests; 0 does not
 	within   http.Handler // serves all areas in process, for the demo
 	inner    http.Handler // serves areas to plugins, for their users
@@ -145,6 +147,7 @@ func (a *App) start(ctx context.Context) (err error) {
 		return err
 	}
 	a.buildDemo()
+	a.buildReports()
 	if a.runner, err = a.jobs(); err != nil {
 		return err
 	}

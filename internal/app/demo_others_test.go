@@ -83,7 +83,7 @@ func TestDemoBesideASurvey(t *testing.T) {
 }
 
 // TestDemoWithAClaim has somebody claim something of a stove of the demo, and it become
-// a credential: both go with the demo.
+// a credential: both go with the demo. Before that an auditor takes its bundle along.
 func TestDemoWithAClaim(t *testing.T) {
 	t.Parallel()
 	s := newShow(t, 10, nil)
@@ -97,7 +97,13 @@ func TestDemoWithAClaim(t *testing.T) {
 	s.runs(t, func() {
 		before := s.rows(t)["claim_cover"]
 		s.load(t)
-		page, err := s.api.Entities.Page(ctx, client.EntityQuery{ExternalID: "demo-stove-0001"})
+		project, err := s.api.Entities.Page(ctx, client.EntityQuery{ExternalID: "demo-project"})
+		if err != nil || len(project.Items) != 1 {
+			t.Fatalf("project = %+v, %v", project, err)
+		}
+		s.checkClaims(t, project.Items[0].DID)
+		s.checkReport(t, project.Items[0].DID)
+		page, err := s.api.Entities.Page(ctx, client.EntityQuery{ExternalID: "demo-stove-0020"})
 		if err != nil || len(page.Items) != 1 {
 			t.Fatalf("stove = %+v, %v", page, err)
 		}

@@ -182,6 +182,8 @@ var mayGrow = map[string]string{
 
 	"webhooks":  "the row of one that was deleted, until its worker comes by",
 	"job_slots": "what the server does by time",
+
+	"claim_kinds": "a number for each kind that was ever claimed, which keeps claims of it in a row",
 }
 
 // checkGone wants nothing of a demo to be left.

@@ -175,6 +175,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["attachment"]
 	case "{conflictId}":
 		return h.ids["conflict"]
+	case "{reportId}":
+		return h.ids["report"]
 	case "{exportId}":
 		return h.ids["survey export"]
 	case "{importId}":

@@ -44,6 +44,13 @@ func (h *house) furnishCredentials(t *testing.T) {
 	}
 	oracle := made("/v1/entities", `{"type":"Oracle","protocol":"did:ixo:protocol/oracle"}`)
 	made("/v1/entities/"+oracle+"/issuer-keys", `{}`)
+	var report struct {
+		ID string `json:"id"`
+	}
+	if w := h.post("/v1/reports", `{"projectId":"`+oracle+`","oracle":"`+oracle+`"}`); w.Code != 202 || json.Unmarshal(w.Body.Bytes(), &report) != nil {
+		t.Fatalf("a report: %d %s", w.Code, w.Body)
+	}
+	h.ids["report"] = report.ID
 	h.ids["credential"] = made("/v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"value"}}`)
 	h.ids["status-list"] = "9f86d081884c7d659a2feaa0c55ad015-revocation"
 	h.exec(t, `UPDATE entities SET domain_type = 'credential', status = 'active', body = replace(replace(body, '"domainType":"device"', '"domainType":"credential"'), '"status":"draft"', '"status":"active"') WHERE did = $1`,

@@ -44,6 +44,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	a.asked(c.Handlers, a.surveys.imports.Handlers())
 	a.asked(c.Handlers, a.surveys.figures.Handlers())
 	a.asked(c.Handlers, a.surveys.reports.Handlers())
+	a.asked(c.Handlers, a.reports.Handlers())
 	a.asked(c.Handlers, a.demo.Loads())
 	return a.Jobs.NewRunner(c)
 }

@@ -67,6 +67,9 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		a.surveys.routes(area)
 	}
 	a.overview().Routes(area)
+	if a.cfg.HasArea("a") && a.cfg.HasArea("b") {
+		a.reports.Routes(area)
+	}
 	calculator.New(a.cursors).Routes(area)
 	vcAPI(a).Routes(area)
 	a.mind.ledger(area)

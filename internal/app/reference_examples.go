@@ -165,7 +165,7 @@ func (e examples) sample(method, path, name string) string {
 		}
 	case "surveyId":
 		return ownSurvey
-	case "exportId", "importId", "drawId":
+	case "exportId", "importId", "drawId", "reportId":
 		return noID
 	case "responseId":
 		return "resp_789"

@@ -225,7 +225,7 @@ func shownOperations(t *testing.T, h http.Handler) []*shown {
 	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	others := []string{"vouchers", "surveys", "responses", "attachments", "verification", "quality", "sampling", "kpt", "claims", "issuing", "ussd", "oracle", "plugins"}
+	others := []string{"vouchers", "surveys", "responses", "attachments", "verification", "quality", "sampling", "kpt", "claims", "issuing", "reports", "ussd", "oracle", "plugins"}
 	var out []*shown
 	for path, ops := range doc.Paths {
 		for method, op := range ops {

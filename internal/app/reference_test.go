@@ -100,6 +100,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if strings.HasSuffix(r.Path, "/statistics") { // a sample that has answered
 		return w.Code == http.StatusUnprocessableEntity
 	}
+	if r.Path == "/v1/reports" && r.Method == http.MethodPost { // a project
+		return w.Code == http.StatusNotFound || w.Code == http.StatusConflict
+	}
 	if r.Path == "/v1/credentials" { // a claim that somebody has approved
 		return w.Code == http.StatusConflict || w.Code == http.StatusNotFound
 	}

@@ -22,6 +22,7 @@ var tagTexts = map[string]string{
 	"claims":       "Claims as they were submitted: each with a document and a CID that do not change.",
 	"issuing":      "Credentials that approved claims have become: signed, with a state, a public page and status lists; and the keys of their issuers.",
 	"vouchers":     "Vouchers paid from credentials: issued to a recipient, redeemed by suppliers bit by bit.",
+	"reports":      "Bundles for auditors: one signed archive of a project, which anybody verifies without a server.",
 	"kpt":          "Kitchen performance tests: what fuel households used, by weighing, with the old stove and with the new one.",
 	"quality":      "What checks have found, how collectors compare, and back-checks.",
 	"emissions":    "Emission calculations by versioned modules: every step, every rule that was applied, and hashes of both.",

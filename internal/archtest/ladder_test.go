@@ -67,6 +67,7 @@ var ladder = map[string]int{
 	"internal/ussd":   area,
 	"internal/oracle": area,
 
+	"internal/audit":    console,
 	"internal/console":  console,
 	"internal/demo":     console,
 	"internal/overview": console,

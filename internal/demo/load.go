@@ -30,7 +30,7 @@ type stage struct {
 }
 
 func stages() []stage {
-	return slices.Concat(twinStages(), readingStages(), surveyStages(), lineStages(), oracleStages(), officeStages())
+	return slices.Concat(twinStages(), readingStages(), surveyStages(), claimStages(), lineStages(), oracleStages(), officeStages())
 }
 
 // loader is one attempt at a load.

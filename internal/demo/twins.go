@@ -48,7 +48,7 @@ var (
 	managing   = []string{"analytics:read", "devices:*", "entities:read", "entities:pii", "entities:write", "events:read", "exports:*", "groups:read", "imports:*", "jobs:read", "protocols:read", "responses:pii", "responses:read", "responses:write", "sampling:read", "sampling:write", "surveys:*", "templates:*", "webhooks:*", "oracle:*", "sessions:*"}
 	collecting = []string{"devices:read", "entities:read", "protocols:read", "responses:read", "responses:write", "sampling:read", "surveys:read", "templates:read"}
 	checking   = []string{"devices:read", "entities:read", "jobs:read", "protocols:read", "responses:check", "responses:read", "sampling:read", "surveys:assign", "surveys:read", "templates:read"}
-	verifying  = []string{"audit:read", "claims:read", "devices:read", "entities:read", "entities:verify", "jobs:read", "protocols:read", "responses:read", "responses:verify", "sampling:read", "sampling:witness", "surveys:read", "templates:read"}
+	verifying  = []string{"audit:read", "claims:evaluate", "claims:read", "credentials:read", "credentials:write", "devices:read", "entities:read", "entities:verify", "jobs:read", "protocols:read", "responses:read", "responses:verify", "sampling:read", "sampling:witness", "surveys:read", "templates:read"}
 )
 
 // Numbers of people.
@@ -263,7 +263,7 @@ func (p *plan) installed(i int) time.Time { return p.day(days - i%10) }
 
 // externals are the external ids of all twins of the plan.
 func (p *plan) externals() []string {
-	out := []string{implementer, auditors, project}
+	out := []string{implementer, auditors, project, oracleID}
 	for _, t := range p.teams() {
 		for _, m := range t.members {
 			out = append(out, m.external)

@@ -200,6 +200,36 @@ func (is *Issuer) sign(i entity.Issued, k *key, s vc.Signer, r *row) error {
 	return nil
 }
 
+// SignFor has an oracle sign a document about what it issued, such as the manifest of a
+// bundle, that make writes for the id of its key. Faults: ENTITY_NOT_FOUND,
+// NOT_AN_ORACLE.
+func (s *Service) SignFor(ctx context.Context, oracle string, make func(issuer string) (jsontext.Value, error)) (out jsontext.Value, err error) {
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		r, err := s.cfg.Entities.FindForUpdate(ctx, tx, oracle)
+		if err != nil {
+			return err
+		}
+		if r.DomainType != "oracle" {
+			return notAnOracle()
+		}
+		k, err := s.is.current(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		signer, err := s.is.signer(k)
+		if err != nil {
+			return err
+		}
+		doc, err := make(k.controller)
+		if err != nil {
+			return err
+		}
+		out, err = signer.Sign(doc, vc.Proof{Created: s.is.now()})
+		return err
+	})
+	return out, err
+}
+
 // digestOf is the hash of a document, in whatever order its members stand.
 func digestOf(doc jsontext.Value) (string, error) {
 	c := doc.Clone()

@@ -205,7 +205,7 @@ func (s *Service) Rotate(ctx context.Context, id string, d api.IssuerKeyRotation
 			return none, err
 		}
 		if r.DomainType != "oracle" {
-			return none, fault.New(fault.Conflict, "NOT_AN_ORACLE", "Credentials are issued by oracles. This twin is none, and has no keys.")
+			return none, notAnOracle()
 		}
 		if err := s.mark(ctx, tx, r, d); err != nil {
 			return none, err
@@ -223,6 +223,10 @@ func (s *Service) Rotate(ctx context.Context, id string, d api.IssuerKeyRotation
 			Workspace: r.Workspace, Type: "credential.key_rotated", Subject: r.DID, Data: map[string]any{"key": k.method, "compromised": !d.CompromisedSince.IsZero(), "reason": d.Reason},
 		})
 	})
+}
+
+func notAnOracle() error {
+	return fault.New(fault.Conflict, "NOT_AN_ORACLE", "Credentials are issued by oracles. This twin is none, and has no keys.")
 }
 
 func (s *Service) forgetLists() {

@@ -43,6 +43,10 @@ const (
 	updateProject = `UPDATE credentials SET project = $2 WHERE nid = $1`
 	endState      = `UPDATE credentials SET state = 'revoked', suspended = 0, revoked = 1, disputed = 0 WHERE nid = $1`
 
+	dropIssued = `DELETE FROM credentials WHERE issuer = $1`
+	dropLists  = `DELETE FROM status_lists WHERE issuer = $1`
+	dropKeys   = `DELETE FROM issuer_keys WHERE issuer = $1`
+
 	insertList   = `INSERT INTO status_lists (nid, ws, issuer, list_id, address, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
 	selectList   = `SELECT nid, list_id FROM status_lists WHERE issuer = $1 AND address = $2 ORDER BY nid DESC LIMIT 1`
 	listByID     = `SELECT nid, issuer, address FROM status_lists WHERE list_id = $1`
@@ -75,9 +79,19 @@ func (r *row) scan(from db.Row) error {
 
 // Remove is for a twin that is taken out of the store; see entity.Service.Remove. What
 // was signed is in the world and cannot be unmade: it is revoked, and stays on its list.
+// With its issuer everything goes: nobody is left who stands for it.
 func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
-	_, err := tx.Exec(ctx, endState, nid)
-	return db.Wrap("revoke credential of a removed twin", err)
+	if _, err := tx.Exec(ctx, endState, nid); err != nil {
+		return db.Wrap("revoke credential of a removed twin", err)
+	}
+	if _, err := tx.Exec(ctx, dropIssued, nid); err != nil {
+		return db.Wrap("remove what an issuer signed", err)
+	}
+	if _, err := tx.Exec(ctx, dropLists, nid); err != nil {
+		return db.Wrap("remove status lists", err)
+	}
+	_, err := tx.Exec(ctx, dropKeys, nid)
+	return db.Wrap("remove issuer keys", err)
 }
 
 // one reads a credential; nil when there is none.

@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/audit"
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity/credential"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// buildReports makes the service of bundles for auditors. They are read through the
+// routes of the areas, by a gate that believes the process itself.
+func (a *App) buildReports() {
+	d := dialects{gate: ownCalls{}, log: a.log}
+	table := d.area("report")
+	a.twins.routes(table)
+	a.surveys.routes(table)
+	handler := muxOf([]*web.API{table})
+	r := reports{a}
+	a.reports = audit.New(audit.Config{
+		DB: a.DB, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Handler: func() http.Handler { return handler },
+		Issuer: r.issuer, Sign: r.sign, Keys: r.keys, Name: r.name, Figures: r.figures,
+	})
+}
+
+// ownCalls admits requests of this process, whose context says who calls. No listener
+// has it.
+type ownCalls struct{}
+
+// Admit looks at the scope alone.
+func (ownCalls) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
+	c := web.CallerFrom(r.Context())
+	if scope != web.Public && !scope.Open(func(name string) bool { return auth.May(c, name) }) {
+		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
+	}
+	return c, nil
+}
+
+// reports is what bundles ask of the areas.
+type reports struct{ *App }
+
+// issuer finds who signs: the oracle that somebody names, or that of the newest
+// credential of the project.
+func (a reports) issuer(ctx context.Context, project, want string) (string, error) {
+	if _, err := a.twins.entities.Find(ctx, a.DB, project); err != nil {
+		return "", err
+	}
+	if want == "" {
+		some, _, err := a.twins.issued.List(ctx, credential.Filter{Project: project}, 0, 1)
+		if err != nil {
+			return "", err
+		}
+		if len(some) == 0 {
+			return "", fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "The project has no credentials yet. Name the oracle that signs the report.").
+				With(fault.Field{Pointer: "/oracle", Code: "required", Detail: "Give the DID of an oracle of the workspace."})
+		}
+		want, ctx = some[0].Issuer, anywhere(ctx) // it has signed for the project
+	}
+	r, err := a.twins.entities.Find(ctx, a.DB, want)
+	if err == nil && r.DomainType != "oracle" {
+		err = fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "Reports are signed by oracles, and this twin is none.").
+			With(fault.Field{Pointer: "/oracle", Code: "invalid", Detail: "Give the DID of an oracle of the workspace."})
+	}
+	return want, err
+}
+
+// anywhere is the caller without the limits of a key to projects: an oracle belongs to
+// none.
+func anywhere(ctx context.Context) context.Context {
+	c := web.CallerFrom(ctx)
+	c.Projects = nil
+	return web.WithCaller(ctx, c)
+}
+
+func (a reports) sign(ctx context.Context, oracle string, make func(issuer string) (jsontext.Value, error)) (jsontext.Value, error) {
+	return a.twins.issued.SignFor(anywhere(ctx), oracle, make)
+}
+
+func (a reports) keys(ctx context.Context, oracle string) ([]api.IssuerKey, error) {
+	return a.twins.issued.Keys(anywhere(ctx), oracle)
+}
+
+// name hides people and households behind the names of the project's exports.
+func (a reports) name(ctx context.Context, project, id string) (string, error) {
+	r, err := a.twins.entities.Find(anywhere(ctx), a.DB, id) // a household may have moved on
+	if fault.KindOf(err) == fault.NotFound {
+		return id, nil
+	} else if err != nil {
+		return "", err
+	}
+	p, err := a.twins.protocols.FindAny(ctx, r.Workspace, r.Protocol, r.ProtocolVersion)
+	if err != nil {
+		return "", err
+	}
+	if r.DomainType == "household" || r.DomainType == "person" || len(p.PII()) > 0 {
+		return a.surveys.vault.Pseudonyms(r.Workspace, project)(id), nil
+	}
+	return id, nil
+}
+
+// figures is what the figures of a survey come from.
+func (a reports) figures(ctx context.Context, project, survey string) ([]byte, error) {
+	b, err := a.surveys.figures.Basis(ctx, survey, a.surveys.vault.Pseudonyms(web.CallerFrom(ctx).Workspace, project))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(b, json.Deterministic(true))
+}

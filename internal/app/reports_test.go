@@ -1,0 +1,184 @@
+package app_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/internal/audit"
+)
+
+// checkClaims wants a claim of every status in a demo, and its credentials to verify.
+func (s *show) checkClaims(t *testing.T, project string) {
+	t.Helper()
+	found := map[string]int{}
+	for c, err := range s.api.Claims.List(t.Context(), client.ClaimQuery{ProjectID: project}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[c.Status]++
+	}
+	for _, status := range []string{"pending", "flagged", "approved", "rejected", "withdrawn", "invalidated"} {
+		if found[status] == 0 {
+			t.Errorf("no claim of the demo is %s: %v", status, found)
+		}
+	}
+}
+
+// checkReport makes the bundle of a demo as an auditor, and verifies it with nothing but
+// the file.
+func (s *show) checkReport(t *testing.T, project string) {
+	t.Helper()
+	ctx := t.Context()
+	key, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "auditor", Role: "auditor", Projects: []string{project}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	auditor := s.as(t, key.Text)
+	j, err := auditor.Reports.Create(ctx, client.AuditReportDraft{Project: project})
+	s.wait(t, j, err)
+	r, err := auditor.Reports.Get(ctx, j.ID)
+	if err != nil || r.Links.File == "" || !strings.HasPrefix(r.Issuer, "did:key:") {
+		t.Fatalf("report = %+v, %v", r, err)
+	}
+	in, err := auditor.Reports.File(ctx, j.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	file, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := verified(t, file, r.Issuer)
+	if !got.Verified() || !got.Vouched {
+		t.Fatalf("the bundle: %+v", got)
+	}
+	for _, c := range got.Checks {
+		if c.Count == 0 && c.Name != "calculations" {
+			t.Errorf("nothing was checked of %s", c.Name)
+		}
+	}
+	if other := verified(t, file, "did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw"); other.Verified() || other.Vouched {
+		t.Errorf("another issuer: %+v", other)
+	}
+	if nobody := verified(t, file, ""); !nobody.Verified() || nobody.Vouched || nobody.Key == "" {
+		t.Errorf("without an issuer: %+v", nobody)
+	}
+	s.checkTampered(t, file, r.Issuer)
+	s.checkNobody(t, file)
+}
+
+func verified(t *testing.T, file []byte, issuer string) *audit.Report {
+	t.Helper()
+	got, err := audit.Verify(t.Context(), bytes.NewReader(file), int64(len(file)), issuer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// checkTampered changes a byte of each file of a bundle, which is then named, and what
+// follows from files is found out too where the hashes do not tell.
+func (s *show) checkTampered(t *testing.T, file []byte, issuer string) {
+	t.Helper()
+	for name, change := range map[string][2]string{
+		"claims.ndjson": {`"status":"approved"`, `"status":"rejected"`}, "evaluations.ndjson": {`"outcome":"rejected"`, `"outcome":"approved"`}, "credentials.ndjson": {`"kind":"fuel-saved"`, `"kind":"fuel-burnt"`},
+		"figures.json": {`"estimate":`, `"estimate":9`}, "README.txt": {"auditors", "auditorz"},
+	} {
+		changed, full := rewritten(t, file, name, change)
+		got := verified(t, changed, issuer)
+		files := got.Checks[slices.IndexFunc(got.Checks, func(c audit.Check) bool { return c.Name == "files" })]
+		if len(files.Wrong) != 1 || !strings.HasPrefix(files.Wrong[0], full+" was changed") {
+			t.Errorf("a byte of %s: %+v", full, files.Wrong)
+		}
+		deeper := 0
+		for _, c := range got.Checks {
+			if c.Name != "files" {
+				deeper += len(c.Wrong)
+			}
+		}
+		if (deeper == 0) != (name == "README.txt") {
+			t.Errorf("%s was changed, and %d things do not follow: %+v", full, deeper, got.Checks)
+		}
+	}
+}
+
+// rewritten is a bundle with something else in the first file whose name ends so, and
+// that has it.
+func rewritten(t *testing.T, file []byte, end string, change [2]string) (out []byte, full string) {
+	t.Helper()
+	in, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range in.File {
+		text := content(t, f)
+		if full == "" && strings.HasSuffix(f.Name, end) && strings.Contains(text, change[0]) {
+			full, text = f.Name, strings.Replace(text, change[0], change[1], 1)
+		}
+		to, err := w.Create(f.Name)
+		if err == nil {
+			_, err = to.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil || full == "" {
+		t.Fatalf("nothing to change in %s: %v", end, err)
+	}
+	return b.Bytes(), full
+}
+
+func content(t *testing.T, f *zip.File) string {
+	t.Helper()
+	in, err := f.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// checkNobody wants no name, number or DID of a household in a bundle.
+func (s *show) checkNobody(t *testing.T, file []byte) {
+	t.Helper()
+	var secrets []string
+	for e, err := range s.api.Entities.List(t.Context(), client.EntityQuery{Type: "Household", Limit: 100}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets = append(secrets, e.DID)
+		for _, name := range []string{"name", "phone"} {
+			if v, _ := e.Properties[name].(string); v != "" {
+				secrets = append(secrets, v)
+			}
+		}
+	}
+	if len(secrets) < 60 {
+		t.Fatalf("only %d secrets", len(secrets))
+	}
+	in, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range in.File {
+		text := content(t, f)
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) {
+				t.Fatalf("%s holds %q", f.Name, secret)
+			}
+		}
+	}
+}

@@ -1,0 +1,534 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// claimLine is a claim in a bundle.
+type claimLine struct {
+	ID          string           `json:"id"`
+	CID         string           `json:"cid"`
+	Kind        string           `json:"kind"`
+	Subject     string           `json:"subject"`
+	Claimant    string           `json:"claimant"`
+	PeriodStart string           `json:"periodStart,omitzero"`
+	PeriodEnd   string           `json:"periodEnd,omitzero"`
+	Amount      *api.ClaimAmount `json:"amount,omitzero"`
+	Approved    *api.ClaimAmount `json:"approvedAmount,omitzero"`
+	Status      string           `json:"status"`
+	Submitted   time.Time        `json:"submitted"`
+	Evidence    []string         `json:"evidence,omitzero"` // hashes
+	Document    *api.ClaimBody   `json:"document,omitzero"` // whole, where it says nothing of a person
+}
+
+// evaluation is one of a claim.
+type evaluation struct {
+	Claim string `json:"claim"`
+	api.ClaimEvaluation
+	Withheld []string `json:"withheld,omitzero"` // facts in free text
+}
+
+// rules are the claim types of a version of a protocol.
+type rules struct {
+	Protocol   string                    `json:"protocol"`
+	Version    string                    `json:"version"`
+	ClaimTypes map[string]jsontext.Value `json:"claimTypes"`
+}
+
+// issued is a credential with its state.
+type issued struct {
+	ID       string         `json:"id"`
+	Claim    string         `json:"claim"`
+	Issuer   string         `json:"oracle"`
+	Status   string         `json:"status"`
+	Document jsontext.Value `json:"verifiableCredential"`
+}
+
+// issuer is an oracle with its keys.
+type issuer struct {
+	Oracle string          `json:"oracle"`
+	Keys   []api.IssuerKey `json:"keys"`
+}
+
+// calculation is one that a claim rests on.
+type calculation struct {
+	Claim     string            `json:"claim"`
+	Asked     api.EmissionDraft `json:"asked"`
+	TraceHash string            `json:"traceHash"`
+}
+
+// revision is a state of a record, by its hash.
+type revision struct {
+	Of       string    `json:"of"`
+	Revision int64     `json:"revision"`
+	At       time.Time `json:"at,omitzero"`
+	Hash     string    `json:"hash"`
+}
+
+// gatherer reads a project through the API, as an auditor.
+type gatherer struct {
+	cfg       *Config
+	ctx       context.Context //nolint:containedctx // of the one job that it lives for
+	w         *writer
+	project   string
+	names     map[string]string
+	rules     map[string]*rules
+	issuers   []string
+	lists     []string
+	revisions []revision
+	tell      func(step string) error
+}
+
+// scopes are those of a bundle: no more than an auditor has, and nothing personal.
+var scopes = []string{
+	"analytics:read", "audit:read", "claims:read", "credentials:read", "entities:read", "protocols:read", "responses:read", "sampling:read", "surveys:read",
+}
+
+// get reads a path of the API into v.
+func (g *gatherer) get(path string, v any) error {
+	r, err := http.NewRequestWithContext(g.ctx, http.MethodGet, "http://localhost"+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	w, err := web.Answer(g.cfg.Handler(), r, netip.AddrFrom4([4]byte{127, 0, 0, 1}), maxFile)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Body.Close() }() // nothing is left in it
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		return err
+	}
+	if w.StatusCode != http.StatusOK {
+		var problem struct{ Code, Message string }
+		_ = json.Unmarshal(text, &problem, json.MatchCaseInsensitiveNames(true)) // without it the status has to do
+		return fault.New(fault.Conflict, "REPORT_INCOMPLETE", fmt.Sprintf("%s answers %d %s. %s", path, w.StatusCode, problem.Code, problem.Message))
+	}
+	if raw, ok := v.(*jsontext.Value); ok {
+		*raw = text
+		return nil
+	}
+	return json.Unmarshal(text, v)
+}
+
+// pages reads all items of a list.
+func pages[T any](g *gatherer, path string, visit func(*T) error) error {
+	mark := "?"
+	if strings.Contains(path, "?") {
+		mark = "&"
+	}
+	for cursor := ""; ; {
+		var p struct {
+			Items []T `json:"items"`
+			Page  struct {
+				HasMore    bool   `json:"hasMore"`
+				NextCursor string `json:"nextCursor"`
+			} `json:"page"`
+		}
+		next := path + mark + "limit=200"
+		if cursor != "" {
+			next += "&cursor=" + url.QueryEscape(cursor)
+		}
+		if err := g.get(next, &p); err != nil {
+			return err
+		}
+		for i := range p.Items {
+			if err := visit(&p.Items[i]); err != nil {
+				return err
+			}
+		}
+		if cursor = p.Page.NextCursor; !p.Page.HasMore || cursor == "" {
+			return nil
+		}
+	}
+}
+
+// name is a DID, or a made-up name where it is that of a person or a household.
+func (g *gatherer) name(id string) (string, error) {
+	if got, ok := g.names[id]; ok || id == "" {
+		return got, nil
+	}
+	out, err := g.cfg.Name(g.ctx, g.project, id)
+	g.names[id] = out
+	return out, err
+}
+
+// all writes everything but the manifest.
+func (g *gatherer) all() error {
+	if err := g.w.bytes(readmeName, []byte(readme)); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{{"project", g.whole}, {"surveys", g.surveys}, {"draws", g.draws}, {"claims", g.claims}, {"credentials", g.credentials}} {
+		if err := g.tell(step.name); err != nil {
+			return err
+		}
+		if err := step.run(); err != nil {
+			return err
+		}
+	}
+	return lines(g.w, revisionsName, g.revisions)
+}
+
+func (g *gatherer) whole() error {
+	var p struct {
+		DID      string `json:"did"`
+		Type     string `json:"type"`
+		Protocol string `json:"protocol"`
+		Status   string `json:"status"`
+		Revision int64  `json:"revision"`
+	}
+	if err := g.get("/v1/entities/"+url.PathEscape(g.project), &p); err != nil {
+		return err
+	}
+	if err := g.past(g.project); err != nil {
+		return err
+	}
+	return g.w.value(projectName, p)
+}
+
+// past notes the hashes of the revisions of a twin.
+func (g *gatherer) past(id string) error {
+	return pages(g, "/v1/entities/"+url.PathEscape(id)+"/history", func(r *api.Revision) error {
+		g.revisions = append(g.revisions, revision{id, r.Revision, r.At, r.Hash})
+		return nil
+	})
+}
+
+// told are the members of a survey that a bundle has: none of them names anybody.
+var told = []string{
+	"surveyId", "type", "stage", "projectId", "templateId", "templateVersion", "sections", "sampling", "methodology", "eligibility", "verificationPolicy", "rounds", "round", "status", "revision", "modes", "window",
+}
+
+func (g *gatherer) surveys() error {
+	return pages(g, "/v1/surveys?projectId="+url.QueryEscape(g.project), func(s *struct {
+		ID     string `json:"surveyId"`
+		Status string `json:"status"`
+	},
+	) error {
+		if s.Status == "draft" {
+			return nil
+		}
+		at, folder := "/v1/surveys/"+url.PathEscape(s.ID), "surveys/"+safe(s.ID)+"/"
+		var all map[string]jsontext.Value
+		if err := g.get(at, &all); err != nil {
+			return err
+		}
+		for name := range all {
+			if !slices.Contains(told, name) {
+				delete(all, name)
+			}
+		}
+		if err := g.w.value(folder+"survey.json", all); err != nil {
+			return err
+		}
+		var book jsontext.Value
+		if err := g.get(at+"/codebook", &book); err != nil {
+			return err
+		}
+		if err := g.w.bytes(folder+"codebook.json", append(bytes.TrimSpace(book), '\n')); err != nil {
+			return err
+		}
+		if err := g.w.file(folder+"responses.ndjson", func(out io.Writer) error { return g.responses(out, at) }); err != nil {
+			return err
+		}
+		b, err := g.cfg.Figures(g.ctx, g.project, s.ID)
+		if err != nil {
+			return err
+		}
+		return g.w.bytes(folder+figuresName, append(b, '\n'))
+	})
+}
+
+// figuresName is the file of a survey that its figures come from.
+const figuresName = "figures.json"
+
+// responses writes those of a survey as somebody sees them who may see nobody.
+func (g *gatherer) responses(out io.Writer, at string) error {
+	return pages(g, at+"/responses", func(r *jsontext.Value) error {
+		var head struct {
+			Record   string `json:"recordId"`
+			ID       string `json:"responseId"`
+			Revision int64  `json:"revision"`
+		}
+		if err := json.Unmarshal(*r, &head); err != nil {
+			return err
+		}
+		if head.Record == "" {
+			head.Record = head.ID
+		}
+		canonical := r.Clone()
+		if err := canonical.Canonicalize(); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(canonical)
+		g.revisions = append(g.revisions, revision{Of: head.Record, Revision: head.Revision, Hash: hex.EncodeToString(sum[:])})
+		_, err := out.Write(append(canonical, '\n'))
+		return err
+	})
+}
+
+func (g *gatherer) draws() error {
+	return pages(g, "/v1/sampling/draws?projectId="+url.QueryEscape(g.project), func(d *struct {
+		ID    string `json:"drawId"`
+		State string `json:"state"`
+		Units string `json:"units"`
+	},
+	) error {
+		switch {
+		case d.State != "drawn":
+			g.w.LeftOut = append(g.w.LeftOut, "The draw "+d.ID+" was committed to and never made.")
+			return nil
+		case d.Units == "did":
+			g.w.LeftOut = append(g.w.LeftOut, "The draw "+d.ID+" names households by their DIDs, which no bundle does.")
+			return nil
+		}
+		var v jsontext.Value
+		if err := g.get("/v1/sampling/draws/"+url.PathEscape(d.ID)+"/record", &v); err != nil {
+			return err
+		}
+		return g.w.bytes("draws/"+safe(d.ID)+".json", append(bytes.TrimSpace(v), '\n'))
+	})
+}
+
+func (g *gatherer) claims() error {
+	var all []claimLine
+	var judged []evaluation
+	var calculated []calculation
+	err := pages(g, "/v1/claims?projectId="+url.QueryEscape(g.project), func(listed *api.Claim) error {
+		c := new(api.Claim)
+		if err := g.get("/v1/claims/"+url.PathEscape(listed.ID), c); err != nil {
+			return err
+		}
+		one, err := g.claim(c)
+		if err != nil {
+			return err
+		}
+		all = append(all, one)
+		if calc := calculationOf(c); calc != nil {
+			calculated = append(calculated, *calc)
+		}
+		if err := g.past(c.ID); err != nil {
+			return err
+		}
+		return pages(g, "/v1/claims/"+url.PathEscape(c.ID)+"/evaluations", func(e *api.ClaimEvaluation) error {
+			v, err := g.evaluation(c, e)
+			judged = append(judged, v)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	var protocols []*rules
+	for _, r := range g.rules {
+		protocols = append(protocols, r)
+	}
+	slices.SortFunc(protocols, func(a, b *rules) int { return strings.Compare(a.Protocol+"@"+a.Version, b.Protocol+"@"+b.Version) })
+	if err := g.w.value(protocolsName, protocols); err != nil {
+		return err
+	}
+	if err := lines(g.w, claimsName, all); err != nil {
+		return err
+	}
+	if err := lines(g.w, evaluationsName, judged); err != nil {
+		return err
+	}
+	return lines(g.w, calculationsName, calculated)
+}
+
+// hashed is how evidence names something by its hash.
+var hashed = regexp.MustCompile(`^(sha256:)?[0-9a-f]{64}$`)
+
+// claim is a claim without what people wrote into it.
+func (g *gatherer) claim(c *api.Claim) (out claimLine, err error) {
+	out = claimLine{ID: c.ID, CID: c.CID, Kind: c.Kind, PeriodStart: c.PeriodStart, PeriodEnd: c.PeriodEnd, Amount: c.Amount, Approved: c.Approved, Status: c.Status, Submitted: c.Submitted}
+	if out.Subject, err = g.name(c.Subject); err != nil {
+		return out, err
+	}
+	if out.Claimant, err = g.name(c.Claimant); err != nil {
+		return out, err
+	}
+	plain := out.Subject == c.Subject && out.Claimant == c.Claimant
+	if c.Document == nil {
+		return out, nil
+	}
+	for _, e := range c.Document.Evidence {
+		if !hashed.MatchString(e) {
+			plain = false
+			sum := sha256.Sum256([]byte(e))
+			e = "of-text:sha256:" + hex.EncodeToString(sum[:])
+		}
+		out.Evidence = append(out.Evidence, e)
+	}
+	if plain && c.Document.Data == nil {
+		out.Document = c.Document
+	}
+	return out, nil
+}
+
+// calculationOf is the calculation that a claim names in its data, made again: nothing
+// else of the data is told.
+func calculationOf(c *api.Claim) *calculation {
+	if c.Document == nil {
+		return nil
+	}
+	raw, err := json.Marshal(c.Document.Data)
+	if err != nil {
+		return nil
+	}
+	var data struct {
+		Calculation *struct {
+			Asked     api.EmissionDraft `json:"asked"`
+			TraceHash string            `json:"traceHash"`
+		} `json:"calculation"`
+	}
+	if json.Unmarshal(raw, &data) != nil || data.Calculation == nil || data.Calculation.TraceHash == "" {
+		return nil
+	}
+	return &calculation{Claim: c.ID, Asked: data.Calculation.Asked, TraceHash: data.Calculation.TraceHash}
+}
+
+// evaluation is one without what people wrote into it.
+func (g *gatherer) evaluation(c *api.Claim, e *api.ClaimEvaluation) (evaluation, error) {
+	out := evaluation{Claim: c.ID, ClaimEvaluation: *e}
+	out.Reason = ""
+	var err error
+	if out.Evaluator, err = g.name(e.Evaluator); err != nil {
+		return out, err
+	}
+	kind, err := g.kind(e.Protocol, e.Version, c.Kind)
+	if err != nil {
+		return out, err
+	}
+	out.Facts = map[string]api.KnownFact{}
+	for id, f := range e.Facts {
+		if kind[id] == "text" || kind[id] == "" {
+			out.Withheld = append(out.Withheld, id)
+			continue
+		}
+		out.Facts[id] = f
+	}
+	slices.Sort(out.Withheld)
+	return out, nil
+}
+
+// kind is the types of the facts of a claim type, by their ids.
+func (g *gatherer) kind(protocol, version, kind string) (map[string]string, error) {
+	key := protocol + "@" + version
+	r := g.rules[key]
+	if r == nil {
+		r = &rules{Protocol: protocol, Version: version}
+		if err := g.get("/v1/protocols/"+url.PathEscape(protocol)+"?view=effective&version="+url.QueryEscape(version), r); err != nil {
+			return nil, err
+		}
+		r.Protocol, r.Version = protocol, version
+		g.rules[key] = r
+	}
+	var t struct {
+		Verification struct {
+			Facts []struct{ ID, Type string } `json:"facts"`
+		} `json:"verification"`
+	}
+	_ = json.Unmarshal(r.ClaimTypes[kind], &t, json.MatchCaseInsensitiveNames(true)) // a type without a rubric has no facts
+	out := map[string]string{}
+	for _, f := range t.Verification.Facts {
+		out[f.ID] = f.Type
+	}
+	return out, nil
+}
+
+func (g *gatherer) credentials() error {
+	var all []issued
+	err := pages(g, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(listed *api.IssuedCredential) error {
+		var c struct {
+			api.IssuedCredential
+			Document jsontext.Value `json:"verifiableCredential"`
+		}
+		if err := g.get("/v1/credentials/"+url.PathEscape(listed.ID), &c); err != nil {
+			return err
+		}
+		all = append(all, issued{listed.ID, listed.Claim, listed.Issuer, listed.Status, c.Document})
+		if !slices.Contains(g.issuers, listed.Issuer) {
+			g.issuers = append(g.issuers, listed.Issuer)
+		}
+		for _, entry := range statusOf(c.Document) {
+			if id := entry.List[strings.LastIndexAny(entry.List, "/:")+1:]; !slices.Contains(g.lists, id) {
+				g.lists = append(g.lists, id)
+			}
+		}
+		return g.past(listed.ID)
+	})
+	if err != nil {
+		return err
+	}
+	if err := lines(g.w, credentialsName, all); err != nil {
+		return err
+	}
+	return g.signers()
+}
+
+// signers writes the keys of the issuers, and their status lists.
+func (g *gatherer) signers() error {
+	keys := []issuer{}
+	for _, id := range g.issuers {
+		k, err := g.cfg.Keys(g.ctx, id)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, issuer{id, k})
+	}
+	if err := g.w.value(issuersName, keys); err != nil {
+		return err
+	}
+	return g.w.file(listsName, func(out io.Writer) error {
+		for _, id := range g.lists {
+			var v jsontext.Value
+			if err := g.get("/v1/status-lists/"+id, &v); err != nil {
+				return err
+			}
+			if err := line(out, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// safe is an id as part of the name of a file.
+func safe(id string) string { return unsafe.ReplaceAllString(id, "_") }
+
+const readme = `A bundle for auditors, made by Hearth.
+
+manifest.json has the SHA-256 of every file here, signed by the oracle that issued the
+credentials. People and households have made-up names, the same in all files.
+
+  hearth audit verify BUNDLE --issuer DID
+
+draws every sample again, makes every figure again, decides every evaluation again by its
+rubric, calculates again what was calculated, and checks every signature and status. It
+needs no server. Ask the issuer, in another way than this file, for its DID.
+`

@@ -1,0 +1,207 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// kindReport is the kind of the jobs.
+const kindReport = "audit.report"
+
+// maxBundle is how large an archive may be.
+const maxBundle = 2 << 30
+
+// Config is what a Service needs. Idem and Now have defaults.
+type Config struct {
+	DB       *db.DB
+	Exchange *exchange.Service
+	Idem     *once.Store
+	Cursors  web.Cursors
+	Now      func() time.Time
+	// Handler is the API of this process, for requests that say in their context who
+	// calls.
+	Handler func() http.Handler
+	// Issuer finds the oracle that signs the bundles of a project; want is the one that
+	// somebody asked for, or "". Faults: ENTITY_NOT_FOUND, REPORT_NEEDS_ORACLE.
+	Issuer func(ctx context.Context, project, want string) (string, error)
+	// Sign has an oracle sign what make writes for the id that its key has.
+	Sign func(ctx context.Context, oracle string, make func(issuer string) (jsontext.Value, error)) (jsontext.Value, error)
+	// Keys are those of an oracle.
+	Keys func(ctx context.Context, oracle string) ([]api.IssuerKey, error)
+	// Name is a DID, or a made-up name of the project's exports where it is that of a
+	// person or a household.
+	Name func(ctx context.Context, project, id string) (string, error)
+	// Figures is what the figures of a survey come from, as JSON.
+	Figures func(ctx context.Context, project, survey string) ([]byte, error)
+}
+
+// Service makes bundles. It is safe for many goroutines.
+type Service struct{ cfg Config }
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = once.Plain(cfg.DB)
+	}
+	if cfg.Now == nil {
+		cfg.Now = cfg.DB.Now
+	}
+	return &Service{cfg}
+}
+
+// Handlers are what runs the jobs of this package, by kind.
+func (s *Service) Handlers() map[string]job.Handler { return map[string]job.Handler{kindReport: s.run} }
+
+// settings are what is stored of an order.
+type settings struct {
+	Project string `json:"project"`
+	Oracle  string `json:"oracle"`
+}
+
+// result is what is told of a bundle.
+type result struct {
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256,omitzero"`
+	Issuer string `json:"issuer,omitzero"`
+}
+
+// Create begins a bundle. Faults: REPORT_INVALID, SCOPE_MISSING, ENTITY_NOT_FOUND,
+// REPORT_NEEDS_ORACLE, TOO_MANY_FILES.
+func (s *Service) Create(ctx context.Context, d api.AuditReportDraft) (web.Reply[job.Job], error) {
+	var none web.Reply[job.Job]
+	var c fault.Checks
+	check.DID(&c, "/projectId", d.Project)
+	if d.Oracle != "" {
+		check.DID(&c, "/oracle", d.Oracle)
+	}
+	if err := c.Err("REPORT_INVALID", "The report is not valid."); err != nil {
+		return none, err
+	}
+	if err := exchange.MayAll(ctx, scopes...); err != nil {
+		return none, err
+	}
+	oracle, err := s.cfg.Issuer(ctx, d.Project, d.Oracle)
+	if err != nil {
+		return none, err
+	}
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindReport, Path: "/v1/reports/{id}"}, settings{d.Project, oracle})
+	})
+}
+
+// reader is the caller as far as bundles go: an auditor of one project who sees nobody.
+func reader(ctx context.Context, project string) context.Context {
+	c := web.CallerFrom(ctx)
+	return web.WithCaller(ctx, web.Caller{Workspace: c.Workspace, DID: "did:x:auditor", Scopes: slices.Clone(scopes), Projects: []string{project}})
+}
+
+// run is the job of a bundle. One that is cut off begins anew.
+func (s *Service) run(ctx context.Context, r *job.Run) error {
+	var d settings
+	o, err := s.cfg.Exchange.Of(ctx, r, &d, &struct{}{})
+	if err != nil {
+		return err
+	}
+	if !sees(web.CallerFrom(ctx), d.Project) {
+		return job.Permanent(notFound())
+	}
+	out := &sink{ctx: ctx, file: s.cfg.Exchange.Writer(r, o, maxBundle)}
+	if err := out.file.Begin(ctx); err != nil {
+		return err
+	}
+	err = s.write(ctx, r, d, out)
+	if fault.CodeOf(err) == "REPORT_INCOMPLETE" {
+		err = job.Permanent(err)
+	}
+	return out.file.End(ctx, err, "files", "/projectId")
+}
+
+func (s *Service) write(ctx context.Context, r *job.Run, d settings, out *sink) error {
+	w := newWriter(out, "urn:hearth:bundle:"+r.ID, d.Project)
+	steps := int64(0)
+	g := &gatherer{
+		cfg: &s.cfg, ctx: reader(ctx, d.Project), w: w, project: d.Project, names: map[string]string{}, rules: map[string]*rules{}, issuers: []string{d.Oracle},
+		tell: func(step string) error {
+			steps++
+			r.Progress(steps, 6, step)
+			return ctx.Err()
+		},
+	}
+	if err := g.all(); err != nil {
+		return err
+	}
+	id := ""
+	signed, err := s.cfg.Sign(ctx, d.Oracle, func(issuer string) (jsontext.Value, error) {
+		id = issuer
+		return w.document(issuer, s.cfg.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("sign manifest: %w", err)
+	}
+	if err := w.bytes(ManifestName, append(signed, '\n')); err != nil {
+		return err
+	}
+	if err := w.zip.Close(); err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	out.told = result{Files: len(w.Files) + 1, Issuer: id}
+	out.end = r.SetResult
+	return out.flush(true)
+}
+
+// sink stores what is written to it in pieces.
+type sink struct {
+	ctx  context.Context //nolint:containedctx // of the one job that it lives for
+	file *exchange.Writer
+	b    []byte
+	told result
+	end  func(result any) // nil before the last piece
+}
+
+// piece is how much is stored at once.
+const piece = 4 * file.PieceSize
+
+func (s *sink) Write(b []byte) (int, error) {
+	s.b = append(s.b, b...)
+	if len(s.b) < piece {
+		return len(b), nil
+	}
+	return len(b), s.flush(false)
+}
+
+func (s *sink) flush(end bool) error {
+	if _, err := s.file.Add(s.b, end); err != nil {
+		return err
+	}
+	s.b = s.b[:0]
+	s.told.Bytes, s.told.SHA256 = s.file.Bytes(), s.file.SHA256()
+	if s.end != nil {
+		s.end(s.told)
+	}
+	return s.file.Save(s.ctx, struct{}{}, s.told)
+}
+
+// sees reports whether what belongs to a project exists for a caller.
+func sees(c web.Caller, project string) bool {
+	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "REPORT_NOT_FOUND", "No report has this id.")
+}

@@ -1,0 +1,135 @@
+package demo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/client"
+)
+
+func claimStages() []stage { return []stage{{"claims", false, (*loader).claims}} }
+
+// oracleID is the external id of the oracle that decides about claims.
+const oracleID = "demo-oracle"
+
+// oracleProtocol is the protocol of oracles.
+const oracleProtocol = "did:ixo:protocol/oracle"
+
+// claimCase is a claim: what is known of the stove, and what becomes of the claim.
+type claimCase struct {
+	facts    map[string]any
+	becomes  string // the status that is wanted
+	then     string // a step of its credential: issue, suspend or retire
+	withdraw bool
+	revoke   bool // the approval is taken back
+}
+
+// claimCases are one for each status a claim can have, and states of credentials.
+func claimCases() []claimCase {
+	used := func(rate float64) map[string]any {
+		return map[string]any{"found": true, "usageRate": rate, "sourcesAgree": true, "precisionMet": true}
+	}
+	return []claimCase{
+		{facts: used(0.94), becomes: "approved", then: "issue"},
+		{facts: used(0.91), becomes: "approved", then: "issue"},
+		{facts: used(0.41), becomes: "approved", then: "retire"},
+		{facts: used(0.88), becomes: "approved", then: "suspend"},
+		{facts: map[string]any{"found": true, "usageRate": 0.8, "sourcesAgree": false}, becomes: "flagged"},
+		{facts: map[string]any{"found": false}, becomes: "rejected"},
+		{becomes: "pending"},
+		{becomes: "withdrawn", withdraw: true},
+		{facts: used(0.9), becomes: "invalidated", revoke: true},
+	}
+}
+
+// claims has the owner of the stoves claim what they saved, and a verifier decide by the
+// rubric of the stoves' protocol.
+func (l *loader) claims(ctx context.Context) error {
+	l.counts.Claims, l.counts.Credentials = 0, 0
+	err := l.entity(ctx, oracleID, client.EntityDraft{
+		Type: "Oracle", Protocol: oracleProtocol, ExternalIDs: known(oracleID), Controller: l.dids[verifierID(0)],
+		Properties: client.Object{"name": "Savanna Verification oracle"}, Metadata: client.Object{"name": "Savanna Verification oracle"},
+	})
+	if err != nil {
+		return err
+	}
+	verifier, err := l.as(ctx, verifierID(0))
+	if err != nil {
+		return err
+	}
+	for i, c := range claimCases() {
+		if i >= len(l.homes) {
+			break
+		}
+		if err := l.claim(ctx, verifier, i, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) claim(ctx context.Context, verifier *client.Client, i int, c claimCase) error {
+	h := &l.homes[i]
+	read := sha256.Sum256([]byte(l.uuid("readings/" + h.stove())))
+	amount := round(h.monthly*0.38, 1)
+	made, err := l.owner.Claims.Submit(ctx, client.ClaimDraft{
+		Kind: "fuel-saved", Subject: l.dids[h.stove()], Oracle: l.dids[oracleID], PeriodStart: l.day(40).Format(time.DateOnly), PeriodEnd: l.day(11).Format(time.DateOnly),
+		Amount: &client.ClaimAmount{Value: amount, Unit: "kg"}, Evidence: []any{"sha256:" + hex.EncodeToString(read[:])},
+	}, l.once("claim/%d", i))
+	if err != nil {
+		return err
+	}
+	l.counts.Claims++
+	if c.withdraw {
+		_, err := l.owner.Claims.Withdraw(ctx, made.ID, "The period was wrong.", l.once("withdraw/%d", i))
+		return err
+	}
+	if c.facts == nil {
+		return nil
+	}
+	facts := map[string]client.KnownFact{}
+	for name, v := range c.facts {
+		facts[name] = client.KnownFact{Value: v}
+	}
+	if _, err := verifier.Claims.Evaluate(ctx, made.ID, client.ClaimEvaluationDraft{Facts: facts}, l.once("evaluate/%d", i)); err != nil && !isCode(err, "CLAIM_DECIDED") {
+		return err
+	}
+	if c.revoke {
+		return l.takeBack(ctx, verifier, made.ID)
+	}
+	if c.then == "" {
+		return nil
+	}
+	return l.certify(ctx, verifier, i, made.ID, c.then)
+}
+
+// takeBack takes an approval back.
+func (l *loader) takeBack(ctx context.Context, verifier *client.Client, claim string) error {
+	e, err := l.owner.Entities.Get(ctx, claim)
+	if err != nil {
+		return err
+	}
+	_, err = verifier.Entities.Verify(ctx, claim, client.Verdict{Status: "revoked", Reason: "The stove had been counted elsewhere.", Revision: &e.Revision}, client.IfMatch("*"))
+	if isCode(err, "VERDICT_UNCHANGED") {
+		return nil
+	}
+	return err
+}
+
+// certify makes the credential of an approved claim, and takes it to its state.
+func (l *loader) certify(ctx context.Context, verifier *client.Client, i int, claim, then string) error {
+	made, err := verifier.Claims.Issue(ctx, client.CredentialRequest{Claim: claim}, l.once("issue/%d", i))
+	if err != nil {
+		return err
+	}
+	l.counts.Credentials++
+	switch then {
+	case "suspend":
+		_, err = verifier.Credentials.Suspend(ctx, made.ID, "The readings are looked at again.", l.once("suspend/%d", i))
+	case "retire":
+		_, err = verifier.Credentials.Retire(ctx, made.ID, "Counted in the yearly report.", l.once("retire/%d", i))
+	}
+	return err
+}
