@@ -147,7 +147,7 @@ func (a *App) start(ctx context.Context) (err error) {
 		return err
 	}
 	a.buildDemo()
-	a.buildReports()
+	buildReports(a)
 	if a.runner, err = a.jobs(); err != nil {
 		return err
 	}

@@ -66,10 +66,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
 	}
-	a.overview().Routes(area)
-	if a.cfg.HasArea("a") && a.cfg.HasArea("b") {
-		a.reports.Routes(area)
-	}
+	acrossAreas(a, area)
 	calculator.New(a.cursors).Routes(area)
 	vcAPI(a).Routes(area)
 	a.mind.ledger(area)

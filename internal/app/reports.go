@@ -17,7 +17,7 @@ import (
 
 // buildReports makes the service of bundles for auditors. They are read through the
 // routes of the areas, by a gate that believes the process itself.
-func (a *App) buildReports() {
+func buildReports(a *App) {
 	d := dialects{gate: ownCalls{}, log: a.log}
 	table := d.area("report")
 	a.twins.routes(table)
@@ -112,4 +112,12 @@ func (a reports) figures(ctx context.Context, project, survey string) ([]byte, e
 		return nil, err
 	}
 	return json.Marshal(b, json.Deterministic(true))
+}
+
+// acrossAreas enters what is asked of all areas at once.
+func acrossAreas(a *App, area *web.API) {
+	a.overview().Routes(area)
+	if a.cfg.HasArea("a") && a.cfg.HasArea("b") {
+		a.reports.Routes(area)
+	}
 }

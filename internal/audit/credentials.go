@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/vc"
 )
 
@@ -180,11 +181,68 @@ func (a *auditor) agrees(c *issued) (wrong []string) {
 	if s.Subject.Kind != of.Kind || s.Subject.PeriodStart != of.PeriodStart || s.Subject.PeriodEnd != of.PeriodEnd {
 		no("says another kind or period than its claim.")
 	}
-	if c.Status != "revoked" && of.Status != claim.Approved && of.Status != claim.Disputed {
+	if c.Status != "revoked" && of.Status != approved && of.Status != disputed {
 		no("stands, and its claim is " + of.Status + ".")
 	}
-	if of.Status == claim.Approved && differs("", s.Subject.Amount, of.Approved) != "" {
+	if of.Status == approved && differs("", s.Subject.Amount, of.Approved) != "" {
 		no("says another amount than was approved.")
 	}
 	return wrong
+}
+
+func (g *gatherer) credentials() error {
+	var all []issued
+	err := pages(g, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(listed *api.IssuedCredential) error {
+		var c struct {
+			api.IssuedCredential
+			Document jsontext.Value `json:"verifiableCredential"`
+		}
+		if err := g.get("/v1/credentials/"+url.PathEscape(listed.ID), &c); err != nil {
+			return err
+		}
+		all = append(all, issued{listed.ID, listed.Claim, listed.Issuer, listed.Status, c.Document})
+		if !slices.Contains(g.issuers, listed.Issuer) {
+			g.issuers = append(g.issuers, listed.Issuer)
+		}
+		for _, entry := range statusOf(c.Document) {
+			if id := entry.List[strings.LastIndexAny(entry.List, "/:")+1:]; !slices.Contains(g.lists, id) {
+				g.lists = append(g.lists, id)
+			}
+		}
+		return g.past(listed.ID)
+	})
+	if err != nil {
+		return err
+	}
+	if err := lines(g.w, credentialsName, all); err != nil {
+		return err
+	}
+	return g.signers()
+}
+
+// signers writes the keys of the issuers, and their status lists.
+func (g *gatherer) signers() error {
+	keys := []issuer{}
+	for _, id := range g.issuers {
+		k, err := g.keys(id)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, issuer{id, k})
+	}
+	if err := g.w.value(issuersName, keys); err != nil {
+		return err
+	}
+	return g.w.file(listsName, func(out io.Writer) error {
+		for _, id := range g.lists {
+			var v jsontext.Value
+			if err := g.get("/v1/status-lists/"+id, &v); err != nil {
+				return err
+			}
+			if err := line(out, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -2,13 +2,11 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // claimLine is a claim in a bundle.
@@ -86,8 +83,6 @@ type revision struct {
 
 // gatherer reads a project through the API, as an auditor.
 type gatherer struct {
-	cfg       *Config
-	ctx       context.Context //nolint:containedctx // of the one job that it lives for
 	w         *writer
 	project   string
 	names     map[string]string
@@ -95,7 +90,13 @@ type gatherer struct {
 	issuers   []string
 	lists     []string
 	revisions []revision
-	tell      func(step string) error
+
+	// What it asks, as the auditor: the API, and what no route tells.
+	tell    func(step string) error
+	fetch   func(path string) (*http.Response, error)
+	named   func(id string) (string, error)
+	figures func(survey string) ([]byte, error)
+	keys    func(oracle string) ([]api.IssuerKey, error)
 }
 
 // scopes are those of a bundle: no more than an auditor has, and nothing personal.
@@ -105,11 +106,7 @@ var scopes = []string{
 
 // get reads a path of the API into v.
 func (g *gatherer) get(path string, v any) error {
-	r, err := http.NewRequestWithContext(g.ctx, http.MethodGet, "http://localhost"+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	w, err := web.Answer(g.cfg.Handler(), r, netip.AddrFrom4([4]byte{127, 0, 0, 1}), maxFile)
+	w, err := g.fetch(path)
 	if err != nil {
 		return err
 	}
@@ -167,7 +164,7 @@ func (g *gatherer) name(id string) (string, error) {
 	if got, ok := g.names[id]; ok || id == "" {
 		return got, nil
 	}
-	out, err := g.cfg.Name(g.ctx, g.project, id)
+	out, err := g.named(id)
 	g.names[id] = out
 	return out, err
 }
@@ -253,7 +250,7 @@ func (g *gatherer) surveys() error {
 		if err := g.w.file(folder+"responses.ndjson", func(out io.Writer) error { return g.responses(out, at) }); err != nil {
 			return err
 		}
-		b, err := g.cfg.Figures(g.ctx, g.project, s.ID)
+		b, err := g.figures(s.ID)
 		if err != nil {
 			return err
 		}
@@ -457,63 +454,6 @@ func (g *gatherer) kind(protocol, version, kind string) (map[string]string, erro
 		out[f.ID] = f.Type
 	}
 	return out, nil
-}
-
-func (g *gatherer) credentials() error {
-	var all []issued
-	err := pages(g, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(listed *api.IssuedCredential) error {
-		var c struct {
-			api.IssuedCredential
-			Document jsontext.Value `json:"verifiableCredential"`
-		}
-		if err := g.get("/v1/credentials/"+url.PathEscape(listed.ID), &c); err != nil {
-			return err
-		}
-		all = append(all, issued{listed.ID, listed.Claim, listed.Issuer, listed.Status, c.Document})
-		if !slices.Contains(g.issuers, listed.Issuer) {
-			g.issuers = append(g.issuers, listed.Issuer)
-		}
-		for _, entry := range statusOf(c.Document) {
-			if id := entry.List[strings.LastIndexAny(entry.List, "/:")+1:]; !slices.Contains(g.lists, id) {
-				g.lists = append(g.lists, id)
-			}
-		}
-		return g.past(listed.ID)
-	})
-	if err != nil {
-		return err
-	}
-	if err := lines(g.w, credentialsName, all); err != nil {
-		return err
-	}
-	return g.signers()
-}
-
-// signers writes the keys of the issuers, and their status lists.
-func (g *gatherer) signers() error {
-	keys := []issuer{}
-	for _, id := range g.issuers {
-		k, err := g.cfg.Keys(g.ctx, id)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, issuer{id, k})
-	}
-	if err := g.w.value(issuersName, keys); err != nil {
-		return err
-	}
-	return g.w.file(listsName, func(out io.Writer) error {
-		for _, id := range g.lists {
-			var v jsontext.Value
-			if err := g.get("/v1/status-lists/"+id, &v); err != nil {
-				return err
-			}
-			if err := line(out, v); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -121,7 +122,8 @@ func (s *Service) run(ctx context.Context, r *job.Run) error {
 	if !sees(web.CallerFrom(ctx), d.Project) {
 		return job.Permanent(notFound())
 	}
-	out := &sink{ctx: ctx, file: s.cfg.Exchange.Writer(r, o, maxBundle)}
+	out := &sink{file: s.cfg.Exchange.Writer(r, o, maxBundle)}
+	out.save = func(told result) error { return out.file.Save(ctx, struct{}{}, told) }
 	if err := out.file.Begin(ctx); err != nil {
 		return err
 	}
@@ -134,14 +136,18 @@ func (s *Service) run(ctx context.Context, r *job.Run) error {
 
 func (s *Service) write(ctx context.Context, r *job.Run, d settings, out *sink) error {
 	w := newWriter(out, "urn:hearth:bundle:"+r.ID, d.Project)
-	steps := int64(0)
+	steps, as := int64(0), reader(ctx, d.Project)
 	g := &gatherer{
-		cfg: &s.cfg, ctx: reader(ctx, d.Project), w: w, project: d.Project, names: map[string]string{}, rules: map[string]*rules{}, issuers: []string{d.Oracle},
+		w: w, project: d.Project, names: map[string]string{}, rules: map[string]*rules{}, issuers: []string{d.Oracle},
 		tell: func(step string) error {
 			steps++
 			r.Progress(steps, 6, step)
 			return ctx.Err()
 		},
+		fetch:   func(path string) (*http.Response, error) { return s.fetch(as, path) },
+		named:   func(id string) (string, error) { return s.cfg.Name(as, d.Project, id) },
+		figures: func(survey string) ([]byte, error) { return s.cfg.Figures(as, d.Project, survey) },
+		keys:    func(oracle string) ([]api.IssuerKey, error) { return s.cfg.Keys(as, oracle) },
 	}
 	if err := g.all(); err != nil {
 		return err
@@ -165,10 +171,19 @@ func (s *Service) write(ctx context.Context, r *job.Run, d settings, out *sink) 
 	return out.flush(true)
 }
 
+// fetch reads a path of the API of this process.
+func (s *Service) fetch(ctx context.Context, path string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return web.Answer(s.cfg.Handler(), r, netip.AddrFrom4([4]byte{127, 0, 0, 1}), maxFile)
+}
+
 // sink stores what is written to it in pieces.
 type sink struct {
-	ctx  context.Context //nolint:containedctx // of the one job that it lives for
 	file *exchange.Writer
+	save func(told result) error
 	b    []byte
 	told result
 	end  func(result any) // nil before the last piece
@@ -194,7 +209,7 @@ func (s *sink) flush(end bool) error {
 	if s.end != nil {
 		s.end(s.told)
 	}
-	return s.file.Save(s.ctx, struct{}{}, s.told)
+	return s.save(s.told)
 }
 
 // sees reports whether what belongs to a project exists for a caller.

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -18,12 +19,17 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
-	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/vc"
+)
+
+// Statuses of claims.
+const (
+	approved = "approved"
+	disputed = "disputed"
 )
 
 // Check is one kind of thing that was looked at: how many, and what does not hold.
@@ -316,7 +322,7 @@ func (a *auditor) evaluations(context.Context) (n int, wrong []string) {
 		if err == nil {
 			err = doc.Canonicalize()
 		}
-		if err != nil || claim.CID(doc) != c.CID {
+		if err != nil || cidOf(doc) != c.CID {
 			wrong = append(wrong, "The document of the claim "+c.ID+" has another CID.")
 		}
 		return nil
@@ -335,7 +341,7 @@ func (a *auditor) evaluations(context.Context) (n int, wrong []string) {
 		})
 	}
 	for _, c := range a.claims {
-		if c.Status == claim.Approved && c.Approved != nil && (!c.decided || c.Approved.Value > c.granted) {
+		if c.Status == approved && c.Approved != nil && (!c.decided || c.Approved.Value > c.granted) {
 			wrong = append(wrong, "The claim "+c.ID+" has more approved than its evaluation gives.")
 		}
 	}
@@ -383,7 +389,7 @@ func (a *auditor) again(e *evaluation, rubrics map[string]*rubric.Rubric) string
 	if c == nil {
 		return "the claim is not in the bundle."
 	}
-	if e.Status == claim.Approved && !c.decided {
+	if e.Status == approved && !c.decided {
 		c.decided, c.granted = true, e.Amount
 	}
 	r := rubrics[e.Protocol+"@"+e.Version+"/"+c.Kind]
@@ -419,6 +425,12 @@ func (a *auditor) again(e *evaluation, rubrics map[string]*rubric.Rubric) string
 		return "more was approved than claimed."
 	}
 	return ""
+}
+
+// cidOf is the CID, version 1, raw, SHA-256, of bytes.
+func cidOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "b" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(append([]byte{0x01, 0x55, 0x12, 0x20}, sum[:]...)))
 }
 
 // asked is a claim as rubrics see it.

@@ -9,7 +9,12 @@ import (
 	"github.com/hearth-dmrv/hearth/client"
 )
 
-func claimStages() []stage { return []stage{{"claims", false, (*loader).claims}} }
+func claimStages() []stage {
+	return []stage{{"claims", false, func(l *loader, ctx context.Context) error { return claimant{l}.claims(ctx) }}}
+}
+
+// claimant makes the claims of a load.
+type claimant struct{ *loader }
 
 // oracleID is the external id of the oracle that decides about claims.
 const oracleID = "demo-oracle"
@@ -46,7 +51,7 @@ func claimCases() []claimCase {
 
 // claims has the owner of the stoves claim what they saved, and a verifier decide by the
 // rubric of the stoves' protocol.
-func (l *loader) claims(ctx context.Context) error {
+func (l claimant) claims(ctx context.Context) error {
 	l.counts.Claims, l.counts.Credentials = 0, 0
 	err := l.entity(ctx, oracleID, client.EntityDraft{
 		Type: "Oracle", Protocol: oracleProtocol, ExternalIDs: known(oracleID), Controller: l.dids[verifierID(0)],
@@ -70,7 +75,7 @@ func (l *loader) claims(ctx context.Context) error {
 	return nil
 }
 
-func (l *loader) claim(ctx context.Context, verifier *client.Client, i int, c claimCase) error {
+func (l claimant) claim(ctx context.Context, verifier *client.Client, i int, c claimCase) error {
 	h := &l.homes[i]
 	read := sha256.Sum256([]byte(l.uuid("readings/" + h.stove())))
 	amount := round(h.monthly*0.38, 1)
@@ -106,7 +111,7 @@ func (l *loader) claim(ctx context.Context, verifier *client.Client, i int, c cl
 }
 
 // takeBack takes an approval back.
-func (l *loader) takeBack(ctx context.Context, verifier *client.Client, claim string) error {
+func (l claimant) takeBack(ctx context.Context, verifier *client.Client, claim string) error {
 	e, err := l.owner.Entities.Get(ctx, claim)
 	if err != nil {
 		return err
@@ -119,7 +124,7 @@ func (l *loader) takeBack(ctx context.Context, verifier *client.Client, claim st
 }
 
 // certify makes the credential of an approved claim, and takes it to its state.
-func (l *loader) certify(ctx context.Context, verifier *client.Client, i int, claim, then string) error {
+func (l claimant) certify(ctx context.Context, verifier *client.Client, i int, claim, then string) error {
 	made, err := verifier.Claims.Issue(ctx, client.CredentialRequest{Claim: claim}, l.once("issue/%d", i))
 	if err != nil {
 		return err
