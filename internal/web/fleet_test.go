@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,13 @@ func (w *wire) cutIt(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut
+}
+
+// messages are those that were sent so far.
+func (w *wire) messages() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sent)
 }
 
 func (w *wire) run() {
@@ -116,8 +124,8 @@ func TestFleet(t *testing.T) {
 			if n < int64(c.limit) || 4*n > 5*int64(c.limit) {
 				t.Errorf("%d at all servers, want %d and at most a quarter more", n, c.limit)
 			}
-			t.Logf("%d of %d at all servers, %d messages", n, c.limit, len(w.sent))
-			if strings.Contains(strings.Join(w.sent, " "), "254700000001") {
+			t.Logf("%d of %d at all servers, %d messages", n, c.limit, len(w.messages()))
+			if strings.Contains(strings.Join(w.messages(), " "), "254700000001") {
 				t.Error("a message names who is limited")
 			}
 		})
