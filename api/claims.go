@@ -87,6 +87,30 @@ type ClaimWithdrawal struct {
 	Reason string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters." example:"The period was wrong."`
 }
 
+// ClaimDisputeDraft disputes a claim.
+type ClaimDisputeDraft struct {
+	Reason string `json:"reason" doc:"What is wrong with it; one line of at most 1,000 characters. Name nobody: it is kept."`
+}
+
+// ClaimAdjudication decides a dispute.
+type ClaimAdjudication struct {
+	Outcome string `json:"outcome" enum:"upheld,dismissed"`
+	Reason  string `json:"reason" doc:"Why; one line of at most 1,000 characters."`
+}
+
+// ClaimDispute is what somebody holds against a claim, and what was decided.
+type ClaimDispute struct {
+	ID        string     `json:"id" example:"disp_7310428377145344"`
+	At        time.Time  `json:"at"`
+	Disputer  string     `json:"disputer" doc:"DID of who disputes."`
+	Reason    string     `json:"reason"`
+	ClaimWas  string     `json:"claimWas" enum:"pending,flagged,approved" doc:"Status of the claim before."`
+	Status    string     `json:"status" enum:"open,upheld,dismissed"`
+	DecidedAt *time.Time `json:"decidedAt,omitzero"`
+	DecidedBy string     `json:"decidedBy,omitzero" doc:"DID of who decided."`
+	Decision  string     `json:"decision,omitzero" doc:"Why, in the words of who decided."`
+}
+
 // ClaimEvaluationDraft is what somebody finds about a claim, and decides where the
 // rubric leaves it to people.
 type ClaimEvaluationDraft struct {

@@ -20,6 +20,8 @@ type (
 	ClaimEvaluationDraft = api.ClaimEvaluationDraft
 	ClaimEvaluation      = api.ClaimEvaluation
 	ClaimRecomputation   = api.ClaimRecomputation
+	ClaimDispute         = api.ClaimDispute
+	ClaimAdjudication    = api.ClaimAdjudication
 	CredentialRequest    = api.CredentialRequest
 	IssuedCredential     = api.IssuedCredential
 )
@@ -79,6 +81,23 @@ func (s Claims) Evaluations(ctx context.Context, id string, opts ...Option) iter
 // Recompute decides about a claim again and compares. Code: RUBRIC_INVALID.
 func (s Claims) Recompute(ctx context.Context, id string, opts ...Option) (*ClaimRecomputation, error) {
 	return do[ClaimRecomputation](ctx, s.c, post(claimPath(id)+"/evaluations:recompute", nil), opts)
+}
+
+// Dispute disputes a claim, which suspends its credential. Codes: CLAIM_DECIDED,
+// CLAIM_DISPUTED, CREDENTIAL_RETIRED.
+func (s Claims) Dispute(ctx context.Context, id, reason string, opts ...Option) (*ClaimDispute, error) {
+	return do[ClaimDispute](ctx, s.c, post(claimPath(id)+"/disputes", api.ClaimDisputeDraft{Reason: reason}), opts)
+}
+
+// Disputes walks over the disputes of a claim, newest first.
+func (s Claims) Disputes(ctx context.Context, id string, opts ...Option) iter.Seq2[ClaimDispute, error] {
+	return pages[ClaimDispute](ctx, s.c, claimPath(id)+"/disputes", url.Values{}, opts)
+}
+
+// Adjudicate decides a dispute. Codes: DISPUTE_NOT_FOUND, DISPUTE_DECIDED,
+// ADJUDICATOR_HAS_PART, VERIFIER_IS_CLAIMANT.
+func (s Claims) Adjudicate(ctx context.Context, id, dispute string, a ClaimAdjudication, opts ...Option) (*ClaimDispute, error) {
+	return do[ClaimDispute](ctx, s.c, post(claimPath(id)+"/disputes/"+url.PathEscape(dispute)+"/decision", a), opts)
 }
 
 // Issue makes the credential of an approved claim. Codes: CREDENTIAL_NEEDS_CLAIM,

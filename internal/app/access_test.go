@@ -296,14 +296,15 @@ func TestOwnerReaches(t *testing.T) {
 	for _, r := range h.Routes {
 		switch {
 		case r.Method == http.MethodDelete, // others need what it removes
-			r.Doc.Page,                                          // for browsers: test/console
-			strings.HasSuffix(r.Path, "/transfer"),              // or what it gives away
-			strings.HasSuffix(r.Path, "/replacements"),          // of a draw that another one has followed
-			strings.HasSuffix(r.Path, "/drafts/{responseId}"),   // the response was sent
-			strings.HasSuffix(r.Path, "/evidence/{sha256}"),     // the corrected response has no file
-			strings.HasSuffix(r.Path, "/evaluations"),           // who has made a claim does not judge it
-			r.Path == "/v1/credentials",                         // nobody has approved the claim
-			r.Path == "/v1/responses/{responseId}/verification": // who has corrected the response does not verify it
+			r.Doc.Page,                                                  // for browsers: test/console
+			strings.HasSuffix(r.Path, "/transfer"),                      // or what it gives away
+			strings.HasSuffix(r.Path, "/replacements"),                  // of a draw that another one has followed
+			strings.HasSuffix(r.Path, "/drafts/{responseId}"),           // the response was sent
+			strings.HasSuffix(r.Path, "/evidence/{sha256}"),             // the corrected response has no file
+			strings.HasSuffix(r.Path, "/evaluations"),                   // who has made a claim does not judge it
+			strings.HasSuffix(r.Path, "/disputes/{disputeId}/decision"), // nor decides what is held against it
+			r.Path == "/v1/credentials",                                 // nobody has approved the claim
+			r.Path == "/v1/responses/{responseId}/verification":         // who has corrected the response does not verify it
 			continue // all are tested with the examples
 		}
 		t.Run(r.Method+r.Path, func(t *testing.T) {

@@ -57,6 +57,7 @@ func (h *house) furnish(t *testing.T) {
 		`"controllers":["`+id(org, "controller")+`","`+amina+`"],`+
 		`"services":[{"id":"#data","type":"DataIngestion","endpoint":"https://example.org/ingest"}]}`), "did")
 	h.ids["claim"] = id(made("/v1/claims", `{"kind":"fuel-saved","subject":"`+h.ids["device"]+`","periodEnd":"2020-01-31"}`), "id")
+	h.ids["dispute"] = "disp_1" // of no claim
 	h.ids["relationship"] = id(made("/v1/entities/"+h.ids["whole"]+"/relationships", `{"role":"operator","target":"`+h.ids["organisation"]+`"}`), "id")
 	proto := id(made("/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"},"relationships":{"verifier":"OracleEntity"},"claimTypes":{"fuel-saved":{"verification":{"facts":[{"id":"usageRate","type":"number"}],`+
 		`"rubric":[{"id":"used","stage":"approval","when":"facts.usageRate > 0.8","then":{"outcome":"approved","reasonCode":"IN_USE"}}]}}}}`), "did")

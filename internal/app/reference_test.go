@@ -112,6 +112,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if r.Path == "/v1/claims/{claimId}/evaluations" { // somebody who has no part in the claim
 		return w.Code == http.StatusForbidden
 	}
+	if strings.HasPrefix(r.Path, "/v1/claims/{claimId}/disputes/") { // a dispute that is open
+		return w.Code == http.StatusNotFound
+	}
 	if r.Path == "/v1/imports/{id}/run" { // a job that has run
 		return w.Code == http.StatusConflict
 	}

@@ -2,12 +2,15 @@ package entity
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Claims keeps what claims say, from the moment they are submitted, and has the
@@ -60,6 +63,46 @@ func (s *Service) MayJudge(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (s
 		return "", err
 	}
 	return next.Approvals[len(next.Approvals)-1].Oracle, nil
+}
+
+// Names are the DIDs as which the caller may have acted before.
+func (s *Service) Names(ctx context.Context, q db.Querier) ([]string, error) {
+	own, others, err := s.verdicts.knownAs(ctx, q, web.CallerFrom(ctx))
+	return slices.Concat(own, others), err
+}
+
+// Independent refuses a caller who has a part in a claim: VERIFIER_IS_CLAIMANT.
+func (s *Service) Independent(ctx context.Context, q db.Querier, r *Row) error {
+	e, err := r.Entity()
+	if err != nil {
+		return err
+	}
+	b := s.verdicts.bench(ctx)
+	if err := s.verdicts.seat(ctx, q, &b); err != nil {
+		return err
+	}
+	return b.Independent(ctx, q, r.NID, e)
+}
+
+// RejudgeTx has a claim show another status because of a dispute. Who has vouched for it
+// stays noted.
+func (s *Service) RejudgeTx(ctx context.Context, tx *db.Tx, id, status, reason string) error {
+	r, err := s.FindForUpdate(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	act := Action{Name: "verify", Reason: reason, Event: "entity.verified", Data: map[string]any{"status": status}}
+	_, err = s.Mutate(ctx, tx, r, act, func(e *Entity) error {
+		if e.Verification.Status == status {
+			return errUnchanged
+		}
+		e.Verification.Status = status
+		return nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
 }
 
 // submitNew submits a claim that is active from the start.

@@ -86,6 +86,8 @@ var types = []Type{
 	{"response.conflict_resolved", "Somebody has decided what becomes of a content that was set aside."},
 	{"claim.submitted", "A claim was submitted; what it says is fixed."},
 	{"claim.evaluated", "A claim was approved, rejected, flagged or invalidated."},
+	{"claim.disputed", "Somebody disputes a claim; its credential is suspended."},
+	{"claim.dispute_decided", "A dispute was decided: the claim is as before, or invalidated."},
 	{"claim.withdrawn", "A claim was withdrawn before anybody decided about it."},
 	{"credential.issued", "A credential was issued from an approved claim."},
 	{"credential.suspended", "A credential was suspended."},

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b75237e50f0e2cf6a8facfc9c1ef256c9fa18f3373bbe36f543176e35f5b4a80
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 6db1584854c34054f4106476a86150f4bbcce8d2f298f92a319ee00a3f32c466
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1733,3 +1733,18 @@ CREATE INDEX credentials_subject ON credentials (subject, nid);
 CREATE INDEX credentials_claim ON credentials (claim, nid);
 CREATE INDEX credentials_issuer ON credentials (issuer, nid);
 CREATE INDEX device_status_trimmed ON device_status (trimmed, device);
+CREATE TABLE claim_disputes (
+	nid        INTEGER PRIMARY KEY,
+	ws         TEXT NOT NULL,
+	claim      BIGINT NOT NULL,
+	at         BIGINT NOT NULL,
+	disputer   TEXT NOT NULL,
+	reason     TEXT NOT NULL,
+	was        TEXT NOT NULL,
+	status     TEXT NOT NULL,
+	decided_at BIGINT NOT NULL DEFAULT 0,
+	decided_by TEXT NOT NULL DEFAULT '',
+	answer     TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX claim_disputes_claim ON claim_disputes (claim, nid);
+CREATE UNIQUE INDEX claim_disputes_open ON claim_disputes (claim) WHERE status = 'open';

@@ -96,6 +96,9 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, r *row, e *api.ClaimEval
 	if over(r.status) || r.summed != 0 {
 		return nil, decided(r)
 	}
+	if r.status == Disputed {
+		return nil, disputed()
+	}
 	facts, err := r.known()
 	if err != nil {
 		return nil, err

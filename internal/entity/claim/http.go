@@ -62,6 +62,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Decide about a claim again, and compare", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND", "RUBRIC_INVALID"},
 		Description: "Nothing is stored. The CID is computed from the document, and every evaluation made again with its facts and the rubric of its version.",
 	})
+	s.disputeRoutes(a)
 	web.Post(a, "/v1/credentials", s.serveIssue, web.Doc{
 		Summary: "Issue the credential of an approved claim", Status: http.StatusCreated, Scope: "credentials:write", Tag: tag, Once: true,
 		Description: "Kind, subject and period come from the claim, the amount from its evaluation, and the issuer is the oracle that approved it, which you control. What is sent beside must agree. " +

@@ -162,7 +162,7 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 	case over(r.status) || r.summed != 0:
 		return decided(r)
 	case r.status == Disputed:
-		return fault.New(fault.Conflict, "CLAIM_DISPUTED", "The claim is disputed: whoever adjudicates decides.")
+		return disputed()
 	case status != verdict.Verified && status != verdict.Rejected:
 		return nil // nothing is decided
 	}
@@ -319,6 +319,10 @@ func (l *Ledger) judged(ctx context.Context, tx *db.Tx, j entity.Judgement) (*ro
 		return nil, err
 	}
 	return l.submit(ctx, tx, j.Row, e)
+}
+
+func disputed() error {
+	return fault.New(fault.Conflict, "CLAIM_DISPUTED", "The claim is disputed: whoever adjudicates decides.")
 }
 
 func decided(r *row) error {

@@ -12,6 +12,7 @@ const (
 
 	removeClaim       = `DELETE FROM claims WHERE nid = $1`
 	removeEvaluations = `DELETE FROM claim_evaluations WHERE claim = $1`
+	removeDisputes    = `DELETE FROM claim_disputes WHERE claim = $1`
 	removeNode        = `DELETE FROM claim_cover WHERE node = $1`
 )
 
@@ -43,6 +44,9 @@ func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
 	_, err := tx.Exec(ctx, removeClaim, nid)
 	if err == nil {
 		_, err = tx.Exec(ctx, removeEvaluations, nid)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, removeDisputes, nid)
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx, freeCover, nid)

@@ -44,6 +44,9 @@ func Personal() []privacy.Table {
 			privacy.Kept(privacy.Twin, claimed, "facts amount"), privacy.Kept("", privacy.Elsewhere, "facts reason"), privacy.Kept("", privacy.Acts, "evaluator oracle"),
 			privacy.None(privacy.Ours, "ws status"), privacy.None(privacy.Program, "protocol version rubric_hash outcome reason_code rule"),
 		}},
+		{Name: "claim_disputes", Rules: []privacy.Rule{
+			privacy.Kept("", privacy.Elsewhere, "reason answer"), privacy.Kept("", privacy.Acts, "disputer decided_by"), privacy.None(privacy.Ours, "ws was status"),
+		}},
 		{Name: "credentials", Rules: []privacy.Rule{
 			privacy.Erased("credentials", "says"), privacy.Kept("credentials", issued, "did page uri project salt says document"), privacy.None(privacy.Ours, "ws state"),
 		}},

@@ -42,6 +42,20 @@ func (b Bench) unwritten(ctx context.Context, q db.Querier, nid int64, claim *tw
 	return nil
 }
 
+// Independent refuses a caller who has a part in a claim. The fault is
+// VERIFIER_IS_CLAIMANT.
+func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity) error {
+	producers, err := listProducers(ctx, q, nid, maxEnds)
+	if err != nil {
+		return err
+	}
+	earlier, err := listEarlier(ctx, q, nid, maxEnds)
+	if err != nil {
+		return err
+	}
+	return b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier)})
+}
+
 // independent refuses a caller who has a part in a claim: who has made it or
 // ever changed it, owns it, or controls it or what produces it or once did, now
 // or when it was made. What the caller has of it now does not keep it from taking

@@ -21,6 +21,7 @@ export default {
   "claim.evaluated": "Dai limeidhinishwa, limekataliwa, limetiwa alama au limebatilishwa",
   "credential.issued": "Cheti kimetolewa kutokana na dai lililoidhinishwa", "credential.suspended": "Cheti kimesimamishwa", "credential.reinstated": "Cheti kilichosimamishwa kimerejeshwa",
   "credential.revoked": "Cheti kimebatilishwa kabisa", "credential.retired": "Cheti kimetumika; kilichosemwa kimehesabiwa", "credential.key_rotated": "Oracle imepata ufunguo mpya wa kutia saini vyeti",
+  "claim.disputed": "Dai linapingwa; hati yake imesimamishwa", "claim.dispute_decided": "Pingamizi limeamuliwa: dai liko kama awali, au limebatilishwa",
   "claim.submitted": "Dai limewasilishwa; yaliyomo hayabadiliki tena", "claim.withdrawn": "Dai limeondolewa kabla ya mtu yeyote kuamua",
   "kpt.recorded": "Jaribio la utendaji wa jiko limeandikwa", "kpt.corrected": "Jaribio la utendaji wa jiko limesahihishwa", "kpt.withdrawn": "Jaribio la utendaji wa jiko limeondolewa",
   "voucher.issued": "Vocha imetolewa", "voucher.redeemed": "Vocha imetumika", "voucher.cancelled": "Vocha imefutwa",
