@@ -30,7 +30,8 @@ const (
 	insertDispute = `INSERT INTO claim_disputes (nid, ws, claim, at, disputer, reason, was, status) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open')`
 	selectDispute = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer FROM claim_disputes WHERE claim = $1 AND nid = $2`
 	listDisputes  = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer FROM claim_disputes WHERE claim = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	endDispute    = `UPDATE claim_disputes SET status = $2, decided_at = $3, decided_by = $4, answer = $5 WHERE nid = $1 AND status = 'open'`
+	// The claim is held, and the dispute was found open.
+	endDispute = `UPDATE claim_disputes SET status = $2, decided_at = $3, decided_by = $4, answer = $5 WHERE nid = $1`
 	// Who has judged a claim, and who has disputed it.
 	selectEvaluators = `SELECT DISTINCT evaluator FROM claim_evaluations WHERE claim = $1`
 	selectDisputers  = `SELECT DISTINCT disputer FROM claim_disputes WHERE claim = $1`
