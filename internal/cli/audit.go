@@ -25,8 +25,8 @@ func auditVerifyFlags(fs *flag.FlagSet) any {
 	return o
 }
 
-// errNotAudited says that a bundle does not hold.
-var errNotAudited = errors.New("the bundle does not hold")
+// errNotAudited says that something in a bundle is not as it should be.
+var errNotAudited = errors.New("the bundle is not verified")
 
 // auditVerify checks a bundle as GET /v1/reports/{reportId}/file gives it.
 func auditVerify(ctx context.Context, c *call) error {
@@ -52,11 +52,11 @@ func auditVerify(ctx context.Context, c *call) error {
 	fmt.Fprintf(c.out, "signer       %s\n", r.Issuer)
 	fmt.Fprintf(c.out, "key          %s\n", r.Key)
 	for _, t := range r.Checks {
-		word := "ok"
-		if len(t.Wrong) > 0 {
-			word = "WRONG"
+		if n := len(t.Wrong); n > 0 {
+			fmt.Fprintf(c.out, "%-12s %d, %d WRONG\n", t.Name, t.Count, n)
+		} else {
+			fmt.Fprintf(c.out, "%-12s %d ok\n", t.Name, t.Count)
 		}
-		fmt.Fprintf(c.out, "%-12s %d %s\n", t.Name, t.Count, word)
 		for _, text := range t.Wrong {
 			fmt.Fprintf(c.out, "             %s\n", text)
 		}
@@ -64,12 +64,13 @@ func auditVerify(ctx context.Context, c *call) error {
 	for _, text := range r.Notes {
 		fmt.Fprintf(c.out, "note         %s\n", text)
 	}
-	if o.issuer == "" {
-		fmt.Fprintf(c.out, "note         Nobody vouched for this key. Ask the issuer for its DID, and give it with --issuer.\n")
-	}
-	if !r.Verified() {
+	switch {
+	case !r.Verified():
 		return errNotAudited
+	case o.issuer == "":
+		fmt.Fprintln(c.out, "The bundle agrees with itself. Nobody vouched for this key: ask the issuer for its DID, and give it with --issuer.")
+	default:
+		fmt.Fprintln(c.out, "verified")
 	}
-	fmt.Fprintln(c.out, "verified")
 	return nil
 }

@@ -28,6 +28,8 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"nothing shows help", "", 0, "Usage: hearth <command>", ""},
 		{"help", "help", 0, "keys create", ""},
+		{"help of no command", "help nonsense", 2, "", `"nonsense" is not a command`},
+		{"help of a misspelt command", "help demo remov", 2, "", `"demo remov" is not a command`},
 		{"help of a command", "help keys rotate", 0, "--grace", ""},
 		{"--help", "keys rotate --help", 0, "--grace", ""},
 		{"help of serve lists settings", "serve --help", 0, "HEARTH_DATA_DIR", ""},

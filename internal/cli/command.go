@@ -69,8 +69,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 		args = []string{"version"}
 	}
 	if len(args) == 0 || args[0] == "help" || isHelp(args[0]) {
-		p.help(p.Out, args)
-		return exitOK
+		return p.fail(p.help(p.Out, args))
 	}
 	cmd, rest, err := p.find(args)
 	var group errGroup
@@ -163,18 +162,26 @@ func (p *Program) fail(err error, flags ...string) int {
 	return exitFailed
 }
 
-func (p *Program) help(w io.Writer, args []string) {
+// help shows a command, a group of them or all; the error says that there is none of the
+// name.
+func (p *Program) help(w io.Writer, args []string) error {
 	if len(args) > 1 {
-		if cmd, _, err := p.find(args[1:]); err == nil {
+		cmd, rest, err := p.find(args[1:])
+		switch group := (errGroup{}); {
+		case errors.As(err, &group):
+			p.list(w, group.name+" ")
+			return nil
+		case err != nil:
+			return err
+		case len(rest) > 0 && !isHelp(rest[0]):
+			return errUsage{fmt.Sprintf("%q is not a command; hearth help lists them", strings.Join(args[1:], " "))}
+		default:
 			fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
 			if cmd.flags != nil {
 				cmd.flags(fs)
 			}
 			p.commandHelp(cmd, fs, ownFlags(fs))
-			return
-		} else if group := (errGroup{}); errors.As(err, &group) {
-			p.list(w, group.name+" ")
-			return
+			return nil
 		}
 	}
 	fmt.Fprintln(w, "Hearth runs a household-energy programme: twins, surveys, USSD and an oracle.")
@@ -183,6 +190,7 @@ func (p *Program) help(w io.Writer, args []string) {
 	p.list(w, "")
 	fmt.Fprintln(w, "\nhearth help <command> lists its flags. Every setting is a flag, an environment")
 	fmt.Fprintln(w, "variable and a key of hearth.yaml; docs/configuration.md has the table.")
+	return nil
 }
 
 // list shows the commands that begin with prefix.

@@ -14,7 +14,7 @@ import (
 func demoCommands() []command {
 	return []command{
 		{name: "demo", summary: "Fill the running server with a demo programme to look at", run: demoLoad, flags: demoFlags},
-		{name: "demo remove", summary: "Take the demo programme away, whole", run: demoRemove, flags: demoFlags},
+		{name: "demo remove", summary: "Take the demo programme away, whole", run: demoRemove, flags: demoRemoveFlags},
 	}
 }
 
@@ -27,9 +27,14 @@ type demoOptions struct {
 	force bool
 }
 
-func demoFlags(fs *flag.FlagSet) any {
+func demoRemoveFlags(fs *flag.FlagSet) any {
 	o := &demoOptions{}
 	o.register(fs, "the scope *")
+	return o
+}
+
+func demoFlags(fs *flag.FlagSet) any {
+	o, _ := demoRemoveFlags(fs).(*demoOptions)
 	fs.Int64Var(&o.seed, "seed", 1, "`number`; another one gives other names, places and answers")
 	fs.BoolVar(&o.force, "force", false, "load it although the store holds something else, or the server is in production")
 	return o

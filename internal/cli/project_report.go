@@ -108,6 +108,9 @@ type rowLine struct {
 // row counts a submission. One that is refused is told at once.
 func (p *project) row(f *foreign.Form, r api.ResponseImportRow) {
 	n := &p.sum.rows
+	if onlyCollector(r.Error) {
+		r.Action, r.Error = "unchanged", nil
+	}
 	switch r.Action {
 	case "created":
 		n.created++
@@ -130,6 +133,12 @@ func (p *project) row(f *foreign.Form, r api.ResponseImportRow) {
 		why += "\n" + e.Pointer + ": " + e.Detail
 	}
 	p.note("refused", strings.TrimSpace(r.ResponseID+" "+why))
+}
+
+// onlyCollector reports whether a submission is stored as that of somebody else: it came
+// before its submitter had an address here.
+func onlyCollector(p *api.BatchProblem) bool {
+	return p != nil && p.Code == "RESPONSE_CONFLICT" && len(p.Errors) == 1 && p.Errors[0].Pointer == "/collector"
 }
 
 // tellLoad says what became of the submissions of a table.

@@ -46,5 +46,5 @@ func (p Part) value(f Frame) string {
 	if p.Target == 0 {
 		return Number(float64(p.Answered), 0)
 	}
-	return f.Say("%s of %s (%d %%)", Number(float64(p.Answered), 0), Number(float64(p.Target), 0), 100*p.Answered/p.Target)
+	return f.Say("%s of %s (%d %%)", Number(float64(p.Answered), 0), Number(float64(p.Target), 0), (200*p.Answered+p.Target)/(2*p.Target))
 }
