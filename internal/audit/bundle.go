@@ -37,8 +37,9 @@ const ManifestName = "manifest.json"
 
 // Limits of a bundle.
 const (
-	maxFiles = 500
-	maxFile  = 512 << 20
+	maxFiles    = 500
+	maxFile     = 512 << 20
+	maxManifest = 4 << 20
 )
 
 // Names of the files that a bundle has once.
@@ -199,8 +200,11 @@ func open(in io.ReaderAt, size int64) (*bundle, error) {
 		}
 		b.files[f.Name] = f
 	}
-	if b.files[ManifestName] == nil {
+	switch f := b.files[ManifestName]; {
+	case f == nil:
 		return nil, fmt.Errorf("%w: it has no %s", errNoBundle, ManifestName)
+	case f.UncompressedSize64 > maxManifest:
+		return nil, fmt.Errorf("%w: %s is too large", errNoBundle, ManifestName)
 	}
 	if b.signed, err = b.read(ManifestName); err != nil {
 		return nil, err

@@ -106,9 +106,13 @@ func (a *auditor) note(format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// keyNamed reads the key that the name of a method ends with.
+// keyNamed reads the key that the name of a method ends with. That of a did:key is its
+// own, whatever the name says.
 func keyNamed(method string) (vc.Method, bool) {
 	id, text, _ := strings.Cut(method, "#")
+	if own, ok := strings.CutPrefix(id, "did:key:"); ok && own != text {
+		return vc.Method{}, false
+	}
 	key, err := did.DID("did:key:" + text).Ed25519()
 	return vc.Method{Controller: id, Key: key, Purposes: []string{vc.Assertion}}, err == nil
 }
@@ -119,8 +123,14 @@ func (a *auditor) signature(ctx context.Context, issuer string) (wrong []string)
 		m, ok := keyNamed(method)
 		return m, ok, nil
 	}}
-	for _, r := range v.Credential(ctx, a.signed, vc.Options{}).Reasons {
+	found := v.Credential(ctx, a.signed, vc.Options{})
+	for _, r := range append(found.Reasons, found.Warnings...) {
 		wrong = append(wrong, fmt.Sprintf("%s %s: %s", ManifestName, r.Code, r.Detail))
+	}
+	// The manifest was read as a document that carries its proof: what an envelope beside
+	// it holds says nothing about that.
+	if found.Form != "data-integrity" || found.Issuer != a.issuer {
+		wrong = append(wrong, ManifestName+" is not signed as a whole by the issuer it names.")
 	}
 	name, key, withKey := strings.Cut(issuer, "#")
 	switch {

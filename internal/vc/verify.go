@@ -174,13 +174,14 @@ func (v *Verifier) appended(d *document, fixed []any, r *Result) {
 	r.warn(at, "context_appended", "The contexts from here on were appended after signing: nobody vouched for them.")
 	plain := maps.Clone(d.members)
 	delete(plain, "proof")
-	with, err := normalise(plain)
-	if err != nil {
-		return // terms has said why
-	}
 	plain["@context"] = fixed
-	if without, err := normalise(plain); err != nil || with != without {
-		r.refuse(fail(at, "meaning_changed", "Contexts that were appended after signing change what the document says."))
+	without, err := normalise(plain)
+	if err != nil {
+		return // what was signed cannot be understood here either: terms has said why
+	}
+	plain["@context"] = d.members["@context"]
+	if with, err := normalise(plain); err != nil || with != without {
+		r.refuse(fail(at, "meaning_changed", "Contexts that were appended after signing change what the document says, or are not known here."))
 	}
 }
 

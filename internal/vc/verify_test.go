@@ -234,7 +234,7 @@ func TestAppendedContexts(t *testing.T) {
 		warnings []string
 	}{
 		"none":                 {[]any{vc.ContextV2, own}, nil, nil},
-		"an unknown one":       {[]any{vc.ContextV2, own, "https://example.org/our/v1"}, nil, []string{"terms_unchecked", "context_appended"}},
+		"an unknown one":       {[]any{vc.ContextV2, own, "https://example.org/our/v1"}, []string{"meaning_changed"}, []string{"terms_unchecked", "context_appended"}},
 		"one that adds a term": {[]any{vc.ContextV2, own, object{"more": "https://example.org/more"}}, nil, []string{"context_appended"}},
 		"another meaning":      {[]any{vc.ContextV2, own, object{"amount": "https://example.org/other"}}, []string{"meaning_changed"}, []string{"context_appended"}},
 		"a protected term":     {[]any{vc.ContextV2, own, object{"VerifiableCredential": "https://example.org/i"}}, []string{"term_redefined"}, nil},

@@ -115,6 +115,12 @@ func TestStates(t *testing.T) {
 		reasons, warnings := v.verify(t, other)
 		wantCodes(t, "retired", reasons)
 		wantCodes(t, "retired", warnings, "retired")
+		if doc, _ := other.body["verifiableCredential"].(map[string]any); doc != nil { // it stays so with what no proof covers
+			contexts, _ := doc["@context"].([]any)
+			doc["@context"] = append(contexts, map[string]any{"zzz": "urn:x:z"})
+		}
+		_, warnings = v.verify(t, other)
+		wantCodes(t, "retired, with a context more", warnings, "context_appended", "retired")
 		revision, _ := v.want(t, "judge", "GET "+entityAt(r.text("claim")), "", "200").body["revision"].(float64)
 		v.want(t, "judge", "POST "+entityAt(r.text("claim"))+"/verification", fmt.Sprintf(`{"status":"revoked","revision":%.0f,"reason":"to count it again"}`, revision), "409 ACTIVE_DEPENDANTS")
 	})

@@ -296,12 +296,12 @@ func (s *Service) History(ctx context.Context, method string, doc jsontext.Value
 	if err != nil || k == nil {
 		return nil, nil, err
 	}
-	r, err := s.stored(ctx, doc)
+	r, exact, err := s.stored(ctx, doc)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
-	case k.stolen != 0 && (r == nil || r.issued >= k.stolen):
+	case k.stolen != 0 && (!exact || r.issued >= k.stolen):
 		against = append(against, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised", Detail: "The issuer's key was in other hands by then, or nobody can tell: it was not issued here before."})
 	case k.stolen != 0:
 		worth = append(worth, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised_later", Detail: "The issuer's key got into other hands later. This credential was issued here before that."})
@@ -312,24 +312,22 @@ func (s *Service) History(ctx context.Context, method string, doc jsontext.Value
 	return against, worth, nil
 }
 
-// stored is the credential of this server with exactly a document; nil when none has.
-func (s *Service) stored(ctx context.Context, doc jsontext.Value) (*row, error) {
+// stored is the credential of this server that has the id of a document, nil when none
+// has, and whether it is exactly that document: what no proof covers can be added to one.
+func (s *Service) stored(ctx context.Context, doc jsontext.Value) (r *row, exact bool, err error) {
 	id, err := vc.IDOf(doc)
 	if err != nil {
-		return nil, nil //nolint:nilerr // whoever verifies has said what is wrong with it
+		return nil, false, nil //nolint:nilerr // whoever verifies has said what is wrong with it
 	}
-	r, err := one(s.db.QueryRow(ctx, selectByURI, id))
-	if err != nil || r == nil {
-		return nil, err
+	if r, err = one(s.db.QueryRow(ctx, selectByURI, id)); err != nil || r == nil {
+		return nil, false, err
 	}
 	have, err := digestOf(jsontext.Value(r.document))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if given, err := digestOf(doc); err != nil || given != have {
-		return nil, nil //nolint:nilerr // another document
-	}
-	return r, nil
+	given, err := digestOf(doc)
+	return r, err == nil && given == have, nil
 }
 
 var states = []string{Active, Suspended, Revoked, Retired}
