@@ -82,7 +82,7 @@ var roles = []Role{
 		"sampling:read", "sampling:witness", "surveys:read", "templates:read",
 	}},
 	{"evaluator", []string{
-		"analytics:read", "claims:adjudicate", "claims:evaluate", "claims:read", "credentials:read", "devices:read", "entities:read",
+		"analytics:read", "claims:adjudicate", "claims:evaluate", "claims:read", "credentials:read", "credentials:write", "devices:read", "entities:read",
 		"evaluations:read", "evaluations:write", "protocols:read", "responses:read", "sampling:read", "surveys:read", "templates:read",
 	}},
 	{"auditor", []string{

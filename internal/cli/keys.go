@@ -111,7 +111,7 @@ func keysCreate(ctx context.Context, c *call) error {
 }
 
 func printIssued(w io.Writer, i auth.Issued) {
-	fmt.Fprintf(w, "id      %s\nscopes  %s\nkey     %s\n        This is shown once.\n", i.ID, strings.Join(i.Scopes, ","), i.Text)
+	fmt.Fprintf(w, "id         %s\nprincipal  %s\nscopes     %s\nkey        %s\n           This is shown once.\n", i.ID, i.Principal, strings.Join(i.Scopes, ","), i.Text)
 }
 
 func list(text string) []string {
