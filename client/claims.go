@@ -31,7 +31,7 @@ const claimsPath = "/v1/claims"
 func claimPath(id string) string { return claimsPath + "/" + url.PathEscape(id) }
 
 // Submit submits a claim. Codes: CLAIM_INVALID, CLAIM_OVERLAPS, CLAIM_DUPLICATE,
-// CLAIM_NOT_SUMMABLE, NOT_CONTROLLER.
+// CLAIM_NOT_SUMMABLE, CLAIM_DISPUTED, NOT_CONTROLLER.
 func (s Claims) Submit(ctx context.Context, d ClaimDraft, opts ...Option) (*Claim, error) {
 	return do[Claim](ctx, s.c, post(claimsPath, d), opts)
 }

@@ -71,8 +71,9 @@ func (s *Service) Names(ctx context.Context, q db.Querier) ([]string, error) {
 	return slices.Concat(own, others), err
 }
 
-// Independent refuses a caller who has a part in a claim: VERIFIER_IS_CLAIMANT.
-func (s *Service) Independent(ctx context.Context, q db.Querier, r *Row) error {
+// Independent refuses a caller who has a part in a claim: VERIFIER_IS_CLAIMANT. back: it
+// takes the claim back, and what others have given it since does not stop it.
+func (s *Service) Independent(ctx context.Context, q db.Querier, r *Row, back bool) error {
 	e, err := r.Entity()
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (s *Service) Independent(ctx context.Context, q db.Querier, r *Row) error {
 	if err := s.verdicts.seat(ctx, q, &b); err != nil {
 		return err
 	}
-	return b.Independent(ctx, q, r.NID, e)
+	return b.Independent(ctx, q, r.NID, e, back)
 }
 
 // RejudgeTx has a claim show another status because of a dispute. Who has vouched for it

@@ -142,6 +142,8 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 			c.Add(at, "mismatch", "Its subject is no part of the subject of this claim.")
 		case part.summed != 0 || became:
 			c.Add(at, "taken", "Another claim has summed it, or it has become a credential.")
+		case part.status == Disputed:
+			return nil, disputed().With(fault.Field{Pointer: at, Code: "disputed", Detail: "Nobody sums it before the dispute is decided."})
 		case over(part.status) && part.status != Approved:
 			c.Add(at, "over", "It was rejected, withdrawn or invalidated.")
 		}

@@ -179,7 +179,7 @@ func (s *Service) turnTo(ctx context.Context, tx *db.Tx, c *contested, status, r
 // Adjudicate decides a dispute: upheld, the claim is invalidated and its credential
 // revoked for good; dismissed, both are as before. Faults: CLAIM_NOT_FOUND,
 // DISPUTE_NOT_FOUND, CLAIM_INVALID, DISPUTE_DECIDED, ADJUDICATOR_HAS_PART,
-// VERIFIER_IS_CLAIMANT.
+// VERIFIER_IS_CLAIMANT, CLAIM_DECIDED for what is part of an approved sum.
 func (s *Service) Adjudicate(ctx context.Context, id, which string, a api.ClaimAdjudication) (web.Reply[*api.ClaimDispute], error) {
 	var wrong fault.Checks
 	wrong.Require(a.Outcome != "", "/outcome")
@@ -199,7 +199,7 @@ func (s *Service) Adjudicate(ctx context.Context, id, which string, a api.ClaimA
 		if err != nil {
 			return none, err
 		}
-		if err := s.mayAdjudicate(ctx, tx, c); err != nil {
+		if err := s.mayAdjudicate(ctx, tx, c, a.Outcome); err != nil {
 			return none, err
 		}
 		d.status, d.decidedAt, d.decidedBy, d.answer = a.Outcome, s.cfg.Ledger.Now().UnixMilli(), web.CallerFrom(ctx).DID, a.Reason
@@ -216,7 +216,13 @@ func (s *Service) end(ctx context.Context, tx *db.Tx, c *contested, d *dispute) 
 		if err := s.turnTo(ctx, tx, c, d.was, d.answer); err != nil {
 			return err
 		}
-		return s.cfg.Credentials.Reinstate(ctx, tx, c.nid)
+		if err := s.cfg.Credentials.Reinstate(ctx, tx, c.nid); err != nil {
+			return err
+		}
+		return s.cfg.Ledger.issuesFirst(ctx, tx, c.row)
+	}
+	if err := leave(ctx, tx, c.row); err != nil {
+		return err
 	}
 	if err := s.cfg.Credentials.Revoke(ctx, tx, c.nid); err != nil {
 		return err
@@ -244,9 +250,10 @@ func openDispute(ctx context.Context, tx *db.Tx, claim int64, which string) (*di
 	return d, nil
 }
 
-// mayAdjudicate refuses whoever has a part in a claim, has judged it or disputes it.
-func (s *Service) mayAdjudicate(ctx context.Context, tx *db.Tx, c *contested) error {
-	if err := s.cfg.Entities.Independent(ctx, tx, c.twin); err != nil {
+// mayAdjudicate refuses whoever has a part in a claim, has judged it or disputes it. To
+// uphold a dispute takes the claim back.
+func (s *Service) mayAdjudicate(ctx context.Context, tx *db.Tx, c *contested, outcome string) error {
+	if err := s.cfg.Entities.Independent(ctx, tx, c.twin, outcome == upheld); err != nil {
 		return err
 	}
 	rows, err := tx.Query(ctx, selectEvaluators, c.nid)
@@ -295,7 +302,7 @@ func (s *Service) disputeRoutes(a *web.API) {
 	web.Post(a, onePath+"/disputes/{disputeId}/decision", s.serveAdjudicate, web.Doc{
 		Summary: "Decide a dispute", Scope: "claims:adjudicate", Tag: tag, Once: true, Example: api.ClaimAdjudication{Outcome: dismissed, Reason: "The stove was seen there in March."},
 		Description: "By somebody who has no part in the claim, has not evaluated it and does not dispute it.",
-		Codes:       []string{"CLAIM_NOT_FOUND", "DISPUTE_NOT_FOUND", invalidCode, "DISPUTE_DECIDED", "ADJUDICATOR_HAS_PART", "VERIFIER_IS_CLAIMANT"},
+		Codes:       []string{"CLAIM_NOT_FOUND", "DISPUTE_NOT_FOUND", invalidCode, "DISPUTE_DECIDED", "ADJUDICATOR_HAS_PART", "VERIFIER_IS_CLAIMANT", "CLAIM_DECIDED"},
 	})
 }
 

@@ -213,17 +213,21 @@ func TestRecomputeCompares(t *testing.T) {
 	})
 }
 
+// newSums is a court for a stove whose claims sum others, and about which people decide.
+func newSums(t testing.TB, d *db.DB) *court {
+	t.Helper()
+	v := newEnv(t, d)
+	p := v.want(t, "owner", "POST /v1/protocols", `{"type":"Protocol","name":"stove","domainType":"device","properties":{},"relationships":{},"claimTypes":{"fuel-saved":{"aggregates":true}}}`, "201").text("did")
+	v.want(t, "owner", "POST /v1/protocols/"+p+"/publish", "", "200")
+	return &court{env: v, oracle: v.twin(t, "judge", "oracle"), stove: v.want(t, "owner", "POST /v1/entities", `{"type":"stove","protocol":"`+p+`"}`, "201").text("did")}
+}
+
 // A part that is invalidated leaves its sum, which nobody approves then.
 func TestInvalidatedPartLeavesItsSum(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
-		oracle, stove := v.twin(t, "judge", "oracle"), ""
-		p := v.want(t, "owner", "POST /v1/protocols", `{"type":"Protocol","name":"stove","domainType":"device","properties":{},"relationships":{},"claimTypes":{"fuel-saved":{"aggregates":true}}}`, "201").text("did")
-		v.want(t, "owner", "POST /v1/protocols/"+p+"/publish", "", "200")
-		stove = v.want(t, "owner", "POST /v1/entities", `{"type":"stove","protocol":"`+p+`"}`, "201").text("did")
-		c := &court{env: v, stove: stove, oracle: oracle}
-		by := `,"oracle":"` + oracle + `"`
+		c := newSums(t, d)
+		v, stove, by := c.env, c.stove, `,"oracle":"`+c.oracle+`"`
 		const approve = `{"decision":"approved","reason":"seen"}`
 		part := v.submit(t, stove, "2026-01-01", "2026-01-31", by)
 		c.want(t, "judge", "POST "+claimAt(part)+"/evaluations", approve, "201")

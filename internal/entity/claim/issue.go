@@ -25,6 +25,7 @@ const (
 	credentialProtocol = "did:ixo:protocol/credential"
 	selectApproval     = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason FROM claim_evaluations
 		WHERE claim = $1 AND status = 'approved' ORDER BY nid DESC LIMIT 1`
+	selectEverBecame = `SELECT 1 FROM relationships WHERE src = $1 AND role = 'becomes' LIMIT 1`
 )
 
 // Credentials signs what claims become, and keeps its state, in the transaction of the
@@ -110,6 +111,16 @@ func (l *Ledger) issues(ctx context.Context, tx *db.Tx, r *row) error {
 		return err
 	}
 	return l.Issue(ctx, tx, r.did)
+}
+
+// issuesFirst is issues for a claim that is approved again after a dispute, unless it has
+// become a credential before: one that somebody has revoked does not come back.
+func (l *Ledger) issuesFirst(ctx context.Context, tx *db.Tx, r *row) error {
+	became, err := db.Exists(tx.QueryRow(ctx, selectEverBecame, r.nid), "look for a credential")
+	if err != nil || became {
+		return err
+	}
+	return l.issues(ctx, tx, r)
 }
 
 // issue stores and signs a credential that was prepared.

@@ -262,7 +262,7 @@ func agreed(ctx context.Context, tx *db.Tx, r *row, voices []twin.Approval, last
 	return last, nil
 }
 
-// whole refuses to approve a claim one of whose parts was invalidated.
+// whole refuses to approve a claim one of whose parts was invalidated or is disputed.
 func (l *Ledger) whole(ctx context.Context, tx *db.Tx, r *row) error {
 	form, err := l.form(ctx, tx, r)
 	if err != nil || !form.Aggregates {
@@ -279,7 +279,7 @@ func (l *Ledger) whole(ctx context.Context, tx *db.Tx, r *row) error {
 	if left == len(d.Claims) {
 		return nil
 	}
-	return fault.New(fault.Conflict, "CLAIM_NOT_SUMMABLE", "A claim that this one sums was invalidated. Reject it, and have the rest claimed anew.")
+	return fault.New(fault.Conflict, "CLAIM_NOT_SUMMABLE", "A claim that this one sums is disputed, or was invalidated. If it was, reject this one, and have the rest claimed anew.")
 }
 
 // leave takes a claim that is to be invalidated out of its sum, which is not approved
@@ -321,7 +321,7 @@ func (l *Ledger) judged(ctx context.Context, tx *db.Tx, j entity.Judgement) (*ro
 	return l.submit(ctx, tx, j.Row, e)
 }
 
-func disputed() error {
+func disputed() *fault.Error {
 	return fault.New(fault.Conflict, "CLAIM_DISPUTED", "The claim is disputed: whoever adjudicates decides.")
 }
 

@@ -33,7 +33,7 @@ type Ledger struct {
 }
 
 // Submit fixes what a claim says. Faults: CLAIM_INVALID, CLAIM_SUBJECTS_MANY, CLAIM_BEFORE_INSTALLED,
-// CLAIM_DUPLICATE, CLAIM_OVERLAPS, CLAIM_NOT_SUMMABLE, CLAIM_COVERS_TOO_MUCH.
+// CLAIM_DUPLICATE, CLAIM_OVERLAPS, CLAIM_NOT_SUMMABLE, CLAIM_DISPUTED, CLAIM_COVERS_TOO_MUCH.
 func (l *Ledger) Submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.Entity) error {
 	_, err := l.submit(ctx, tx, r, e)
 	return err

@@ -39,7 +39,7 @@ const (
 	freeClaim     = `UPDATE claims SET dedupe = NULL WHERE nid = $1`
 	freeCover     = `DELETE FROM claim_cover WHERE claim = $1`
 	freeSummed    = `UPDATE claims SET summed = 0 WHERE summed = $1 AND summed <> 0`
-	countParts    = `SELECT count(*) FROM claims WHERE summed = $1 AND summed <> 0`
+	countParts    = `SELECT count(*) FROM claims WHERE summed = $1 AND summed <> 0 AND status <> 'disputed'`
 	selectVoice   = `SELECT amount FROM claim_evaluations WHERE claim = $1 AND oracle = $2 AND evaluator = $3 AND amount > 0 ORDER BY nid DESC LIMIT 1`
 	sumClaim      = `UPDATE claims SET summed = $2 WHERE nid = $1`
 

@@ -3,6 +3,7 @@ package credential_test
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/vc"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func wantCodes(t testing.TB, what string, got []string, want ...string) {
@@ -357,5 +359,40 @@ func TestApprovalIssues(t *testing.T) {
 		if len(all) != 1 || all[0].(map[string]any)["issuer"] != v.oracle {
 			t.Errorf("the claim became %v, want one credential of its oracle", all)
 		}
+	})
+}
+
+// A dispute that comes before the credential does not lose it: dismissed, it is issued.
+// What somebody has revoked does not come back that way.
+func TestDismissalIssues(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d, "")
+		p := v.want(t, "owner", "POST /v1/protocols", `{"type":"Protocol","name":"home","domainType":"household","properties":{},"relationships":{},"claimTypes":{"fuel-saved":{"issue":"approval"}}}`, "201").text("did")
+		v.want(t, "owner", "POST /v1/protocols/"+p+"/publish", "", "200")
+		v.home = v.want(t, "owner", "POST /v1/entities", `{"type":"home","protocol":"`+p+`"}`, "201").text("did")
+		id := v.approved(t)
+		disputed := func(who string) {
+			t.Helper()
+			disputes := "POST /v1/claims/" + url.PathEscape(id) + "/disputes"
+			made := v.want(t, who, disputes, `{"reason":"sold"}`, "201").text("id")
+			if err := v.claims.IssueApproved(webCaller(t, "judge"), id); err != nil {
+				t.Fatal(err)
+			}
+			v.want(t, "elder", disputes+"/"+made+"/decision", `{"outcome":"dismissed","reason":"heard"}`, "200")
+		}
+		disputed("neighbour")
+		wantCodes(t, "asked", v.asked, id, id)
+		elder := web.Caller{Workspace: "ws", DID: "did:key:elder", Scopes: []string{"claims:adjudicate"}}
+		if err := v.claims.IssueApproved(web.WithCaller(t.Context(), elder), id); err != nil {
+			t.Fatal(err)
+		}
+		all := v.want(t, "judge", "GET "+entityAt(id)+"/credentials", "", "200").body["items"].([]any)
+		if len(all) != 1 || all[0].(map[string]any)["issuer"] != v.oracle {
+			t.Fatalf("the claim became %v, want one credential of its oracle", all)
+		}
+		v.want(t, "judge", "POST /v1/credentials/"+all[0].(map[string]any)["id"].(string)+"/revoke", `{}`, "200")
+		disputed("other")
+		wantCodes(t, "asked after it was revoked", v.asked, id, id)
 	})
 }

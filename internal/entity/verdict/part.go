@@ -42,9 +42,9 @@ func (b Bench) unwritten(ctx context.Context, q db.Querier, nid int64, claim *tw
 	return nil
 }
 
-// Independent refuses a caller who has a part in a claim. The fault is
-// VERIFIER_IS_CLAIMANT.
-func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity) error {
+// Independent refuses a caller who has a part in a claim. back: it takes the claim back.
+// The fault is VERIFIER_IS_CLAIMANT.
+func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, back bool) error {
 	producers, err := listProducers(ctx, q, nid, maxEnds)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *
 	if err != nil {
 		return err
 	}
-	return b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier)})
+	return b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier), back: back})
 }
 
 // independent refuses a caller who has a part in a claim: who has made it or
