@@ -14,7 +14,7 @@ type ResponseImportRow struct {
 	Action     string `json:"action" enum:"created,partial,unchanged,refused" doc:"What was done; in a dry run, what would be. partial: stored with required answers missing."`
 	ResponseID string `json:"responseId,omitzero"`
 	// Warnings are about what the row says and the response does not.
-	Warnings           []Field       `json:"warnings,omitempty" doc:"What the row says and the response does not: a decision or a sender that was not carried over, a file the archive does not have."`
+	Warnings           []Field       `json:"warnings,omitempty" doc:"What the row says and the response does not: a decision or a sender that was not carried over, a file the archive does not have. Of another program also that the question for consent has no answer."`
 	MissingAttachments []string      `json:"missingAttachments,omitempty" doc:"Hashes of attachments that have not arrived: PUT each to /v1/attachments. For whoever asked for the import and for keys with the scope responses:pii."`
 	Error              *BatchProblem `json:"error,omitzero" doc:"Why it was refused: the column and what is wrong with it."`
 }

@@ -43,7 +43,7 @@ type projectOptions struct {
 
 func projectFlags(fs *flag.FlagSet, source intake.Source) any {
 	o := &projectOptions{source: source}
-	o.register(fs, "templates:write, surveys:write, surveys:read, imports:write, imports:read, responses:write and responses:read")
+	o.register(fs, "entities:read, templates:write, surveys:write, surveys:read, imports:write, imports:read, responses:write and responses:read")
 	fs.StringVar(&o.project, "project", "", "`DID` of the project that the surveys belong to (needed)")
 	fs.StringVar(&o.kind, "type", "BaselineSurvey", "BaselineSurvey, FollowUpSurvey or MonitoringSurvey")
 	fs.StringVar(&o.household, "household", eachOwn(source), "what the household of a submission is called: a `text` with a question in braces, such as did:example:household:{hh_code}. By default each submission is one of its own")
@@ -77,7 +77,10 @@ func importProject(ctx context.Context, c *call) error {
 	if p.remote, err = o.dial(ctx, c); err != nil {
 		return err
 	}
-	x, err := foreign.Open(name)
+	if err := p.known(ctx); err != nil {
+		return err
+	}
+	x, err := foreign.Open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -93,6 +96,24 @@ func importProject(ctx context.Context, c *call) error {
 	return p.run(ctx, x)
 }
 
+// known looks for the project: the API also takes one that others hold, and a
+// mistake in the DID would make surveys that nobody finds.
+func (p *project) known(ctx context.Context) error {
+	var twin struct {
+		Domain string `json:"domainType"`
+	}
+	err := p.ask(ctx, http.MethodGet, "/v1/entities/"+url.PathEscape(p.o.project)+"?fields=domainType", nil, &twin)
+	switch {
+	case denied(err, "ENTITY_NOT_FOUND"):
+		return fmt.Errorf("the project %s is not held here, or the key does not see it: look for its DID with GET /v1/entities?type=Project, or create it first", foreign.Shown(p.o.project))
+	case err != nil:
+		return fmt.Errorf("look for the project %s: %w", foreign.Shown(p.o.project), err)
+	case twin.Domain != "project":
+		return fmt.Errorf("--project %s is no project but a twin of the type %s", foreign.Shown(p.o.project), twin.Domain)
+	}
+	return nil
+}
+
 // project is one bringing over.
 type project struct {
 	*remote
@@ -106,7 +127,13 @@ type project struct {
 
 func (p *project) run(ctx context.Context, x *foreign.Export) error {
 	if len(x.Forms) == 0 {
-		return fmt.Errorf("the export has no form: a workbook (.xlsx) with a sheet called survey. Left out: %s", strings.Join(x.Left, "; "))
+		why := ""
+		if x.Empty() {
+			why = " There is no file in it."
+		} else if len(x.Left) > 0 {
+			why = " Left out: " + strings.Join(x.Left, "; ")
+		}
+		return fmt.Errorf("the export has no form: a workbook (.xlsx) with a sheet called survey.%s", why)
 	}
 	if err := p.appUsers(ctx, x); err != nil {
 		return err
@@ -160,10 +187,15 @@ func has(t *form.Template, section string) bool {
 // notName finds what the id of a survey cannot have.
 var notName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
+// idOf is the id of the template and of the survey of a form.
+func (p *project) idOf(f *foreign.Form) string {
+	id := string(p.o.source) + "-" + notName.ReplaceAllString(f.ID, "-")
+	return id[:min(len(id), 100)]
+}
+
 // form brings over a form and its submissions.
 func (p *project) form(ctx context.Context, f *foreign.Form) error {
-	id := string(p.o.source) + "-" + notName.ReplaceAllString(f.ID, "-")
-	compiled, report, added, err := read(f, id[:min(len(id), 100)])
+	compiled, report, added, err := read(f, p.idOf(f))
 	if bad := fault.As(err); bad != nil {
 		p.refuse(f, bad)
 		return nil
@@ -194,13 +226,14 @@ func (p *project) form(ctx context.Context, f *foreign.Form) error {
 // held is a survey as far as this program needs it.
 type held struct {
 	SurveyID   string           `json:"surveyId"`
+	ProjectID  string           `json:"projectId"`
 	Status     string           `json:"status"`
 	Revision   int64            `json:"revision"`
 	CreatedBy  string           `json:"createdBy"`
 	Collectors []map[string]any `json:"collectors"`
 }
 
-// survey reads a survey; nil when there is none.
+// survey reads a survey; nil when there is none. One of another project is denied.
 func (p *project) survey(ctx context.Context, id string) (*held, error) {
 	h := &held{}
 	err := p.ask(ctx, http.MethodGet, "/v1/surveys/"+url.PathEscape(id), nil, h)
@@ -208,6 +241,10 @@ func (p *project) survey(ctx context.Context, id string) (*held, error) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
+	}
+	if h.ProjectID != p.o.project {
+		return nil, denial{"SURVEY_OF_ANOTHER_PROJECT", fmt.Sprintf("The survey %s, which an earlier run has made of this form, belongs to the project %s, and --project is %s. "+
+			"Run it with --project %s, or leave the form out; to have the form in both projects, give it another form_id in its workbook.", id, h.ProjectID, p.o.project, h.ProjectID)}
 	}
 	if p.o.dry || h.Status != "draft" && len(p.missing(h)) == 0 {
 		return h, nil

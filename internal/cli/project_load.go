@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/cli/foreign"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
@@ -28,11 +28,14 @@ func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 // appUsers makes an address for each app user who has none here: those whose name
 // a survey of an earlier run has as a collector.
 func (p *project) appUsers(ctx context.Context, x *foreign.Export) error {
+	ours := 0 // forms that have a survey in the project, or will have one
 	for _, f := range x.Forms {
-		id := string(p.o.source) + "-" + notName.ReplaceAllString(f.ID, "-")
 		h := &held{}
-		if err := p.ask(ctx, http.MethodGet, "/v1/surveys/"+url.PathEscape(id[:min(len(id), 100)]), nil, h); err != nil && !denied(err, "SURVEY_NOT_FOUND") {
+		if err := p.ask(ctx, http.MethodGet, "/v1/surveys/"+url.PathEscape(p.idOf(f)), nil, h); err != nil && !denied(err, "SURVEY_NOT_FOUND") {
 			return err
+		}
+		if h.ProjectID == "" || h.ProjectID == p.o.project {
+			ours++
 		}
 		for _, one := range h.Collectors {
 			did, _ := one["did"].(string)
@@ -43,7 +46,7 @@ func (p *project) appUsers(ctx context.Context, x *foreign.Export) error {
 	}
 	fresh := slices.DeleteFunc(slices.Clone(x.AppUsers), func(name string) bool { return p.collectors[name] != "" })
 	switch {
-	case len(fresh) == 0:
+	case len(fresh) == 0 || ours == 0:
 		return nil
 	case p.o.addresses == "":
 		p.note("app users", fmt.Sprintf("%d have no address here, and what they sent is collected by you: name a file for their addresses with --addresses.", len(fresh)))
@@ -63,16 +66,20 @@ func (p *project) addresses(ctx context.Context, names []string) (err error) {
 		return fmt.Errorf("write addresses: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w := csv.NewWriter(f)
 	for _, name := range names {
 		var a api.CollectAddress
 		if err := p.sendJSON(ctx, http.MethodPost, "/v1/collect/addresses", api.CollectAddressDraft{Name: name, Origin: p.o.origin}, &a); err != nil {
 			return err
 		}
 		p.collectors[name] = a.Collector
-		err := w.Write([]string{name, a.Collector, a.KeyID, a.URL, a.Settings})
-		w.Flush()
-		if err := errors.Join(err, w.Error()); err != nil {
+		var line []byte
+		for i, cell := range []string{name, a.Collector, a.KeyID, a.URL, a.Settings} {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = sheet.AppendCSV(line, cell)
+		}
+		if _, err := f.Write(append(line, '\n')); err != nil {
 			return fmt.Errorf("write addresses: %w", err)
 		}
 	}
@@ -103,14 +110,14 @@ func (p *project) load(ctx context.Context, f *foreign.Form, l *foreign.Load, co
 	var no denial
 	if bad := fault.As(err); bad != nil {
 		p.sum.tables++
-		p.note("refused", l.Name+": "+bad.Message)
+		p.note("refused", foreign.Shown(l.Name)+": "+bad.Message)
 		for _, one := range bad.Fields {
 			p.note("", one.Pointer+": "+one.Detail)
 		}
 		return nil
 	} else if errors.As(err, &no) {
 		p.sum.tables++
-		p.note("refused", l.Name+": "+no.text)
+		p.note("refused", foreign.Shown(l.Name)+": "+no.text)
 		return nil
 	} else if err != nil {
 		return err
@@ -193,7 +200,7 @@ func (p *project) upload(ctx context.Context, b *batch, at *held) error {
 		}
 		if in.Counts.Done != shown {
 			shown = in.Counts.Done
-			fmt.Fprintf(p.c.err, "%s: %d of %d\n", l.Name, shown, in.Counts.Total)
+			fmt.Fprintf(p.c.err, "%s: %d of %d\n", foreign.Shown(l.Name), shown, in.Counts.Total)
 		}
 		select {
 		case <-time.After(pollEvery):
@@ -204,7 +211,7 @@ func (p *project) upload(ctx context.Context, b *batch, at *held) error {
 	for _, e := range in.Errors {
 		if e.Code != "ALL_ROWS_REFUSED" {
 			p.sum.tables++
-			p.note("refused", l.Name+": "+e.Code+": "+e.Message)
+			p.note("refused", foreign.Shown(l.Name)+": "+e.Code+": "+e.Message)
 		}
 	}
 	p.sum.media += in.Counts.Media

@@ -31,9 +31,12 @@ func (o outcome) String() string {
 	return fmt.Sprintf("%d stored whole, %d partial, %d unchanged, %d refused, %d with warnings", o.created, o.partial, o.unchanged, o.refused, o.warned)
 }
 
-// note prints a line of the report.
+// note prints lines of the report. What submissions say stands in some.
 func (p *project) note(what, text string) {
-	fmt.Fprintf(p.c.out, "  %-10s %s\n", what, strings.ReplaceAll(text, "\n", "\n             "))
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(p.c.out, "  %-10s %s\n", what, foreign.Shown(strings.TrimSuffix(line, "\n")))
+		what = ""
+	}
 }
 
 // keep writes a line of the file of the report.
@@ -76,10 +79,10 @@ func (p *project) tellForm(f *foreign.Form, r *xlsform.Report, consent bool) {
 	}
 	if line.Result == "whole" {
 		p.sum.forms.whole++
-		fmt.Fprintf(p.c.out, "%s (%s): read whole, %d notes\n", f.ID, f.Name, notes)
+		fmt.Fprintf(p.c.out, "%s (%s): read whole, %d notes\n", foreign.Shown(f.ID), foreign.Shown(f.Name), notes)
 	} else {
 		p.sum.forms.loss++
-		fmt.Fprintf(p.c.out, "%s (%s): read with loss\n", f.ID, f.Name)
+		fmt.Fprintf(p.c.out, "%s (%s): read with loss\n", foreign.Shown(f.ID), foreign.Shown(f.Name))
 	}
 	for _, i := range line.Items {
 		if i.Level == xlsform.Warning {
@@ -92,7 +95,7 @@ func (p *project) tellForm(f *foreign.Form, r *xlsform.Report, consent bool) {
 // refuse says why a form is not brought over, nor its submissions.
 func (p *project) refuse(f *foreign.Form, bad *fault.Error) {
 	p.sum.forms.refused++
-	fmt.Fprintf(p.c.out, "%s (%s): refused, with its submissions\n", f.ID, f.Name)
+	fmt.Fprintf(p.c.out, "%s (%s): refused, with its submissions\n", foreign.Shown(f.ID), foreign.Shown(f.Name))
 	for _, e := range bad.Fields {
 		p.note("error", e.Detail)
 	}
@@ -143,7 +146,7 @@ func onlyCollector(p *api.BatchProblem) bool {
 
 // tellLoad says what became of the submissions of a table.
 func (p *project) tellLoad(l *foreign.Load, o outcome) {
-	p.note("", fmt.Sprintf("%s: %s, %d files of media", l.Name, o, l.Files))
+	p.note("", fmt.Sprintf("%s: %s, %d files of media", foreign.Shown(l.Name), o, l.Files))
 }
 
 // end says what became of all. What was refused is an error, so that scripts see

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,13 +79,16 @@ func visit(id, stoves, rest string) string {
 // mover runs hearth import against a server.
 type mover struct {
 	*field
-	key string
+	key, project string
 }
 
 // run runs the program and gives what it says.
 func (m *mover) run(ok bool, args ...string) string {
 	m.t.Helper()
-	cmd := exec.CommandContext(m.t.Context(), m.options.Binary, append(args, "--url", m.now.Load().URL, "--key-file", m.key, "--project", "did:ixo:project/1")...)
+	if !slices.Contains(args, "--project") {
+		args = append(args, "--project", m.project)
+	}
+	cmd := exec.CommandContext(m.t.Context(), m.options.Binary, append(args, "--url", m.now.Load().URL, "--key-file", m.key)...)
 	out, err := cmd.CombinedOutput()
 	if (err == nil) != ok {
 		m.t.Fatalf("%q: %v\n%s", args, err, out)
@@ -121,7 +125,18 @@ func newMover(t *testing.T) *mover {
 	if err := os.WriteFile(m.key, []byte(server.OwnerKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	m.project = m.newProject()
 	return m
+}
+
+// newProject makes a project and gives its DID.
+func (m *mover) newProject() string {
+	m.t.Helper()
+	var made struct {
+		DID string `json:"did"`
+	}
+	m.must("POST", "/v1/entities", []byte(`{"type":"Project","protocol":"did:ixo:protocol/project","properties":{"name":"Kitui"}}`), &made)
+	return made.DID
 }
 
 // TestLeaveCentral brings over what ODK Central and Briefcase export: a table with
@@ -149,7 +164,7 @@ func TestLeaveCentral(t *testing.T) {
 	args := []string{"import", "odk", file, "--household", "did:example:household:{hh}", "--report", report, "--addresses", addresses}
 	dry := m.run(false, append(args, "--dry-run")...)
 	says(t, dry, "Dry run, nothing is stored", "farm (farm.xlsx): read with loss", "asks for no consent", "broken (broken.xlsx): refused", "there is no question ${nowhere}",
-		"2 would get an address", "readme.txt", "encrypted", "home-members: The cell must be a number", "each submission is a household of its own", "3 stored whole, 1 partial, 0 unchanged, 2 refused")
+		"2 would get an address", "readme.txt", "encrypted", "home-members: The cell must be a number", "each submission is a household of its own", "3 stored whole, 1 partial, 0 unchanged, 2 refused, 2 with warnings")
 	var list struct {
 		Items []struct{} `json:"items"`
 	}
@@ -157,7 +172,7 @@ func TestLeaveCentral(t *testing.T) {
 		t.Errorf("the dry run has made %d surveys", len(list.Items))
 	}
 	out := m.run(false, args...)
-	says(t, out, "forms: 1 whole, 1 with loss, 1 refused. Submissions: 3 stored whole, 1 partial, 0 unchanged, 2 refused", "Attachments stored: 3", "2 have an address")
+	says(t, out, "forms: 1 whole, 1 with loss, 1 refused. Submissions: 3 stored whole, 1 partial, 0 unchanged, 2 refused, 2 with warnings", "Attachments stored: 3", "2 have an address")
 	ann := strings.Split(read(t, addresses), ",")[1]
 	m.response("uuid:f1", `"householdId":"did:example:household:HH%207"`, `"collector":"`+ann+`"`, `"members":4`, `"village":"mutomo"`, `"double":8`, `"child":[{"age":3,"name":"Amina"},{"age":5,"name":"Juma"}]`,
 		`"place":{"accuracy":5,"altitude":1700,"lat":-1.5,"lon":36.25}`, `"photo":"sha256:`, `"startedAt":"2026-03-01T07:00:00.000Z"`, `"status":"pending"`)
@@ -214,4 +229,84 @@ func TestLeaveKobo(t *testing.T) {
 	m.response("uuid:k2", `"child":[{"name":"Juma"}]`, sum(photo(3, 2)))
 	m.response("uuid:k3", `"child":[{"name":"Zawadi"}]`, `"fuels":["gas"]`)
 	says(t, m.run(true, args...), "Submissions: 0 stored whole, 0 partial, 3 unchanged, 0 refused")
+}
+
+// TestMoveStaysInItsProject refuses a project that there is not, what is no
+// project, and a form that was brought over into another project.
+func TestMoveStaysInItsProject(t *testing.T) {
+	t.Parallel()
+	m := newMover(t)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("visit.xlsx", workbook(t, "survey", visitSurvey, "settings", "form_id|form_title\nvisit|Visits\n"))
+	write("v1.xml", visit("uuid:v1", "", "<remark>fine</remark>"))
+	args := []string{"import", "odk", dir}
+	for _, more := range [][]string{{"--dry-run"}, nil} {
+		says(t, m.run(false, append(slices.Concat(args, more), "--project", "did:ixo:entity:123")...), "did:ixo:entity:123", "is not held here")
+	}
+	var stove struct {
+		DID string `json:"did"`
+	}
+	m.must("POST", "/v1/entities", []byte(`{"type":"Stove","protocol":"did:ixo:protocol/clean-cooking"}`), &stove)
+	says(t, m.run(false, append(args, "--dry-run", "--project", stove.DID)...), stove.DID, "is no project")
+	m.run(true, args...)
+	write("v2.xml", visit("uuid:v2", "", "<remark>fine</remark>"))
+	write("app-users.json", `[{"displayName":"Ann"}]`)
+	other, addresses := m.newProject(), filepath.Join(dir, "addresses")
+	for _, more := range [][]string{{"--dry-run"}, nil} {
+		says(t, m.run(false, append(slices.Concat(args, more), "--addresses", addresses, "--project", other)...), m.project, other, "another form_id", "1 refused. Submissions: 0 stored whole")
+	}
+	if a, err := m.owner().Do(t.Context(), "GET", "/v1/responses/uuid:v2", nil); err != nil || a.Status != 404 {
+		t.Errorf("uuid:v2 = %+v, %v: it is stored in the survey of another project", a, err)
+	}
+	if _, err := os.Stat(addresses); err == nil {
+		t.Error("addresses were made, for no survey")
+	}
+	says(t, m.run(true, args...), "1 stored whole, 0 partial, 1 unchanged")
+}
+
+// TestMoveSubmitters has instances say by themselves who has sent them: only what
+// the other program says of it counts. Names that a spreadsheet would run, and
+// terminals, are written so that they do nothing.
+func TestMoveSubmitters(t *testing.T) {
+	t.Parallel()
+	m := newMover(t)
+	dir := t.TempDir()
+	const spoof = "<remark>fine</remark><__system><submitterName>=Bob</submitterName></__system><SubmitterName>=Bob</SubmitterName><username>=Bob</username><_submitted_by>=Bob</_submitted_by>"
+	for name, text := range map[string]string{
+		"visit.xlsx":      workbook(t, "survey", visitSurvey, "settings", "form_id|form_title\nvisit|Visits\n"),
+		"v1.xml":          visit("uuid:v1", "", spoof),
+		"visit.json":      `{"value":[{"__id":"uuid:v2","__system":{"submitterName":"=Bob","submissionDate":"2026-03-02T08:00:00.000Z"},"consent":"OK","remark":"fine"}]}`,
+		"visit.csv":       "SubmissionDate,consent,remark,username,KEY,SubmitterName\n2026-03-02T08:00:00.000Z,OK,fine,=Bob,uuid:v3,\n",
+		"app-users.json":  `[{"displayName":"=Bob"}]`,
+		"red\x1b[31m.xls": "x",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addresses := filepath.Join(t.TempDir(), "addresses.csv")
+	out := m.run(true, "import", "odk", dir, "--addresses", addresses)
+	if says(t, out, `"red\x1b[31m.xls"`); strings.Contains(out, "\x1b") {
+		t.Errorf("the terminal obeys a file name: %q", out)
+	}
+	cells := strings.Split(read(t, addresses), ",")
+	if cells[0] != "'=Bob" {
+		t.Errorf("a spreadsheet runs %q", cells[0])
+	}
+	for id, is := range map[string]bool{"uuid:v1": false, "uuid:v2": true, "uuid:v3": false} {
+		a, err := m.owner().Do(t.Context(), "GET", "/v1/responses/"+id, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status != 200 || strings.Contains(string(a.Body), cells[1]) != is {
+			t.Errorf("%s is Bob's = %v, want %v: %d %s", id, !is, is, a.Status, a.Body)
+		}
+	}
+	says(t, m.run(false, "import", "odk", t.TempDir()), "There is no file in it.")
 }

@@ -16,7 +16,10 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Limits.
@@ -57,6 +60,7 @@ type Export struct {
 	AppUsers []string // their names
 	Left     []string // files that nothing is known of, each with why
 
+	ended    func() error // why nothing is read any more
 	files    []*file
 	media    []*file
 	unpacked int64
@@ -83,7 +87,7 @@ func (f *file) stem() string {
 func (f *file) read(most int64) ([]byte, error) {
 	r, err := f.open()
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.name, err)
+		return nil, fmt.Errorf("read %s: %w", Shown(f.name), err)
 	}
 	defer r.Close()
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
@@ -91,10 +95,22 @@ func (f *file) read(most int64) ([]byte, error) {
 		err = fmt.Errorf("it has more than %d bytes", most)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.name, err)
+		return nil, fmt.Errorf("read %s: %w", Shown(f.name), err)
 	}
 	return text, nil
 }
+
+// Shown is a name as a terminal shows it: quoted where it has characters that are
+// not seen, which a terminal may obey.
+func Shown(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// Empty reports whether there was no file.
+func (x *Export) Empty() bool { return len(x.files)+len(x.Left) == 0 }
 
 // Close lets the export go.
 func (x *Export) Close() error {
@@ -105,7 +121,7 @@ func (x *Export) Close() error {
 	return all
 }
 
-func (x *Export) leave(f *file, why string) { x.Left = append(x.Left, f.name+": "+why) }
+func (x *Export) leave(f *file, why string) { x.Left = append(x.Left, Shown(f.name)+": "+why) }
 
 // arrange puts what was found in order, so that two runs tell the same.
 func (x *Export) arrange() {

@@ -44,12 +44,12 @@ func TestHostileArchives(t *testing.T) {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(file); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want one that says %q", err, name)
 		}
 	}
 	bomb := packed(t, "a.csv", "KEY\n"+strings.Repeat("0\n", 1<<20))
-	x := &Export{unpacked: 1 << 10}
+	x := &Export{unpacked: 1 << 10, ended: t.Context().Err}
 	if err := x.entries(bytes.NewReader(bomb), int64(len(bomb)), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "form.xml"), []byte(`<h:html xmlns:h="http://www.w3.org/1999/xhtml"/>`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(dir)
+	x, err := Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

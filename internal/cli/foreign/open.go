@@ -2,6 +2,8 @@ package foreign
 
 import (
 	"archive/zip"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +16,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// Open reads an export: a folder, or a zip. Close it after use.
-func Open(name string) (*Export, error) {
-	x := &Export{unpacked: maxUnpacked}
+// Open reads an export: a folder, or a zip. Close it after use. Once ctx is done
+// nothing of it is read any more.
+func Open(ctx context.Context, name string) (*Export, error) {
+	x := &Export{unpacked: maxUnpacked, ended: ctx.Err}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		err = x.folder(name)
+	} else if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is neither a folder nor a regular file", Shown(name))
 	} else if err == nil {
 		err = x.archive(name, "")
 	}
@@ -27,7 +32,7 @@ func Open(name string) (*Export, error) {
 		err = x.nested()
 	}
 	if err == nil {
-		err = x.sort()
+		err = cmp.Or(x.sort(), ctx.Err())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read export: %w", err), x.Close())
@@ -44,11 +49,36 @@ func (x *Export) add(f *file) error {
 	if len(x.files) == maxFiles {
 		return fmt.Errorf("an export has at most %d files", maxFiles)
 	}
+	open := f.open
+	f.open = func() (io.ReadCloser, error) {
+		if err := x.ended(); err != nil {
+			return nil, err
+		}
+		r, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return &ending{r, x.ended}, nil
+	}
 	x.files = append(x.files, f)
 	return nil
 }
 
-// folder lists the files of a folder. Links that lead out of it are not followed.
+// ending is a file that ends with the program: copies may be long.
+type ending struct {
+	io.ReadCloser
+	ended func() error
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	if err := e.ended(); err != nil {
+		return 0, err
+	}
+	return e.ReadCloser.Read(p)
+}
+
+// folder lists the files of a folder. Links that lead out of it are not followed,
+// and what is no regular file is not opened: a pipe has no end.
 func (x *Export) folder(name string) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {
@@ -56,10 +86,15 @@ func (x *Export) folder(name string) error {
 	}
 	x.close = append(x.close, root.Close)
 	return fs.WalkDir(root.FS(), ".", func(at string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err = cmp.Or(err, x.ended()); err != nil || d.IsDir() {
 			return err
 		}
-		return x.add(&file{name: at, open: func() (io.ReadCloser, error) { return root.Open(at) }})
+		f := &file{name: at, open: func() (io.ReadCloser, error) { return root.Open(at) }}
+		if info, err := root.Stat(at); err == nil && !info.Mode().IsRegular() {
+			x.leave(f, "it is not a regular file")
+			return nil
+		}
+		return x.add(f)
 	})
 }
 
@@ -80,7 +115,7 @@ func (x *Export) archive(name, folder string) error {
 func (x *Export) entries(src io.ReaderAt, size int64, folder string) error {
 	z, err := sheet.OpenZip(src, size, maxFiles)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path.Join(folder, "zip"), err)
+		return fmt.Errorf("%s: %w", Shown(path.Join(folder, "zip")), err)
 	}
 	for _, e := range z.File {
 		at := strings.ReplaceAll(e.Name, `\`, "/")
@@ -137,7 +172,7 @@ func (x *Export) nested() error {
 			err = x.archive(name, f.name)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			return fmt.Errorf("%s: %w", Shown(f.name), err)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (l *Load) Pack() (*Packed, error) {
 		p.Size, err = tmp.Seek(0, io.SeekEnd)
 	}
 	if err == nil && p.Size > MaxArchive {
-		err = fmt.Errorf("%s has more than %d bytes with its media: export it in parts, by the day of submission", l.Name, MaxArchive)
+		err = fmt.Errorf("%s has more than %d bytes with its media: export it in parts, by the day of submission", Shown(l.Name), MaxArchive)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pack submissions: %w", err), p.Close())
@@ -74,7 +74,7 @@ func (w *writer) folder(f *file) string {
 func (w *writer) copy(f *file, name string, method uint16) error {
 	r, err := f.open()
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.name, err)
+		return fmt.Errorf("%s: %w", Shown(f.name), err)
 	}
 	defer r.Close()
 	to, err := w.z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
@@ -82,7 +82,7 @@ func (w *writer) copy(f *file, name string, method uint16) error {
 		_, err = io.Copy(to, r)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.name, err)
+		return fmt.Errorf("%s: %w", Shown(f.name), err)
 	}
 	return nil
 }
@@ -105,9 +105,10 @@ func (w *writer) tables(l *Load) error {
 	return nil
 }
 
-// instances writes instances as an array of JSON.
+// instances writes instances as an array of JSON. The import knows by the name
+// of the file that phones have written it all.
 func (w *writer) instances(all []*file) error {
-	to, err := w.z.Create("submissions.json")
+	to, err := w.z.Create("submissions.xml.json")
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (w *writer) instances(all []*file) error {
 			i, err = parse(text)
 		}
 		if err != nil {
-			w.p.Wrong = append(w.p.Wrong, f.name+": "+err.Error())
+			w.p.Wrong = append(w.p.Wrong, Shown(f.name)+": "+err.Error())
 			continue
 		}
 		if dirs[f.dir()] == 1 && !strings.ContainsAny(i.id, `/\`) {
@@ -131,7 +132,7 @@ func (w *writer) instances(all []*file) error {
 		}
 		object, err := json.Marshal(i.root, json.Deterministic(true))
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			return fmt.Errorf("%s: %w", Shown(f.name), err)
 		}
 		if _, err := io.WriteString(to, before+string(object)); err != nil {
 			return err

@@ -338,7 +338,9 @@ func (in *input) foreign(c *form.Cells, h head, notes *[]fault.Field) {
 	set("startedAt", h["startedAt"])
 	set("timestamp", cmp.Or(h["timestamp"], h["received"]))
 	set("deviceId", h["deviceId"])
-	set("collector", in.p.Collectors[h["sender"]])
+	if !in.told {
+		set("collector", in.p.Collectors[h["sender"]])
+	}
 	set("householdId", in.household(c))
 	if h["review"] != "" {
 		*notes = append(*notes, foreignVerdict("ReviewState"))

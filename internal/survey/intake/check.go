@@ -52,7 +52,13 @@ func Check(ctx context.Context, d Draft, file *io.SectionReader, each func(Check
 		}
 		out := Checked{Line: r.line, ID: r.id, Warnings: r.notes, Err: r.err}
 		if r.err == nil {
-			out.Partial, out.Err = judge(d.Form, r, d.Partial)
+			var got *form.Result
+			if got, out.Err = judge(d.Form, r, d.Partial); out.Err == nil {
+				out.Partial = !got.Complete
+				if len(got.NoConsent) > 0 {
+					out.Warnings = append(out.Warnings, noConsent())
+				}
+			}
 		}
 		each(out)
 		if err := ctx.Err(); err != nil {
@@ -62,7 +68,7 @@ func Check(ctx context.Context, d Draft, file *io.SectionReader, each func(Check
 }
 
 // judge holds a row to a form.
-func judge(f *form.Form, r *row, partial bool) (missing bool, wrong *fault.Error) {
+func judge(f *form.Form, r *row, partial bool) (*form.Result, *fault.Error) {
 	var c fault.Checks
 	if !did.Valid(r.draft.HouseholdID) {
 		c.Add("/householdId", "not_a_did", "The household has no DID: say in which column it stands, or how it is called.")
@@ -76,5 +82,5 @@ func judge(f *form.Form, r *row, partial bool) (missing bool, wrong *fault.Error
 			c.Add(m.Pointer, m.Code, m.Detail)
 		}
 	}
-	return !got.Complete, fault.As(c.Err("RESPONSE_INVALID", "The response is not valid."))
+	return got, fault.As(c.Err("RESPONSE_INVALID", "The response is not valid."))
 }

@@ -80,6 +80,12 @@ func notCarried(column, detail string) fault.Field {
 	return fault.Field{Pointer: column, Code: "not_carried_over", Detail: detail}
 }
 
+// noConsent notes that a submission of another program does not say whether the
+// household has agreed.
+func noConsent() fault.Field {
+	return fault.Field{Pointer: "consent", Code: "consent_missing", Detail: "The question for consent has no answer. The response is flagged."}
+}
+
 // foreignVerdict notes a decision in a file of another program.
 func foreignVerdict(column string) fault.Field {
 	return notCarried(column, "Decisions of another program are not taken over: nobody here made them.")

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -55,10 +56,14 @@ var systemic = map[string]string{
 	"KEY": "responseId", "__id": "responseId", "meta-instanceID": "responseId", "meta/instanceID": "responseId", "instanceID": "responseId", "_uuid": "uuid",
 	"start": "startedAt", "end": "timestamp", "SubmissionDate": "received", "_submission_time": "received", "__system-submissionDate": "received",
 	"deviceid": "deviceId", "DeviceID": "deviceId", "__system-deviceId": "deviceId", "ReviewState": "review", "__system-reviewState": "review",
-	"today": "", "username": "sender", "SubmitterName": "sender", "__system-submitterName": "sender", "_submitted_by": "sender", "phonenumber": "", "email": "", "simserial": "", "subscriberid": "", "audit": "", "meta-audit": "", "meta/audit": "", "meta-entity": "", "PARENT_KEY": "", "SubmitterID": "",
+	"today": "", "username": "", "SubmitterName": "sender", "__system-submitterName": "sender", "_submitted_by": "sender", "phonenumber": "", "email": "", "simserial": "", "subscriberid": "", "audit": "", "meta-audit": "", "meta/audit": "", "meta-entity": "", "PARENT_KEY": "", "SubmitterID": "",
 	"AttachmentsPresent": "", "AttachmentsExpected": "", "Status": "", "Edits": "", "FormVersion": "", "meta-instanceName": "",
 	"meta-deprecatedID": "", "formhub/uuid": "", "instanceName": "", "meta/instanceName": "", "meta/rootUuid": "", "meta/deprecatedID": "",
 }
+
+// senders are the columns in which other programs say themselves who has sent a
+// submission. What a phone has written, such as username, anybody can write.
+var senders = map[Source][]string{ODK: {"SubmitterName", "__system-submitterName"}, Kobo: {"_submitted_by"}}
 
 // places are the ends of the columns of a place.
 var places = []struct{ before, after, part string }{
@@ -96,7 +101,11 @@ func (n *names) find(column string) meaning {
 	}
 	m := meaning{heads: systemic[column]}
 	_, added := systemic[column]
-	if all := n.questions[column]; len(all) > 0 {
+	all := n.questions[column]
+	if m.heads == "sender" && (len(all) > 0 || !slices.Contains(senders[n.source], column)) {
+		m.heads = ""
+	}
+	if len(all) > 0 {
 		m.column, m.question = all[0].Column, all[0]
 		if len(all) > 1 {
 			m.code = "ambiguous_column"

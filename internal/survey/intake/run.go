@@ -200,6 +200,9 @@ func (w *worker) prepare(ctx context.Context, r *row) (*work, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	if w.p.Source != Hearth && ready.NoConsent() {
+		one.notes = append(one.notes, noConsent())
+	}
 	if one.ready = ready; !w.p.DryRun {
 		if one.stored, err = w.receive(ctx, &one.row); err != nil {
 			return nil, err

@@ -42,6 +42,7 @@ type input struct {
 	unpacked int64 // bytes that the tables of an archive may still unpack to
 	entries  int   // of all repeats of the response that is read
 
+	told    bool                 // the table is what phones have sent, and not what another program says of it
 	book    bool                 // the table is a workbook
 	files   map[string]*zip.File // attachments of the archive, by the name answers have for them, alone and with their folder; nil where several have it
 	hashed  map[*zip.File]string // their hashes, as far as they are known
@@ -67,7 +68,7 @@ func (in *input) open(ctx context.Context) error {
 }
 
 func (in *input) begin(ctx context.Context) error {
-	in.tables, in.close, in.book = nil, nil, false
+	in.tables, in.close, in.book, in.told = nil, nil, false, false
 	if in.p.Format == Zip {
 		return in.archive(ctx)
 	}
@@ -298,6 +299,10 @@ func (in *input) repeats(more []*zip.File) error {
 	return nil
 }
 
+// instances is the table of an archive that hearth import makes of instances of
+// XML. Whoever has sent one can have written anything in it.
+const instances = "submissions.xml.json"
+
 func tableName(f *zip.File) string { return strings.TrimSuffix(path.Base(f.Name), path.Ext(f.Name)) }
 
 // archive finds the table of responses, those of repeats, and the attachments.
@@ -334,6 +339,7 @@ func (in *input) archive(ctx context.Context) error {
 	if main == nil {
 		return &sheet.Error{Code: "no_table", Detail: "The archive has no table of responses: responses.csv, responses.xlsx or responses.ndjson, or the CSV or JSON of another program."}
 	}
+	in.told = path.Base(main.Name) == instances
 	if err := in.repeats(more); err != nil {
 		return err
 	}

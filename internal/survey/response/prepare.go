@@ -112,6 +112,12 @@ func (p *Prepared) Draft() *Draft { return p.draft }
 // Hash names the content.
 func (p *Prepared) Hash() []byte { return p.row.Hash }
 
+// NoConsent reports whether the response is flagged because the question for
+// consent has no answer.
+func (p *Prepared) NoConsent() bool {
+	return slices.ContainsFunc(p.flags, func(f flag.Flag) bool { return f.Rule == flag.ConsentMissing })
+}
+
 // HasFiles reports whether the response has attachments.
 func (p *Prepared) HasFiles() bool { return len(p.uses) > 0 }
 
