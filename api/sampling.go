@@ -316,7 +316,7 @@ type SampleReplacement struct {
 // SampleRecord is a draw as it is published: all that is needed to make it
 // again, with the frame as text and what was drawn.
 type SampleRecord struct {
-	Format string       `json:"format" doc:"hearth-sample-2; hearth-sample-1 of draws made before entries of the audit log were part of it."`
+	Format string       `json:"format" doc:"hearth-sample-2; hearth-sample-1 of draws made before entries of the audit log were part of it; hearth-sample-2-masked in bundles for auditors, without people and entries."`
 	Design SampleDesign `json:"design" doc:"The version that was drawn."`
 	Draw   SampleDraw   `json:"draw"`
 	Units  []SampleUnit `json:"units" doc:"The sample and the replacements that were used; never those that were not."`

@@ -102,7 +102,6 @@ func TestDemoWithAClaim(t *testing.T) {
 			t.Fatalf("project = %+v, %v", project, err)
 		}
 		s.checkClaims(t, project.Items[0].DID)
-		s.checkReport(t, project.Items[0].DID)
 		page, err := s.api.Entities.Page(ctx, client.EntityQuery{ExternalID: "demo-stove-0020"})
 		if err != nil || len(page.Items) != 1 {
 			t.Fatalf("stove = %+v, %v", page, err)
@@ -117,14 +116,23 @@ func TestDemoWithAClaim(t *testing.T) {
 		made("oracle", err)
 		_, err = s.api.Entities.Transfer(ctx, stove.DID, client.Transfer{Controller: key.Principal}, client.IfMatch("*"))
 		made("transfer", err)
-		c, err := s.as(t, key.Text).Claims.Submit(ctx, client.ClaimDraft{
+		draft := client.ClaimDraft{
 			Kind: "fuel-saved", Subject: stove.DID, Oracle: judge.DID, PeriodStart: "2026-10-01", PeriodEnd: "2026-10-31", Amount: &client.ClaimAmount{Value: 12, Unit: "kg"},
-		})
+			Evidence: []any{written}, Data: calculated(t),
+		}
+		c, err := s.as(t, key.Text).Claims.Submit(ctx, draft)
 		made("claim", err)
-		_, err = bench.Claims.Evaluate(ctx, c.ID, client.ClaimEvaluationDraft{Decision: "approved", Reason: "seen"})
+		draft.PeriodStart, draft.PeriodEnd, draft.Data = "2026-11-01", "2026-11-02", map[string]any{"calculation": map[string]any{"asked": map[string]any{"module": written}, "traceHash": written}}
+		_, err = s.as(t, key.Text).Claims.Submit(ctx, draft)
+		made("claim with a calculation of nothing", err)
+		_, err = bench.Claims.Evaluate(ctx, c.ID, client.ClaimEvaluationDraft{Decision: "approved", Reason: written})
 		made("evaluation", err)
-		_, err = bench.Claims.Issue(ctx, client.CredentialRequest{Claim: c.ID})
+		issued, err := bench.Claims.Issue(ctx, client.CredentialRequest{Claim: c.ID})
 		made("credential", err)
+		s.checkReport(t, project.Items[0].DID, func() {
+			_, err := bench.Credentials.Suspend(ctx, issued.ID, written)
+			made("suspension", err)
+		})
 		s.remove(t)
 		var state string
 		made("state", s.DB.QueryRow(ctx, `SELECT state FROM credentials`).Scan(&state))

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,7 +27,7 @@ func buildReports(a *App) {
 	r := reports{a}
 	a.reports = audit.New(audit.Config{
 		DB: a.DB, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Handler: func() http.Handler { return handler },
-		Issuer: r.issuer, Sign: r.sign, Keys: r.keys, Name: r.name, Figures: r.figures,
+		Issuer: r.issuer, Sign: r.sign, Keys: r.keys, List: a.twins.issued.ListNow, Name: r.name, Figures: r.figures,
 	})
 }
 
@@ -87,29 +88,41 @@ func (a reports) keys(ctx context.Context, oracle string) ([]api.IssuerKey, erro
 	return a.twins.issued.Keys(anywhere(ctx), oracle)
 }
 
-// name hides people and households behind the names of the project's exports.
+// name hides people and households behind the names of the project's exports. What is
+// no twin is the principal of a key: somebody.
 func (a reports) name(ctx context.Context, project, id string) (string, error) {
+	if !strings.HasPrefix(id, "did:") {
+		return id, nil // made up already, or the server itself
+	}
+	names := a.surveys.vault.Pseudonyms(web.CallerFrom(ctx).Workspace, project)
 	r, err := a.twins.entities.Find(anywhere(ctx), a.DB, id) // a household may have moved on
 	if fault.KindOf(err) == fault.NotFound {
-		return id, nil
+		return names.Person(id), nil
 	} else if err != nil {
 		return "", err
 	}
 	p, err := a.twins.protocols.FindAny(ctx, r.Workspace, r.Protocol, r.ProtocolVersion)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if r.DomainType == "household" || r.DomainType == "person" || len(p.PII()) > 0 {
-		return a.surveys.vault.Pseudonyms(r.Workspace, project)(id), nil
+	case r.DomainType == "person":
+		return names.Person(id), nil
+	case r.DomainType == "household" || len(p.PII()) > 0:
+		return names.Household(id), nil
 	}
 	return id, nil
 }
 
-// figures is what the figures of a survey come from.
+// figures is what the figures of a survey come from, without who has drawn it elsewhere.
 func (a reports) figures(ctx context.Context, project, survey string) ([]byte, error) {
 	b, err := a.surveys.figures.Basis(ctx, survey, a.surveys.vault.Pseudonyms(web.CallerFrom(ctx).Workspace, project))
 	if err != nil {
 		return nil, err
+	}
+	if b.Sampling != nil && b.Sampling.DrawnElsewhere != nil {
+		plan, drawn := *b.Sampling, *b.Sampling.DrawnElsewhere
+		drawn.By, drawn.Remark = "", ""
+		plan.DrawnElsewhere, b.Sampling = &drawn, &plan
 	}
 	return json.Marshal(b, json.Deterministic(true))
 }

@@ -3,13 +3,17 @@ package app_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/audit"
+	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
 )
 
 // checkClaims wants a claim of every status in a demo, and its credentials to verify.
@@ -29,9 +33,52 @@ func (s *show) checkClaims(t *testing.T, project string) {
 	}
 }
 
-// checkReport makes the bundle of a demo as an auditor, and verifies it with nothing but
-// the file.
-func (s *show) checkReport(t *testing.T, project string) {
+// written is what somebody wrote who should not have: no bundle holds it, nor its hash.
+const written = "Wanjiru's neighbour at the mill"
+
+// calculated is the data of a claim that rests on a calculation.
+func calculated(t *testing.T) map[string]any {
+	t.Helper()
+	d := calculator.Example()
+	e := d.Estimates["project test"]
+	e.Source = written
+	d.Estimates["project test"] = e
+	got, err := calculator.Calculate(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]any{"calculation": got}
+}
+
+// warm reads every status list of a project, so that the server keeps them for a while.
+func (s *show) warm(t *testing.T, project string) {
+	t.Helper()
+	ctx, n := t.Context(), 0
+	for c, err := range s.api.Credentials.List(ctx, client.CredentialQuery{ProjectID: project}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := s.api.Credentials.Get(ctx, c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places, _ := one.VerifiableCredential["credentialStatus"].([]any)
+		for _, p := range places {
+			at, _ := p.(map[string]any)["statusListCredential"].(string)
+			if _, err := s.api.Credentials.StatusList(ctx, at[strings.LastIndexAny(at, "/:")+1:]); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		t.Fatal("no credential is in a status list")
+	}
+}
+
+// checkReport makes the bundle of a demo as an auditor, right after a state has changed,
+// and verifies it with nothing but the file.
+func (s *show) checkReport(t *testing.T, project string, change func()) {
 	t.Helper()
 	ctx := t.Context()
 	key, err := s.api.Keys.Create(ctx, client.KeyDraft{Name: "auditor", Role: "auditor", Projects: []string{project}})
@@ -39,6 +86,8 @@ func (s *show) checkReport(t *testing.T, project string) {
 		t.Fatal(err)
 	}
 	auditor := s.as(t, key.Text)
+	s.warm(t, project)
+	change()
 	j, err := auditor.Reports.Create(ctx, client.AuditReportDraft{Project: project})
 	s.wait(t, j, err)
 	r, err := auditor.Reports.Get(ctx, j.ID)
@@ -59,8 +108,13 @@ func (s *show) checkReport(t *testing.T, project string) {
 		t.Fatalf("the bundle: %+v", got)
 	}
 	for _, c := range got.Checks {
-		if c.Count == 0 && c.Name != "calculations" {
-			t.Errorf("nothing was checked of %s", c.Name)
+		if c.Count == 0 || c.Name == "calculations" && c.Count != 1 {
+			t.Errorf("%d were checked of %s", c.Count, c.Name)
+		}
+	}
+	for _, note := range []string{"1 claims name a calculation that does not count", "2 pieces of evidence are text", "no entries of the audit log"} {
+		if !strings.Contains(strings.Join(got.Notes, "\n"), note) {
+			t.Errorf("no note says %q: %q", note, got.Notes)
 		}
 	}
 	if other := verified(t, file, "did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw"); other.Verified() || other.Vouched {
@@ -151,24 +205,55 @@ func content(t *testing.T, f *zip.File) string {
 	return string(text)
 }
 
-// checkNobody wants no name, number or DID of a household in a bundle.
-func (s *show) checkNobody(t *testing.T, file []byte) {
+// secrets are names, numbers and DIDs of households and people, principals of keys, what
+// was written, and the hashes of all these.
+func (s *show) secrets(t *testing.T) (out []string) {
 	t.Helper()
-	var secrets []string
-	for e, err := range s.api.Entities.List(t.Context(), client.EntityQuery{Type: "Household", Limit: 100}) {
-		if err != nil {
-			t.Fatal(err)
+	kinds := map[string]int{}
+	add := func(kind, text string) {
+		if text == "" {
+			return
 		}
-		secrets = append(secrets, e.DID)
-		for _, name := range []string{"name", "phone"} {
-			if v, _ := e.Properties[name].(string); v != "" {
-				secrets = append(secrets, v)
+		kinds[kind]++
+		sum, quoted := sha256.Sum256([]byte(text)), sha256.Sum256([]byte(strconv.Quote(text)))
+		out = append(out, text, hex.EncodeToString(sum[:]), hex.EncodeToString(quoted[:]))
+	}
+	add("written", written)
+	for _, kind := range []string{"Household", "Person"} {
+		for e, err := range s.api.Entities.List(t.Context(), client.EntityQuery{Type: kind, Limit: 100}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(kind, e.DID)
+			for _, name := range []string{"name", "phone"} {
+				v, _ := e.Properties[name].(string)
+				add(name, v)
 			}
 		}
 	}
-	if len(secrets) < 60 {
-		t.Fatalf("only %d secrets", len(secrets))
+	for k, err := range s.api.Keys.List(t.Context(), client.PageQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("key", k.Principal)
 	}
+	for c, err := range s.api.Claims.List(t.Context(), client.ClaimQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("claimant", c.Claimant)
+		out = append(out, c.CID)
+	}
+	if kinds["Household"] < 30 || kinds["Person"] == 0 || kinds["key"] < 3 || kinds["claimant"] < 3 {
+		t.Fatalf("too few secrets: %v", kinds)
+	}
+	return out
+}
+
+// checkNobody wants nothing of a person in a bundle.
+func (s *show) checkNobody(t *testing.T, file []byte) {
+	t.Helper()
+	secrets := s.secrets(t)
 	in, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +261,7 @@ func (s *show) checkNobody(t *testing.T, file []byte) {
 	for _, f := range in.File {
 		text := content(t, f)
 		for _, secret := range secrets {
-			if strings.Contains(text, secret) {
+			if secret != "" && strings.Contains(text, secret) {
 				t.Fatalf("%s holds %q", f.Name, secret)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/vc"
 )
 
@@ -214,14 +214,48 @@ func (g *gatherer) credentials() error {
 	if err != nil {
 		return err
 	}
+	lists, err := g.listed(all)
+	if err != nil {
+		return err
+	}
 	if err := lines(g.w, credentialsName, all); err != nil {
 		return err
 	}
-	return g.signers()
+	return g.signers(lists)
+}
+
+// listed makes the status lists anew, until no credential changes its state meanwhile:
+// the lists then say what the credentials say.
+func (g *gatherer) listed(all []issued) ([]jsontext.Value, error) {
+	at := map[string]int{}
+	for i := range all {
+		at[all[i].ID] = i
+	}
+	for range 10 {
+		var lists []jsontext.Value
+		for _, name := range g.lists {
+			v, err := g.list(name)
+			if err != nil {
+				return nil, err
+			}
+			lists = append(lists, v)
+		}
+		changed := false
+		err := pages(g, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(c *api.IssuedCredential) error {
+			if i, ok := at[c.ID]; ok && all[i].Status != c.Status {
+				all[i].Status, changed = c.Status, true
+			}
+			return nil
+		})
+		if err != nil || !changed {
+			return lists, err
+		}
+	}
+	return nil, fault.New(fault.Conflict, "REPORT_INCOMPLETE", "The credentials of the project change too fast. Try again later.")
 }
 
 // signers writes the keys of the issuers, and their status lists.
-func (g *gatherer) signers() error {
+func (g *gatherer) signers(lists []jsontext.Value) error {
 	keys := []issuer{}
 	for _, id := range g.issuers {
 		k, err := g.keys(id)
@@ -233,16 +267,5 @@ func (g *gatherer) signers() error {
 	if err := g.w.value(issuersName, keys); err != nil {
 		return err
 	}
-	return g.w.file(listsName, func(out io.Writer) error {
-		for _, id := range g.lists {
-			var v jsontext.Value
-			if err := g.get("/v1/status-lists/"+id, &v); err != nil {
-				return err
-			}
-			if err := line(out, v); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return lines(g.w, listsName, lists)
 }

@@ -23,7 +23,7 @@ import (
 // claimLine is a claim in a bundle.
 type claimLine struct {
 	ID          string           `json:"id"`
-	CID         string           `json:"cid"`
+	CID         string           `json:"cid,omitzero"` // where its document is
 	Kind        string           `json:"kind"`
 	Subject     string           `json:"subject"`
 	Claimant    string           `json:"claimant"`
@@ -33,7 +33,7 @@ type claimLine struct {
 	Approved    *api.ClaimAmount `json:"approvedAmount,omitzero"`
 	Status      string           `json:"status"`
 	Submitted   time.Time        `json:"submitted"`
-	Evidence    []string         `json:"evidence,omitzero"` // hashes
+	Evidence    []string         `json:"evidence,omitzero"` // hashes, or ofText
 	Document    *api.ClaimBody   `json:"document,omitzero"` // whole, where it says nothing of a person
 }
 
@@ -41,7 +41,7 @@ type claimLine struct {
 type evaluation struct {
 	Claim string `json:"claim"`
 	api.ClaimEvaluation
-	Withheld []string `json:"withheld,omitzero"` // facts in free text
+	Withheld []string `json:"withheld,omitzero"` // facts in free text, and people whom the rubric asks for
 }
 
 // rules are the claim types of a version of a protocol.
@@ -66,7 +66,7 @@ type issuer struct {
 	Keys   []api.IssuerKey `json:"keys"`
 }
 
-// calculation is one that a claim rests on.
+// calculation is one that a claim rests on, without words: see withoutWords.
 type calculation struct {
 	Claim     string            `json:"claim"`
 	Asked     api.EmissionDraft `json:"asked"`
@@ -90,6 +90,8 @@ type gatherer struct {
 	issuers   []string
 	lists     []string
 	revisions []revision
+	texts     int // pieces of evidence that are text
+	uncounted int // calculations that were left out
 
 	// What it asks, as the auditor: the API, and what no route tells.
 	tell    func(step string) error
@@ -97,6 +99,7 @@ type gatherer struct {
 	named   func(id string) (string, error)
 	figures func(survey string) ([]byte, error)
 	keys    func(oracle string) ([]api.IssuerKey, error)
+	list    func(name string) (jsontext.Value, error) // a status list as of now
 }
 
 // scopes are those of a bundle: no more than an auditor has, and nothing personal.
@@ -213,11 +216,6 @@ func (g *gatherer) past(id string) error {
 	})
 }
 
-// told are the members of a survey that a bundle has: none of them names anybody.
-var told = []string{
-	"surveyId", "type", "stage", "projectId", "templateId", "templateVersion", "sections", "sampling", "methodology", "eligibility", "verificationPolicy", "rounds", "round", "status", "revision", "modes", "window",
-}
-
 func (g *gatherer) surveys() error {
 	return pages(g, "/v1/surveys?projectId="+url.QueryEscape(g.project), func(s *struct {
 		ID     string `json:"surveyId"`
@@ -232,10 +230,8 @@ func (g *gatherer) surveys() error {
 		if err := g.get(at, &all); err != nil {
 			return err
 		}
-		for name := range all {
-			if !slices.Contains(told, name) {
-				delete(all, name)
-			}
+		if err := g.nobodyInSurvey(all); err != nil {
+			return err
 		}
 		if err := g.w.value(folder+"survey.json", all); err != nil {
 			return err
@@ -275,19 +271,20 @@ func (g *gatherer) responses(out io.Writer, at string) error {
 		if head.Record == "" {
 			head.Record = head.ID
 		}
-		canonical := r.Clone()
-		if err := canonical.Canonicalize(); err != nil {
+		canonical, err := g.nobodyInResponse(*r)
+		if err != nil {
 			return err
 		}
 		sum := sha256.Sum256(canonical)
 		g.revisions = append(g.revisions, revision{Of: head.Record, Revision: head.Revision, Hash: hex.EncodeToString(sum[:])})
-		_, err := out.Write(append(canonical, '\n'))
+		_, err = out.Write(append(canonical, '\n'))
 		return err
 	})
 }
 
 func (g *gatherer) draws() error {
-	return pages(g, "/v1/sampling/draws?projectId="+url.QueryEscape(g.project), func(d *struct {
+	some := false
+	err := pages(g, "/v1/sampling/draws?projectId="+url.QueryEscape(g.project), func(d *struct {
 		ID    string `json:"drawId"`
 		State string `json:"state"`
 		Units string `json:"units"`
@@ -301,12 +298,20 @@ func (g *gatherer) draws() error {
 			g.w.LeftOut = append(g.w.LeftOut, "The draw "+d.ID+" names households by their DIDs, which no bundle does.")
 			return nil
 		}
-		var v jsontext.Value
-		if err := g.get("/v1/sampling/draws/"+url.PathEscape(d.ID)+"/record", &v); err != nil {
+		rec := new(api.SampleRecord)
+		if err := g.get("/v1/sampling/draws/"+url.PathEscape(d.ID)+"/record", rec); err != nil {
 			return err
 		}
-		return g.w.bytes("draws/"+safe(d.ID)+".json", append(bytes.TrimSpace(v), '\n'))
+		if err := g.nobodyInDraw(rec); err != nil {
+			return err
+		}
+		some = true
+		return g.w.value("draws/"+safe(d.ID)+".json", rec)
 	})
+	if some {
+		g.w.LeftOut = append(g.w.LeftOut, "Draws have made-up names in the place of people, no reasons, and so no entries of the audit log. Compare designs and times with the log by the record of the server (hearth sample verify).")
+	}
+	return err
 }
 
 func (g *gatherer) claims() error {
@@ -323,7 +328,7 @@ func (g *gatherer) claims() error {
 			return err
 		}
 		all = append(all, one)
-		if calc := calculationOf(c); calc != nil {
+		if calc := g.calculation(c); calc != nil {
 			calculated = append(calculated, *calc)
 		}
 		if err := g.past(c.ID); err != nil {
@@ -337,6 +342,12 @@ func (g *gatherer) claims() error {
 	})
 	if err != nil {
 		return err
+	}
+	if g.texts > 0 {
+		g.w.LeftOut = append(g.w.LeftOut, fmt.Sprintf("%d pieces of evidence are text: they are counted, and neither told nor hashed.", g.texts))
+	}
+	if g.uncounted > 0 {
+		g.w.LeftOut = append(g.w.LeftOut, fmt.Sprintf("%d claims name a calculation that does not count: the claim is not approved, or the calculation does not come out as the claim says.", g.uncounted))
 	}
 	var protocols []*rules
 	for _, r := range g.rules {
@@ -358,9 +369,14 @@ func (g *gatherer) claims() error {
 // hashed is how evidence names something by its hash.
 var hashed = regexp.MustCompile(`^(sha256:)?[0-9a-f]{64}$`)
 
-// claim is a claim without what people wrote into it.
+// ofText stands in the place of evidence that is text. Its hash would let anybody try out
+// what it says.
+const ofText = "of-text"
+
+// claim is a claim without what people wrote into it. The CID is there with the whole
+// document alone: otherwise it would let anybody try out whom the claim is about.
 func (g *gatherer) claim(c *api.Claim) (out claimLine, err error) {
-	out = claimLine{ID: c.ID, CID: c.CID, Kind: c.Kind, PeriodStart: c.PeriodStart, PeriodEnd: c.PeriodEnd, Amount: c.Amount, Approved: c.Approved, Status: c.Status, Submitted: c.Submitted}
+	out = claimLine{ID: c.ID, Kind: c.Kind, PeriodStart: c.PeriodStart, PeriodEnd: c.PeriodEnd, Amount: c.Amount, Approved: c.Approved, Status: c.Status, Submitted: c.Submitted}
 	if out.Subject, err = g.name(c.Subject); err != nil {
 		return out, err
 	}
@@ -373,38 +389,15 @@ func (g *gatherer) claim(c *api.Claim) (out claimLine, err error) {
 	}
 	for _, e := range c.Document.Evidence {
 		if !hashed.MatchString(e) {
-			plain = false
-			sum := sha256.Sum256([]byte(e))
-			e = "of-text:sha256:" + hex.EncodeToString(sum[:])
+			plain, e = false, ofText
+			g.texts++
 		}
 		out.Evidence = append(out.Evidence, e)
 	}
 	if plain && c.Document.Data == nil {
-		out.Document = c.Document
+		out.Document, out.CID = c.Document, c.CID
 	}
 	return out, nil
-}
-
-// calculationOf is the calculation that a claim names in its data, made again: nothing
-// else of the data is told.
-func calculationOf(c *api.Claim) *calculation {
-	if c.Document == nil {
-		return nil
-	}
-	raw, err := json.Marshal(c.Document.Data)
-	if err != nil {
-		return nil
-	}
-	var data struct {
-		Calculation *struct {
-			Asked     api.EmissionDraft `json:"asked"`
-			TraceHash string            `json:"traceHash"`
-		} `json:"calculation"`
-	}
-	if json.Unmarshal(raw, &data) != nil || data.Calculation == nil || data.Calculation.TraceHash == "" {
-		return nil
-	}
-	return &calculation{Claim: c.ID, Asked: data.Calculation.Asked, TraceHash: data.Calculation.TraceHash}
 }
 
 // evaluation is one without what people wrote into it.
@@ -427,6 +420,7 @@ func (g *gatherer) evaluation(c *api.Claim, e *api.ClaimEvaluation) (evaluation,
 		}
 		out.Facts[id] = f
 	}
+	out.Withheld = append(out.Withheld, g.unnamed(c, g.rules[e.Protocol+"@"+e.Version])...)
 	slices.Sort(out.Withheld)
 	return out, nil
 }

@@ -44,8 +44,10 @@ type Config struct {
 	Sign func(ctx context.Context, oracle string, make func(issuer string) (jsontext.Value, error)) (jsontext.Value, error)
 	// Keys are those of an oracle.
 	Keys func(ctx context.Context, oracle string) ([]api.IssuerKey, error)
+	// List is a status list by its name, made this moment.
+	List func(ctx context.Context, name string) (jsontext.Value, error)
 	// Name is a DID, or a made-up name of the project's exports where it is that of a
-	// person or a household.
+	// household, a person or a key.
 	Name func(ctx context.Context, project, id string) (string, error)
 	// Figures is what the figures of a survey come from, as JSON.
 	Figures func(ctx context.Context, project, survey string) ([]byte, error)
@@ -148,6 +150,7 @@ func (s *Service) write(ctx context.Context, r *job.Run, d settings, out *sink) 
 		named:   func(id string) (string, error) { return s.cfg.Name(as, d.Project, id) },
 		figures: func(survey string) ([]byte, error) { return s.cfg.Figures(as, d.Project, survey) },
 		keys:    func(oracle string) ([]api.IssuerKey, error) { return s.cfg.Keys(as, oracle) },
+		list:    func(name string) (jsontext.Value, error) { return s.cfg.List(as, name) },
 	}
 	if err := g.all(); err != nil {
 		return err

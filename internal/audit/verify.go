@@ -411,7 +411,7 @@ func (a *auditor) again(e *evaluation, rubrics map[string]*rubric.Rubric) string
 	case r.Hash() != e.RubricHash:
 		return "the rubric has the hash " + r.Hash() + ", and decided was by " + e.RubricHash + "."
 	case len(e.Withheld) > 0:
-		a.note("The evaluation %s was not decided again: facts in free text are not in a bundle (%s).", e.ID, strings.Join(e.Withheld, ", "))
+		a.note("The evaluation %s was not decided again: facts in free text and names of people are not in a bundle (%s).", e.ID, strings.Join(e.Withheld, ", "))
 		return ""
 	}
 	facts := map[string]rubric.Known{}

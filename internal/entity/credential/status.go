@@ -92,6 +92,16 @@ func (s *Service) StatusList(ctx context.Context, name string) (jsontext.Value, 
 	return doc, nil
 }
 
+// ListNow is StatusList with all that is stored by now. It is for the process itself:
+// every call signs. Fault: STATUS_LIST_NOT_FOUND.
+func (s *Service) ListNow(ctx context.Context, name string) (jsontext.Value, error) {
+	id, purpose := splitList(name)
+	if id == "" {
+		return nil, noList()
+	}
+	return s.makeList(ctx, id, purpose, s.is.now())
+}
+
 func (s *Service) makeList(ctx context.Context, id, purpose string, now time.Time) (jsontext.Value, error) {
 	var nid, issuer int64
 	var begin string
@@ -119,7 +129,7 @@ func (s *Service) makeList(ctx context.Context, id, purpose string, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	k, err := s.listKey(ctx, issuer)
+	k, err := listKey(ctx, s.db, issuer)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +151,8 @@ func (s *Service) makeList(ctx context.Context, id, purpose string, now time.Tim
 }
 
 // listKey is the key that signs the lists of an issuer.
-func (s *Service) listKey(ctx context.Context, issuer int64) (*key, error) {
-	k, err := keyOf(s.db.QueryRow(ctx, selectKey, issuer))
+func listKey(ctx context.Context, q db.Querier, issuer int64) (*key, error) {
+	k, err := keyOf(q.QueryRow(ctx, selectKey, issuer))
 	if err == nil && k == nil {
 		err = errors.New("an issuer of credentials has no key")
 	}
