@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +56,16 @@ func (s *reference) describe(version string, apis ...*web.API) {
 	document := sync.OnceValue(func() *huma.OpenAPI {
 		return examples{oracle: s.oracle}.explain(web.Document("Hearth", version, apis...))
 	})
-	s.json = sync.OnceValues(func() ([]byte, error) { return web.DocumentJSON(document()) })
+	s.json = sync.OnceValues(func() ([]byte, error) {
+		// It takes more than all the rest of the server: garbage goes early, and what is
+		// left over at once. Else as much again would grow until the next collection.
+		usual := debug.SetGCPercent(20)
+		defer func() {
+			debug.SetGCPercent(usual)
+			debug.FreeOSMemory()
+		}()
+		return web.DocumentJSON(document())
+	})
 	s.older = sync.OnceValues(func() ([]byte, error) { return web.OlderDocument(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
 	s.events = sync.OnceValues(func() ([]byte, error) { return web.ChannelDocument("Hearth", version, channels(s.more)...) })
