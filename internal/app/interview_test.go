@@ -188,8 +188,8 @@ func customerOf(t *testing.T, p *programme, phone string) (id string) {
 	return id
 }
 
-// TestSurveyRefusedOverUSSD: a person who does not agree is asked nothing more, and a survey
-// that pauses or is for others asks nobody.
+// TestSurveyRefusedOverUSSD: refusing consent ends the interview, and a survey that is
+// paused, or for other people, is not offered.
 func TestSurveyRefusedOverUSSD(t *testing.T) {
 	t.Parallel()
 	p := surveyLine(t)

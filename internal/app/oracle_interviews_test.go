@@ -138,7 +138,7 @@ func TestSurveyInChat(t *testing.T) {
 		t.Errorf("stored %s %s by %s: %s", mode, status, by, got)
 	}
 	c.want(t, "interview_begin", map[string]any{"survey": "use", "household": talkHome}, "has answered this survey already")
-	// Somebody who does not collect for the survey learns nothing.
+	// A caller without the survey among their own learns nothing about it.
 	p.want(t, "POST", "/v1/api-keys", `{"name":"bob","principal":"did:ixo:agent/bob","scopes":["oracle:read","oracle:write","responses:write","surveys:read"]}`, &key)
 	bob := &asker{p: p, key: key.Key}
 	bob.want(t, "interview_begin", map[string]any{"survey": "use", "household": "did:ixo:household/3"}, "There is no such survey")

@@ -3,6 +3,7 @@ package fleet
 import (
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,9 @@ func TestLimits(t *testing.T) {
 		return made.Text
 	}
 	// On a machine that is so busy that nodes do not hear each other for a second each gives its
-	// share, which is not what is looked for here: another key is tried then.
+	// share, which is not what is looked for here: another key is tried then. Too many is a
+	// failure at once in make fleet, which has the machine to itself.
+	strict := os.Getenv("HEARTH_FLEET_ROUNDS") != ""
 	until(t, "the whole limit passes at one node", func() bool {
 		n, spare := drained(t, all[:1], key())
 		t.Logf("%d requests of %d passed at one node, and %d could come back meanwhile", n, limit, spare)
@@ -35,7 +38,11 @@ func TestLimits(t *testing.T) {
 	until(t, "the whole limit and at most a quarter more pass at three nodes", func() bool {
 		n, spare := drained(t, all, key())
 		t.Logf("%d requests of %d passed at three nodes, and %d could come back meanwhile", n, limit, spare)
-		return n >= limit && 4*(n-spare) <= 5*limit
+		few := 4*(n-spare) <= 5*limit
+		if strict && !few {
+			t.Errorf("%d requests passed at three nodes, want at most %d", n, 5*limit/4+spare)
+		}
+		return n >= limit && (few || strict)
 	})
 }
 

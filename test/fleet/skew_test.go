@@ -23,7 +23,7 @@ import (
 func whole(t *testing.T) {
 	t.Helper()
 	if os.Getenv("HEARTH_FLEET_ROUNDS") == "" {
-		t.Skip("SKIPPED: make fleet runs this")
+		t.Skip("it takes minutes: make fleet runs it")
 	}
 }
 

@@ -18,7 +18,7 @@ type walker struct {
 	lang   string
 	reach  form.Reach
 	passed []string
-	agrees bool // nobody goes on who does not say whether they agree
+	agrees bool // the question for consent must be answered before the next one
 	steps  []Step
 	notes  []string // that stand before the next question
 	title  string   // of the section that begins
