@@ -72,9 +72,13 @@ var words = map[string]map[string]string{"sw": {
 	"bias":                                              "upendeleo",
 	"lower limit":                                       "kikomo cha chini",
 	"%d households":                                     "Kaya %d",
-	"There are too few households for a bias":           "Kaya ni chache mno kukadiria upendeleo",
-	"Bias %s":                                           "Upendeleo %s",
-	"Bias %s%s, limits of agreement %s to %s%s":         "Upendeleo %s%s, mipaka ya kukubaliana %s hadi %s%s",
+
+	"There are too few households for a bias": "Kaya ni chache mno kukadiria upendeleo",
+
+	"Bias %s": "Upendeleo %s",
+
+	"Bias %s%s, limits of agreement %s to %s%s": "Upendeleo %s%s, mipaka ya kukubaliana %s hadi %s%s",
+
 	"Said":                       "Waliyosema",
 	"Measured":                   "Iliyopimwa",
 	"%s a day":                   "%s kwa siku",
