@@ -17,21 +17,24 @@ say() {
 	printf '\n=== %s  (%ds)\n' "$1" "$SECONDS"
 }
 skipped=()
-made= # a folder that goes at the end
+made=$(mktemp -d) # goes at the end
 finish() {
-	local status=$?
-	[[ -z $made ]] || rm -rf "$made"
+	local status=$? took
+	times >"$made/times" # a subshell would tell of itself
+	took=$(awk -F '[ms ]+' -v s=$SECONDS 'NR == 2 { printf "%d min %02d s with %d s of CPU", s / 60, s % 60, 60 * $1 + $2 + 60 * $3 + $4 }' "$made/times")
+	rm -rf "$made"
 	printf '\n'
 	for name in ${skipped[@]+"${skipped[@]}"}; do
 		printf '!!! SKIPPED: %s\n' "$name"
 	done
 	if ((status)); then
-		printf 'FAILED in %s after %d min %02d s\n' "$step" $((SECONDS / 60)) $((SECONDS % 60))
+		printf 'FAILED in %s after %s\n' "$step" "$took"
 	else
-		printf 'All clean in %d min %02d s\n' $((SECONDS / 60)) $((SECONDS % 60))
+		printf 'All clean in %s\n' "$took"
 	fi
 }
 trap finish EXIT
+trap 'exit 143' INT TERM # what was broken off is not clean
 
 if [[ ${CI:-} == true ]]; then
 	export HEARTH_TEST_REQUIRE=${HEARTH_TEST_REQUIRE:-all}
@@ -64,22 +67,19 @@ export GOFLAGS
 # Without cgo, as the program itself is built: what lint has compiled then
 # serves the tests that build it.
 export CGO_ENABLED=0
-# Compilers, linkers and tests live for seconds: they need not collect their memory
-# as often as a server does. A server that a test starts decides for itself.
+# Compilers and linkers live for seconds: they need not collect their memory as often
+# as a server does.
 export GOGC=${GOGC:-400}
 
 say "lint"
 build/lint.sh full
 
 say "cross-builds"
-build/cross.sh
-
-say "10,000 walks through menus"
-# -count=1: every run walks other ways, a cached one walks none.
-"$GO" test -count=1 -run 'TestRandomWalks/sqlite' ./internal/ussd
+# darwin/arm64 and what lint reads for linux/amd64 have every file of linux/arm64: that
+# is for "all".
+if [[ ${1:-} == all ]]; then build/cross.sh; else build/cross.sh darwin/arm64 windows/amd64; fi
 
 # The program, once for all tests that start it.
-made=$(mktemp -d)
 "$GO" build -ldflags='-s -w' -o "$made/program/" ./cmd/hearth
 export HEARTH_TEST_PROGRAM=$made/program/hearth
 
@@ -107,14 +107,19 @@ starts='^[[:space:]]*go [a-z(]|\.Go\('
 raced=$(grep -rlE --include='*.go' --exclude='*_test.go' "$starts" internal client | xargs -n1 dirname | sort -u | grep -v '^internal/app$' | sed "s|^|$("$GO" list -m)/|")
 # Large packages in which one place starts goroutines: those of their tests run under
 # the detector whose names say that two things happen at once, and all without it.
-partly=$("$GO" list ./internal/{cli,entity/bulk,survey/export,ussd/dialog})
-at_once='Killed|Cancelled|While|Interrupt|Lines|Chat|Copies'
+partly=$("$GO" list ./internal/{cli,entity/bulk,survey/export,ussd,ussd/dialog})
+at_once='Killed|Cancelled|While|Interrupt|Lines|Chat|Copies|Parallel|AtOnce|Much|InFlight|Instances|Blocked|Late|Hangs|Walks'
 most=12m # of one package
 if [[ ${1:-} == all ]]; then
 	most=60m
 	raced=$every
 	partly=
 	export HEARTH_TEST_DATABASES=all
+	say "10,000 walks through menus"
+	# Under the detector they would take an hour. -count=1: every run walks other ways, a
+	# cached one walks none.
+	"$GO" test -count=1 -run 'TestRandomWalks/sqlite' ./internal/ussd
+	say "tests"
 	homeserver
 fi
 if ((!${#race[@]})); then
@@ -131,31 +136,45 @@ done
 # At the end of every test program the detector waits a second for reports that
 # are being written. They are short.
 export GORACE="atexit_sleep_ms=50 ${GORACE:-}"
-# One PostgreSQL for all test programs instead of one each.
+# One PostgreSQL for many test programs instead of one each.
 cluster=()
 if bin=$(build/need.sh pgbin); then
 	cluster=("$GO" run ./internal/db/dbtest/withpg)
 fi
-# One program more than there are cores: tests also wait, for a browser or a
-# database.
-programs=$(($(getconf _NPROCESSORS_ONLN) + 1))
+# A program for each core, and beside them, as tests also wait for a browser or a
+# database, half as many under the detector.
+programs=$(getconf _NPROCESSORS_ONLN)
+beside=$(((programs + 1) / 2))
+if [[ ${1:-} == all ]]; then # nothing runs without it
+	beside=$((programs + 1))
+fi
 # among prints those of a list that are in a second one, or with -v are not.
 among() { grep -Fx "${@:3}" <(printf '%s\n' $1) -f <(printf '%s\n' $2 | grep . || echo none) || true; }
-# run tests packages with the flags after them; none are no failure.
+# run tests packages, some at once, with the flags after them; none are no failure. Test programs hardly
+# collect their memory, which took a quarter of their time; a server that one of them
+# starts decides for itself.
 run() {
-	local list=$1
-	shift
+	local at_a_time=$1 list=$2
+	shift 2
 	if [[ -n ${list//[[:space:]]/} ]]; then
 		# shellcheck disable=SC2086
-		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" "$GO" test -p "$programs" "$@" -vet=off -shuffle=on -timeout="$most" -json $list
+		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" GOGC=1600 GOMEMLIMIT=1500MiB "$GO" test -exec "'$PWD/build/cpu.sh'" -p "$at_a_time" "$@" -vet=off -shuffle=on -timeout="$most" -json $list
 	fi
 }
+watched=$(among "$raced" "$partly" -v)
+with_detector() {
+	local bad=0
+	cgo=1 run "$beside" "$(among "$slow" "$watched") $(among "$every" "$watched")" "${race[@]}" || bad=1
+	cgo=1 run "$beside" "$partly" "${race[@]}" -run "$at_once" || bad=1
+	return $bad
+}
+# Both at once, and what is said beside is shown afterwards. The pipe carries nothing: a
+# program that runs with & would not hear an interrupt, nor what it starts.
 tests() {
-	local bad=0 watched
-	watched=$(among "$raced" "$partly" -v)
-	cgo=0 run "$(among "$slow" "$watched" -v) $(among "$every" "$watched" -v)" || bad=1
-	cgo=1 run "$(among "$slow" "$watched") $(among "$every" "$watched")" "${race[@]}" || bad=1
-	cgo=1 run "$partly" "${race[@]}" -run "$at_once" || bad=1
+	local bad=0
+	with_detector >"$made/beside" |
+		cgo=0 run "$programs" "$(among "$slow" "$watched" -v) $(among "$every" "$watched" -v)" || bad=1
+	cat "$made/beside"
 	return $bad
 }
 tests | "$GO" run ./build/report

@@ -1,6 +1,6 @@
 // Command report reads the output of go test -json and shows it as go test
-// does, and then, loudly, every test that was skipped and why. It ends with
-// the counts and fails when a test or a build failed.
+// does, with the CPU that build/cpu.sh has measured, and then, loudly, every test that
+// was skipped and why. It ends with the counts and fails when a test or a build failed.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -26,6 +27,8 @@ type summary struct {
 	skips           map[string][]string         // reason → tests
 	passed, skipped int
 	failed          []string
+	programs        int
+	cpu             float64 // seconds that they took
 }
 
 func main() {
@@ -106,16 +109,34 @@ func (s *summary) testDone(e event, text string) {
 }
 
 func (s *summary) packageDone(e event) {
+	took := fmt.Sprintf("%6.1fs", e.Elapsed)
+	if cpu, ok := measured(s.text(e.Package + " ")); ok {
+		took += fmt.Sprintf(" %6.1fs of CPU", cpu)
+		s.programs, s.cpu = s.programs+1, s.cpu+cpu
+	}
 	switch e.Action {
 	case "pass":
-		fmt.Fprintf(s.out, "ok    %-60s %6.1fs\n", e.Package, e.Elapsed)
+		fmt.Fprintf(s.out, "ok    %-60s %s\n", e.Package, took)
 	case "fail":
 		// What the package itself said: a panic, a data race, a time-out.
 		fmt.Fprint(s.out, s.text(e.Package+" "))
-		fmt.Fprintf(s.out, "FAIL  %-60s %6.1fs\n", e.Package, e.Elapsed)
+		fmt.Fprintf(s.out, "FAIL  %-60s %s\n", e.Package, took)
 		s.failed = append(s.failed, e.Package)
 		s.unfinished(e.Package)
 	}
+}
+
+// measured is the CPU in what a test program said, in seconds: its own and that of the
+// system for it.
+func measured(text string) (seconds float64, ok bool) {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "cpu" {
+			user, bad := strconv.ParseFloat(f[1], 64)
+			system, worse := strconv.ParseFloat(f[2], 64)
+			seconds, ok = user+system, bad == nil && worse == nil
+		}
+	}
+	return seconds, ok
 }
 
 // unfinished shows tests that were still running when their package ended.
@@ -163,5 +184,9 @@ func (s *summary) close() {
 	for _, name := range s.failed {
 		fmt.Fprintf(s.out, "!!! FAILED %s\n", name)
 	}
-	fmt.Fprintf(s.out, "\n%d passed, %d failed, %d skipped\n", s.passed, len(s.failed), s.skipped)
+	fmt.Fprintf(s.out, "\n%d passed, %d failed, %d skipped", s.passed, len(s.failed), s.skipped)
+	if s.programs > 0 {
+		fmt.Fprintf(s.out, ", in %d test programs with %.0f s of CPU", s.programs, s.cpu)
+	}
+	fmt.Fprintln(s.out)
 }

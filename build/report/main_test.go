@@ -27,8 +27,12 @@ func TestReport(t *testing.T) {
 			"pass",
 			`{"Action":"output","Package":"p","Test":"T","Output":"noise\n"}
 {"Action":"pass","Package":"p","Test":"T"}
-{"Action":"pass","Package":"p","Elapsed":1.5}`,
-			[]string{"ok    p", "1.5s", "1 passed, 0 failed, 0 skipped"},
+{"Action":"output","Package":"p","Output":"PASS\n"}
+{"Action":"output","Package":"p","Output":"cpu 2.250 0.500\n"}
+{"Action":"pass","Package":"p","Elapsed":1.5}
+{"Action":"output","Package":"q","Output":"cpu 0.250 0.000\n"}
+{"Action":"pass","Package":"q","Elapsed":0.2}`,
+			[]string{"ok    p", "1.5s    2.8s of CPU\n", "1 passed, 0 failed, 0 skipped, in 2 test programs with 3 s of CPU\n"},
 			0,
 		},
 		{

@@ -25,7 +25,7 @@ import (
 //	go test ./internal/app -run TestAuthority$ -authority.walks 10000
 //	go test ./internal/app -run TestAuthority$ -authority.seed 4711 -authority.walks 1
 var (
-	walks     = flag.Int("authority.walks", 150, "sequences of calls that TestAuthority walks; make test-all walks 1000")
+	walks     = flag.Int("authority.walks", 100, "sequences of calls that TestAuthority walks; make test-all walks 1000")
 	firstSeed = flag.Uint64("authority.seed", 1, "seed of the first of them; each has the next")
 	goOn      = flag.Bool("authority.all", false, "go on after a sequence that broke a rule")
 	onServer  = flag.String("authority.db", "sqlite", "sqlite or postgres")

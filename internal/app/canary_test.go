@@ -122,7 +122,23 @@ func TestErasureIsWhole(t *testing.T) {
 // PostgreSQL.
 func onBoth(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Helper()
-	for _, database := range []string{"sqlite", "postgres"} {
+	on(t, test, "sqlite", "postgres")
+}
+
+// onAny is onBoth for what the areas test on both databases already, in which
+// servers share nothing: PostgreSQL is left to make test-all, as in dbtest.Any.
+func onAny(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
+	if dbtest.Everything() {
+		onBoth(t, test)
+		return
+	}
+	on(t, test, "sqlite")
+}
+
+func on(t *testing.T, test func(t *testing.T, dsn string), databases ...string) {
+	t.Helper()
+	for _, database := range databases {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			var dsn string

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 )
 
 // show is a server with a client of its owner.
@@ -110,11 +109,8 @@ func (s *show) remove(t *testing.T) {
 // the numbers of events.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
-		if dsn != "" && !dbtest.Everything() {
-			t.Skip("the demo on PostgreSQL is part of make test-all")
-		}
 		s := newShow(t, 10, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })
 		before := s.rows(t)
 		s.runs(t, func() {

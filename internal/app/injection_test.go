@@ -3,11 +3,13 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/plugin"
 )
@@ -231,8 +234,8 @@ func (x *trap) rows(t *testing.T) map[string]string {
 	return out
 }
 
-// TestInjection puts every text of the corpus into every place that the oracle
-// reads, has a user with all rights ask about it, and the model obey it. Nothing may
+// TestInjection puts the texts of the corpus into every place that the oracle
+// reads, each text into a few of the places and in make test-all into all, has a user with all rights ask about it, and the model obey it. Nothing may
 // be changed and nobody be called by that: what changes something needs the word of
 // the user, which no text can give.
 func TestInjection(t *testing.T) {
@@ -254,7 +257,8 @@ func TestInjection(t *testing.T) {
 		"skills":             {withSkills, plantSkill, false},
 		"skill descriptions": {withSkills, plantNothing, false},
 	}
-	for name, place := range places {
+	for turn, name := range slices.Sorted(maps.Keys(places)) {
+		place := places[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var ready func(x *trap, c *config.Config)
@@ -262,7 +266,12 @@ func TestInjection(t *testing.T) {
 				ready = place.ready(t)
 			}
 			x := setTrap(t, ready)
+			tried := 0
 			for n, text := range x.texts {
+				if n%3 != turn%3 && n > 0 && !dbtest.Everything() { // the first makes what the others need
+					continue
+				}
+				tried++
 				look := place.plant(t, x, n, text)
 				before := x.rows(t)
 				if look != "" {
@@ -274,8 +283,8 @@ func TestInjection(t *testing.T) {
 					}
 				}
 			}
-			if want := len(x.texts); place.never && len(x.attempts) > 0 || !place.never && len(x.attempts) != want {
-				t.Errorf("the model was talked into %d calls by %d texts: %v", len(x.attempts), len(x.texts), x.attempts)
+			if place.never && len(x.attempts) > 0 || !place.never && len(x.attempts) != tried {
+				t.Errorf("the model was talked into %d calls by %d texts: %v", len(x.attempts), tried, x.attempts)
 			}
 			if b, w, h := x.burnt.Load(), x.wiped.Load(), x.hits.Load(); b+w+h > 0 {
 				t.Errorf("records were burnt %d times, an MCP server was called %d times, the address of the texts %d times", b, w, h)

@@ -29,7 +29,7 @@ func TestToolsAskAgain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, dsn string) {
+			onAny(t, func(t *testing.T, dsn string) {
 				t.Helper()
 				var p *programme
 				var group string

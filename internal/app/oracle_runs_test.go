@@ -39,7 +39,7 @@ func (h *house) runs(t *testing.T, credential, query string) runPage {
 // the workspace without what was said or where, and nobody learns of others.
 func TestOracleRuns(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		h := &house{Built: app.Build(t, owner, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
 		ctx, err := h.Auth.AsOwner(t.Context(), auth.OperatorWorkspace)

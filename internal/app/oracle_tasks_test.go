@@ -85,7 +85,7 @@ func (s *tasked) answers(read func() *httptest.ResponseRecorder, want string) {
 // owner, and what changes something needs a grant.
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		s := newTasked(t, dsn)
 		get := func(user byte, path string) func() *httptest.ResponseRecorder {
@@ -115,7 +115,7 @@ func TestTasks(t *testing.T) {
 // A task of a key ends with the key: it pauses and says so.
 func TestTaskOfKey(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		s := newTasked(t, dsn)
 		server := httptest.NewServer(s.Handler)

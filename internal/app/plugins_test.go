@@ -207,7 +207,7 @@ func TestPluginTool(t *testing.T) {
 // they go with an erasure.
 func TestUserPreferences(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
 		key := func(method, body string) *httptest.ResponseRecorder {
@@ -283,7 +283,7 @@ func TestPluginGate(t *testing.T) {
 // What somebody had remembered is theirs alone, and is written only with their word.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
 		say := func(user byte, call string) string {
@@ -386,7 +386,7 @@ func TestPluginIsAskedOnce(t *testing.T) {
 // A file that was made is its user's alone, is sent to be saved, and ends.
 func TestMadeFiles(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		s := &notesServer{app.BuildTo(t, owner, io.Discard, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })}
 		_, rest, _ := strings.Cut(s.do(t, "POST", "/sessions", "", 'a').Body.String(), `"sessionId":"`)

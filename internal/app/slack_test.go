@@ -143,7 +143,7 @@ func (s *workspaceChat) code(user byte) string {
 // of that user, until they unlink or are erased.
 func TestSlack(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, dsn string) {
+	onAny(t, func(t *testing.T, dsn string) {
 		t.Helper()
 		s := newSlack(t, dsn)
 		const asks = "/tool get_user_preferences {}"

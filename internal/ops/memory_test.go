@@ -2,11 +2,17 @@ package ops
 
 import (
 	"io/fs"
+	"math"
+	"runtime/debug"
 	"testing"
 )
 
 func TestChooseMemory(t *testing.T) {
 	t.Parallel()
+	own := debug.SetMemoryLimit(-1) // of this program: tests may run with one
+	if own == math.MaxInt64 {
+		own = 0
+	}
 	const v2, v1 = "0::/system.slice/hearth.service\n", "11:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n"
 	for _, tt := range []struct {
 		name  string
@@ -28,7 +34,7 @@ func TestChooseMemory(t *testing.T) {
 		{"v1 without a limit", nil, map[string]string{"/proc/self/cgroup": v1, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, Memory{GCPercent: 400}},
 		{"tiny", nil, map[string]string{"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "1048576\n"}, Memory{400, leastLimit, "cgroup v2"}},
 		{"GOGC", []string{"GOGC=50"}, nil, Memory{GCPercent: -1}},
-		{"GOMEMLIMIT", []string{"GOMEMLIMIT=off"}, map[string]string{"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "1000000000\n"}, Memory{GCPercent: 400, LimitSource: "GOMEMLIMIT"}},
+		{"GOMEMLIMIT", []string{"GOMEMLIMIT=off"}, map[string]string{"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "1000000000\n"}, Memory{GCPercent: 400, Limit: own, LimitSource: "GOMEMLIMIT"}},
 		{"nonsense", nil, map[string]string{"/proc/self/cgroup": "what\n0::/../../x\n", "/sys/fs/cgroup/x/memory.max": "-5"}, Memory{GCPercent: 400}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

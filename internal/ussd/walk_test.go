@@ -231,15 +231,19 @@ func walk(t *testing.T, d *db.DB, p *packs, r *rand.Rand, phone string) {
 }
 
 // TestRandomWalks holds the service against the model: with duplicates, drops,
-// reorders, restarts and kills its answers and effects are the model's.
+// reorders, restarts and kills its answers and effects are the model's. Make test-all
+// walks 10,000 times.
 func TestRandomWalks(t *testing.T) {
 	t.Parallel()
-	n := 10_000
+	n := 2_000
 	switch {
 	case testing.Short():
 		n = 500
-	case raced: // ten times as slow; the whole check walks all of them without it
-		n = 1000
+	case dbtest.Everything():
+		n = 10_000
+	}
+	if raced { // ten times as slow; the check walks all of them without it
+		n /= 10
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -345,31 +346,37 @@ func (x *figurer) draw(ctx context.Context, seed string) error {
 	return x.wait(ctx, strings.TrimPrefix(r.Location, job.Path("")))
 }
 
-// bareDraw is the least a draw does.
+// bareDraw is the least that ranks a frame: it reads it, hashes each unit, and sorts
+// the first eight bytes of the hashes in each stratum, with the lines they stand on.
 func (x *figurer) bareDraw(ctx context.Context, seed string, n int) error {
 	type ranked struct {
-		rank          [sha256.Size]byte
-		unit, stratum string
+		rank uint64
+		line int
 	}
-	units := make([]ranked, 0, n)
+	line, strata := 0, map[string][]ranked{}
+	text := append([]byte(seed), 0x1f)
+	at := len(text)
 	rows, err := x.db.Query(ctx, `SELECT units FROM sampling_pieces ORDER BY frame, piece`)
 	err = db.Each(rows, err, "read frame", func(row db.Row) error {
-		var text string
-		if err := row.Scan(&text); err != nil {
+		var piece string
+		if err := row.Scan(&piece); err != nil {
 			return err
 		}
-		for line := range strings.Lines(text) {
-			unit, rest, _ := strings.Cut(line, ",")
+		for one := range strings.Lines(piece) {
+			unit, rest, _ := strings.Cut(one, ",")
 			stratum, _, _ := strings.Cut(rest, ",")
-			units = append(units, ranked{sha256.Sum256([]byte(seed + "\x1f" + unit)), unit, stratum})
+			text = append(text[:at], unit...)
+			sum := sha256.Sum256(text)
+			strata[stratum] = append(strata[stratum], ranked{binary.BigEndian.Uint64(sum[:]), line})
+			line++
 		}
 		return nil
 	})
-	slices.SortFunc(units, func(a, b ranked) int {
-		return cmp.Or(strings.Compare(a.stratum, b.stratum), slices.Compare(a.rank[:], b.rank[:]))
-	})
-	if err == nil && len(units) != n {
-		err = fmt.Errorf("the frame has %d units, want %d", len(units), n)
+	for _, all := range strata {
+		slices.SortFunc(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	}
+	if err == nil && (line != n || len(strata) != benchStrata) {
+		err = fmt.Errorf("the frame has %d units in %d strata, want %d in %d", line, len(strata), n, benchStrata)
 	}
 	return err
 }

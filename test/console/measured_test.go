@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -71,8 +70,5 @@ func TestKitchen(t *testing.T) {
 	if got.FuelMeasurements.Total != 6 || got.TestPeriod.EndDate != "2024-02-07" || got.Selection.Document != "draw of the test" || got.People.Women != 2 || got.ProjectID != project {
 		t.Errorf("the API has %+v", got)
 	}
-	d.see("2 kg wood")
-	if text := script[string](d, `document.querySelector("main").innerText`); !strings.Contains(text, "2024-02-05") {
-		t.Errorf("the page does not show the test: %s", text)
-	}
+	d.see("2024-02-05")
 }

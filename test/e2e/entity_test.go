@@ -79,7 +79,7 @@ func wants[T any](t *testing.T, status int, a *server.Answer) T {
 // TestEntityAsDocumented sends the documented request as a newcomer does.
 func TestEntityAsDocumented(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		const body = `{
   "type": "Device",

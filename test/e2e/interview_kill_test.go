@@ -50,7 +50,7 @@ func TestInterviewKilled(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o server.Options) {
 		const callers, kills = 12, 3
-		o.Env = append(o.Env, "USSD_MENU="+must(filepath.Abs("../../examples/ussd/survey.yaml"))(t))
+		o.Env = append(o.Env, "USSD_MENU="+must(filepath.Abs("../../examples/ussd/survey.yaml"))(t), "USSD_RATE_LIMIT=0")
 		s := server.Run(t, o)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()

@@ -115,7 +115,7 @@ func TestKeyListPages(t *testing.T) {
 // TestKeysOnTheCommandLine works on the store of a running server.
 func TestKeysOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		env := storeEnv(o)
 		printed := ok(t, env, "keys", "create", "--name", "night shift", "--role", "auditor")

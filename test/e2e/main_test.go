@@ -37,8 +37,9 @@ func each(t *testing.T, f func(t *testing.T, o server.Options)) {
 	})
 }
 
-// same is each for what the packages test on both databases already, in which nobody
-// is killed and nobody waits for another: PostgreSQL is left to make test-all.
+// same is each for what the packages test on both databases already, and what another
+// test here holds on both: a stream and a dialog that survive kills, a job that is
+// taken up again, writers that meet. PostgreSQL is left to make test-all.
 func same(t *testing.T, f func(t *testing.T, o server.Options)) {
 	t.Helper()
 	if dbtest.Everything() {

@@ -22,7 +22,7 @@ import (
 // requests are answered, and the exit code is 0 within 15 seconds.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		o.Env = append(o.Env, allow)
 		s := server.Run(t, o)
 		c := owner(t, s)
@@ -169,7 +169,7 @@ func (h *half) finish() string {
 // acknowledged is there afterwards.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wait sync.WaitGroup

@@ -62,7 +62,7 @@ func key(t *testing.T, s *server.Server, role, principal string) *client.Client 
 // TestSurvey takes a survey from its draft to a verified response and a file.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		s := server.Run(t, o)
 		ctx, boss := t.Context(), owner(t, s)
 		v := survey(t, boss)
@@ -141,7 +141,7 @@ func checkForgotten(t *testing.T, c *client.Client) {
 // killed again and again; one is stored, and everybody learns of it in the end.
 func TestSurveyKilled(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		const clients, kills = 64, 3
 		s := server.Run(t, o)
 		survey(t, owner(t, s))

@@ -180,7 +180,7 @@ func report(t *testing.T, c *client.Client, id string) string {
 // next start goes on: every row is there, once.
 func TestTransferSurvivesKill(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		const rows = 4000
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)

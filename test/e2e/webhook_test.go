@@ -47,7 +47,7 @@ func receiver(t *testing.T, fails int32) (url string, got <-chan post) {
 
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o server.Options) {
+	same(t, func(t *testing.T, o server.Options) {
 		o.Env = append(o.Env, allow)
 		s := server.Run(t, o)
 		ctx, c := t.Context(), owner(t, s)

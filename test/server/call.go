@@ -53,7 +53,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body any, head ...
 		data = b
 	default:
 		var err error
-		if data, err = json.Marshal(b); err != nil {
+		if data, err = json.Marshal(b, json.Deterministic(true)); err != nil { // the same again, with the same Idempotency-Key
 			return nil, err
 		}
 	}

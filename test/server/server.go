@@ -101,7 +101,7 @@ func cleanEnv() []string {
 		name, _, _ := strings.Cut(e, "=")
 		switch {
 		case strings.HasPrefix(name, "HEARTH_"), strings.HasPrefix(name, "ORACLE_"), strings.HasPrefix(name, "OTEL_"):
-		case name == "PORT", name == "HOST", name == "DATABASE_URL", name == "NODE_ENV", name == "LOG_LEVEL", name == "GOGC":
+		case name == "PORT", name == "HOST", name == "DATABASE_URL", name == "NODE_ENV", name == "LOG_LEVEL", name == "GOGC", name == "GOMEMLIMIT":
 		default:
 			env = append(env, e)
 		}
