@@ -11,6 +11,14 @@ import (
 // slow machine does not split it. Call it before the first InTx.
 func (d *DB) SetMaxFill(limit time.Duration) { d.e.(*lite).w.maxFill = limit }
 
+// OpenReaders is how many connections that read are open and free.
+func (d *DB) OpenReaders() int {
+	p := d.e.(*lite).readers
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle)
+}
+
 // OnWriter runs a script on the writer's connection; only inside a function
 // given to InTx, whose goroutine owns the connection.
 func (d *DB) OnWriter(script string) error { return d.e.(*lite).w.c.run(script) }

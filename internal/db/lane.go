@@ -30,23 +30,25 @@ const (
 )
 
 // limits are how long a lane waits for the store. A request that meets a dead link
-// has its answer within 15 seconds.
+// has its answer within 15 seconds: after the sum a statement that is cancelled may take a
+// second to end, and a reader one more to be undone.
 type limits struct {
 	acquire time.Duration // for a connection of a transaction
 	whole   time.Duration // for a transaction with its repetitions
 	read    time.Duration // for the rows of a reader to begin, and to go on
+	sum     time.Duration // of all these of one request; 0: any
 }
 
 func limitsOf(l Lane) limits {
 	switch l {
 	case Request:
-		return limits{4 * time.Second, 13 * time.Second, 9 * time.Second}
+		return limits{4 * time.Second, 13 * time.Second, 9 * time.Second, 13 * time.Second}
 	case Handset:
-		return limits{time.Second, 2200 * time.Millisecond, 1500 * time.Millisecond}
+		return limits{time.Second, 2200 * time.Millisecond, 1500 * time.Millisecond, 0}
 	case Control:
-		return limits{2 * time.Second, 5 * time.Second, 3 * time.Second}
+		return limits{2 * time.Second, 5 * time.Second, 3 * time.Second, 0}
 	}
-	return limits{30 * time.Second, 2 * time.Minute, stmtTimeout + 5*time.Second}
+	return limits{30 * time.Second, 2 * time.Minute, stmtTimeout + 5*time.Second, 0}
 }
 
 // ownConns is how many connections handsets and control have beside the others.
@@ -59,6 +61,7 @@ type use struct {
 	inside  *atomic.Bool // whether a transaction for the row is under way; nil without one
 	since   Position     // what a reader must see; "": everything
 	written *Written     // nil: nobody asks
+	purse   *purse       // nil: any
 }
 
 type useKey struct{}
@@ -68,13 +71,14 @@ func useOf(ctx context.Context) use {
 	return u
 }
 
-// Lane says what the store is used for with a context. On SQLite it does not matter.
+// Lane says what the store is used for with a context, and that whatever has a limit as
+// a whole begins now. On SQLite it does not matter.
 func (d *DB) Lane(ctx context.Context, l Lane) context.Context {
 	if d == nil || d.dialect == SQLite {
 		return ctx
 	}
 	u := useOf(ctx)
-	u.lane = l
+	u.lane, u.purse = l, newPurse(limitsOf(l).sum)
 	return context.WithValue(ctx, useKey{}, u)
 }
 
@@ -181,10 +185,13 @@ func (p *pools) close() {
 	}
 }
 
-// acquire waits for a connection of the lane of ctx.
-func (p *pools) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+// acquire waits for a connection of the lane of ctx, at most so long.
+func (p *pools) acquire(ctx context.Context, most time.Duration) (*pgxpool.Conn, error) {
 	l := useOf(ctx).lane
-	short, cancel := context.WithTimeout(ctx, limitsOf(l).acquire)
+	if most <= 0 {
+		return nil, unavailable(errSpent)
+	}
+	short, cancel := context.WithTimeout(ctx, min(most, limitsOf(l).acquire))
 	defer cancel()
 	c, err := p[l].Acquire(short)
 	if err != nil {
@@ -201,22 +208,32 @@ type bound struct {
 	end   context.CancelFunc
 	timer *time.Timer
 	limit time.Duration
+	purse *purse
 }
 
-func newBound(ctx context.Context) *bound {
-	b := &bound{limit: limitsOf(useOf(ctx).lane).read}
+// newBound begins a wait, unless all that may be waited has been.
+func newBound(ctx context.Context) (*bound, error) {
+	u := useOf(ctx)
+	b := &bound{limit: limitsOf(u.lane).read, purse: u.purse}
+	most := b.purse.open(b.limit)
+	if most <= 0 {
+		b.purse.close()
+		return nil, unavailable(errSpent)
+	}
 	b.ctx, b.end = context.WithCancel(ctx)
-	b.timer = time.AfterFunc(b.limit, b.end)
-	return b
+	b.timer = time.AfterFunc(most, b.end)
+	return b, nil
 }
 
-func (b *bound) wait() { b.timer.Reset(b.limit) }
-func (b *bound) rest() { b.timer.Stop() }
+func (b *bound) wait() { b.timer.Reset(max(0, b.purse.open(b.limit))) }
 
-func (b *bound) close() {
+func (b *bound) rest() {
 	b.timer.Stop()
-	b.end()
+	b.purse.close()
 }
+
+// close ends it, after the last rest.
+func (b *bound) close() { b.end() }
 
 // late is the fault of a statement that the bound has ended, nil when it has not: when
 // ctx has ended too, that is the reason.
@@ -229,7 +246,10 @@ func (b *bound) late(ctx context.Context, err error) error {
 
 // boundQuery runs a statement that gives rows within the limits of the lane of ctx.
 func boundQuery(ctx context.Context, run func(context.Context) (pgx.Rows, error)) (Rows, error) {
-	b := newBound(ctx)
+	b, err := newBound(ctx)
+	if err != nil {
+		return nil, err
+	}
 	r, err := run(b.ctx)
 	b.rest()
 	if err != nil {
@@ -258,6 +278,7 @@ func (r *boundRows) Next() bool {
 func (r *boundRows) Close() error {
 	r.b.wait()
 	r.Rows.Close()
+	r.b.rest()
 	err := r.Err()
 	r.b.close()
 	return err
@@ -285,13 +306,13 @@ type rowGate struct {
 	users  int // that are in it or wait
 }
 
-// enter waits for a place at a row, and gives what leaves it.
-func (g *rowGates) enter(ctx context.Context, u use) (leave func(), err error) {
+// enter waits for a place at a row, at most so long, and gives what leaves it.
+func (g *rowGates) enter(ctx context.Context, u use, most time.Duration) (leave func(), err error) {
 	// Whoever is inside has its place: a second transaction within the first would wait for it.
 	if u.row == "" || !u.inside.CompareAndSwap(false, true) {
 		return func() {}, nil
 	}
-	out, err := g.take(ctx, u)
+	out, err := g.take(ctx, u, min(most, limitsOf(u.lane).acquire))
 	if err != nil {
 		u.inside.Store(false)
 		return nil, err
@@ -299,7 +320,7 @@ func (g *rowGates) enter(ctx context.Context, u use) (leave func(), err error) {
 	return func() { out(); u.inside.Store(false) }, nil
 }
 
-func (g *rowGates) take(ctx context.Context, u use) (leave func(), err error) {
+func (g *rowGates) take(ctx context.Context, u use, most time.Duration) (leave func(), err error) {
 	g.mu.Lock()
 	if g.of == nil {
 		g.of = map[string]*rowGate{}
@@ -327,7 +348,7 @@ func (g *rowGates) take(ctx context.Context, u use) (leave func(), err error) {
 		return leave, nil
 	default:
 	}
-	timer := time.NewTimer(limitsOf(u.lane).acquire)
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case gate.places <- struct{}{}:

@@ -2,9 +2,6 @@ package db_test
 
 import (
 	"context"
-	"net"
-	"net/url"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,83 +12,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// link is the way to PostgreSQL, which a test can freeze: nothing passes any more, and
-// nobody is told.
-type link struct {
-	l      net.Listener
-	to     string
-	mu     sync.Mutex
-	frozen chan struct{} // closed while traffic passes
-}
-
-// newLink gives the URL of a database through a link of its own.
-func newLink(t *testing.T, dsn string) (*link, string) {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	if q.Get("host") == "" {
-		t.Skip("SKIPPED: the database is not on a socket here")
-	}
-	k := &link{to: filepath.Join(q.Get("host"), ".s.PGSQL.5432"), frozen: make(chan struct{})}
-	close(k.frozen)
-	if k.l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { k.l.Close() })
-	go k.serve()
-	q.Del("host")
-	u.Host, u.RawQuery = k.l.Addr().String(), q.Encode()
-	return k, u.String()
-}
-
-func (k *link) serve() {
-	for {
-		c, err := k.l.Accept()
-		if err != nil {
-			return
-		}
-		up, err := net.Dial("unix", k.to)
-		if err != nil {
-			c.Close()
-			continue
-		}
-		go k.carry(up, c)
-		go k.carry(c, up)
-	}
-}
-
-func (k *link) carry(to, from net.Conn) {
-	defer to.Close()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		k.mu.Lock()
-		pass := k.frozen
-		k.mu.Unlock()
-		<-pass
-		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
-			return
-		}
-	}
-}
-
-// freeze stops all traffic until thaw is called.
-func (k *link) freeze() (thaw func()) {
-	stop := make(chan struct{})
-	k.mu.Lock()
-	k.frozen = stop
-	k.mu.Unlock()
-	return sync.OnceFunc(func() { close(stop) })
-}
-
 // TestDeadLinkHoldsNobody: whoever meets a link that has died in silence has an error
 // within the limit of their lane, and the store serves again when it is back.
 func TestDeadLinkHoldsNobody(t *testing.T) {
 	t.Parallel()
-	k, dsn := newLink(t, dbtest.Migrated(t))
+	k, dsn := dbtest.NewLink(t, dbtest.Migrated(t))
 	d, err := db.Open(t.Context(), db.Config{URL: dsn, Conns: 4, Log: dbtest.Log(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +33,7 @@ func TestDeadLinkHoldsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	thaw := k.freeze()
+	thaw := k.Freeze()
 	t.Cleanup(thaw)
 	var all sync.WaitGroup
 	for l, limit := range lanes {
@@ -126,6 +51,19 @@ func TestDeadLinkHoldsNobody(t *testing.T) {
 			})
 		}
 	}
+	all.Go(func() { // one request that asks again and again
+		ctx, began := d.Lane(t.Context(), db.Request), time.Now()
+		for range 4 {
+			for name, f := range map[string]func(context.Context) error{"read": read, "write": write, "view": look} {
+				if err := f(ctx); fault.As(err) == nil {
+					t.Errorf("%s over a dead link: %v, want a fault", name, err)
+				}
+			}
+		}
+		if took, limit := time.Since(began), lanes[db.Request]; took > 3*limit {
+			t.Errorf("twelve statements of a request over a dead link took %s, at most %s", took, limit)
+		}
+	})
 	all.Wait()
 	thaw()
 	for l := range lanes {

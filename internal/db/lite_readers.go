@@ -3,24 +3,31 @@ package db
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
 
 var errLeft = errors.New("rows were left open")
 
-// readers is the pool of SQLite connections that only read.
+// readers is the pool of SQLite connections that only read. Each knows the
+// whole schema and keeps its own statements and pages, so another one is opened
+// only when all that are open have work, and the one used last goes on.
 type readers struct {
 	cfg   Config
-	slots chan *liteConn // cap Readers; nil stands for one not yet opened
-	mu    sync.Mutex
-	done  chan struct{} // closed by close
+	slots chan struct{} // one for each connection that may be taken, open or not
+
+	mu   sync.Mutex
+	idle []*liteConn // the one used last is at the end
+
+	closing sync.Mutex
+	done    chan struct{} // closed by close
 }
 
 func newReaders(cfg Config) *readers {
-	p := &readers{cfg: cfg, slots: make(chan *liteConn, cfg.Readers), done: make(chan struct{})}
+	p := &readers{cfg: cfg, slots: make(chan struct{}, cfg.Readers), done: make(chan struct{})}
 	for range cfg.Readers {
-		p.slots <- nil
+		p.slots <- struct{}{}
 	}
 	return p
 }
@@ -30,12 +37,11 @@ func (p *readers) get(ctx context.Context) (*liteConn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var c *liteConn
 	select {
-	case c = <-p.slots:
+	case <-p.slots:
 	default:
 		select {
-		case c = <-p.slots:
+		case <-p.slots:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-p.done:
@@ -44,19 +50,32 @@ func (p *readers) get(ctx context.Context) (*liteConn, error) {
 	}
 	select {
 	case <-p.done:
-		p.slots <- c
+		p.slots <- struct{}{}
 		return nil, errClosed()
 	default:
 	}
-	if c != nil {
+	if c := p.pop(); c != nil {
 		return c, nil
 	}
 	c, err := openLiteConn(p.cfg.Path, busyPragma(p.cfg.Busy), "query_only=ON", "foreign_keys=ON")
 	if err != nil {
-		p.slots <- nil
+		p.slots <- struct{}{}
 		return nil, err
 	}
 	return c, nil
+}
+
+// pop takes the open connection that was used last, nil when all have work.
+func (p *readers) pop() *liteConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	c := p.idle[n-1]
+	p.idle = slices.Delete(p.idle, n-1, n)
+	return c
 }
 
 // put gives a connection back. One with a troubled file is opened anew.
@@ -65,7 +84,10 @@ func (p *readers) put(c *liteConn, err error) {
 		p.drop(c)
 		return
 	}
-	p.slots <- c
+	p.mu.Lock()
+	p.idle = append(p.idle, c)
+	p.mu.Unlock()
+	p.slots <- struct{}{}
 }
 
 // drop closes a connection and leaves its place empty.
@@ -73,13 +95,13 @@ func (p *readers) drop(c *liteConn) {
 	if err := c.close(); err != nil {
 		p.cfg.Log.Warn("close reader", "err", err)
 	}
-	p.slots <- nil
+	p.slots <- struct{}{}
 }
 
 // close waits for the readers in use, then closes all.
 func (p *readers) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.closing.Lock()
+	defer p.closing.Unlock()
 	select {
 	case <-p.done:
 		return nil
@@ -90,8 +112,8 @@ func (p *readers) close() error {
 	late := time.After(p.cfg.closeWait)
 	for range p.cfg.Readers {
 		select {
-		case c := <-p.slots:
-			if c != nil {
+		case <-p.slots:
+			if c := p.pop(); c != nil {
 				errs = append(errs, c.close())
 			}
 		case <-late:

@@ -136,8 +136,10 @@ func (e *pg) inTx(ctx context.Context, fn func(*Tx) error) error {
 	if err := e.standbys.refuses(u.lane); err != nil {
 		return err
 	}
-	until := time.Now().Add(limitsOf(u.lane).whole)
-	leave, err := e.gates.enter(ctx, u)
+	most := u.purse.open(limitsOf(u.lane).whole)
+	defer u.purse.close()
+	until := time.Now().Add(most)
+	leave, err := e.gates.enter(ctx, u, most)
 	if err != nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (e *pg) once(ctx context.Context, until time.Time, fn func(*Tx) error) ([]f
 		return nil, err
 	}
 	e.counters.waits.Add(1)
-	c, err := e.pools.acquire(ctx)
+	c, err := e.pools.acquire(ctx, time.Until(until))
 	e.counters.waits.Add(-1)
 	if err != nil {
 		return nil, err
@@ -237,7 +239,9 @@ func (e *pg) view(ctx context.Context, fn func(Querier) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c, err := e.pools.acquire(ctx)
+	u := useOf(ctx)
+	c, err := e.pools.acquire(ctx, u.purse.open(limitsOf(u.lane).acquire))
+	u.purse.close()
 	if err != nil {
 		return err
 	}
@@ -248,8 +252,12 @@ func (e *pg) view(ctx context.Context, fn func(Querier) error) error {
 // viewOn is a read-only snapshot on a connection, of a replica of primary unless that is
 // nil.
 func (e *pg) viewOn(ctx context.Context, c *pgxpool.Conn, primary *DB, fn func(Querier) error) error {
-	begin := newBound(ctx)
+	begin, err := newBound(ctx)
+	if err != nil {
+		return err
+	}
 	ptx, err := c.BeginTx(begin.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	begin.rest()
 	late := begin.late(ctx, err)
 	begin.close()
 	if late != nil {

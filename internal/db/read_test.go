@@ -150,6 +150,30 @@ func TestReadersAreBounded(t *testing.T) {
 	}
 }
 
+// Each connection that is open holds the schema, statements and pages of its own.
+func TestReadersAreOpenedWhenOthersHaveWork(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	ping := func() error { return d.Ping(t.Context()) }
+	for range 20 {
+		if err := ping(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := d.OpenReaders(); n != 1 {
+		t.Errorf("after reads one by one %d readers are open, want 1", n)
+	}
+	inside := func(next func() error) func() error {
+		return func() error { return d.View(t.Context(), func(db.Querier) error { return next() }) }
+	}
+	if err := inside(inside(ping))(); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.OpenReaders(); n != 3 {
+		t.Errorf("after three at a time %d readers are open, want 3", n)
+	}
+}
+
 func TestOneStatementTwiceAtATime(t *testing.T) {
 	t.Parallel()
 	d := dbtest.SQLite(t)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,63 +41,66 @@ var (
 	twinWords   = []string{"twin", "entit"}
 )
 
-// questions are tried in this order.
-var questions = []question{
-	{
-		regexp.MustCompile(`(?i)^(?:what (?:does|do) (?:the )?(?:survey|campaign)\s+(.+?)\s+say about|(?:show |tell )?(?:me )?(?:the )?(?:statistics|figures|results?) of (?:the )?(?:survey|campaign)\s+(.+?)\s+(?:for|about|on))\s+(.+?)[.?!]*$`),
-		[]string{"survey"},
-		[]string{"statistic"},
-		[][]string{partSurvey, partSurvey, partAsked},
-	},
-	{
-		regexp.MustCompile(`(?i)^how (?:large|big) (?:a|must a|must the|should a|should the)? ?sample\b.*?\b(?:for|of|from|out of)\s+([\d,]+)(?:\s+\p{L}+)?[.?!]*$`),
-		[]string{"sample"},
-		[]string{"size"},
-		[][]string{partPeople},
-	},
-	{
-		regexp.MustCompile(`(?i)\b(?:progress|status|how far)\b.*?\b(?:surveys?|campaigns?)\b\s*(?:of|for|named|called)?\s*(.*?)[.?!]*$`),
-		[]string{"survey"},
-		[]string{"progress", "status"},
-		[][]string{partSurvey},
-	},
-	{
-		regexp.MustCompile(`(?i)^(?:how (?:much|often|long) (?:are|were) (?:the )?(?:stoves|devices) used|(?:show |tell )?(?:me )?(?:the )?(?:fleet |stove )?usage)(?:\s+(?:in|of|for)\s+(?:(` + didWord.String() + `)|(.+?)))?[.?!]*$`),
-		[]string{"fleet"},
-		[]string{"usage"},
-		[][]string{partProject, partIn},
-	},
-	{
-		regexp.MustCompile(`(` + didWord.String() + `)`),
-		[]string{"twin", "entity"},
-		[]string{"read", "get"},
-		[][]string{partDID},
-	},
-	{
-		regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find)(?: me)?(?: all| the| my)*\s*(?:(draft|ready|active|paused|closed|archived)\s+)?(?:surveys|campaigns)[.?!]*$`),
-		[]string{"survey"},
-		[]string{"list"},
-		[][]string{partStatus},
-	},
-	{
-		regexp.MustCompile(`(?i)^(?:how many|count)(?: the| all)?\s+(?:(draft|active|suspended|completed|deactivated)\s+)?(?:twins|entities|([\p{L}\d_-]+?))(?:\s+(?:are|is)(?: there)?(?:\s+(draft|active|suspended|completed|deactivated))?)?(?:\s+in\s+(.+?))?(?:\s+(?:by|per|in each)\s+([\p{L}\d_.-]+))?[.?!]*$`),
-		twinWords,
-		[]string{"count"},
-		[][]string{partStatus, partType, partStatus, partIn, partBy},
-	},
-	{
-		regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find|search)(?: for)?(?: me)?(?: all| the| my)*\s*(.*?)\s*\b(?:twins?|entities|entity)\b\s*(?:(?:named|called|for|about|with|like)\s*(.*?))?[.?!]*$`),
-		twinWords,
-		[]string{"search", "list", "find"},
-		[][]string{partType, partName},
-	},
-	{
-		regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find)(?: me)?(?: all| the| my)*\s+(?:(draft|active|suspended|completed|deactivated)\s+)?([\p{L}\d_-]+)(?:\s+(?:named|called|like)\s+(.+?))?(?:\s+in\s+(.+?))?[.?!]*$`),
-		twinWords,
-		[]string{"search", "list", "find"},
-		[][]string{partStatus, partType, partName, partIn},
-	},
-}
+// questions are tried in this order. They are compiled when somebody asks: where a
+// model is set nobody does.
+var questions = sync.OnceValue(func() []question {
+	return []question{
+		{
+			regexp.MustCompile(`(?i)^(?:what (?:does|do) (?:the )?(?:survey|campaign)\s+(.+?)\s+say about|(?:show |tell )?(?:me )?(?:the )?(?:statistics|figures|results?) of (?:the )?(?:survey|campaign)\s+(.+?)\s+(?:for|about|on))\s+(.+?)[.?!]*$`),
+			[]string{"survey"},
+			[]string{"statistic"},
+			[][]string{partSurvey, partSurvey, partAsked},
+		},
+		{
+			regexp.MustCompile(`(?i)^how (?:large|big) (?:a|must a|must the|should a|should the)? ?sample\b.*?\b(?:for|of|from|out of)\s+([\d,]+)(?:\s+\p{L}+)?[.?!]*$`),
+			[]string{"sample"},
+			[]string{"size"},
+			[][]string{partPeople},
+		},
+		{
+			regexp.MustCompile(`(?i)\b(?:progress|status|how far)\b.*?\b(?:surveys?|campaigns?)\b\s*(?:of|for|named|called)?\s*(.*?)[.?!]*$`),
+			[]string{"survey"},
+			[]string{"progress", "status"},
+			[][]string{partSurvey},
+		},
+		{
+			regexp.MustCompile(`(?i)^(?:how (?:much|often|long) (?:are|were) (?:the )?(?:stoves|devices) used|(?:show |tell )?(?:me )?(?:the )?(?:fleet |stove )?usage)(?:\s+(?:in|of|for)\s+(?:(` + didWord.String() + `)|(.+?)))?[.?!]*$`),
+			[]string{"fleet"},
+			[]string{"usage"},
+			[][]string{partProject, partIn},
+		},
+		{
+			regexp.MustCompile(`(` + didWord.String() + `)`),
+			[]string{"twin", "entity"},
+			[]string{"read", "get"},
+			[][]string{partDID},
+		},
+		{
+			regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find)(?: me)?(?: all| the| my)*\s*(?:(draft|ready|active|paused|closed|archived)\s+)?(?:surveys|campaigns)[.?!]*$`),
+			[]string{"survey"},
+			[]string{"list"},
+			[][]string{partStatus},
+		},
+		{
+			regexp.MustCompile(`(?i)^(?:how many|count)(?: the| all)?\s+(?:(draft|active|suspended|completed|deactivated)\s+)?(?:twins|entities|([\p{L}\d_-]+?))(?:\s+(?:are|is)(?: there)?(?:\s+(draft|active|suspended|completed|deactivated))?)?(?:\s+in\s+(.+?))?(?:\s+(?:by|per|in each)\s+([\p{L}\d_.-]+))?[.?!]*$`),
+			twinWords,
+			[]string{"count"},
+			[][]string{partStatus, partType, partStatus, partIn, partBy},
+		},
+		{
+			regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find|search)(?: for)?(?: me)?(?: all| the| my)*\s*(.*?)\s*\b(?:twins?|entities|entity)\b\s*(?:(?:named|called|for|about|with|like)\s*(.*?))?[.?!]*$`),
+			twinWords,
+			[]string{"search", "list", "find"},
+			[][]string{partType, partName},
+		},
+		{
+			regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find)(?: me)?(?: all| the| my)*\s+(?:(draft|active|suspended|completed|deactivated)\s+)?([\p{L}\d_-]+)(?:\s+(?:named|called|like)\s+(.+?))?(?:\s+in\s+(.+?))?[.?!]*$`),
+			twinWords,
+			[]string{"search", "list", "find"},
+			[][]string{partStatus, partType, partName, partIn},
+		},
+	}
+})
 
 // moreWord asks for the next page.
 var moreWord = regexp.MustCompile(`(?i)^(?:please )?(?:show |list )?(?:me )?(?:more|next|go on|continue)[.?!]*$`)
@@ -104,7 +108,7 @@ var moreWord = regexp.MustCompile(`(?i)^(?:please )?(?:show |list )?(?:me )?(?:m
 // intent finds a plain question in what a user said.
 func intent(said string, tools []tool.Spec) (tool.Call, bool) {
 	said = strings.TrimSpace(said)
-	for _, q := range questions {
+	for _, q := range questions() {
 		m := q.form.FindStringSubmatch(said)
 		if m == nil {
 			continue

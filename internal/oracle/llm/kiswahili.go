@@ -3,6 +3,7 @@ package llm
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -18,28 +19,27 @@ const place = `(?:\s+(?:katika|kwenye|huko)\s+(.+?))?[.?!]*$`
 
 // swahili are the questions that are understood in Kiswahili, each with its words in
 // English: %noun and %place stand for what was said, %1 and %2 for words as they are.
-var swahili = []struct {
-	form    *regexp.Regexp
-	english string
-}{
-	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
-	{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti\s+(.+?)\s+unasema\s+nini\s+kuhusu\s+(.+?)[.?!]*$`), "what does survey %1 say about %2"},
-	{regexp.MustCompile(`(?i)^(?:je,?\s+)?ninahitaji\s+sampuli\s+ya\s+kaya\s+ngapi\s+kati\s+ya\s+([\d,]+)()[.?!]*$`), "how large a sample for %1 households"},
-	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+(?:ma|mi|vi|wa)?ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
-	{regexp.MustCompile(`(?i)^(?:tafadhali\s+)?(?:orodhesha|onyesha)\s+(\p{L}+)(?:\s+(?:zote|yote|vyote|wote))?` + place), "list %noun%place"},
-	{regexp.MustCompile(`(?i)^(?:je,?\s+)?(majiko)\s+(?:yanatumika|yametumika|hutumika)\s+(?:kiasi\s+gani|mara\s+ngapi)` + place), "how much are the stoves used%place"},
-	{regexp.MustCompile(`(?i)^(?:zaidi|endelea)()[.?!]*$`), "more"},
-}
+var swahili = sync.OnceValue(func() []wording {
+	return []wording{
+		{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti(?:\s+wa\s+.+?)?\s+umefika\s+wapi()[.?!]*$`), "how far is the survey"},
+		{regexp.MustCompile(`(?i)^(?:je,?\s+)?utafiti\s+(.+?)\s+unasema\s+nini\s+kuhusu\s+(.+?)[.?!]*$`), "what does survey %1 say about %2"},
+		{regexp.MustCompile(`(?i)^(?:je,?\s+)?ninahitaji\s+sampuli\s+ya\s+kaya\s+ngapi\s+kati\s+ya\s+([\d,]+)()[.?!]*$`), "how large a sample for %1 households"},
+		{regexp.MustCompile(`(?i)^(?:je,?\s+)?(?:kuna\s+)?(\p{L}+)\s+(?:ma|mi|vi|wa)?ngapi(?:\s+(?:zipo|yapo|vipo|wapo|ipo))?` + place), "how many %noun are there%place"},
+		{regexp.MustCompile(`(?i)^(?:tafadhali\s+)?(?:orodhesha|onyesha)\s+(\p{L}+)(?:\s+(?:zote|yote|vyote|wote))?` + place), "list %noun%place"},
+		{regexp.MustCompile(`(?i)^(?:je,?\s+)?(majiko)\s+(?:yanatumika|yametumika|hutumika)\s+(?:kiasi\s+gani|mara\s+ngapi)` + place), "how much are the stoves used%place"},
+		{regexp.MustCompile(`(?i)^(?:zaidi|endelea)()[.?!]*$`), "more"},
+	}
+})
 
 // english gives a question in Kiswahili in English, and anything else as it is.
 func english(said string) string {
-	for _, q := range swahili {
+	for _, q := range swahili() {
 		m := q.form.FindStringSubmatch(said)
 		if m == nil {
 			continue
 		}
-		if strings.Contains(q.english, "%1") {
-			return strings.NewReplacer("%1", m[1], "%2", m[2]).Replace(q.english)
+		if strings.Contains(q.own, "%1") {
+			return strings.NewReplacer("%1", m[1], "%2", m[2]).Replace(q.own)
 		}
 		noun := nouns[strings.ToLower(m[1])]
 		if m[1] != "" && noun == "" {
@@ -49,7 +49,7 @@ func english(said string) string {
 		if len(m) > 2 && m[2] != "" {
 			where = " in " + m[2]
 		}
-		return strings.NewReplacer("%noun", noun, "%place", where).Replace(q.english)
+		return strings.NewReplacer("%noun", noun, "%place", where).Replace(q.own)
 	}
 	return said
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // language is what a question was asked in.
@@ -54,38 +55,43 @@ func (l language) say(saying string) string {
 	return saying
 }
 
-// ways are the parts of what tools say about how they found something.
-var ways = []struct {
+// wording is what is said in the place of words of a form.
+type wording struct {
 	form *regexp.Regexp
 	own  string
-}{
-	{regexp.MustCompile(`^complete responses of the newest active surveys$`), "majibu kamili ya tafiti mpya zinazoendelea"},
-	{regexp.MustCompile(`^no survey is active$`), "hakuna utafiti unaoendelea"},
-	{regexp.MustCompile(`^the newest ones$`), "hizi ni mpya zaidi"},
-	{regexp.MustCompile(`^all twins you may see`), "pacha zote unazoweza kuona"},
-	{regexp.MustCompile(`^twins you may see: `), "pacha unazoweza kuona: "},
-	{regexp.MustCompile(`\btype (\S+), which no twin has \(there are (.+)\)$`), "aina $1, ambayo haina pacha (zilizopo: $2)"},
-	{regexp.MustCompile(`\btype ([^"]+)$`), "aina $1"},
-	{regexp.MustCompile(`\bstatus ([a-z]+)$`), "hali $1"},
-	{regexp.MustCompile(`\bin the project (".*)$`), "katika mradi $1"},
-	{regexp.MustCompile(`\bin the district (".*"), because no project has that name`), "katika wilaya ya $1, kwa kuwa hakuna mradi wenye jina hilo"},
-	{regexp.MustCompile(`(".*") in the name$`), "jina lenye $1"},
-	{regexp.MustCompile(`\bof the first (\d+)$`), "kati ya $1 za kwanza"},
-	{regexp.MustCompile(`^proportion of (".*")$`), "sehemu ya kaya: $1"},
-	{regexp.MustCompile(`^mean of (".*")$`), "wastani wa $1"},
-	{regexp.MustCompile(`^(\S+ %) confidence$`), "uhakika wa $1"},
-	{regexp.MustCompile(`^round (\d+)$`), "awamu ya $1"},
-	{regexp.MustCompile(`^(\d+) of (\d+) households of the sample answered$`), "kaya $1 kati ya $2 za sampuli zimejibu"},
-	{regexp.MustCompile(`^(\d+) responses are needed, so draw (\d+) households$`), "majibu $1 yanahitajika, kwa hiyo chagua kaya $2"},
-	{regexp.MustCompile(`^of (\d+) households$`), "kati ya kaya $1"},
-	{regexp.MustCompile(`^relative precision (\S+ %)$`), "usahihi wa $1"},
-	{regexp.MustCompile(`^expected proportion of (\S+ %)$`), "sehemu inayotarajiwa $1"},
-	{regexp.MustCompile(`^dropout (\S+ %)$`), "watakaokosekana $1"},
-	{regexp.MustCompile(`^design effect (\S+)$`), "athari ya usanifu $1"},
-	{regexp.MustCompile(`" or "`), `" au "`},
-	{regexp.MustCompile(`, the only one\b`), ", ambao ni pekee"},
-	{regexp.MustCompile(`, from the figures of each day and stove$`), ", kwa takwimu za kila siku na kila jiko"},
 }
+
+// ways are the parts of what tools say about how they found something.
+var ways = sync.OnceValue(func() []wording {
+	return []wording{
+		{regexp.MustCompile(`^complete responses of the newest active surveys$`), "majibu kamili ya tafiti mpya zinazoendelea"},
+		{regexp.MustCompile(`^no survey is active$`), "hakuna utafiti unaoendelea"},
+		{regexp.MustCompile(`^the newest ones$`), "hizi ni mpya zaidi"},
+		{regexp.MustCompile(`^all twins you may see`), "pacha zote unazoweza kuona"},
+		{regexp.MustCompile(`^twins you may see: `), "pacha unazoweza kuona: "},
+		{regexp.MustCompile(`\btype (\S+), which no twin has \(there are (.+)\)$`), "aina $1, ambayo haina pacha (zilizopo: $2)"},
+		{regexp.MustCompile(`\btype ([^"]+)$`), "aina $1"},
+		{regexp.MustCompile(`\bstatus ([a-z]+)$`), "hali $1"},
+		{regexp.MustCompile(`\bin the project (".*)$`), "katika mradi $1"},
+		{regexp.MustCompile(`\bin the district (".*"), because no project has that name`), "katika wilaya ya $1, kwa kuwa hakuna mradi wenye jina hilo"},
+		{regexp.MustCompile(`(".*") in the name$`), "jina lenye $1"},
+		{regexp.MustCompile(`\bof the first (\d+)$`), "kati ya $1 za kwanza"},
+		{regexp.MustCompile(`^proportion of (".*")$`), "sehemu ya kaya: $1"},
+		{regexp.MustCompile(`^mean of (".*")$`), "wastani wa $1"},
+		{regexp.MustCompile(`^(\S+ %) confidence$`), "uhakika wa $1"},
+		{regexp.MustCompile(`^round (\d+)$`), "awamu ya $1"},
+		{regexp.MustCompile(`^(\d+) of (\d+) households of the sample answered$`), "kaya $1 kati ya $2 za sampuli zimejibu"},
+		{regexp.MustCompile(`^(\d+) responses are needed, so draw (\d+) households$`), "majibu $1 yanahitajika, kwa hiyo chagua kaya $2"},
+		{regexp.MustCompile(`^of (\d+) households$`), "kati ya kaya $1"},
+		{regexp.MustCompile(`^relative precision (\S+ %)$`), "usahihi wa $1"},
+		{regexp.MustCompile(`^expected proportion of (\S+ %)$`), "sehemu inayotarajiwa $1"},
+		{regexp.MustCompile(`^dropout (\S+ %)$`), "watakaokosekana $1"},
+		{regexp.MustCompile(`^design effect (\S+)$`), "athari ya usanifu $1"},
+		{regexp.MustCompile(`" or "`), `" au "`},
+		{regexp.MustCompile(`, the only one\b`), ", ambao ni pekee"},
+		{regexp.MustCompile(`, from the figures of each day and stove$`), ", kwa takwimu za kila siku na kila jiko"},
+	}
+})
 
 // how says in the language how a tool found something.
 func (l language) how(said string) string {
@@ -94,7 +100,7 @@ func (l language) how(said string) string {
 	}
 	parts := strings.Split(said, "; ")
 	for i := range parts {
-		for _, w := range ways {
+		for _, w := range ways() {
 			parts[i] = w.form.ReplaceAllString(parts[i], w.own)
 		}
 	}
@@ -102,22 +108,21 @@ func (l language) how(said string) string {
 }
 
 // refusals are what tools say that answer the plain questions, when they cannot.
-var refusals = []struct {
-	form *regexp.Regexp
-	own  string
-}{
-	{regexp.MustCompile(`^survey: No survey has this id or name\. Ask for the list of surveys\.$`), `Hakuna utafiti wenye kitambulisho au jina hilo. Sema "Orodhesha tafiti".`},
-	{regexp.MustCompile(`^survey: Several surveys are called so: (.+)\. Give the id of one\.$`), "Tafiti kadhaa zina jina hilo: $1. Taja kitambulisho cha mmoja."},
-	{regexp.MustCompile(`^question: No question with figures has these words\. There are: (.+)$`), "Hakuna swali lenye takwimu na maneno hayo. Yaliyopo: $1"},
-	{regexp.MustCompile(`^question: Name a question\. There are: (.+)$`), "Taja swali. Yaliyopo: $1"},
-	{regexp.MustCompile(`^question: Several questions have these words: (.+)$`), "Maswali kadhaa yana maneno hayo: $1"},
-	{regexp.MustCompile(`^in: Name a project that is there; "list projects" shows them\.$`), `Taja mradi uliopo; "Orodhesha miradi" huionyesha.`},
-	{regexp.MustCompile(`^in: Several projects have this name\. Give the DID of one as project: (.+)$`), "Miradi kadhaa ina jina hilo. Taja DID ya mmoja: $1"},
-	{regexp.MustCompile(`^in: Say which project is meant: (.+)$`), "Sema ni mradi upi: $1"},
-	{regexp.MustCompile(`^You have no right to see this: none of your groups gives (\S+)\.$`), "Huna ruhusa ya kuona hili: hakuna kundi lako linalotoa $1."},
-	{regexp.MustCompile(`^The tool failed\.$`), "Zana imeshindwa."},
-	{regexp.MustCompile(`^This call was sent before and failed\. It is not repeated\.$`), "Mwito huu ulitumwa awali ukashindwa. Haurudiwi."},
-}
+var refusals = sync.OnceValue(func() []wording {
+	return []wording{
+		{regexp.MustCompile(`^survey: No survey has this id or name\. Ask for the list of surveys\.$`), `Hakuna utafiti wenye kitambulisho au jina hilo. Sema "Orodhesha tafiti".`},
+		{regexp.MustCompile(`^survey: Several surveys are called so: (.+)\. Give the id of one\.$`), "Tafiti kadhaa zina jina hilo: $1. Taja kitambulisho cha mmoja."},
+		{regexp.MustCompile(`^question: No question with figures has these words\. There are: (.+)$`), "Hakuna swali lenye takwimu na maneno hayo. Yaliyopo: $1"},
+		{regexp.MustCompile(`^question: Name a question\. There are: (.+)$`), "Taja swali. Yaliyopo: $1"},
+		{regexp.MustCompile(`^question: Several questions have these words: (.+)$`), "Maswali kadhaa yana maneno hayo: $1"},
+		{regexp.MustCompile(`^in: Name a project that is there; "list projects" shows them\.$`), `Taja mradi uliopo; "Orodhesha miradi" huionyesha.`},
+		{regexp.MustCompile(`^in: Several projects have this name\. Give the DID of one as project: (.+)$`), "Miradi kadhaa ina jina hilo. Taja DID ya mmoja: $1"},
+		{regexp.MustCompile(`^in: Say which project is meant: (.+)$`), "Sema ni mradi upi: $1"},
+		{regexp.MustCompile(`^You have no right to see this: none of your groups gives (\S+)\.$`), "Huna ruhusa ya kuona hili: hakuna kundi lako linalotoa $1."},
+		{regexp.MustCompile(`^The tool failed\.$`), "Zana imeshindwa."},
+		{regexp.MustCompile(`^This call was sent before and failed\. It is not repeated\.$`), "Mwito huu ulitumwa awali ukashindwa. Haurudiwi."},
+	}
+})
 
 // refusal says in the language why a tool gave nothing; what it has no words for stays
 // as it is.
@@ -125,7 +130,7 @@ func (l language) refusal(said string) string {
 	if l != inSwahili {
 		return said
 	}
-	for _, r := range refusals {
+	for _, r := range refusals() {
 		if r.form.MatchString(said) {
 			return r.form.ReplaceAllString(said, r.own)
 		}

@@ -16,14 +16,20 @@ const (
 	maxEvents = 256 // names of events
 )
 
-var (
-	namePattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	eventPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
-)
+var eventPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 // ValidName reports whether model servers accept name for a tool: 1 to 64
 // letters, digits, _ and -.
-func ValidName(name string) bool { return len(name) <= maxName && namePattern.MatchString(name) }
+func ValidName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}
 
 // Offered is implemented by a tool that not every caller is offered.
 type Offered interface {

@@ -7,12 +7,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
-// nodeName is what other programs call a question, or nothing.
-var nodeName = regexp.MustCompile(`^([\p{L}_][\p{L}\p{M}\p{N}_.-]{0,99})?$`)
+// nodeName is what other programs call a question, or nothing. Its length is not in
+// it: a hundred copies of the classes take 4 MB.
+var nodeName = regexp.MustCompile(`^([\p{L}_][\p{L}\p{M}\p{N}_.-]*)?$`)
+
+const maxNodeName = 100 // characters
 
 // question checks one question, without those inside it.
 func (c *compiler) question(at string, q *Question) {
@@ -34,7 +38,7 @@ func (c *compiler) question(at string, q *Question) {
 		c.problem(at+"/type", code, "The value must be one of %s.", typeNames())
 		return
 	}
-	if !nodeName.MatchString(q.Name) {
+	if utf8.RuneCountInString(q.Name) > maxNodeName || !nodeName.MatchString(q.Name) {
 		c.problem(at+"/name", "invalid", "The value must be a name as XML has it: letters, digits, underscores, hyphens and dots, at most 100 together.")
 	}
 	c.text(at+"/label", q.Label)
