@@ -136,10 +136,14 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	if c.hooks, err = outbound.New(out); err != nil {
 		return err
 	}
-	c.Webhooks = webhook.New(webhook.Config{
+	hooks := webhook.Config{
 		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: c.hooks, Idem: c.Idem,
 		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts, Source: eventSource(c.Key),
-	})
+	}
+	if cfg.Postgres() {
+		hooks.Follows, hooks.Turns = func(id string) bool { return db.Cares(c.DB, "webhook "+id) }, func() int64 { return db.CrewTurns(c.DB) }
+	}
+	c.Webhooks = webhook.New(hooks)
 	c.changes.Follow(auth.Topic, change.Whole(c.Auth.Flush))
 	c.listen()
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 )
@@ -73,8 +74,10 @@ func (a *App) retentions() []retention {
 // time, until nothing is left.
 func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	removed := 0
-	if err := a.twins.devices.MakeMonths(ctx); err != nil {
-		a.log.WarnContext(ctx, "readings not in parts", "err", err.Error())
+	for name, make := range map[string]func(context.Context) error{"readings": a.twins.devices.MakeMonths, "events": event.Parts(a.DB).Make} {
+		if err := make(ctx); err != nil {
+			a.log.WarnContext(ctx, name+" not in parts", "err", err.Error())
+		}
 	}
 	for _, s := range a.retentions() {
 		for s.keep > 0 {

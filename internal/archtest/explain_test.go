@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/event"
 )
 
 // explained runs judge on every statement of the program that dialect can
@@ -94,10 +95,12 @@ func TestExplainPostgres(t *testing.T) {
 	}
 	d := dbtest.Postgres(t)
 	crowd(t, d)
-	for _, months := range []int{-9, 0} { // as readings are kept after some months
-		p := db.Parts{DB: d, Table: "device_readings", By: "at", Key: "device, at", Now: func() time.Time { return time.Now().AddDate(0, months, 0) }}
-		if err := p.Make(t.Context()); err != nil {
-			t.Fatal(err)
+	for _, months := range []int{-9, 0} { // as readings and events are kept after some months
+		for _, p := range []db.Parts{{DB: d, Table: "device_readings", By: "at", Key: "device, at"}, event.Parts(d)} {
+			p.Now = func() time.Time { return time.Now().AddDate(0, months, 0) }
+			if err := p.Make(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	explained(t, db.Postgres, func(sql string) (string, error) {

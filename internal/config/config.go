@@ -120,7 +120,7 @@ type Auth struct {
 
 // Events covers events, jobs, webhooks and the outbound guard.
 type Events struct {
-	Retention            time.Duration `env:"HEARTH_EVENT_RETENTION" file:"retention" default:"26280h" is:"duration 1h 36500d or0" doc:"How long events, and with them the audit view, are kept: three years by default; 0: for ever."`
+	Retention            time.Duration `env:"HEARTH_EVENT_RETENTION" file:"retention" default:"26280h" is:"duration 1h 36500d or0" doc:"How long events, and with them the audit view, are kept, on PostgreSQL until their quarter is over too: three years by default; 0: for ever."`
 	ReadingRetention     time.Duration `env:"HEARTH_READING_RETENTION" file:"readingRetention" default:"0" is:"duration 24h 36500d or0" doc:"How long readings of devices are kept, and two days more, on PostgreSQL until their month is over too; 0: for ever. The figures of each day and stove stay; cooking events, gaps and stacking of what was removed cannot be derived any more, and nothing of that time is corrected."`
 	IdempotencyRetention time.Duration `env:"HEARTH_IDEMPOTENCY_RETENTION" file:"idempotencyRetention" default:"24h" is:"duration 1m 366d" doc:"How long the answer to an Idempotency-Key is kept."`
 	JobRetention         time.Duration `env:"HEARTH_JOB_RETENTION" file:"jobRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished jobs are kept; 0: for ever."`

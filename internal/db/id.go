@@ -50,6 +50,11 @@ func NIDAt(t time.Time) int64 {
 	return min(max(t.UnixMilli()-nidEpoch, 0), 1<<41-1) << (instanceBits + countBits)
 }
 
+// NIDTime is the moment of a nid.
+func NIDTime(nid int64) time.Time {
+	return time.UnixMilli(nid>>(instanceBits+countBits) + nidEpoch)
+}
+
 func (n *nids) next() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

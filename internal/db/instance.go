@@ -49,6 +49,7 @@ type member struct {
 	// servers is how many instances were live then, this one among them.
 	servers int
 	first   bool // no instance that goes on was there before
+	crew    crew
 	quit    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -60,7 +61,9 @@ const (
 		RETURNING started, beat, 1 + (SELECT count(*) FROM (SELECT 1 FROM instances AS o
 			WHERE o.id <> $1 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1000) AS others),
 			NOT EXISTS (SELECT 1 FROM instances AS o
-				WHERE o.id < $1 AND o.draining = 0 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1)`
+				WHERE o.id < $1 AND o.draining = 0 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1),
+			(SELECT coalesce(string_agg(id, ' '), '') FROM (SELECT o.id FROM instances AS o
+				WHERE o.id <> $1 AND o.draining = 0 AND o.beat >= extract(epoch FROM clock_timestamp()) * 1000 - 3000 ORDER BY o.id LIMIT 1000) AS others)`
 	instancesPostgres = `SELECT id, name, version, schema, started, beat, skew, draining,
 		floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - beat FROM instances ORDER BY id LIMIT 1000`
 	forgetPostgres = `DELETE FROM instances WHERE beat < extract(epoch FROM clock_timestamp() - interval '1 day') * 1000`
@@ -113,17 +116,19 @@ func (d *DB) beat(ctx context.Context, m *member, ask func(context.Context, stri
 	m.mu.Unlock()
 	var started, beat, draining, servers int64
 	var first bool
+	var others string
 	if i.Draining {
 		draining = 1
 	}
 	asked := d.clock.local()
-	err := ask(ctx, beatPostgres, i.ID, i.Name, i.Version, i.Schema, d.Skew().Milliseconds(), draining).Scan(&started, &beat, &servers, &first)
+	err := ask(ctx, beatPostgres, i.ID, i.Name, i.Version, i.Schema, d.Skew().Milliseconds(), draining).Scan(&started, &beat, &servers, &first, &others)
 	if err != nil {
 		return err
 	}
 	d.clock.heard(time.UnixMilli(beat), asked, d.clock.local())
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.crew.set(i, others)
 	m.heard, m.servers, m.first = asked, int(servers), first && !i.Draining
 	m.self.StartedAt, m.self.BeatAt, m.self.Skew = time.UnixMilli(started).UTC(), time.UnixMilli(beat).UTC(), d.Skew()
 	return nil

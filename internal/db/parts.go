@@ -1,17 +1,21 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Parts is a table of PostgreSQL that is kept in parts, one a month of a column in
-// milliseconds, so that what is old goes without its rows being touched. Before the
+// Parts is a table of PostgreSQL that is kept in parts, by months of a column that
+// tells the time, so that what is old goes without its rows being touched. Before the
 // months is the part past, after them the part rest: a month that nobody has made
 // refuses nothing. There is no default part, because it would have every part asked for
 // the newest row. On SQLite there are no parts, and all of this does nothing.
@@ -21,10 +25,24 @@ type Parts struct {
 	By    string           // the column; it is in the primary key
 	Key   string           // columns of the primary key, "device, at"
 	Now   func() time.Time // by default that of DB
+	// Months is how many are in a part, one by default: 3 are quarters. Whoever asks without
+	// the column asks every part, so a table that is kept for years has wide ones.
+	Months int
+	// NIDs says that the column has nids, or what NIDAt gives; else milliseconds.
+	NIDs bool
+	// Sequence is the one that the values come from, "" for none. It only counts: at the
+	// beginning of each part it is moved ahead to it, and tells the time from then on.
+	Sequence string
+	// Indexes are those beside the primary key, what follows ON by name. One that is
+	// unique without the column cannot stay so: it is built anew first, without stopping
+	// anybody, and what it promised must be held otherwise.
+	Indexes map[string]string
+	// Keep selects rows of parts that go, before $1, which stay in the part past.
+	Keep string
 }
 
 const (
-	// partsAhead is how many months are there beforehand.
+	// partsAhead is how many parts are there beforehand.
 	partsAhead = 2
 	// partsLock is what whoever makes parts holds, by table.
 	partsLock = 0x48725074
@@ -35,7 +53,10 @@ const (
 	partOf = `SELECT c.relname, coalesce(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''(-?\d+)''\)'), ''),
 		coalesce(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''(-?\d+)''\)'), '')
 		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1)`
-	isParted = `SELECT coalesce((SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
+	indexIs = `SELECT (SELECT indisunique FROM pg_index WHERE indexrelid = to_regclass($1)),
+		coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($2)), false)`
+	moveAhead = `SELECT setval(to_regclass($1), $2::bigint) FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = $1 AND coalesce(last_value, 0) < $2::bigint`
+	isParted  = `SELECT coalesce((SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
 )
 
 // part is one of the parts; from is 0 for the past, to is 0 for the rest.
@@ -44,19 +65,37 @@ type part struct {
 	from, to int64
 }
 
-// month is the beginning of a month, some after that of at.
-func month(at time.Time, after int) time.Time {
-	at = at.UTC()
-	return time.Date(at.Year(), at.Month()+time.Month(after), 1, 0, 0, 0, 0, time.UTC)
+// begin is the beginning of a part, some after that of at.
+func (p Parts) begin(at time.Time, after int) time.Time {
+	at, wide := at.UTC(), max(1, p.Months)
+	first := (int(at.Month())-1)/wide*wide + 1
+	return time.Date(at.Year(), time.Month(first+after*wide), 1, 0, 0, 0, 0, time.UTC)
+}
+
+func (p Parts) now() time.Time {
+	if p.Now != nil {
+		return p.Now()
+	}
+	return p.DB.Now()
 }
 
 // soonest is where the rest may begin.
-func (p Parts) soonest() time.Time {
-	now := p.Now
-	if now == nil {
-		now = p.DB.Now
+func (p Parts) soonest() time.Time { return p.begin(p.now(), partsAhead) }
+
+// value is that of the column at a moment.
+func (p Parts) value(t time.Time) int64 {
+	if p.NIDs {
+		return NIDAt(t)
 	}
-	return month(now(), partsAhead)
+	return t.UnixMilli()
+}
+
+// moment is that of a value of the column.
+func (p Parts) moment(value int64) time.Time {
+	if p.NIDs {
+		return NIDTime(value)
+	}
+	return time.UnixMilli(value)
 }
 
 // Made reports whether the table is in parts.
@@ -95,7 +134,10 @@ func (p Parts) alone(ctx context.Context, fn func(*pgx.Conn) error) error {
 		if err := c.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, partsLock, p.Table).Scan(&mine); err != nil || !mine {
 			return mapPg(ctx, err)
 		}
-		return mapPg(ctx, fn(c))
+		err := fn(c)
+		// A server ends a session some time after it was closed: whoever comes next would find it.
+		_, left := c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext($2))`, partsLock, p.Table)
+		return mapPg(ctx, cmp.Or(err, left))
 	})
 }
 
@@ -148,9 +190,16 @@ func (p Parts) run(ctx context.Context, sql string, numbers ...any) func(pgx.Tx)
 
 // turn makes the table the first part of a new one: the tables change places in a moment.
 func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
-	cut := p.soonest().UnixMilli()
-	err := p.promise(ctx, c, "{t}", cut, p.run(ctx, `ALTER TABLE {t} RENAME TO {past}; ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};
-			CREATE TABLE {t} (LIKE {past} INCLUDING DEFAULTS, PRIMARY KEY ({key})) PARTITION BY RANGE ({by});
+	cut := p.value(p.soonest())
+	before, after, err := p.indexes(ctx, c)
+	if err != nil {
+		return err
+	}
+	if p.Sequence != "" {
+		after += `ALTER SEQUENCE ` + pgx.Identifier{p.Sequence}.Sanitize() + ` OWNED BY {t}.{by};`
+	}
+	err = p.promise(ctx, c, "{t}", cut, p.run(ctx, `ALTER TABLE {t} RENAME TO {past}; ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};`+before+`
+			CREATE TABLE {t} (LIKE {past} INCLUDING DEFAULTS, PRIMARY KEY ({key})) PARTITION BY RANGE ({by});`+after+`
 			ALTER TABLE {t} ATTACH PARTITION {past} FOR VALUES FROM (MINVALUE) TO (%[1]d);
 			ALTER TABLE {past} DROP CONSTRAINT parts_promise;
 			CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[1]d) TO (MAXVALUE)`, cut))
@@ -158,6 +207,38 @@ func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
 		p.DB.cfg.Log.Info("table in parts", "store", p.Table)
 	}
 	return err
+}
+
+// indexes gives what takes the indexes out of the way of those of the new table, and what
+// makes these. A table whose indexes are alike becomes a part without them being built.
+func (p Parts) indexes(ctx context.Context, c *pgx.Conn) (before, after string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(p.Indexes)) {
+		var unique, built bool
+		past := name + "_past"
+		if err := c.QueryRow(ctx, indexIs, name, past).Scan(&unique, &built); err != nil {
+			return "", "", fmt.Errorf("look at index %s: %w", name, err)
+		}
+		old, aside := pgx.Identifier{name}.Sanitize(), pgx.Identifier{past}.Sanitize()
+		after += "CREATE INDEX " + old + " ON {t} " + p.Indexes[name] + ";"
+		if !unique {
+			before += "ALTER INDEX " + old + " RENAME TO " + aside + ";"
+			continue
+		}
+		before += "DROP INDEX " + old + ";"
+		if !built { // or in halves, by one who was killed
+			for _, sql := range []string{
+				"SET lock_timeout = 0", // nobody waits behind it
+				"DROP INDEX CONCURRENTLY IF EXISTS " + aside,
+				"CREATE INDEX CONCURRENTLY " + aside + " ON " + p.fill("{t} ") + p.Indexes[name],
+				"SET lock_timeout = '" + partsWait + "'",
+			} {
+				if _, err := c.Exec(ctx, sql); err != nil {
+					return "", "", fmt.Errorf("build index %s: %w", past, err)
+				}
+			}
+		}
+	}
+	return before, after, nil
 }
 
 // several runs statements that are separated by semicolons.
@@ -170,6 +251,11 @@ func several(ctx context.Context, tx pgx.Tx, sql string) error {
 // begins behind it. One that has rows because nobody did this for a while becomes one
 // part for all the months that these are of.
 func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
+	if p.Sequence != "" {
+		if _, err := c.Exec(ctx, moveAhead, p.Sequence, p.value(p.begin(p.now(), 0))); err != nil {
+			return fmt.Errorf("move %s ahead: %w", p.Sequence, err)
+		}
+	}
 	for {
 		all, err := p.list(c.Query(ctx, partOf, p.Table))
 		if err != nil {
@@ -179,7 +265,7 @@ func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 		if i < 0 {
 			return fmt.Errorf("%s has no part behind the others", p.Table)
 		}
-		from := time.UnixMilli(all[i].from)
+		from := p.moment(all[i].from)
 		if !from.Before(p.soonest()) {
 			return nil
 		}
@@ -188,13 +274,13 @@ func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 		if last == nil {
-			err = patiently(ctx, c, func(tx pgx.Tx) error { return p.behind(ctx, tx, from, month(from, 1), true) })
+			err = patiently(ctx, c, func(tx pgx.Tx) error { return p.behind(ctx, tx, from, p.begin(from, 1), true) })
 		} else {
-			to := month(time.UnixMilli(*last), 1)
+			to := p.begin(p.moment(*last), 1)
 			if to.Before(p.soonest()) {
 				to = p.soonest()
 			}
-			err = p.promise(ctx, c, "{rest}", to.UnixMilli(), func(tx pgx.Tx) error { return p.behind(ctx, tx, from, to, false) })
+			err = p.promise(ctx, c, "{rest}", p.value(to), func(tx pgx.Tx) error { return p.behind(ctx, tx, from, to, false) })
 		}
 		if err != nil && !errors.Is(err, errNotYet) {
 			return fmt.Errorf("make parts of %s ahead: %w", p.Table, err)
@@ -220,7 +306,7 @@ func (p Parts) behind(ctx context.Context, tx pgx.Tx, from, to time.Time, empty 
 	return several(ctx, tx, p.fill(`ALTER TABLE {rest} RENAME TO %[1]s; ALTER INDEX {restkey} RENAME TO %[2]s;
 		ALTER TABLE {t} ATTACH PARTITION %[1]s FOR VALUES FROM (%[3]d) TO (%[4]d); ALTER TABLE %[1]s DROP CONSTRAINT IF EXISTS parts_promise;
 		CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[4]d) TO (MAXVALUE)`,
-		pgx.Identifier{name}.Sanitize(), pgx.Identifier{name + "_pkey"}.Sanitize(), from.UnixMilli(), to.UnixMilli()))
+		pgx.Identifier{name}.Sanitize(), pgx.Identifier{name + "_pkey"}.Sanitize(), p.value(from), p.value(to)))
 }
 
 func indexOf(all []part, name string) int {
@@ -259,9 +345,9 @@ func readParts(rows Rows, err error) ([]part, error) {
 	})
 }
 
-// Until tells of parts that have only rows from before a moment: the end of the newest, 0
+// Until tells of parts that have only rows from before a value: the end of the newest, 0
 // when there is none, and the end of the part past, 0 when there are no parts. The past
-// counts once it has rows: it is made anew when it goes.
+// counts once it has rows that are not kept: it is made anew when it goes.
 func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err error) {
 	if p.DB.dialect == SQLite {
 		return 0, 0, nil
@@ -273,7 +359,11 @@ func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err er
 		if q.name == p.Table+"_past" {
 			past = q.to
 			if counts {
-				err = p.DB.QueryRow(ctx, p.fill(`SELECT EXISTS (SELECT 1 FROM {past})`)).Scan(&counts)
+				some := `SELECT EXISTS (SELECT 1 FROM {past})`
+				if p.Keep != "" {
+					some = `SELECT EXISTS (SELECT 1 FROM {past} OFFSET (SELECT count(*) FROM (` + p.kept(q.to) + `) AS kept))`
+				}
+				err = p.DB.QueryRow(ctx, p.fill(some)).Scan(&counts)
 			}
 		}
 		if counts {
@@ -281,6 +371,11 @@ func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err er
 		}
 	}
 	return end, past, err
+}
+
+// kept is Keep with a number in it.
+func (p Parts) kept(end int64) string {
+	return strings.ReplaceAll(p.Keep, "$1", strconv.FormatInt(end, 10))
 }
 
 // errNotYet ends what must not be.
@@ -304,6 +399,11 @@ func (p Parts) Drop(ctx context.Context, end int64, unless func(q Querier) (bool
 			if err != nil {
 				return err
 			}
+			if p.Keep != "" {
+				if err := several(ctx, tx, `CREATE TEMP TABLE parts_kept ON COMMIT DROP AS `+p.kept(end)); err != nil {
+					return fmt.Errorf("keep rows of %s: %w", p.Table, err)
+				}
+			}
 			for _, q := range all {
 				if q.to != 0 && q.to <= end || q.name == p.Table+"_past" {
 					if err := several(ctx, tx, "DROP TABLE "+pgx.Identifier{q.name}.Sanitize()); err != nil {
@@ -312,7 +412,11 @@ func (p Parts) Drop(ctx context.Context, end int64, unless func(q Querier) (bool
 				}
 			}
 			dropped = true
-			return several(ctx, tx, p.fill(`CREATE TABLE {past} PARTITION OF {t} FOR VALUES FROM (MINVALUE) TO (%d)`, end))
+			again := `CREATE TABLE {past} PARTITION OF {t} FOR VALUES FROM (MINVALUE) TO (%d)`
+			if p.Keep != "" {
+				again += `; INSERT INTO {t} SELECT * FROM parts_kept`
+			}
+			return several(ctx, tx, p.fill(again, end))
 		})
 	})
 	if errors.Is(err, errNotYet) {

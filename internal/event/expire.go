@@ -22,21 +22,30 @@ const (
 
 // sweep is how far Expire has walked over the workspaces.
 type sweep struct {
-	mu sync.Mutex
-	at string // "" begins anew
+	mu     sync.Mutex
+	at     string    // "" begins anew
+	before time.Time // which events go one by one
 }
 
 // Expire removes events older than before, at most limit of them and all of
 // one workspace, and tells how many went. Called until it removes none it has
 // looked at every workspace once. Each workspace loses from its oldest event
 // up to the first that is young enough, so what is left has no gap, and its
-// newest event always stays.
+// newest event always stays. On PostgreSQL whole quarters go at once, when they are over; one
+// by one go only those of the time before there were quarters.
 func (l *Log) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	l.sweep.mu.Lock()
 	defer l.sweep.mu.Unlock()
+	if l.sweep.at == "" {
+		var gone bool
+		var err error
+		if gone, l.sweep.before, err = dropParts(ctx, l.db, before); err != nil || gone {
+			return 1, err
+		}
+	}
 	for {
 		if ws := l.sweep.at; ws != "" {
-			n, err := l.expire(ctx, ws, before.UnixMilli(), limit)
+			n, err := l.expire(ctx, ws, min(before.UnixMilli(), l.sweep.before.UnixMilli()), limit)
 			if err != nil {
 				return 0, fmt.Errorf("expire events: %w", err)
 			}

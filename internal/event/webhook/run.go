@@ -75,9 +75,14 @@ type dispatcher struct {
 	slots  *slots // for attempts
 }
 
+// turnsEvery is how often one of several processes looks whether there are others now.
+const turnsEvery = time.Second
+
 // Run follows the log and delivers until ctx ends, then waits for what is
 // under way: attempts are cut short and given back. Several processes may run
-// it on one store. It never polls: it sleeps until there is an event, until a
+// it on one store: each webhook has one that follows for it, and when that has gone another
+// one looks at all it cares for from then on. What a webhook has seen and who makes an
+// attempt are in the store, so two that follow at once do no harm. It never polls: it sleeps until there is an event, until a
 // delivery is due, or until the next sweep, which finds what a lost wake-up
 // would have hidden.
 func (d *dispatcher) Run(ctx context.Context) error {
@@ -89,11 +94,23 @@ func (d *dispatcher) Run(ctx context.Context) error {
 	wg.Go(func() { d.clean(ctx) })
 	sweep := time.NewTicker(d.cfg.Sweep)
 	defer sweep.Stop()
+	var turns <-chan time.Time // never, for the only process there is
+	var turn int64
+	if d.cfg.Turns != nil {
+		tick := time.NewTicker(turnsEvery)
+		defer tick.Stop()
+		turns, turn = tick.C, d.cfg.Turns()
+	}
 	d.sweep(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-turns:
+			if now := d.cfg.Turns(); now != turn {
+				turn = now
+				d.sweep(ctx)
+			}
 		case <-sweep.C:
 			d.sweep(ctx)
 		case <-sub.C:
@@ -146,8 +163,12 @@ func (d *dispatcher) rouse(ctx context.Context, ws string) error {
 	return err
 }
 
+// wakeAll wakes the webhooks that this process follows for.
 func (d *dispatcher) wakeAll(ctx context.Context, refs []ref) {
 	for _, r := range refs {
+		if !d.cfg.Follows(r.id) {
+			continue
+		}
 		d.crew.wake(r, func(w *worker) { d.work(ctx, w) })
 	}
 }

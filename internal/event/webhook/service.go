@@ -58,6 +58,11 @@ type Config struct {
 	PerSpace    int           // attempts of one workspace at once; a quarter of all
 	PerHost     int           // attempts at one host at once; all but a quarter
 	Sweep       time.Duration // between looks at all webhooks; 60 s
+
+	// Follows reports whether this process is the one of several that follows the log for a
+	// webhook, and Turns is a number that changes with them; nil: it follows for all.
+	Follows func(id string) bool
+	Turns   func() int64
 }
 
 func (c Config) withDefaults() Config {
@@ -83,6 +88,9 @@ func (c Config) withDefaults() Config {
 	c.PerSpace = positive(c.PerSpace, max(c.Concurrency/4, 1))
 	c.PerHost = positive(c.PerHost, c.Concurrency-c.Concurrency/4)
 	c.Sweep = positive(c.Sweep, time.Minute)
+	if c.Follows == nil {
+		c.Follows = func(string) bool { return true }
+	}
 	return c
 }
 

@@ -27,7 +27,7 @@ type worker struct {
 	done chan struct{}
 }
 
-// work serves a webhook until it is switched off or ctx ends.
+// work serves a webhook until it is switched off, another process follows for it, or ctx ends.
 func (d *dispatcher) work(ctx context.Context, w *worker) {
 	w.done = make(chan struct{}, d.cfg.PerHook)
 	defer func() {
@@ -37,7 +37,7 @@ func (d *dispatcher) work(ctx context.Context, w *worker) {
 	}()
 	for ctx.Err() == nil {
 		h, err := find(ctx, d.db, w.ws, w.id)
-		if fault.KindOf(err) == fault.NotFound || err == nil && !h.Active {
+		if fault.KindOf(err) == fault.NotFound || err == nil && !h.Active || !d.cfg.Follows(w.id) {
 			if d.crew.retire(w) {
 				return
 			}
