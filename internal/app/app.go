@@ -70,6 +70,7 @@ type App struct {
 	endPlugins func(context.Context) error // nil: none was started
 	owner      string                      // the owner key, on the first start only
 	stopping   atomic.Bool
+	unshared   atomic.Bool // the folder of backups was found to be of one server, and it was said
 }
 
 // Serve runs the server until ctx is done, then drains it. It returns nil

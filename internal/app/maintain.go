@@ -101,15 +101,15 @@ type backupPayload struct {
 }
 
 // backup takes a backup and removes the oldest ones. Where there may be several servers
-// that of the schedule, which any of them takes, needs a folder that all have.
+// that of the schedule, which any of them takes, needs a folder that all have; else none is made.
 func (a *App) backup(ctx context.Context, r *job.Run) error {
 	var p backupPayload
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
 	if p.Scheduled && a.cfg.Postgres() {
-		if err := shared(ctx, a.DB, a.cfg.BackupDir(), markWait); err != nil {
-			return job.Permanent(err)
+		if ok, err := sharesBackups(ctx, a, markWait); err != nil || !ok {
+			return err
 		}
 	}
 	b, err := CreateBackup(ctx, a.DB, a.cfg.BackupDir(), "")

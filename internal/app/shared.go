@@ -49,6 +49,26 @@ func markShared(ctx context.Context, a *App) {
 	}
 }
 
+// sharesBackups reports whether all live servers have the folder of the backups. A schedule that
+// cannot be kept is one warning, and no more until the folder was shared again: a job
+// that fails each time would hide the others.
+func sharesBackups(ctx context.Context, a *App, wait time.Duration) (bool, error) {
+	err := shared(ctx, a.DB, a.cfg.BackupDir(), wait)
+	if fault.CodeOf(err) != codeNotShared {
+		if err == nil {
+			a.unshared.Store(false)
+		}
+		return err == nil, err
+	}
+	if !a.unshared.Swap(true) {
+		a.log.WarnContext(ctx, "no backup by time", "err", err.Error())
+	}
+	return false, nil
+}
+
+// codeNotShared is said of a folder that some server does not have.
+const codeNotShared = "BACKUP_DIR_NOT_SHARED"
+
 // shared refuses a folder that not all live servers have: a backup would be where nobody
 // looks for it, and old ones stay where nobody removes them.
 func shared(ctx context.Context, d *db.DB, dir string, wait time.Duration) error {
@@ -58,7 +78,7 @@ func shared(ctx context.Context, d *db.DB, dir string, wait time.Duration) error
 			return err
 		}
 		if time.Now().After(end) {
-			return fault.New(fault.Conflict, "BACKUP_DIR_NOT_SHARED", "No backup is made: HEARTH_BACKUP_DIR must be a folder that all servers share. It does not have the mark of "+
+			return fault.New(fault.Conflict, codeNotShared, "No backup is made: HEARTH_BACKUP_DIR must be a folder that all servers share. It does not have the mark of "+
 				strings.Join(missing, ", ")+".")
 		}
 		select {

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -55,7 +58,20 @@ func TestSharedBackups(t *testing.T) {
 	if err := shared(t.Context(), one.DB, ours, 0); !errors.As(err, &refused) || refused.Code != "BACKUP_DIR_NOT_SHARED" {
 		t.Errorf("a server with another folder = %v, want BACKUP_DIR_NOT_SHARED", err)
 	}
+	var said bytes.Buffer
+	one.log = slog.New(slog.NewTextHandler(&said, nil))
+	for range 3 {
+		if ok, err := sharesBackups(t.Context(), one, 0); ok || err != nil {
+			t.Errorf("a backup by time = %t, %v; want none, and no failure", ok, err)
+		}
+	}
+	if n := strings.Count(said.String(), codeNotShared) + strings.Count(said.String(), "folder that all servers share"); n == 0 || strings.Count(said.String(), "level=WARN") != 1 {
+		t.Errorf("three times in vain is said as %q, want one warning", &said)
+	}
 	leave()
+	if ok, err := sharesBackups(t.Context(), one, time.Minute); !ok || err != nil {
+		t.Errorf("a backup by time once it has gone = %t, %v", ok, err)
+	}
 	if err := shared(t.Context(), one.DB, ours, time.Minute); err != nil {
 		t.Errorf("once it has gone: %v", err)
 	}

@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,59 +13,104 @@ import (
 
 const (
 	// fleetFlush is how long what was spent waits for more of it before the others are
-	// told. Who must be told before anybody goes on is not kept waiting.
+	// told. What somebody waits for goes out at once.
 	fleetFlush = 50 * time.Millisecond
-	// fleetSilence is how long a message may be on its way until nothing is heard.
+	// fleetSilence is how long a server may take to confirm what it was told.
 	fleetSilence = time.Second
-	// fleetMessage is how many names one message has at most, so that it is well below the
-	// limit of a bus.
-	fleetMessage = 1000
+	// fleetPatience is how long a caller waits at most until what was spent is confirmed. It is more
+	// than a server that starts, or that notices a silence, takes.
+	fleetPatience = 2 * time.Second
+	// fleetLook is how often servers that do not confirm are looked for.
+	fleetLook = 250 * time.Millisecond
+	// fleetSurplus is how long a server that no longer counts as live may take to say that
+	// it is. It is longer than the time between two beats.
+	fleetSurplus = 2 * time.Second
+	// fleetLeft is how long a server that has said goodbye may still be counted by others.
+	fleetLeft = 5 * time.Second
 )
 
 // FleetConfig configures a Fleet. All are needed.
 type FleetConfig struct {
 	Key     []byte               // the same on all servers, and secret: names go out as hashes
-	Publish func(message string) // sends to all servers, to this one too; it does not wait
+	Publish func(message string) // sends to all servers; it does not wait
 	Servers func() int           // how many there are, this one among them
 }
 
 // Fleet has limiters of several servers count together. Each server tells the others what
-// was spent at it, some tokens at a time. Tokens that the others may not know of are a
-// quarter of the limit at most, over all servers: whoever would spend more waits until the
-// message that names those before has come back, for then the others have it as well. So a name has
-// the whole limit at one server, and at most a quarter more at all of them.
+// was spent at it, some tokens at a time, and each of them confirms it. What the others have
+// not confirmed is, of n servers, at most the n-th part of what is left, or of an eighth of the
+// limit where that is more: whoever would spend more waits until they have. So a name has the
+// whole limit at one server, and at most a quarter more at all of them, also where some have
+// just begun: those are not told of names that have spent next to nothing.
 //
-// When messages do not come back, each server gives its share of the limit and no more.
+// While some server does not confirm, each gives its share of what is left and no more. It takes
+// for granted that the others have spent what it has spent itself, and tells them so once they hear
+// each other again: they keep the larger count, so nothing is given twice.
 type Fleet struct {
 	cfg  FleetConfig
-	self string // tells our messages from those of others
+	self string // names this server in messages
 
 	mu       sync.Mutex
 	limiters map[string]*Limiter
-	out      map[string]map[uint64]int // limiter → name → tokens to tell
-	sent     []sending                 // on their way, oldest first
-	last     uint64                    // number of the last one sent
-	news     chan struct{}             // closed when one has come back
+	peers    map[string]*peer
+	left     []time.Time // when servers said goodbye, lately
+	out      tokens      // to tell
+	sent     []sending   // not confirmed by all, oldest first
+	last     uint64      // number of the last message
+	hurried  uint64      // and of the last one that asks to be confirmed at once
+	greeting uint64      // and of the last one that has all that is spent
+	greeted  time.Time   // when this server last sent all because some were missing
+	stopped  bool        // nothing is sent any more
+	waited   bool        // somebody waits for a confirmation
+	ask      bool        // the others are to send all that is spent
+	tell     bool        // they want it from this one
+	lost     bool        // because they have lost something
+	missing  time.Time   // since when there are servers nobody has heard of; zero: there are none
+	surplus  time.Time   // since when more are known than live; zero: no more are
+	news     chan struct{}
 
-	kick   chan struct{} // cap 1: there is something to tell
-	urgent chan struct{} // cap 1: and somebody waits
-	silent atomic.Bool
+	began  time.Time     // when it began to run
+	fresh  atomic.Bool   // that was just now, and the others have not told what is spent
+	known  atomic.Int32  // how many peers there are
+	silent atomic.Bool   // not all confirm
+	kick   chan struct{} // cap 1: there is something to send
+	urgent chan struct{} // cap 1: and somebody waits for it
+}
+
+// tokens are numbers of tokens by limiter and name.
+type tokens map[string]map[uint64]int
+
+func (t tokens) add(limiter string, hash uint64, n int) {
+	if t[limiter] == nil {
+		t[limiter] = map[uint64]int{}
+	}
+	t[limiter][hash] += n
 }
 
 // sending is a message on its way.
 type sending struct {
 	n    uint64
 	at   time.Time
-	what map[string]map[uint64]int
+	what tokens
 }
 
-// share is what a server has to tell about a name.
-type share struct{ mine, flight int } // tokens not sent yet, tokens on their way
+// peer is another server.
+type peer struct {
+	heard     time.Time
+	last      uint64 // number of its last message
+	torn      bool   // some before it were lost: it is not confirmed
+	confirms  bool   // last is to be confirmed
+	greeting  uint64 // number of its last one with all that is spent while it gave its share
+	confirmed uint64 // what it has confirmed of ours
+}
+
+// share is what others may not know about a name.
+type share struct{ mine, flight int } // tokens not told yet, tokens not confirmed yet
 
 // NewFleet makes a Fleet. Nothing is heard until it runs.
 func NewFleet(c FleetConfig) *Fleet {
 	f := &Fleet{
-		cfg: c, self: rand.Text(), limiters: map[string]*Limiter{}, out: map[string]map[uint64]int{}, news: make(chan struct{}),
+		cfg: c, self: rand.Text(), limiters: map[string]*Limiter{}, peers: map[string]*peer{}, out: tokens{}, news: make(chan struct{}),
 		kick: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 	}
 	f.silent.Store(true)
@@ -84,61 +127,83 @@ func (f *Fleet) add(name string, l *Limiter) {
 	}
 }
 
+// all are the limiters.
+func (f *Fleet) all() []*Limiter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]*Limiter, 0, len(f.limiters))
+	for _, l := range f.limiters {
+		out = append(out, l)
+	}
+	return out
+}
+
 // hash is the same at all servers.
 func (f *Fleet) hash(name string) uint64 {
 	sum := sha256.Sum256(append(slices.Clip(f.cfg.Key), name...))
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// others is how many servers there are beside this one.
-func (f *Fleet) others() int { return max(f.cfg.Servers()-1, 0) }
+// others is how many servers there are beside this one. One that has just come is heard before
+// it is counted.
+func (f *Fleet) others() int { return max(f.cfg.Servers()-1, int(f.known.Load()), 0) }
 
-// unknown is how many tokens of a name others may not know of.
-func (f *Fleet) unknown(burst, others int) int { return max(burst/(4*others), 1) }
+// Hears reports whether all servers confirm what this one says.
+func (f *Fleet) Hears() bool { return !f.silent.Load() && (f.known.Load() > 0 || f.others() == 0) }
 
-// cost is how many tokens one try takes: where nobody is heard, one of each server.
+// cost is how many tokens one try takes: where not all confirm, one of each server.
 func (f *Fleet) cost() int {
-	if f.silent.Load() {
-		return f.others() + 1
+	if f.Hears() {
+		return 1
 	}
-	return 1
+	return f.others() + 1
 }
 
-// spend counts a token, unless too many are unknown to others: then it gives what to wait
-// for. The caller has the lock of the part.
-func (f *Fleet) spend(l *Limiter, part *limiterPart, hash uint64) (wait chan struct{}) {
-	others := f.others()
-	if others == 0 {
+// spend counts a token, unless others do not know of too many: then it gives what to wait
+// for. left is how many there are, as far as this server knows. The caller has the lock of the part.
+func (f *Fleet) spend(l *Limiter, part *limiterPart, hash uint64, left int) (wait chan struct{}) {
+	servers := f.others() + 1
+	if servers == 1 {
 		return nil
 	}
-	s, most := part.shares[hash], f.unknown(l.burst, others)
-	if s.mine+s.flight >= most && !f.silent.Load() { // where nothing is heard nobody waits; others may hear us all the same
-		f.tell(l, part, hash, s)
-		poke(f.urgent)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.news
+	if f.fresh.Load() {
+		return f.wait()
+	}
+	if !f.Hears() {
+		return nil
+	}
+	s := part.shares[hash]
+	s.mine = min(s.mine, l.burst-left) // what has come back meanwhile is nobody's business
+	most := max(min(left+s.mine+s.flight, l.burst)/servers, l.burst/(8*servers), 1)
+	if s.mine+s.flight >= most {
+		f.pass(l, part, hash, s)
+		defer poke(f.urgent)
+		return f.wait()
 	}
 	s.mine++
 	part.shares[hash] = s
 	if s.mine >= max(most/2, 1) {
-		f.tell(l, part, hash, s)
+		f.pass(l, part, hash, s)
 		poke(f.kick)
 	}
 	return nil
 }
 
-// tell has a name in the next message.
-func (f *Fleet) tell(l *Limiter, part *limiterPart, hash uint64, s share) {
-	if s.mine == 0 {
-		return
-	}
+// wait is closed when something was confirmed.
+func (f *Fleet) wait() chan struct{} {
 	f.mu.Lock()
-	if f.out[l.name] == nil {
-		f.out[l.name] = map[uint64]int{}
+	defer f.mu.Unlock()
+	f.waited = true
+	return f.news
+}
+
+// pass has a name in the next message.
+func (f *Fleet) pass(l *Limiter, part *limiterPart, hash uint64, s share) {
+	if s.mine > 0 {
+		f.mu.Lock()
+		f.out.add(l.name, hash, s.mine)
+		f.mu.Unlock()
 	}
-	f.out[l.name][hash] += s.mine
-	f.mu.Unlock()
 	s.flight, s.mine = s.flight+s.mine, 0
 	part.shares[hash] = s
 }
@@ -155,19 +220,18 @@ func (f *Fleet) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
-	look := time.NewTicker(fleetSilence)
+	look := time.NewTicker(fleetLook)
 	defer look.Stop()
-	defer func() { // nobody waits for what is sent no more
-		f.silent.Store(true)
-		f.lost()
-	}()
-	f.listen()
+	defer f.leave()
+	f.began = time.Now()
+	f.fresh.Store(true)
+	f.look()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-look.C:
-			f.listen()
+			f.look()
 			continue
 		case <-f.urgent:
 		case <-f.kick:
@@ -182,29 +246,111 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// listen gives up what does not come back, and asks whether messages do again.
-func (f *Fleet) listen() {
+// leave says goodbye; nobody waits for what is sent no more.
+func (f *Fleet) leave() {
 	f.mu.Lock()
-	late := len(f.sent) > 0 && time.Since(f.sent[0].at) > fleetSilence
+	f.stopped = true
 	f.mu.Unlock()
-	if late {
-		f.silent.Store(true)
-		f.lost()
-	}
-	if f.silent.Load() {
-		f.send(map[string]map[uint64]int{})
+	f.fresh.Store(false)
+	f.silence()
+	if f.known.Load() > 0 {
+		f.cfg.Publish(f.self + " 0 " + flagBye)
 	}
 }
 
-// lost takes what is on its way for told.
-func (f *Fleet) lost() {
+// look gives up servers that are gone, finds those that do not confirm, and greets all while
+// some do not.
+func (f *Fleet) look() {
 	f.mu.Lock()
-	sent := f.sent
-	f.sent = nil
+	now, others := time.Now(), f.cfg.Servers()-1
+	f.forget(now, others)
+	f.left = slices.DeleteFunc(f.left, func(at time.Time) bool { return now.Sub(at) > fleetLeft })
+	since(&f.missing, now, len(f.peers)+len(f.left) < others)
+	gone := !f.missing.IsZero() && now.Sub(f.missing) > fleetSilence
+	late := len(f.sent) > 0 && now.Sub(f.sent[0].at) > fleetSilence
+	alone := others <= 0 && len(f.peers) == 0
 	f.mu.Unlock()
-	for _, m := range sent {
-		f.landed(m.what)
+	switch {
+	case alone:
+		if f.silent.Load() || f.fresh.Load() {
+			f.count()
+		}
+		f.settle()
+		return
+	case late || gone && !f.silent.Load():
+		f.silence()
 	}
+	f.mu.Lock()
+	if (f.silent.Load() || !f.missing.IsZero()) && now.Sub(f.greeted) >= fleetSilence {
+		f.tell, f.greeted = true, now
+		f.ask = f.ask || f.torn()
+	}
+	pending := f.tell || f.ask
+	f.mu.Unlock()
+	if pending {
+		f.flush()
+	}
+	f.settle()
+	if now.Sub(f.began) > fleetSilence && f.fresh.Swap(false) {
+		f.wake()
+	}
+}
+
+// torn reports whether something of another server is not known. The caller has the lock.
+func (f *Fleet) torn() bool {
+	for _, p := range f.peers {
+		if p.torn {
+			return true
+		}
+	}
+	return len(f.peers)+len(f.left) < f.cfg.Servers()-1
+}
+
+// since notes when something began to hold.
+func since(at *time.Time, now time.Time, holds bool) {
+	if !holds {
+		*at = time.Time{}
+	} else if at.IsZero() {
+		*at = now
+	}
+}
+
+// forget drops peers that are neither counted nor heard. Those that live say so when asked.
+func (f *Fleet) forget(now time.Time, others int) {
+	began := f.surplus
+	since(&f.surplus, now, len(f.peers) > others)
+	switch {
+	case f.surplus.IsZero():
+	case began.IsZero():
+		f.ask = true
+	case now.Sub(began) > fleetSurplus:
+		for name, p := range f.peers {
+			if p.heard.Before(began) {
+				delete(f.peers, name)
+			}
+		}
+		f.known.Store(int32(len(f.peers)))
+		f.surplus = time.Time{}
+	}
+}
+
+// silence has this server give its share. What others may not know of, they may have spent too.
+func (f *Fleet) silence() {
+	f.silent.Store(true)
+	others := f.others()
+	for _, l := range f.all() {
+		l.assume(others, true)
+	}
+	f.mu.Lock()
+	f.sent, f.out = nil, tokens{}
+	f.mu.Unlock()
+	f.wake()
+}
+
+// count has this server count with the others, or alone where there are none.
+func (f *Fleet) count() {
+	f.silent.Store(false)
+	f.fresh.Store(false)
 	f.wake()
 }
 
@@ -214,109 +360,51 @@ func (f *Fleet) wake() {
 	defer f.mu.Unlock()
 	close(f.news)
 	f.news = make(chan struct{})
+	f.waited = false
 }
 
-func (f *Fleet) flush() {
+// settle takes what all have confirmed off what they may not know of. Once all have confirmed a
+// greeting, and sent theirs, they count together.
+func (f *Fleet) settle() {
 	f.mu.Lock()
-	out := f.out
-	f.out = map[string]map[uint64]int{}
-	f.mu.Unlock()
-	piece, n := map[string]map[uint64]int{}, 0
-	for limiter, names := range out {
-		for hash, tokens := range names {
-			if piece[limiter] == nil {
-				piece[limiter] = map[uint64]int{}
-			}
-			piece[limiter][hash] = tokens
-			if n++; n == fleetMessage {
-				f.send(piece)
-				piece, n = map[string]map[uint64]int{}, 0
-			}
-		}
+	least := f.last
+	for _, p := range f.peers {
+		least = min(least, p.confirmed)
 	}
-	if n > 0 {
-		f.send(piece)
-	}
-}
-
-// send publishes a message: who, its number, and then each limiter with names and tokens.
-func (f *Fleet) send(what map[string]map[uint64]int) {
-	f.mu.Lock()
-	f.last++
-	m := sending{f.last, time.Now(), what}
-	f.sent = append(f.sent, m)
-	f.mu.Unlock()
-	var b strings.Builder
-	b.WriteString(f.self + " " + strconv.FormatUint(m.n, 36))
-	for limiter, names := range what {
-		b.WriteString(" " + limiter)
-		for hash, tokens := range names {
-			b.WriteString(" " + strconv.FormatUint(hash, 36) + ":" + strconv.Itoa(tokens))
-		}
-	}
-	f.cfg.Publish(b.String())
-}
-
-// Hear takes a message, of another server or of this one.
-func (f *Fleet) Hear(message string) {
-	words := strings.Fields(message)
-	if len(words) < 2 {
-		return
-	}
-	if words[0] == f.self {
-		if n, err := strconv.ParseUint(words[1], 36, 64); err == nil {
-			f.back(n)
-		}
-		return
-	}
-	var l *Limiter
-	for _, word := range words[2:] {
-		name, count, counts := strings.Cut(word, ":")
-		if !counts {
-			f.mu.Lock()
-			l = f.limiters[word]
-			f.mu.Unlock()
-			continue
-		}
-		hash, err := strconv.ParseUint(name, 36, 64)
-		tokens, err2 := strconv.Atoi(count)
-		if l != nil && err == nil && err2 == nil && tokens > 0 {
-			l.charge(hash, tokens)
-		}
-	}
-}
-
-// Missed is to be called when messages were lost: ours may be among them.
-func (f *Fleet) Missed() { f.lost() }
-
-// back notes that a message of ours has reached all, and those before it.
-func (f *Fleet) back(n uint64) {
-	f.silent.Store(false)
-	f.mu.Lock()
 	i := 0
-	for i < len(f.sent) && f.sent[i].n <= n {
+	for i < len(f.sent) && f.sent[i].n <= least {
 		i++
 	}
 	done := f.sent[:i:i]
 	f.sent = slices.Clone(f.sent[i:])
+	together := !f.torn() && f.greeting > 0 && least >= f.greeting && f.silent.Load() && !f.stopped
 	f.mu.Unlock()
 	for _, m := range done {
 		f.landed(m.what)
 	}
-	f.wake()
+	switch {
+	case together: // what was spent since that greeting goes out before anything is confirmed
+		f.mu.Lock()
+		f.tell = true
+		f.mu.Unlock()
+		f.count()
+		poke(f.urgent)
+	case len(done) > 0:
+		f.wake()
+	}
 }
 
 // landed takes tokens off those that others do not know of.
-func (f *Fleet) landed(what map[string]map[uint64]int) {
+func (f *Fleet) landed(what tokens) {
 	for limiter, names := range what {
 		f.mu.Lock()
 		l := f.limiters[limiter]
 		f.mu.Unlock()
-		for hash, tokens := range names {
+		for hash, n := range names {
 			part := &l.parts[hash%limiterParts]
 			part.mu.Lock()
 			if s, ok := part.shares[hash]; ok {
-				if s.flight = max(s.flight-tokens, 0); s == (share{}) {
+				if s.flight = max(s.flight-n, 0); s == (share{}) {
 					delete(part.shares, hash)
 				} else {
 					part.shares[hash] = s
@@ -326,6 +414,3 @@ func (f *Fleet) landed(what map[string]map[uint64]int) {
 		}
 	}
 }
-
-// Hears reports whether messages come back.
-func (f *Fleet) Hears() bool { return !f.silent.Load() }

@@ -106,7 +106,11 @@ func (l *Limiter) Allow(name string) Verdict {
 		if wait == nil {
 			return v
 		}
-		<-wait
+		select {
+		case <-wait:
+		case <-time.After(fleetPatience):
+			l.fleet.silence()
+		}
 	}
 }
 
@@ -123,7 +127,7 @@ func (l *Limiter) take(hash uint64) (v Verdict, wait chan struct{}) {
 	v = Verdict{Limit: l.burst}
 	if b.debt+cost <= l.full {
 		if l.fleet != nil {
-			if wait = l.fleet.spend(l, part, hash); wait != nil {
+			if wait = l.fleet.spend(l, part, hash, int((l.full-b.debt)/l.period)); wait != nil {
 				return v, wait
 			}
 		}
@@ -148,15 +152,60 @@ func (l *Limiter) bucket(part *limiterPart, hash uint64, now time.Duration) buck
 	return b
 }
 
-// charge takes tokens that were spent at another server.
-func (l *Limiter) charge(hash uint64, tokens int) {
+// charge takes tokens that were spent at another server: since it has told last, or in all.
+func (l *Limiter) charge(hash uint64, tokens int, inAll bool) {
 	part := &l.parts[hash%limiterParts]
 	now := l.now().Sub(l.start)
 	part.mu.Lock()
 	defer part.mu.Unlock()
-	b := l.bucket(part, hash, now)
-	b.debt += time.Duration(tokens) * l.period
+	b, debt := l.bucket(part, hash, now), time.Duration(min(tokens, 2*l.burst))*l.period
+	if inAll {
+		b.debt = max(b.debt, debt)
+	} else {
+		b.debt += debt
+	}
 	part.buckets[hash] = b
+}
+
+// assume charges what other servers have not confirmed once more for each of them: they may have
+// spent as much. all is with what they are yet to be told.
+func (l *Limiter) assume(others int, all bool) {
+	now := l.now().Sub(l.start)
+	for i := range l.parts {
+		part := &l.parts[i]
+		part.mu.Lock()
+		for hash, s := range part.shares {
+			unknown := s.flight
+			if s.flight = 0; all {
+				unknown, s.mine = unknown+s.mine, 0
+			}
+			b := l.bucket(part, hash, now)
+			b.debt = min(b.debt+time.Duration(others*unknown)*l.period, max(b.debt, l.full))
+			part.buckets[hash], part.shares[hash] = b, s
+			if s.mine == 0 {
+				delete(part.shares, hash)
+			}
+		}
+		part.mu.Unlock()
+	}
+}
+
+// spent is what names have spent, without what is yet to be told, of those that have spent
+// enough to be worth telling.
+func (l *Limiter) spent() map[uint64]int {
+	now, out := l.now().Sub(l.start), map[uint64]int{}
+	for i := range l.parts {
+		part := &l.parts[i]
+		part.mu.Lock()
+		for hash, b := range part.buckets {
+			l.refill(&b, now)
+			if b.debt >= l.full/fleetTold && b.debt > 0 {
+				out[hash] = int((b.debt+l.period-1)/l.period) - part.shares[hash].mine
+			}
+		}
+		part.mu.Unlock()
+	}
+	return out
 }
 
 // refill pays b's debt with the time that passed.

@@ -16,17 +16,20 @@ type Pace struct {
 	ReadBase  time.Duration // a body may take this long before its speed counts; 10 s
 	WriteBase time.Duration // one write of an answer may take this long; 30 s
 	MinRate   int           // bytes a second, both ways; 2 KiB
+	Silence   time.Duration // nothing of a body may come for this long, however fast it was; 1 minute
 }
 
 // Middleware times the body of a request and each write of its answer. A body
 // must arrive within ReadBase plus the time its bytes take at MinRate, checked
-// as they come. Each write and flush of the answer has a deadline of its own,
+// as they come, and is never silent for longer than Silence: one that came fast
+// has no hours to hold what it has filled. Each write and flush of the answer has a deadline of its own,
 // so a stream lives as long as its reader reads. The rest of a body that a
 // handler has answered without is read and dropped: see drop.
 func (p Pace) Middleware(next http.Handler) http.Handler {
 	p.ReadBase = orDefault(p.ReadBase, 10*time.Second)
 	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
 	p.MinRate = orDefault(p.MinRate, 2<<10)
+	p.Silence = orDefault(p.Silence, time.Minute)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pw := &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w), pace: p, streams: r.ProtoMajor > 1, endless: r.ContentLength > dropBytes}
 		if !pw.streams && r.Header["Expect"] != nil {
@@ -69,7 +72,7 @@ type pacedBody struct {
 // Read reads on, until the client has fallen behind.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	start := time.Now()
-	end := start.Add(b.pace.ReadBase + b.pace.transfer(b.read) - b.waited)
+	end := start.Add(min(b.pace.ReadBase+b.pace.transfer(b.read)-b.waited, b.pace.Silence))
 	if !b.until.IsZero() && b.until.Before(end) {
 		end = b.until
 	}

@@ -131,6 +131,29 @@ func TestPaceSlowBody(t *testing.T) {
 	}
 }
 
+// TestPaceSilence: a body that came fast may not be silent for as long as its bytes would
+// have taken at the least rate.
+func TestPaceSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan time.Duration, 1)
+		c := served(t, web.Pace{}, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadFull(r.Body, make([]byte, 1<<20))
+			start := time.Now()
+			_, _ = io.ReadAll(r.Body)
+			got <- time.Since(start)
+		})
+		send(t, c, head(2<<20))
+		if _, err := c.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if took := <-got; took > 61*time.Second {
+			t.Errorf("a silent body was waited for %v, want a minute", took)
+		}
+		_ = c.Close()
+	})
+}
+
 // TestPaceUnreadBody: a handler that does not want the body must not wait for
 // it longer than one that does.
 func TestPaceUnreadBody(t *testing.T) {
