@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -21,17 +22,33 @@ import (
 // there is room, reached over a socket in it. It does not sync to disk.
 type Cluster struct {
 	dir   string
-	leash io.Closer // the keeper stops the server when this end closes
+	leash io.WriteCloser // the keeper stops the server when this end closes
+	says  *bufio.Reader  // what the keeper says
 	done  chan error
 }
 
 // keeper runs the server and removes it when its standard input ends, which
-// is when the process that started it calls Stop, exits or is killed.
+// is when the process that started it calls Stop, exits or is killed. It takes the words
+// of Crash and Revive. A server that is stopped first makes no processes while they are
+// listed; those that outlived it would hold up the next one.
 const keeper = `
 trap '' INT TERM HUP
-"$1/postgres" -D "$2/data" >"$2/log" 2>&1 </dev/null &
-pid=$!
-cat >/dev/null
+run() {
+	"$1/postgres" -D "$2/data" >>"$2/log" 2>&1 </dev/null &
+	pid=$!
+}
+run "$1" "$2"
+while read -r word; do
+	case $word in
+	crash)
+		kill -STOP $pid
+		kill -KILL $(cat /proc/$pid/task/$pid/children) $pid
+		wait $pid 2>/dev/null
+		echo crashed
+		;;
+	run) run "$1" "$2" ;;
+	esac
+done
 kill -QUIT $pid 2>/dev/null
 wait $pid 2>/dev/null
 rm -rf "$2"
@@ -116,6 +133,23 @@ func (c *Cluster) Stop() error {
 	return <-c.done
 }
 
+// Crash ends all processes of the server at once, as kill -9 does. It needs /proc.
+func (c *Cluster) Crash() error {
+	if _, err := io.WriteString(c.leash, "crash\n"); err != nil {
+		return err
+	}
+	_, err := c.says.ReadString('\n')
+	return err
+}
+
+// Revive starts a server that has crashed, and waits until it answers.
+func (c *Cluster) Revive(ctx context.Context) error {
+	if _, err := io.WriteString(c.leash, "run\n"); err != nil {
+		return err
+	}
+	return c.await(ctx)
+}
+
 // init makes an empty cluster.
 func (c *Cluster) init(ctx context.Context, bin string, more []string) error {
 	return c.make(exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
@@ -155,6 +189,11 @@ func (c *Cluster) start(ctx context.Context, bin string, fill func(*Cluster, str
 	if c.leash, err = keep.StdinPipe(); err != nil {
 		return err
 	}
+	says, err := keep.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.says = bufio.NewReader(says)
 	if err := keep.Start(); err != nil {
 		return err
 	}
