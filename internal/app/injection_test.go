@@ -397,6 +397,9 @@ func plantState(t *testing.T, x *trap, plugin, name, value string) {
 	}
 	_, err := x.DB.Exec(t.Context(), `INSERT INTO plugin_state (plugin, user_did, session, name, workspace, did, value, updated_at)
 		SELECT $2, user_did, 0, $3, 'default', 'did:key:x', $4, 1 FROM chat_sessions WHERE id = $1`, session, plugin, name, value)
+	if err == nil {
+		err = x.Reread(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

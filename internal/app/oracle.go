@@ -208,15 +208,17 @@ func (a *App) chats() *chat.Store {
 }
 
 // mindErasers are what area D does to forget a person.
-func mindErasers(chats func() *chat.Store) []erase.Eraser {
+func mindErasers(a *App) []erase.Eraser {
 	return []erase.Eraser{{Name: oracle.PartConversations, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-		if err := extend.EraseState(ctx, tx, ws, did); err != nil {
+		var state *extend.State // what of it stays in memory goes too
+		var credits *credit.Plugin
+		if a.mind != nil {
+			state, credits = a.mind.state, a.mind.credits
+		}
+		if err := errors.Join(state.Erase(ctx, tx, ws, did), task.Erase(ctx, tx, ws, did), credits.Erase(ctx, tx, ws, did)); err != nil {
 			return 0, err
 		}
-		if err := errors.Join(task.Erase(ctx, tx, ws, did), credit.Erase(ctx, tx, ws, did)); err != nil {
-			return 0, err
-		}
-		return chats().Erase(ctx, tx, ws, did)
+		return a.chats().Erase(ctx, tx, ws, did)
 	}}}
 }
 

@@ -124,7 +124,7 @@ func (a *App) erasers() []erase.Eraser {
 		{Name: "memberships", Erase: a.twins.groups.Forget},
 		{Name: "vouchers", Erase: a.twins.vouchers.Erase},
 		{Name: "credentials", Erase: a.twins.issued.Erase},
-	}, a.surveys.erasers(), lineErasers(a.customers), mindErasers(a.chats))
+	}, a.surveys.erasers(), lineErasers(a.customers), mindErasers(a))
 }
 
 // copies remove what may hold copies of records about somebody: files, stored

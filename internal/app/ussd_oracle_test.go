@@ -191,7 +191,7 @@ func erased(t *testing.T, b *Built, did string) {
 		t.Fatal("nothing was noted")
 	}
 	err := b.DB.InTx(t.Context(), func(tx *db.Tx) error {
-		for _, e := range append(lineErasers(b.customers), mindErasers(b.chats)...) {
+		for _, e := range append(lineErasers(b.customers), mindErasers(b.App)...) {
 			if _, err := e.Erase(t.Context(), tx, auth.OperatorWorkspace, did); err != nil {
 				return err
 			}

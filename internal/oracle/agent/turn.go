@@ -84,7 +84,7 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 func newTurn(a *Agent, r *root, t Turn) *turn {
 	u := &turn{
 		a: a, root: r, limits: t.Limits.or(a.limits), model: t.Model, customer: t.Customer, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
-		tools: make(map[string]tool.Tool, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
+		tools: make(map[string]tool.Tool, len(t.Tools)), specs: make([]tool.Spec, 0, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
 		failed: map[string]bool{}, garbled: map[string]bool{},
 	}
 	u.user.Role = llm.User

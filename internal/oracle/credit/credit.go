@@ -5,7 +5,9 @@
 // enough credits that no other answer has been let in on: they are held back until
 // the answer has ended; that the answer is then charged once, whatever is sent or
 // begun again; and that every change of an account is an entry that stays. When
-// the ledger cannot be read nobody is let in.
+// the ledger cannot be read nobody is let in. An answer that was let in is given
+// whole: one that costs more than was held back takes the account below nothing,
+// and the next is refused until the user has topped up.
 package credit
 
 import (
@@ -13,10 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -42,6 +46,9 @@ const (
 // answer whose server died.
 const spare = time.Minute
 
+// maxSeen is of how many accounts a server knows how it left them.
+const maxSeen = 10_000
+
 // Config configures a Plugin.
 type Config struct {
 	DB      *db.DB
@@ -58,6 +65,9 @@ type Plugin struct {
 	minimum  int64 // what must be left for an answer to begin, and is held back for it
 	perToken int64 // credits for a thousand tokens
 	perCost  int64 // credits for a unit of what the model's server says it costs; 0 counts tokens
+	// seen are accounts as they were last stored here. They are looked at, never
+	// trusted: an account is changed only if it still is so.
+	seen *cache.Cache[string, *account]
 }
 
 var (
@@ -71,7 +81,10 @@ func New(c Config) *Plugin {
 	if c.Now == nil {
 		c.Now = c.DB.Now
 	}
-	return &Plugin{cfg: c, log: slog.New(slog.DiscardHandler)}
+	return &Plugin{cfg: c, log: slog.New(slog.DiscardHandler), seen: cache.New[string](cache.Config[*account]{
+		Topic: "", Lease: nil, // what others change is found when it is compared
+		Limit: maxSeen, Weigh: func(*account) int { return 1 },
+	})}
 }
 
 // Manifest says what the plugin is.
@@ -139,24 +152,58 @@ func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
 	if err != nil {
 		return refusal(textNone)
 	}
-	a, err := lockAccount(ctx, tx, who, p.now())
-	if err := p.judge(a, err); err != nil {
-		return err
+	_, err = p.alter(ctx, tx, who, func(a *account) error {
+		if err := p.judge(a); err != nil {
+			return err
+		}
+		if a.holds == nil {
+			a.holds = map[string]hold{}
+		}
+		a.holds[turn.RunID] = hold{p.minimum, p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()}
+		return nil
+	})
+	if errors.Is(err, errNone) {
+		return refusal(textNone)
 	}
-	if a.holds == nil {
-		a.holds = map[string]hold{}
-	}
-	a.holds[turn.RunID] = hold{p.minimum, p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()}
-	return a.change(ctx, tx, who, p.now())
+	return err
 }
 
-// judge refuses one whose account, which was read with err, does not do.
-func (p *Plugin) judge(a account, err error) error {
+// alter changes an account by a rule: as it was left here, if nobody has changed it
+// since, which needs no reading; else as it is, locked. Only of that a refusal of the
+// rule counts.
+func (p *Plugin) alter(ctx context.Context, tx *db.Tx, who holder, rule func(*account) error) (account, error) {
+	now := p.now()
+	if was := p.seen.Get(who.workspace, who.did); was != nil {
+		a := *was
+		a.holds = maps.Clone(was.holds)
+		a.end(now)
+		if rule(&a) == nil {
+			if ok, err := a.swap(ctx, tx, who, was, now); ok || err != nil {
+				p.leave(tx, who, a)
+				return a, err
+			}
+		}
+	}
+	a, err := lockAccount(ctx, tx, who, now)
+	if err == nil {
+		err = rule(&a)
+	}
+	if err != nil {
+		return a, err
+	}
+	p.leave(tx, who, a)
+	return a, a.change(ctx, tx, who, now)
+}
+
+// leave notes how a transaction has left an account, once it is stored.
+func (p *Plugin) leave(tx *db.Tx, who holder, a account) {
+	gen := p.seen.Begin(who.workspace)
+	tx.AfterCommit(func() { p.seen.Put(who.workspace, who.did, &a, gen) })
+}
+
+// judge refuses one whose account does not do.
+func (p *Plugin) judge(a *account) error {
 	switch {
-	case errors.Is(err, errNone):
-		return refusal(textNone)
-	case err != nil:
-		return err
 	case a.Status != active:
 		return refusal(textInactive)
 	case a.Balance-a.Held < p.minimum:
@@ -178,20 +225,25 @@ func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *
 	if err != nil {
 		return 0, err
 	}
-	a, err := lockAccount(ctx, tx, who, p.now())
-	if errors.Is(err, errNone) { // erased meanwhile, and the hold with it
-		return 0, nil
-	} else if err != nil {
-		return 0, err
-	}
-	delete(a.holds, turn.RunID)
 	if used != nil {
 		credits = p.price(*used)
 	}
-	if credits == 0 {
-		return 0, a.change(ctx, tx, who, p.now())
+	a, err := p.alter(ctx, tx, who, func(a *account) error {
+		delete(a.holds, turn.RunID)
+		a.Balance -= credits
+		return nil
+	})
+	switch {
+	case errors.Is(err, errNone): // erased meanwhile, and the hold with it
+		return 0, nil
+	case err != nil || credits == 0:
+		return credits, err
 	}
-	_, err = p.enter(ctx, tx, who, a, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
+	_, first, err := p.enter(ctx, tx, who, a.Balance, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
+	if err != nil || first {
+		return credits, err
+	}
+	_, err = p.alter(ctx, tx, who, func(a *account) error { a.Balance += credits; return nil }) // it was charged before
 	return credits, err
 }
 

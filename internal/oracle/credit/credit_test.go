@@ -151,7 +151,7 @@ func TestCharge(t *testing.T) {
 		if got := r.stands(); !strings.Contains(got, "Balance:27 Held:0") {
 			t.Errorf("it stands as %s", got)
 		}
-		if err := d.InTx(t.Context(), func(tx *db.Tx) error { return credit.Erase(t.Context(), tx, "default", amina) }); err != nil {
+		if err := d.InTx(t.Context(), func(tx *db.Tx) error { return r.p.Erase(t.Context(), tx, "default", amina) }); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.settle("run_4", 1000); got != 0 || !strings.Contains(r.stands(), "Status:none") {
@@ -179,6 +179,65 @@ func TestOverspend(t *testing.T) {
 		group.Wait()
 		if in.Load() != 3 {
 			t.Errorf("%d were let in on 35 credits, want 3", in.Load())
+		}
+	})
+}
+
+// Two servers that change one account lose nothing of what the other did, and no
+// answer is charged twice, whoever ends it.
+func TestTwoServers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		servers := []*rig{newRig(t, d), newRig(t, d)}
+		servers[0].account("active", 1000)
+		var group sync.WaitGroup
+		for i := range 20 {
+			group.Go(func() {
+				run := fmt.Sprintf("run_%d", i)
+				if got := servers[i%2].before(run); got != "" {
+					t.Errorf("%s is refused: %s", run, got)
+				}
+				servers[i/2%2].settle(run, 1001)
+				servers[i%2].settle(run, 1001)
+			})
+		}
+		group.Wait()
+		for _, r := range servers {
+			if got := r.stands(); !strings.Contains(got, "Balance:940 Held:0") {
+				t.Errorf("after 20 answers of 3 credits it stands as %s", got)
+			}
+		}
+		var entries, sum int64
+		if err := d.QueryRow(t.Context(), `SELECT count(*), sum(amount) FROM credit_entries`).Scan(&entries, &sum); err != nil || entries != 20 || sum != -60 {
+			t.Errorf("there are %d entries of %d credits, %v", entries, sum, err)
+		}
+		servers[0].account("inactive", 940) // by hand, behind both
+		for _, r := range servers {
+			if got := r.before("run_late"); got != "User has inactive subscription, please subscribe to continue" {
+				t.Errorf("an account that was closed is told %q", got)
+			}
+		}
+	})
+}
+
+// An answer that was let in is given whole and charged whole; the next waits until the
+// user has paid.
+func TestBelowNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		r.account("active", 10)
+		if got := r.before("run_1"); got != "" {
+			t.Fatal(got)
+		}
+		if got := r.settle("run_1", 20_000); got != 40 {
+			t.Errorf("20,000 tokens cost %d", got)
+		}
+		if got := r.stands(); !strings.Contains(got, "Balance:-30 Held:0") {
+			t.Errorf("it stands as %s", got)
+		}
+		if got := r.before("run_2"); got != "User has less than 10 credits, please top up to continue" {
+			t.Errorf("the next is told %q", got)
 		}
 	})
 }

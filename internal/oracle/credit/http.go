@@ -182,16 +182,19 @@ func (p *Plugin) serveTopUp(ctx context.Context, in *struct {
 		return out, err
 	}
 	return once.Do(ctx, p.cfg.Idem, func(tx *db.Tx) (web.Reply[api.CreditEntry], error) {
-		a, err := lockAccount(ctx, tx, who, p.now())
-		switch {
-		case errors.Is(err, errNone):
+		a, err := p.alter(ctx, tx, who, func(a *account) error {
+			if in.Body.Amount < 0 && a.Balance+in.Body.Amount < 0 || a.Balance > maxBalance {
+				return fault.New(fault.Conflict, "CREDITS_OUT_OF_RANGE", "The account cannot have so few or so many credits.")
+			}
+			a.Balance += in.Body.Amount
+			return nil
+		})
+		if errors.Is(err, errNone) {
 			return out, notFound()
-		case err != nil:
+		} else if err != nil {
 			return out, err
-		case in.Body.Amount < 0 && a.Balance+in.Body.Amount < 0, a.Balance > maxBalance:
-			return out, fault.New(fault.Conflict, "CREDITS_OUT_OF_RANGE", "The account cannot have so few or so many credits.")
 		}
-		out.Value, err = p.enter(ctx, tx, who, a, entry{kind: topUp, amount: in.Body.Amount, ref: "top up " + db.NewID(), note: in.Body.Note, by: web.CallerFrom(ctx).DID})
+		out.Value, _, err = p.enter(ctx, tx, who, a.Balance, entry{kind: topUp, amount: in.Body.Amount, ref: "top up " + db.NewID(), note: in.Body.Note, by: web.CallerFrom(ctx).DID})
 		return out, err
 	})
 }

@@ -22,7 +22,9 @@ const (
 	listText       = `SELECT ` + accountColumns + ` FROM credit_accounts WHERE workspace = $1 AND did > $2 ORDER BY did LIMIT $3`
 	putText        = `INSERT INTO credit_accounts(workspace, did, status, balance, created_at, updated_at) VALUES ($1, $2, $3, 0, $4, $4)
 		ON CONFLICT (workspace, did) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at`
-	changeText      = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2`
+	changeText = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2`
+	// The account as it is only if it still is what somebody has seen.
+	swapText        = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2 AND status = $6 AND balance = $7 AND holds = $8`
 	insertEntryText = `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (workspace, did, ref) DO NOTHING`
 	entriesText = `SELECT nid, kind, amount, balance, ref, note, by_did, created_at FROM credit_entries WHERE workspace = $1 AND did = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
@@ -45,6 +47,7 @@ var errNone = errors.New("there is no account")
 type account struct {
 	api.CreditAccount
 	holds map[string]hold
+	text  string // the holds as they are stored
 }
 
 // hold is what is held back for a run, and until when: the server of a run that has
@@ -59,21 +62,26 @@ type hold struct {
 func scanAccount(now int64) func(*account, db.Row) error {
 	return func(a *account, row db.Row) error {
 		var created, updated int64
-		var holds string
-		if err := row.Scan(&a.DID, &a.Status, &a.Balance, &holds, &created, &updated); err != nil {
+		if err := row.Scan(&a.DID, &a.Status, &a.Balance, &a.text, &created, &updated); err != nil {
 			return err
 		}
 		a.CreatedAt, a.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-		if holds != "" {
-			if err := json.Unmarshal([]byte(holds), &a.holds); err != nil {
+		if a.text != "" {
+			if err := json.Unmarshal([]byte(a.text), &a.holds); err != nil {
 				return err
 			}
 		}
-		maps.DeleteFunc(a.holds, func(_ string, h hold) bool { return h.Until <= now })
-		for _, h := range a.holds {
-			a.Held += h.Amount
-		}
+		a.end(now)
 		return nil
+	}
+}
+
+// end leaves out holds that have ended at a time, and counts the others.
+func (a *account) end(now int64) {
+	maps.DeleteFunc(a.holds, func(_ string, h hold) bool { return h.Until <= now })
+	a.Held = 0
+	for _, h := range a.holds {
+		a.Held += h.Amount
 	}
 }
 
@@ -94,16 +102,33 @@ func lockAccount(ctx context.Context, tx *db.Tx, who holder, now int64) (a accou
 }
 
 // change stores the balance and the holds of an account that is locked.
-func (a account) change(ctx context.Context, tx *db.Tx, who holder, now int64) error {
-	var holds []byte
-	if len(a.holds) > 0 {
-		var err error
-		if holds, err = json.Marshal(a.holds, json.Deterministic(true)); err != nil {
-			return err
-		}
+func (a *account) change(ctx context.Context, tx *db.Tx, who holder, now int64) error {
+	if err := a.write(); err != nil {
+		return err
 	}
-	_, err := tx.Exec(ctx, changeText, who.workspace, who.did, a.Balance, string(holds), now)
+	_, err := tx.Exec(ctx, changeText, who.workspace, who.did, a.Balance, a.text, now)
 	return db.Wrap("change account", err)
+}
+
+// swap is change for an account that was seen before, as was. It reports false, and
+// has changed nothing, when the account is another by now.
+func (a *account) swap(ctx context.Context, tx *db.Tx, who holder, was *account, now int64) (bool, error) {
+	if err := a.write(); err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, swapText, who.workspace, who.did, a.Balance, a.text, now, was.Status, was.Balance, was.text)
+	return n > 0, db.Wrap("change account", err)
+}
+
+// write makes the text of the holds.
+func (a *account) write() error {
+	a.text = ""
+	if len(a.holds) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(a.holds, json.Deterministic(true))
+	a.text = string(text)
+	return err
 }
 
 // found names the error of an account that was read.
@@ -137,19 +162,12 @@ type entry struct {
 	ref, note, by string
 }
 
-// enter changes an account that is locked, and gives the entry. Its balance stays
-// when there is an entry of its ref.
-func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, a account, e entry) (api.CreditEntry, error) {
-	now, nid, balance := p.now(), p.cfg.DB.NewNID(), a.Balance+e.amount
+// enter makes the entry of a change of an account. It reports false when there is
+// one of its ref.
+func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, balance int64, e entry) (api.CreditEntry, bool, error) {
+	now, nid := p.now(), p.cfg.DB.NewNID()
 	n, err := tx.Exec(ctx, insertEntryText, nid, who.workspace, who.did, e.kind, e.amount, balance, e.ref, e.note, e.by, now)
-	if err != nil {
-		return api.CreditEntry{}, db.Wrap("enter into the ledger", err)
-	}
-	if n == 0 {
-		return api.CreditEntry{}, a.change(ctx, tx, who, now)
-	}
-	a.Balance = balance
-	return e.show(nid, balance, now), a.change(ctx, tx, who, now)
+	return e.show(nid, balance, now), n > 0, db.Wrap("enter into the ledger", err)
 }
 
 func (e entry) show(nid, balance, at int64) api.CreditEntry {
@@ -178,8 +196,12 @@ func listEntries(ctx context.Context, q db.Querier, who holder, before int64, li
 	})
 }
 
-// Erase removes the account of a person of a workspace.
-func Erase(ctx context.Context, tx *db.Tx, workspace, did string) error {
+// Erase removes the account of a person of a workspace. A server without the plugin
+// erases with nil.
+func (p *Plugin) Erase(ctx context.Context, tx *db.Tx, workspace, did string) error {
+	if p != nil {
+		tx.AfterCommit(func() { p.seen.Drop(workspace) })
+	}
 	_, err1 := tx.Exec(ctx, eraseHoldsText, workspace, did)
 	_, err2 := tx.Exec(ctx, eraseEntriesText, workspace, did)
 	_, err3 := tx.Exec(ctx, eraseAccountText, workspace, did)

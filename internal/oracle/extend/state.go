@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -19,17 +20,23 @@ type State struct {
 	db    *db.DB
 	chats *chat.Store
 	now   func() time.Time
+	kept  *cache.Cache[string, *kept] // by user and plugin; nil keeps nothing in memory
 }
 
-// NewState makes a State beside the conversations of chats.
-func NewState(d *db.DB, chats *chat.Store) *State { return &State{d, chats, d.Now} }
+// NewState makes a State beside the conversations of chats. On SQLite there is one
+// for all who write.
+func NewState(d *db.DB, chats *chat.Store) *State { return &State{d, chats, d.Now, newKept(d)} }
 
 // Part has the state of a conversation go with it.
 func Part() chat.Part { return chat.Part{Shrink: shrinkState} }
 
-// EraseState removes what plugins keep of a person of a workspace beside
-// conversations; what is of a conversation goes with that.
-func EraseState(ctx context.Context, tx *db.Tx, workspace, did string) error {
+// Erase removes what plugins keep of a person of a workspace beside conversations;
+// what is of a conversation goes with that. A server without plugins has no State,
+// and erases with nil.
+func (s *State) Erase(ctx context.Context, tx *db.Tx, workspace, did string) error {
+	if s != nil && s.kept != nil {
+		tx.AfterCommit(s.kept.Flush)
+	}
 	return eraseState(ctx, tx, workspace, did)
 }
 
@@ -114,6 +121,13 @@ var _ plugin.Shelf = (*shelf)(nil)
 
 // Get reads a value.
 func (s *shelf) Get(ctx context.Context, name string) ([]byte, error) {
+	k, err := s.kept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if k != nil {
+		return k.named(name, s.state.now().UnixMilli()), nil
+	}
 	return findState(ctx, s.state.db, s, name)
 }
 
@@ -148,16 +162,28 @@ func (s *shelf) put(ctx context.Context, name string, value []byte, until int64)
 		if full {
 			return plugin.Invalid("There are %d values already.", plugin.MaxEntries)
 		}
+		s.changed(tx)
 		return putState(ctx, tx, s, stateValue{name, value, until})
 	})
 }
 
 // Delete removes a value.
 func (s *shelf) Delete(ctx context.Context, name string) error {
-	return s.state.db.InTx(ctx, func(tx *db.Tx) error { return removeState(ctx, tx, s, name) })
+	return s.state.db.InTx(ctx, func(tx *db.Tx) error {
+		s.changed(tx)
+		return removeState(ctx, tx, s, name)
+	})
 }
 
 // Entries reads values.
 func (s *shelf) Entries(ctx context.Context, after string, limit int) ([]plugin.Entry, error) {
-	return readState(ctx, s.state.db, s, after, min(max(limit, 1), plugin.MaxEntries))
+	limit = min(max(limit, 1), plugin.MaxEntries)
+	k, err := s.kept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if k != nil {
+		return k.behind(after, limit, s.state.now().UnixMilli()), nil
+	}
+	return readState(ctx, s.state.db, s, after, limit)
 }

@@ -21,6 +21,7 @@ import (
 type keeper struct {
 	db    *db.DB
 	chats *chat.Store
+	state *extend.State
 	a, b  plugin.Store
 }
 
@@ -32,7 +33,8 @@ func newKeeper(t *testing.T, d *db.DB) *keeper {
 	}
 	k := &keeper{db: d, chats: chat.New(chat.Config{DB: d, Key: key})}
 	k.chats.Attach(extend.Part())
-	s, err := extend.New(extend.Config{State: extend.NewState(d, k.chats), Plugins: []plugin.Plugin{
+	k.state = extend.NewState(d, k.chats)
+	s, err := extend.New(extend.Config{State: k.state, Plugins: []plugin.Plugin{
 		&sample{about: about("a"), start: func(h plugin.Host) error { k.a = h.Store; return nil }},
 		&sample{about: about("b"), start: func(h plugin.Host) error { k.b = h.Store; return nil }},
 	}})
@@ -98,7 +100,7 @@ func TestStateIsOnesOwn(t *testing.T) {
 		if _, err := k.a.User(t.Context()); err == nil {
 			t.Error("something is kept of nobody")
 		}
-		err := d.InTx(t.Context(), func(tx *db.Tx) error { return extend.EraseState(t.Context(), tx, "ws1", ann) })
+		err := d.InTx(t.Context(), func(tx *db.Tx) error { return k.state.Erase(t.Context(), tx, "ws1", ann) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +175,7 @@ func TestStateEnds(t *testing.T) {
 		if got := must(s.Entries(ctx, "", 10))(t); len(got) != 2 || got[0].Name != "x" || got[1].Name != "y" || string(must(s.Get(ctx, "past"))(t)) != "" {
 			t.Errorf("the values are %v", got)
 		}
-		state := extend.NewState(d, k.chats)
+		state := k.state
 		if n := must(state.Expire(ctx, 1))(t); n != 1 {
 			t.Errorf("%d were removed at first", n)
 		}
@@ -183,6 +185,60 @@ func TestStateEnds(t *testing.T) {
 		if n := must(state.Expire(ctx, 10))(t); n != 0 || get(t, k.a, ctx, "user") != "v" {
 			t.Errorf("%d were removed at last", n)
 		}
+	})
+}
+
+// What was read once is read as it is now, few values or many, and what a plugin does
+// with a value it was given changes nothing.
+func TestStateIsReadAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		t.Helper()
+		k := newKeeper(t, d)
+		ctx := as(t, ann, "")
+		s := must(k.a.User(ctx))(t)
+		stands := func(when string, want int, x string) {
+			t.Helper()
+			for range 2 {
+				if got := must(s.Entries(ctx, "n", plugin.MaxEntries))(t); len(got) != want {
+					t.Errorf("%s there are %d values, want %d", when, len(got), want)
+				}
+				got := must(s.Get(ctx, "x"))(t)
+				if string(got) != x || (got == nil) != (x == "") {
+					t.Errorf("%s x is %q, want %q", when, got, x)
+				}
+				if len(got) > 0 {
+					got[0] = '!'
+				}
+			}
+		}
+		put := func(name, value string) {
+			t.Helper()
+			if err := s.Put(ctx, name, []byte(value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stands("at first", 0, "")
+		put("x", "one")
+		stands("then", 1, "one")
+		put("x", "two")
+		if err := s.Put(as(t, ann, ""), "x", []byte("\xff")); err == nil {
+			t.Error("no text is taken")
+		}
+		stands("later", 1, "two")
+		for i := range 70 { // more than stay in memory
+			put(fmt.Sprintf("n%02d", i), "v")
+		}
+		stands("with many", 71, "two")
+		for i := range 70 {
+			if err := s.Delete(ctx, fmt.Sprintf("n%02d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.PutUntil(ctx, "x", []byte("three"), time.Now().Add(-time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		stands("at last", 0, "")
 	})
 }
 

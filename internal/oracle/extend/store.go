@@ -17,6 +17,7 @@ const (
 		ON CONFLICT (plugin, user_did, session, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at, expires_at = excluded.expires_at`
 	removeStateText = `DELETE FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name = $4`
 	readStateText   = `SELECT name, value, updated_at FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name > $4 AND (expires_at = 0 OR expires_at > $6) ORDER BY name LIMIT $5`
+	keptText        = `SELECT name, value, updated_at, expires_at FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = 0 ORDER BY name LIMIT $3`
 	// The last of the values there may be, unless it is the one to be replaced.
 	lastStateText   = `SELECT name FROM plugin_state WHERE plugin = $1 AND user_did = $2 AND session = $3 AND name <> $4 ORDER BY name LIMIT 1 OFFSET $5`
 	expireStateText = `DELETE FROM plugin_state WHERE (plugin, user_did, session, name) IN
@@ -70,6 +71,27 @@ func readState(ctx context.Context, q db.Querier, s *shelf, after string, limit 
 		return nil
 	})
 	return out, err
+}
+
+// readKept reads what a plugin keeps of a user, unless it is too much to stay.
+func readKept(ctx context.Context, q db.Querier, s *shelf) (*kept, error) {
+	size := 0
+	rows, err := q.Query(ctx, keptText, s.plugin, s.user, keptRows+1)
+	all, err := db.Collect(rows, err, "read state of a plugin", func(r *keptRow, row db.Row) error {
+		var value string
+		var at int64
+		err := row.Scan(&r.Name, &value, &at, &r.until)
+		size += len(value)
+		r.Value, r.UpdatedAt = []byte(value), time.UnixMilli(at).UTC()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > keptRows || size > keptBytes {
+		return &kept{large: true}, nil
+	}
+	return &kept{rows: all}, nil
 }
 
 // isFull reports whether there is no room for one more value beside name.
