@@ -24,6 +24,13 @@ type PresentationVerify struct {
 	Options                CredentialVerifyOptions `json:"options,omitzero"`
 }
 
+// CredentialCheck asks what speaks against a credential or a presentation: one of the two.
+type CredentialCheck struct {
+	VerifiableCredential   map[string]any          `json:"verifiableCredential,omitzero" doc:"A credential with proofs, or an EnvelopedVerifiableCredential. At most 256 KiB, 32 levels and 8,192 names and values."`
+	VerifiablePresentation map[string]any          `json:"verifiablePresentation,omitzero" doc:"A presentation with the holder's proof, or an EnvelopedVerifiablePresentation, with at most 16 credentials."`
+	Options                CredentialVerifyOptions `json:"options,omitzero"`
+}
+
 // CredentialVerifyOptions say what is checked.
 type CredentialVerifyOptions struct {
 	Checks    []string `json:"checks,omitzero" enum:"proof,validity,status" doc:"What to check beside the structure; everything by default."`
@@ -40,9 +47,9 @@ type CredentialVerification struct {
 	Holder      string                   `json:"holder,omitzero" doc:"Of a presentation: whose proof it has."`
 	TestIssuer  bool                     `json:"testIssuer,omitzero" doc:"A credential is by the test issuer: it proves nothing about the world."`
 	Checked     []string                 `json:"checked,omitzero" enum:"proof,validity,status" doc:"What was looked at beside the structure: all three, unless checks of the request has narrowed it. Warnings say what was not."`
-	Reasons     []CredentialReason       `json:"reasons,omitzero" doc:"What speaks against it, where the answer is no refusal."`
+	Reasons     []CredentialReason       `json:"reasons,omitzero" doc:"What speaks against it. Of a presentation, what speaks against its credentials is among them."`
 	Warnings    []CredentialReason       `json:"warnings,omitzero" doc:"What was not checked, or is worth knowing."`
-	Credentials []CredentialVerification `json:"credentials,omitzero" doc:"Those of a presentation, in its order."`
+	Credentials []CredentialVerification `json:"credentials,omitzero" doc:"Those of a presentation, in its order, each with its own reasons."`
 }
 
 // CredentialReason is one finding: where, a stable code, and a sentence.

@@ -16,6 +16,7 @@ type (
 	CredentialIssue         = api.CredentialIssue
 	CredentialIssueOptions  = api.CredentialIssueOptions
 	CredentialVerify        = api.CredentialVerify
+	CredentialCheck         = api.CredentialCheck
 	CredentialVerifyOptions = api.CredentialVerifyOptions
 	PresentationVerify      = api.PresentationVerify
 	CredentialVerification  = api.CredentialVerification
@@ -64,8 +65,14 @@ const credentialsPath = "/v1/credentials"
 
 func credentialPath(id string) string { return credentialsPath + "/" + url.PathEscape(id) }
 
-// Check says whether a credential is good, and why not.
-func (s Credentials) Check(ctx context.Context, v CredentialVerify, opts ...Option) (*CredentialVerification, error) {
+// CheckIssued says whether a credential that was issued here is good now. Code:
+// CREDENTIAL_NOT_FOUND.
+func (s Credentials) CheckIssued(ctx context.Context, id string, opts ...Option) (*CredentialVerification, error) {
+	return do[CredentialVerification](ctx, s.c, post(credentialPath(id)+"/verify", nil), opts)
+}
+
+// Check says whether a credential or a presentation is good, and why not.
+func (s Credentials) Check(ctx context.Context, v CredentialCheck, opts ...Option) (*CredentialVerification, error) {
 	return do[CredentialVerification](ctx, s.c, post(credentialsPath+":verify", v), opts)
 }
 

@@ -189,6 +189,8 @@ func unready(op *shown, status int) bool {
 		return status == http.StatusNotFound // a job makes one
 	case "/v1/exports/{id}/file", "/v1/imports/{id}/run":
 		return status == http.StatusConflict
+	case "/v1/credentials/{credentialId}/verify":
+		return status == http.StatusNotFound // a claim that was approved
 	case "/v1/ussd/calls/{id}", "/v1/ussd/accounts/{id}", "/v1/ussd/accounts/{id}/unlock", "/v1/ussd/accounts/{id}/hold", "/v1/ussd/accounts/{id}/release",
 		"/v1/ussd/accounts/{id}/reset", "/v1/ussd/accounts/{id}/close":
 		return status == http.StatusNotFound // somebody calls, and opens an account

@@ -20,7 +20,17 @@ import (
 
 // vcAPI makes the service of the W3C VC-API.
 func vcAPI(a *App) *vcapi.Service {
-	return vcapi.New(vcapi.Config{Key: a.Key, Fleet: a.fleet, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf, Status: a.twins.issued.Status, History: a.twins.issued.History})
+	issued := a.twins.issued
+	return vcapi.New(vcapi.Config{
+		Key: a.Key, Fleet: a.fleet, Enabled: a.cfg.VC.DirectIssue, Lookup: a.twins.methodOf, Status: issued.Status, History: issued.History,
+		Issued: func(ctx context.Context, id string) (map[string]any, error) {
+			c, err := issued.Get(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return c.VerifiableCredential, nil
+		},
+	})
 }
 
 // methodOf finds a verification method among the keys of issuers, and in the public

@@ -70,6 +70,7 @@ var memories = map[string]string{
 	"internal/ussd.late":                 "work of this process",
 	"internal/ussd.tally":                "work of this process",
 	"internal/ussd/menu.Registry":        "a file of this machine, which is looked at",
+	"internal/vc/vcapi.lanes":            "work of this process",
 	"internal/web.ConnListener":          "work of this process",
 	"internal/web.Fleet":                 "work of this process",
 	"internal/web.limiterPart":           "time",

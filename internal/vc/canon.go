@@ -8,10 +8,15 @@ import (
 	"strings"
 )
 
-// maxSteps bounds how many hashes the canonicalisation of one graph may take beyond
-// the first of each blank node. Credentials need none or a few; graphs made to be
-// hard need factorially many.
+// maxSteps bounds how many hashes the canonicalisation of all graphs of one verification
+// may take beyond the first of each blank node. Credentials need none or a few; graphs
+// made to be hard need factorially many, for each proof and each credential presented.
 const maxSteps = 20_000
+
+// budget is what one verification, or one signature, may still spend.
+type budget struct{ steps int }
+
+func newBudget() *budget { return &budget{maxSteps} }
 
 // term is a node of a quad as N-Quads write it; a blank node is "_:" and its name.
 type term string
@@ -76,15 +81,15 @@ func (i *issuer) clone() *issuer {
 
 // canon is the state of RDFC-1.0 (W3C RDF Dataset Canonicalization).
 type canon struct {
-	of     map[term][]quad // the quads of each blank node
-	first  map[term]string // hashes of first degree
-	names  *issuer         // the canonical ones
-	budget int
+	of    map[term][]quad // the quads of each blank node
+	first map[term]string // hashes of first degree
+	names *issuer         // the canonical ones
+	left  *budget
 }
 
 // canonicalise writes quads as canonical N-Quads. The reason is graph_too_complex.
-func canonicalise(quads []quad) (string, error) {
-	c := &canon{of: map[term][]quad{}, first: map[term]string{}, names: newIssuer("c14n"), budget: maxSteps}
+func canonicalise(quads []quad, left *budget) (string, error) {
+	c := &canon{of: map[term][]quad{}, first: map[term]string{}, names: newIssuer("c14n"), left: left}
 	for _, q := range quads {
 		blanks := q.blanks()
 		for i, t := range blanks {
@@ -174,7 +179,7 @@ func (c *canon) firstDegree(t term) string {
 
 // spend counts a step, and what it costs to copy the names given so far.
 func (c *canon) spend(names *issuer) error {
-	if c.budget -= 1 + len(names.order)/16; c.budget < 0 {
+	if c.left.steps -= 1 + len(names.order)/16; c.left.steps < 0 {
 		return fail("", "graph_too_complex", "The document's blank nodes are too alike to be put in an order at a reasonable cost.")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package vc
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
 )
 
 var nquad = regexp.MustCompile(`<[^>]*>|_:[^\s]+|"(?:[^"\\]|\\.)*"(?:\^\^<[^>]*>|@[A-Za-z0-9-]+)?`)
@@ -71,7 +74,7 @@ func TestCanonicaliseAsW3C(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := canonicalise(readQuads(t, string(in)))
+			got, err := canonicalise(readQuads(t, string(in)), newBudget())
 			if err != nil || got != string(want) {
 				t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 			}
@@ -97,7 +100,7 @@ func TestCanonicaliseGivesUp(t *testing.T) {
 		}
 	}
 	for name, quads := range map[string][]quad{"clique": readQuads(t, string(file)), "ring": ring, "star": star} {
-		if _, err := canonicalise(quads); err == nil || reasonOf(err).Code != "graph_too_complex" {
+		if _, err := canonicalise(quads, newBudget()); err == nil || reasonOf(err).Code != "graph_too_complex" {
 			t.Errorf("%s: %v, want graph_too_complex", name, err)
 		}
 	}
@@ -109,5 +112,40 @@ func TestDouble(t *testing.T) {
 		if got := double(in); got != want {
 			t.Errorf("double(%v) = %s, want %s", in, got, want)
 		}
+	}
+}
+
+// However many proofs and credentials a presentation has, ordering their blank nodes
+// costs what it may cost once.
+func TestOneBudget(t *testing.T) {
+	t.Parallel()
+	issuer := did.FromEd25519(make(ed25519.PublicKey, ed25519.PublicKeySize))
+	var clique, proofs, all []string
+	for i := range 9 {
+		var others []string
+		for j := range 9 {
+			if j != i {
+				others = append(others, fmt.Sprintf(`{"@id":"_:b%d"}`, j))
+			}
+		}
+		clique = append(clique, fmt.Sprintf(`{"@id":"_:b%d","https://example.org/knows":[%s]}`, i, strings.Join(others, ",")))
+	}
+	for range maxProofs {
+		proofs = append(proofs, `{"type":"DataIntegrityProof","cryptosuite":"`+RDFC+`","verificationMethod":"`+MethodOf(issuer)+`","proofPurpose":"assertionMethod","proofValue":"z5oB"}`)
+	}
+	for range 16 {
+		all = append(all, `{"@context":["`+ContextV2+`"],"type":["VerifiableCredential"],"issuer":"`+string(issuer)+`","credentialSubject":[`+strings.Join(clique, ",")+`],"proof":[`+strings.Join(proofs, ",")+`]}`)
+	}
+	left := newBudget()
+	r := (&Verifier{}).Presentation(t.Context(), []byte(`{"@context":["`+ContextV2+`"],"type":["VerifiablePresentation"],"verifiableCredential":[`+strings.Join(all, ",")+`]}`), Options{left: left})
+	tooComplex := 0
+	for _, reason := range r.Reasons {
+		if reason.Code == "graph_too_complex" {
+			tooComplex++
+		}
+	}
+	// Each graph that comes after the end takes one step to find that out.
+	if tries := 16 * maxProofs; tooComplex != 16 || left.steps >= 0 || left.steps < -2*tries {
+		t.Errorf("%d credentials are too complex, %d steps are left: %+v", tooComplex, left.steps, r.Reasons)
 	}
 }

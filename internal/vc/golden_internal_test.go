@@ -94,11 +94,11 @@ func TestCanonicalFormsAsW3C(t *testing.T) {
 		if err := json.Unmarshal([]byte(raw), &m); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := normalise(m); err != nil || got != string(golden(t, file)) {
+		if got, err := normalise(m, newBudget()); err != nil || got != string(golden(t, file)) {
 			t.Errorf("%s: %v\n%s", file, err, got)
 		}
 	}
-	data, err := rdfcData(plain, config)
+	data, err := rdfcData(plain, config, newBudget())
 	if got := hex.EncodeToString(data); err != nil || got != strings.TrimSpace(string(golden(t, "combinedHashDataInt.txt"))) {
 		t.Errorf("hashes %s, %v", got, err)
 	}

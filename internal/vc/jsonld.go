@@ -67,7 +67,7 @@ func (embedded) LoadDocument(address string) (*ld.RemoteDocument, error) {
 
 // normalise is the document as canonical N-Quads. The reasons are context_unknown,
 // context_refused, data_loss, json_ld, too_large and graph_too_complex.
-func normalise(doc map[string]any) (string, error) {
+func normalise(doc map[string]any, left *budget) (string, error) {
 	if err := (&scan{}).value(doc, ""); err != nil {
 		return "", err
 	}
@@ -79,11 +79,11 @@ func normalise(doc map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return canonicalise(quads)
+	return canonicalise(quads, left)
 }
 
-func normalisedHash(doc map[string]any) ([]byte, error) {
-	text, err := normalise(doc)
+func normalisedHash(doc map[string]any, left *budget) ([]byte, error) {
+	text, err := normalise(doc, left)
 	sum := sha256.Sum256([]byte(text))
 	return sum[:], err
 }

@@ -61,7 +61,41 @@ func TestPresentation(t *testing.T) {
 		}
 	}
 	r := verifier().Presentation(t.Context(), raw(t, signed(t, h, plain, proof)), vc.Options{})
-	wantCodes(t, "without a challenge", r.Warnings, "challenge_unchecked")
+	wantCodes(t, "without a challenge", r.Warnings, "challenge_unchecked", "holder_not_subject")
+}
+
+// Each credential is looked at by itself, with its own reasons, whatever is wrong with
+// the proof around it; one that is not about the holder says so.
+func TestPresentedCredentials(t *testing.T) {
+	t.Parallel()
+	issuer, s := person("issuer")
+	holder, h := person("holder")
+	mine := signed(t, s, with(credential(issuer), object{"credentialSubject": object{"id": holder}}), vc.Proof{})
+	both := signed(t, s, with(credential(issuer), object{"credentialSubject": []any{object{"id": holder}, object{"id": "did:example:other"}}}), vc.Proof{})
+	late := signed(t, s, with(credential(issuer), object{"validUntil": "2026-02-01T00:00:00Z"}), vc.Proof{})
+	plain := object{
+		"@context": []any{vc.ContextV2}, "type": []any{"VerifiablePresentation"}, "holder": holder,
+		"verifiableCredential": []any{mine, late, with(mine, object{"validFrom": "2026-02-01T00:00:00Z"}), both},
+	}
+	want := [][]string{nil, {"expired"}, {"signature_invalid"}, nil}
+	for name, tt := range map[string]struct {
+		challenge string
+		reasons   []string
+		warnings  [][]string
+	}{
+		"answered": {"c0ffee", []string{"expired", "signature_invalid"}, [][]string{nil, {"holder_not_subject"}, nil, {"holder_not_subject"}}},
+		"stale":    {"tea", []string{"challenge_mismatch", "expired", "signature_invalid"}, [][]string{nil, nil, nil, nil}}, // nobody knows whose it is
+	} {
+		r := verifier().Presentation(t.Context(), raw(t, signed(t, h, plain, vc.Proof{Purpose: vc.Authentication, Challenge: tt.challenge})), vc.Options{Challenge: "c0ffee"})
+		wantCodes(t, name, r.Reasons, tt.reasons...)
+		if len(r.Shown) != len(want) {
+			t.Fatalf("%s: %d credentials, want %d", name, len(r.Shown), len(want))
+		}
+		for i, one := range r.Shown {
+			wantCodes(t, name, one.Reasons, want[i]...)
+			wantCodes(t, name, one.Warnings, tt.warnings[i]...)
+		}
+	}
 }
 
 // The presentation was signed by other software, over RDF: each of its credentials
@@ -79,7 +113,7 @@ func TestPresentationOfOthers(t *testing.T) {
 		t.Errorf("shown: %+v", r.Shown)
 	}
 	changed := strings.Replace(string(doc), "did:example:subject", "did:example:other", 1)
-	wantCodes(t, "changed", verifier().Presentation(t.Context(), jsontext.Value(changed), asked).Reasons, "signature_invalid")
+	wantCodes(t, "changed", verifier().Presentation(t.Context(), jsontext.Value(changed), asked).Reasons, "signature_invalid", "signature_invalid") // the holder's and the issuer's
 }
 
 func make17() []any {

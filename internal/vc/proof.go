@@ -30,6 +30,7 @@ type proofs struct {
 	lookup  Lookup
 	options Options
 	now     time.Time
+	left    *budget
 	fixed   []any // the contexts that a proof covers, where the document has more
 }
 
@@ -233,7 +234,7 @@ func (s *proofs) signature(p *proof, m Method, before []jsontext.Value) error {
 	if text(p.members, "cryptosuite") == JCS {
 		data, err = s.jcsData(config, set)
 	} else {
-		data, err = rdfcData(s.doc.without("proof", set), config.without("proofValue", map[string]jsontext.Value{"@context": s.doc.parts["@context"]}))
+		data, err = rdfcData(s.doc.without("proof", set), config.without("proofValue", map[string]jsontext.Value{"@context": s.doc.parts["@context"]}), s.left)
 	}
 	if err != nil {
 		return err
@@ -295,7 +296,7 @@ func (s *proofs) legacy(p *proof, m Method, set map[string]jsontext.Value) error
 	if err != nil {
 		return err
 	}
-	data, err := rdfcData(s.doc.without("proof", set), config.without("jws", map[string]jsontext.Value{"@context": jsontext.Value(`["` + ContextV1 + `"]`)}))
+	data, err := rdfcData(s.doc.without("proof", set), config.without("jws", map[string]jsontext.Value{"@context": jsontext.Value(`["` + ContextV1 + `"]`)}), s.left)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s Signer) Sign(doc jsontext.Value, p Proof) (jsontext.Value, error) {
 	}
 	var data []byte
 	if p.Suite == RDFC {
-		data, err = rdfcData(plain, config)
+		data, err = rdfcData(plain, config, newBudget())
 	} else {
 		data = hashes(config, plain)
 	}
@@ -153,15 +153,15 @@ func hashes(config, doc []byte) []byte {
 }
 
 // rdfcData is what eddsa-rdfc-2022 signs: the same of their RDF.
-func rdfcData(doc, config jsontext.Value) ([]byte, error) {
+func rdfcData(doc, config jsontext.Value, left *budget) ([]byte, error) {
 	var document, proof map[string]any
 	if json.Unmarshal(doc, &document) != nil || json.Unmarshal(config, &proof) != nil {
 		return nil, fail("", "malformed", "The document is not strict JSON.")
 	}
-	a, err := normalisedHash(proof)
+	a, err := normalisedHash(proof, left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := normalisedHash(document)
+	b, err := normalisedHash(document, left)
 	return append(a, b...), err
 }

@@ -86,6 +86,7 @@ type StatusPlace struct {
 	List    string // address of the list's credential
 	Purpose string
 	Place   int
+	Issuer  string // of the credential that names it
 	at      string // pointer to the entry
 }
 
@@ -130,8 +131,22 @@ func (e StatusPlace) In(raw jsontext.Value) (bool, error) {
 	if err != nil {
 		return false, wrong
 	}
-	if e.Place >= l.Len() {
-		return false, fail(e.at+"/statusListIndex", "status_invalid", "The list has no such place.")
+	if err := e.Within(l.Len()); err != nil {
+		return false, err
 	}
 	return l.Get(e.Place), nil
+}
+
+// Within is the reason status_invalid for a place that a list of so many has not.
+func (e StatusPlace) Within(places int) error {
+	if e.Place >= places {
+		return fail(e.at+"/statusListIndex", "status_invalid", "The list has no such place.")
+	}
+	return nil
+}
+
+// Borrowed is the reason status_invalid for a list that somebody else keeps: it tells
+// nothing about this credential.
+func (e StatusPlace) Borrowed() error {
+	return fail(e.at+"/statusListCredential", "status_invalid", "The list is that of another issuer.")
 }

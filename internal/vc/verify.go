@@ -26,6 +26,15 @@ type Options struct {
 	Checks    []string
 	Domain    string // which a proof must name, when it is not empty
 	Challenge string
+	left      *budget // of the presentation that shows the credential; nil: its own
+}
+
+// budget is what a verification may spend.
+func (o Options) budget() *budget {
+	if o.left == nil {
+		return newBudget()
+	}
+	return o.left
 }
 
 func (o Options) wants(check string) bool {
@@ -36,7 +45,8 @@ func (o Options) wants(check string) bool {
 type Verifier struct {
 	Lookup Lookup
 	// Status reports whether a place of a status list of this server is set; known is
-	// false for lists of others, which are never fetched.
+	// false for lists of others, which are never fetched. An error can be a reason, such
+	// as those of StatusPlace.
 	Status func(ctx context.Context, p StatusPlace) (set, known bool, err error)
 	// History adds what this server knows of the key of a good proof, such as that it
 	// was stolen, and of the document: reasons against it, and what is worth knowing.
@@ -56,6 +66,7 @@ type Result struct {
 	Shown    []Result // the credentials of a presentation
 	Document jsontext.Value
 	methods  []string // of good proofs
+	left     *budget  // while it is verified
 }
 
 // Verified reports whether nothing speaks against the document.
@@ -86,7 +97,7 @@ func (v *Verifier) now() time.Time {
 
 // Credential verifies a credential: with embedded proofs, or in an envelope.
 func (v *Verifier) Credential(ctx context.Context, raw jsontext.Value, o Options) Result {
-	r := Result{}
+	r := Result{left: o.budget()}
 	d, err := parse(raw)
 	if err != nil {
 		r.refuse(err)
@@ -142,7 +153,7 @@ func (v *Verifier) proofs(ctx context.Context, d *document, s proofs, r *Result)
 		r.refuse(err)
 		return nil
 	}
-	s.doc, s.all, s.lookup, s.now = d, all, v.Lookup, v.now()
+	s.doc, s.all, s.lookup, s.now, s.left = d, all, v.Lookup, v.now(), r.left
 	r.Form = "data-integrity"
 	mapped := true
 	var controllers []string
@@ -175,12 +186,12 @@ func (v *Verifier) appended(d *document, fixed []any, r *Result) {
 	plain := maps.Clone(d.members)
 	delete(plain, "proof")
 	plain["@context"] = fixed
-	without, err := normalise(plain)
+	without, err := normalise(plain, r.left)
 	if err != nil {
 		return // what was signed cannot be understood here either: terms has said why
 	}
 	plain["@context"] = d.members["@context"]
-	if with, err := normalise(plain); err != nil || with != without {
+	if with, err := normalise(plain, r.left); err != nil || with != without {
 		r.refuse(fail(at, "meaning_changed", "Contexts that were appended after signing change what the document says, or are not known here."))
 	}
 }
@@ -188,7 +199,7 @@ func (v *Verifier) appended(d *document, fixed []any, r *Result) {
 // terms looks at the contexts of documents whose proofs do without: where all are
 // known, terms that none defines are an error as they are with the other suite.
 func (v *Verifier) terms(d *document, r *Result) {
-	reason, ok := d.defined()
+	reason, ok := d.defined(r.left)
 	if ok {
 		return
 	}
@@ -201,10 +212,10 @@ func (v *Verifier) terms(d *document, r *Result) {
 
 // defined reports whether contexts define everything in a document beside its
 // proofs, or what they do not.
-func (d *document) defined() (Reason, bool) {
+func (d *document) defined(left *budget) (Reason, bool) {
 	plain := maps.Clone(d.members)
 	delete(plain, "proof")
-	_, err := normalise(plain)
+	_, err := normalise(plain, left)
 	reason := Reason{}
 	if err != nil {
 		reason = reasonOf(err)
@@ -287,6 +298,7 @@ func (v *Verifier) status(ctx context.Context, o map[string]any, at string, r *R
 		r.refuse(err)
 		return
 	}
+	e.Issuer = r.Issuer
 	var set, known bool
 	if ours && v.Status != nil {
 		set, known, err = v.Status(ctx, e)

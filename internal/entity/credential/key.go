@@ -23,8 +23,10 @@ const (
 	keyByName  = `SELECT nid, ws, issuer, controller, method, public, sealed, created_at, ended_at, stolen_at FROM issuer_keys WHERE method = $1`
 	insertKey  = `INSERT INTO issuer_keys (nid, ws, issuer, controller, method, public, sealed, created_at, ended_at, stolen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)
 		ON CONFLICT (issuer) WHERE ended_at = 0 DO NOTHING`
-	endKey   = `UPDATE issuer_keys SET ended_at = $2 WHERE nid = $1 AND ended_at = 0`
-	stealKey = `UPDATE issuer_keys SET stolen_at = $2 WHERE nid = $1`
+	// An issuer has had another name for each key, or before the server got its own.
+	speaksFor = `SELECT 1 FROM issuer_keys WHERE issuer = $1 AND controller = $2 LIMIT 1`
+	endKey    = `UPDATE issuer_keys SET ended_at = $2 WHERE nid = $1 AND ended_at = 0`
+	stealKey  = `UPDATE issuer_keys SET stolen_at = $2 WHERE nid = $1`
 )
 
 // maxKeys is how many keys an issuer's DID document shows, the newest.

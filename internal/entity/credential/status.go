@@ -160,6 +160,7 @@ func listKey(ctx context.Context, q db.Querier, issuer int64) (*key, error) {
 }
 
 // Status reports whether a place of a list of this server is set. It is vc.Verifier.Status.
+// A place that the list has not, and a list of another issuer, are the reason status_invalid.
 func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool, err error) {
 	name := p.List[strings.LastIndexAny(p.List, "/:")+1:]
 	id, purpose := splitList(name)
@@ -173,6 +174,16 @@ func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool
 		return false, false, nil
 	} else if err != nil {
 		return false, false, db.Wrap("find status list", err)
+	}
+	if err := p.Within(places); err != nil {
+		return false, false, err
+	}
+	var one int
+	err = s.db.QueryRow(ctx, speaksFor, issuer, p.Issuer).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, false, p.Borrowed()
+	} else if err != nil {
+		return false, false, db.Wrap("find issuer of a status list", err)
 	}
 	var revoked, suspended int
 	err = s.db.QueryRow(ctx, placeBits, list, p.Place).Scan(&revoked, &suspended)

@@ -40,9 +40,14 @@ func (s *Service) Routes(a *web.API) {
 			"200 says that it is verified, with warnings about what was not checked; 400 names each reason in `errors`: signature_invalid, issuer_mismatch, expired, revoked and so on (docs/credentials.md lists them). Nothing is fetched.",
 	})
 	web.Post(a, "/v1/credentials:verify", s.serveCheck, web.Doc{
-		Summary: "Say whether a credential is good", Scope: "credentials:read", Tag: tag, MaxBody: maxBody, Example: api.CredentialVerify{VerifiableCredential: exampleCredential()},
+		Summary: "Say whether a credential or a presentation is good", Scope: "credentials:read", Tag: tag, MaxBody: maxBody,
+		Example:     api.CredentialCheck{VerifiablePresentation: examplePresentation(), Options: api.CredentialVerifyOptions{Domain: "hearth.example.org", Challenge: "c0ffee"}},
 		Codes:       []string{"CREDENTIAL_NOT_VERIFIED", "RATE_LIMITED", "VERIFIER_BUSY"},
-		Description: "As POST /v1/vc-api/credentials/verify, for those who want an answer rather than a refusal: always 200, with `verified` and each of the `reasons` against it.",
+		Description: "As the verify routes of the VC-API, for those who want an answer rather than a refusal: always 200, with `verified` and each of the `reasons` against it, and of a presentation the same for each of its credentials.",
+	})
+	web.Post(a, "/v1/credentials/{credentialId}/verify", s.serveCheckIssued, web.Doc{
+		Summary: "Say whether a credential that was issued here is good", Scope: "credentials:read", Tag: tag, Codes: []string{"CREDENTIAL_NOT_FOUND", "RATE_LIMITED", "VERIFIER_BUSY"},
+		Description: "Verifies the signed document as POST /v1/credentials:verify does: its signature, its time and its status now.",
 	})
 	web.Post(a, base+"/presentations/verify", s.serveVerifyPresentation, web.Doc{
 		Summary: "Verify a presentation", Scope: "credentials:read", Tag: tag, MaxBody: maxBody, Refusal: refusal{},
@@ -69,6 +74,13 @@ func (s *Service) serveVerifyPresentation(ctx context.Context, in *struct{ Body 
 	return s.VerifyPresentation(ctx, in.Body)
 }
 
-func (s *Service) serveCheck(ctx context.Context, in *struct{ Body api.CredentialVerify }) (*api.CredentialVerification, error) {
+func (s *Service) serveCheck(ctx context.Context, in *struct{ Body api.CredentialCheck }) (*api.CredentialVerification, error) {
 	return s.Check(ctx, in.Body)
+}
+
+func (s *Service) serveCheckIssued(ctx context.Context, in *struct {
+	ID string `path:"credentialId" doc:"DID of the credential's twin, or the id of its page." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+},
+) (*api.CredentialVerification, error) {
+	return s.CheckIssued(ctx, in.ID)
 }

@@ -6,7 +6,8 @@
 // it signs nothing else; its DID is the same on every instance and after every
 // restart, and every verification here says that its credentials prove nothing.
 //
-// Verification costs CPU: callers have a rate of their own, and few work at a time.
+// Verification costs CPU: callers have a rate of their own, few documents are worked on
+// at a time, and callers and workspaces take turns: one caller has one of them at most.
 // Nothing is stored.
 package vcapi
 
@@ -16,7 +17,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -43,6 +43,7 @@ type Config struct {
 	Lookup    vc.Lookup
 	Status    func(ctx context.Context, p vc.StatusPlace) (set, known bool, err error)
 	History   func(ctx context.Context, method string, doc jsontext.Value) (against, worth []vc.Reason, err error)
+	Issued    func(ctx context.Context, id string) (map[string]any, error) // the signed document of a credential of this server
 	Now       func() time.Time
 	AtOnce    int        // documents worked on at one time; half the processors by default
 	PerMinute int        // documents of one caller; 1,200 by default
@@ -56,7 +57,9 @@ type Service struct {
 	signer   vc.Signer
 	verifier *vc.Verifier
 	limit    *web.Limiter
-	places   chan struct{}
+	callers  *lanes
+	spaces   *lanes
+	all      *lanes // one lane
 }
 
 // New makes a Service.
@@ -77,7 +80,7 @@ func New(cfg Config) *Service {
 		cfg: cfg, id: id, signer: vc.Signer{Key: key, Method: vc.MethodOf(id)},
 		verifier: &vc.Verifier{Lookup: cfg.Lookup, Status: cfg.Status, History: cfg.History, TestIssuer: id.String(), Now: cfg.Now},
 		limit:    web.NewLimiter(web.LimiterConfig{PerMinute: cfg.PerMinute, Now: cfg.Now, Fleet: cfg.Fleet, Name: "vc-api"}),
-		places:   make(chan struct{}, cfg.AtOnce),
+		callers:  newLanes(1), spaces: newLanes(max(1, cfg.AtOnce-1)), all: newLanes(cfg.AtOnce),
 	}
 }
 
@@ -86,23 +89,28 @@ func (s *Service) Issuer() api.DirectIssuer {
 	return api.DirectIssuer{ID: s.id.String(), VerificationMethod: s.signer.Method, Enabled: s.cfg.Enabled}
 }
 
-// work runs f in one of the places, within the caller's rate. Faults: RATE_LIMITED,
+// work runs f when it is the caller's turn, within its rate. Faults: RATE_LIMITED,
 // VERIFIER_BUSY.
 func (s *Service) work(ctx context.Context, f func()) error {
 	c := web.CallerFrom(ctx)
-	if err := s.limit.Allow(c.Workspace + "\n" + c.DID).Err(); err != nil {
+	caller := c.Workspace + "\n" + c.DID
+	if err := s.limit.Allow(caller).Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	wait, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-		f()
-		return nil
-	case <-ctx.Done():
-		return fault.New(fault.Unavailable, "VERIFIER_BUSY", "Too many documents are being worked on. Try again shortly.").After(time.Second)
+	for _, at := range []struct {
+		lanes *lanes
+		name  string
+	}{{s.callers, caller}, {s.spaces, c.Workspace}, {s.all, ""}} {
+		leave, ok := at.lanes.enter(wait, at.name)
+		if !ok {
+			return fault.New(fault.Unavailable, "VERIFIER_BUSY", "Too many documents are being worked on. Try again shortly.").After(time.Second)
+		}
+		defer leave()
 	}
+	f()
+	return nil
 }
 
 // Issue signs a credential with the key of the test issuer. Faults:
@@ -217,22 +225,36 @@ func (s *Service) verify(ctx context.Context, m map[string]any, at string, o api
 	return &out, nil
 }
 
-// Check verifies a credential and says what came out, good or not. Faults: RATE_LIMITED,
-// VERIFIER_BUSY, and CREDENTIAL_NOT_VERIFIED where there is none.
-func (s *Service) Check(ctx context.Context, in api.CredentialVerify) (*api.CredentialVerification, error) {
-	out, err := s.Verify(ctx, in)
+// Check verifies a credential or a presentation and says what came out, good or not.
+// Faults: RATE_LIMITED, VERIFIER_BUSY, and CREDENTIAL_NOT_VERIFIED where there is not one
+// document.
+func (s *Service) Check(ctx context.Context, in api.CredentialCheck) (*api.CredentialVerification, error) {
+	m, at, how := in.VerifiableCredential, "/verifiableCredential", s.verifier.Credential
+	if m == nil {
+		m, at, how = in.VerifiablePresentation, "/verifiablePresentation", s.verifier.Presentation
+	} else if in.VerifiablePresentation != nil {
+		return nil, under("", "CREDENTIAL_NOT_VERIFIED", "The document is not verified.",
+			[]vc.Reason{{Pointer: "/verifiablePresentation", Code: "not_both", Detail: "Give one document: a credential, or a presentation."}})
+	}
+	out, err := s.verify(ctx, m, at, in.Options, how)
 	f := fault.As(err)
-	if f == nil || f.Code != "CREDENTIAL_NOT_VERIFIED" || in.VerifiableCredential == nil {
+	if f == nil || m == nil {
 		return out, err
 	}
-	out = &api.CredentialVerification{}
 	if shown, ok := f.Members.(refusal); ok {
-		*out = shown.Verification
+		return &shown.Verification, nil
 	}
-	for _, r := range f.Fields {
-		out.Reasons = append(out.Reasons, api.CredentialReason{Pointer: strings.TrimPrefix(r.Pointer, "/verifiableCredential"), Code: r.Code, Detail: r.Detail})
+	return out, err
+}
+
+// CheckIssued verifies a credential that was issued here as Check does, by the DID of
+// its twin or the id of its page. Faults: CREDENTIAL_NOT_FOUND, RATE_LIMITED, VERIFIER_BUSY.
+func (s *Service) CheckIssued(ctx context.Context, id string) (*api.CredentialVerification, error) {
+	doc, err := s.cfg.Issued(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return s.Check(ctx, api.CredentialCheck{VerifiableCredential: doc})
 }
 
 // refusal are the members that CREDENTIAL_NOT_VERIFIED has beside the reasons.
@@ -252,6 +274,9 @@ func checked(asked []string, form string) (out []string) {
 
 func shown(r vc.Result) api.CredentialVerification {
 	out := api.CredentialVerification{Verified: r.Verified(), Form: r.Form, Issuer: r.Issuer, Holder: r.Holder, TestIssuer: r.Test}
+	for _, w := range r.Reasons {
+		out.Reasons = append(out.Reasons, api.CredentialReason{Pointer: w.Pointer, Code: w.Code, Detail: w.Detail})
+	}
 	for _, w := range r.Warnings {
 		out.Warnings = append(out.Warnings, api.CredentialReason{Pointer: w.Pointer, Code: w.Code, Detail: w.Detail})
 	}

@@ -1,12 +1,16 @@
 package vcapi_test
 
 import (
+	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -144,6 +148,53 @@ func TestPresentationIsVerified(t *testing.T) {
 	}
 }
 
+// One route takes both and answers whatever comes out, with the reasons of each
+// credential beside it.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	stored := vcapi.ExamplePresentation()["verifiableCredential"].([]any)[0].(object)
+	_, h := served(t, vcapi.Config{Issued: func(_ context.Context, id string) (object, error) {
+		if id != "mine" {
+			return nil, fault.New(fault.NotFound, "CREDENTIAL_NOT_FOUND", "No credential has this id.")
+		}
+		return stored, nil
+	}}, web.Caller{Workspace: "default", DID: "did:ixo:agent/1"})
+	const path = "/v1/credentials:verify"
+	check := func(path string, body any) (out api.CredentialVerification) {
+		t.Helper()
+		w := post(h, path, body)
+		if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != http.StatusOK {
+			t.Errorf("%s %v: %d %s", path, body, w.Code, w.Body)
+		}
+		return out
+	}
+	shown := maps.Clone(vcapi.ExamplePresentation())
+	if got := check(path, object{"verifiablePresentation": shown, "options": object{"domain": "hearth.example.org", "challenge": "c0ffee"}}); !got.Verified || got.Holder == "" || len(got.Credentials) != 1 || !got.Credentials[0].Verified {
+		t.Errorf("a good presentation: %+v", got)
+	}
+	changed := maps.Clone(stored)
+	changed["validFrom"] = "2026-02-01T00:00:00Z"
+	shown["verifiableCredential"] = []any{stored, changed}
+	got := check(path, object{"verifiablePresentation": shown, "options": object{"challenge": "c0ffee"}})
+	if got.Verified || len(got.Reasons) != 2 || got.Reasons[1].Pointer != "/verifiableCredential/1/proof/proofValue" || len(got.Credentials) != 2 || !got.Credentials[0].Verified ||
+		len(got.Credentials[1].Reasons) != 1 || got.Credentials[1].Reasons[0].Code != "signature_invalid" || got.Credentials[1].Reasons[0].Pointer != "/proof/proofValue" {
+		t.Errorf("a changed presentation: %+v", got)
+	}
+	if got := check("/v1/credentials/mine/verify", ""); !got.Verified || got.Issuer != stored["issuer"] {
+		t.Errorf("a stored credential: %+v", got)
+	}
+	for body, want := range map[string]string{
+		`{}`: "not_an_object", `{"verifiablePresentation":{},"verifiableCredential":{}}`: "not_both", `{"verifiablePresentation":{},"options":{"checks":["all"]}}`: "not_allowed",
+	} {
+		if w := post(h, path, body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %s", body, w.Code, w.Body, want)
+		}
+	}
+	if w := post(h, "/v1/credentials/yours/verify", ""); w.Code != http.StatusNotFound {
+		t.Errorf("one that is not there: %d %s", w.Code, w.Body)
+	}
+}
+
 // TestIssueRefuses: it is off by default, signs for one issuer alone, and not for
 // keys of projects.
 func TestIssueRefuses(t *testing.T) {
@@ -216,4 +267,68 @@ func TestFlood(t *testing.T) {
 	if _, err := s.Verify(other, api.CredentialVerify{VerifiableCredential: object{}}); fault.CodeOf(err) != "CREDENTIAL_NOT_VERIFIED" {
 		t.Errorf("another workspace: %v", err)
 	}
+}
+
+// slow is a service that takes 300 ms for each document, at one place.
+func slow() *vcapi.Service {
+	return vcapi.New(vcapi.Config{AtOnce: 1, Lookup: func(context.Context, string) (vc.Method, bool, error) {
+		<-time.After(300 * time.Millisecond)
+		return vc.Method{}, false, nil
+	}})
+}
+
+// slowly is a document whose key is looked up.
+func slowly() api.CredentialVerify {
+	doc := plain()
+	doc["issuer"] = "did:web:example.org"
+	doc["proof"] = object{"type": "DataIntegrityProof", "cryptosuite": vc.JCS, "verificationMethod": "did:web:example.org#key", "proofPurpose": vc.Assertion, "proofValue": "z1"}
+	return api.CredentialVerify{VerifiableCredential: doc}
+}
+
+// Whoever sends many documents at once waits for itself: neither another caller of the
+// workspace nor another workspace waits for more than the one that is being worked on.
+func TestCallersTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, start := slow(), time.Now()
+		verify := func(ws, caller string) (string, time.Duration) {
+			_, err := s.Verify(web.WithCaller(t.Context(), web.Caller{Workspace: ws, DID: caller}), slowly())
+			return fault.CodeOf(err), time.Since(start)
+		}
+		var wg sync.WaitGroup
+		codes := make([]string, 24)
+		for i := range codes { // one caller alone, and several that belong together
+			wg.Go(func() { codes[i], _ = verify("a", []string{"flood", strconv.Itoa(i)}[i/12]) })
+		}
+		synctest.Wait()
+		for i, other := range [][2]string{{"b", "one"}, {"c", "flood"}} {
+			wg.Go(func() {
+				code, took := verify(other[0], other[1])
+				if want := time.Duration(i+2) * 300 * time.Millisecond; code != "CREDENTIAL_NOT_VERIFIED" || took > want+300*time.Millisecond {
+					t.Errorf("workspace %s: %s after %s, want it within a turn of %s", other[0], code, took, want)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if n := count(codes[:12], "CREDENTIAL_NOT_VERIFIED"); n == 0 || n > 2 {
+			t.Errorf("the flood had %d turns in two seconds, as others wait: %q", n, codes[:12])
+		}
+		if n := count(codes, "VERIFIER_BUSY"); n < 12 {
+			t.Errorf("%d of the flood were refused: %q", n, codes)
+		}
+		codes, start = nil, time.Now()
+		if code, took := verify("a", "flood"); code != "CREDENTIAL_NOT_VERIFIED" || took != 300*time.Millisecond {
+			t.Errorf("afterwards: %s after %s", code, took)
+		}
+	})
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
 }
