@@ -19,6 +19,7 @@ type ClaimDraft struct {
 	Amount      *ClaimAmount   `json:"amount,omitzero"`
 	Evidence    []any          `json:"evidence,omitzero" doc:"Links, or hashes of responses, readings, tests, calculations and files: texts, or objects that say what each is." maxItems:"100"`
 	Claims      []string       `json:"claims,omitzero" doc:"DIDs of the claims that this one sums, where its claim type aggregates." maxItems:"100"`
+	Collection  string         `json:"collection,omitzero" doc:"Id of the collection it is submitted to; the version that one pins decides." example:"col_7310428377145344"`
 	Data        map[string]any `json:"data,omitzero" doc:"Whatever else the claim rests on."`
 	Name        string         `json:"name,omitzero"`
 	Description string         `json:"description,omitzero"`
@@ -49,6 +50,7 @@ type Claim struct {
 	Approved     *ClaimAmount `json:"approvedAmount,omitzero" doc:"How much was approved; never more than was claimed."`
 	Claimant     string       `json:"claimant" doc:"DID of who claims it."`
 	Project      string       `json:"project,omitzero"`
+	Collection   string       `json:"collection,omitzero" doc:"Id of the collection it was submitted to."`
 	Status       string       `json:"status" enum:"draft,pending,flagged,disputed,approved,rejected,invalidated,withdrawn"`
 	Verification string       `json:"verification" enum:"unverified,pending,verified,rejected,revoked" doc:"The same in the words of the twin."`
 	SummedBy     string       `json:"summedBy,omitzero" doc:"DID of the claim that has summed this one: it becomes no credential of its own."`
@@ -70,8 +72,8 @@ type ClaimBody struct {
 	Claims      []string     `json:"claims,omitzero"`
 	Data        any          `json:"data,omitzero" doc:"What else was submitted, such as the measurements of a kitchen test."`
 	Collection  string       `json:"collection,omitzero"`
-	Protocol    string       `json:"protocol,omitzero" doc:"Whose claim types decide about it: that of the subject when it was submitted."`
-	Version     string       `json:"version,omitzero" doc:"Version of the protocol."`
+	Protocol    string       `json:"protocol,omitzero" doc:"Whose claim types decide about it: that of the subject."`
+	Version     string       `json:"version,omitzero" doc:"Version of the protocol: that of the collection, or else of the subject when it was submitted."`
 	Claimant    string       `json:"claimant"`
 	Date        string       `json:"date" format:"date-time" example:"2026-02-01T08:00:00.000Z"`
 }
@@ -125,7 +127,7 @@ type ClaimEvaluationDraft struct {
 type ClaimEvaluation struct {
 	ID         string               `json:"id" example:"eval_7310428377145344"`
 	At         time.Time            `json:"at"`
-	Evaluator  string               `json:"evaluator" doc:"DID of who entered the facts or decided."`
+	Evaluator  string               `json:"evaluator" doc:"DID of who entered the facts or decided; empty where the server spoke for nobody."`
 	Oracle     string               `json:"oracle,omitzero" doc:"DID of the oracle that was spoken for."`
 	Protocol   string               `json:"protocol" doc:"Whose claim types spoke."`
 	Version    string               `json:"version"`
@@ -137,6 +139,31 @@ type ClaimEvaluation struct {
 	Amount     float64              `json:"amount" doc:"How much this evaluation approves."`
 	Status     string               `json:"status" enum:"pending,flagged,disputed,approved,rejected" doc:"Of the claim, afterwards. It stays pending until as many oracles agree as the protocol asks for."`
 	Reason     string               `json:"reason,omitzero" doc:"In the words of who decided."`
+	Automatic  bool                 `json:"automatic,omitzero" doc:"The server has evaluated by the rubric, for the controller of the oracle, whom evaluator names."`
+}
+
+// ProcessedClaims is what became of claims that were due.
+type ProcessedClaims struct {
+	Items []ProcessedClaim `json:"items"`
+	More  bool             `json:"more" doc:"More may be due: ask again."`
+}
+
+// ProcessedClaim is what became of a claim that was due.
+type ProcessedClaim struct {
+	Claim      string `json:"claim" doc:"DID of the claim."`
+	Kind       string `json:"kind"`
+	Status     string `json:"status" enum:"pending,flagged,approved,rejected" doc:"Of the claim, now."`
+	Outcome    string `json:"outcome,omitzero" enum:"approved,partial_success,rejected,flagged,manual_review_required" doc:"What the rubric said."`
+	ReasonCode string `json:"reasonCode,omitzero"`
+	Words      string `json:"words" doc:"What happened and why."`
+}
+
+// ClaimExplanation is the newest outcome of a claim in words, from the record.
+type ClaimExplanation struct {
+	Claim      string           `json:"claim"`
+	Status     string           `json:"status" enum:"pending,flagged,disputed,approved,rejected,invalidated,withdrawn"`
+	Words      string           `json:"words" example:"The rule some (stage partial) of the rubric held: LOW_USE. 6 of 12 kg are approved."`
+	Evaluation *ClaimEvaluation `json:"evaluation,omitzero" doc:"The newest one."`
 }
 
 // ClaimRecomputation is what comes out when a claim is decided again.

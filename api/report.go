@@ -5,7 +5,7 @@ import "time"
 // AuditReportDraft asks for the bundle of a project.
 type AuditReportDraft struct {
 	Project string `json:"projectId" required:"true" doc:"DID of the project." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
-	Oracle  string `json:"oracle,omitzero" doc:"DID of the oracle whose key signs it; by default the one that issued the newest credential of the project."`
+	Oracle  string `json:"oracle,omitzero" doc:"DID of the oracle whose key signs it; by default the one that issued the newest credential of the project. Another one has issued credentials of it too, or you control it and may change it."`
 }
 
 // AuditReport is a bundle for auditors: one signed archive.

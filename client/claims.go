@@ -19,8 +19,21 @@ type (
 
 	ClaimEvaluationDraft = api.ClaimEvaluationDraft
 	ClaimEvaluation      = api.ClaimEvaluation
+	ClaimLease           = api.ClaimLease
+	EvaluationConsent    = api.EvaluationConsent
+	EvaluationConsents   = api.EvaluationConsents
 	ClaimRecomputation   = api.ClaimRecomputation
+	QueuedClaim          = api.QueuedClaim
+	ClaimEvidence        = api.ClaimEvidence
+	ClaimEvidenceList    = api.ClaimEvidenceList
+	ClaimChain           = api.ClaimChain
+	ChainStep            = api.ChainStep
 	ClaimDispute         = api.ClaimDispute
+	ProcessedClaims      = api.ProcessedClaims
+	SimulatedClaim       = api.SimulatedClaim
+	ClaimSimulation      = api.ClaimSimulation
+	ClaimSimulationDraft = api.ClaimSimulationDraft
+	ClaimExplanation     = api.ClaimExplanation
 	ClaimAdjudication    = api.ClaimAdjudication
 	CredentialRequest    = api.CredentialRequest
 	IssuedCredential     = api.IssuedCredential
@@ -43,16 +56,20 @@ func (s Claims) Get(ctx context.Context, id string, opts ...Option) (*Claim, err
 
 // ClaimQuery narrows a list of claims; empty members do not.
 type ClaimQuery struct {
-	Status, Kind, Subject, Claimant, ProjectID string
+	Status, Kind, Subject, Claimant, ProjectID, Collection string
 }
 
 // List walks over claims, newest first.
 func (s Claims) List(ctx context.Context, q ClaimQuery, opts ...Option) iter.Seq2[Claim, error] {
+	return pages[Claim](ctx, s.c, claimsPath, q.values(), opts)
+}
+
+func (q ClaimQuery) values() url.Values {
 	v := url.Values{}
-	for name, value := range map[string]string{"status": q.Status, "kind": q.Kind, "subject": q.Subject, "claimant": q.Claimant, "projectId": q.ProjectID} {
+	for name, value := range map[string]string{"status": q.Status, "kind": q.Kind, "subject": q.Subject, "claimant": q.Claimant, "projectId": q.ProjectID, "collection": q.Collection} {
 		set(v, name, value)
 	}
-	return pages[Claim](ctx, s.c, claimsPath, v, opts)
+	return v
 }
 
 // Of walks over the claims about an entity, newest first. Code: ENTITY_NOT_FOUND.
@@ -81,6 +98,77 @@ func (s Claims) Evaluations(ctx context.Context, id string, opts ...Option) iter
 // Recompute decides about a claim again and compares. Code: RUBRIC_INVALID.
 func (s Claims) Recompute(ctx context.Context, id string, opts ...Option) (*ClaimRecomputation, error) {
 	return do[ClaimRecomputation](ctx, s.c, post(claimPath(id)+"/evaluations:recompute", nil), opts)
+}
+
+// Process evaluates claims that are due, of types whose mode is auto or hybrid.
+func (s Claims) Process(ctx context.Context, opts ...Option) (*ProcessedClaims, error) {
+	return do[ProcessedClaims](ctx, s.c, post(claimsPath+":process", nil), opts)
+}
+
+// Consent lets the server evaluate in the caller's name as an oracle, of which the caller is
+// a controller. Codes: NOT_AN_ORACLE, NOT_CONTROLLER.
+func (s Claims) Consent(ctx context.Context, oracle string, opts ...Option) (*EvaluationConsents, error) {
+	return do[EvaluationConsents](ctx, s.c, post(entityPath(oracle)+"/evaluation-consent", nil), opts)
+}
+
+// Retract takes that back.
+func (s Claims) Retract(ctx context.Context, oracle string, opts ...Option) (*EvaluationConsents, error) {
+	return do[EvaluationConsents](ctx, s.c, remove(entityPath(oracle)+"/evaluation-consent"), opts)
+}
+
+// Consents lists in whose name the server evaluates as an oracle.
+func (s Claims) Consents(ctx context.Context, oracle string, opts ...Option) (*EvaluationConsents, error) {
+	return do[EvaluationConsents](ctx, s.c, get(entityPath(oracle)+"/evaluation-consent", nil), opts)
+}
+
+// Queue walks over the claims that wait for the caller, the oldest first: of a status, a
+// kind, a project or a collection.
+func (s Claims) Queue(ctx context.Context, q ClaimQuery, opts ...Option) iter.Seq2[QueuedClaim, error] {
+	return pages[QueuedClaim](ctx, s.c, "/v1/claim-queue", q.values(), opts)
+}
+
+// Take keeps a claim for the caller for ten minutes, or renews that. Codes: CLAIM_LEASED,
+// CLAIM_DECIDED, VERIFIER_IS_CLAIMANT, VERIFIER_NOT_ORACLE.
+func (s Claims) Take(ctx context.Context, id string, opts ...Option) (*ClaimLease, error) {
+	return do[ClaimLease](ctx, s.c, post(claimPath(id)+"/lease", nil), opts)
+}
+
+// Release gives a claim back to the queue.
+func (s Claims) Release(ctx context.Context, id string, opts ...Option) (*ClaimLease, error) {
+	return do[ClaimLease](ctx, s.c, remove(claimPath(id)+"/lease"), opts)
+}
+
+// Simulate has a job ask a rubric about past claims. Codes: SIMULATION_INVALID,
+// PROTOCOL_NOT_FOUND, RUBRIC_NOT_FOUND.
+func (s Claims) Simulate(ctx context.Context, d ClaimSimulationDraft, opts ...Option) (*Job, error) {
+	return do[Job](ctx, s.c, post(claimsPath+":simulate", d), opts)
+}
+
+func simulationPath(id string) string { return "/v1/claim-simulations/" + url.PathEscape(id) }
+
+// Simulation reads what a rubric would change. Code: SIMULATION_NOT_FOUND.
+func (s Claims) Simulation(ctx context.Context, id string, opts ...Option) (*ClaimSimulation, error) {
+	return do[ClaimSimulation](ctx, s.c, get(simulationPath(id), nil), opts)
+}
+
+// Simulated walks over the claims that a rubric would change.
+func (s Claims) Simulated(ctx context.Context, id string, opts ...Option) iter.Seq2[SimulatedClaim, error] {
+	return pages[SimulatedClaim](ctx, s.c, simulationPath(id)+"/claims", url.Values{}, opts)
+}
+
+// Explain says in words what became of a claim. Code: CLAIM_NOT_FOUND.
+func (s Claims) Explain(ctx context.Context, id string, opts ...Option) (*ClaimExplanation, error) {
+	return do[ClaimExplanation](ctx, s.c, get(claimPath(id)+"/explanation", nil), opts)
+}
+
+// Evidence looks up what a claim rests on.
+func (s Claims) Evidence(ctx context.Context, id string, opts ...Option) (*ClaimEvidenceList, error) {
+	return do[ClaimEvidenceList](ctx, s.c, get(claimPath(id)+"/evidence", nil), opts)
+}
+
+// Chain walks from the credential of a claim to what it rests on.
+func (s Claims) Chain(ctx context.Context, id string, opts ...Option) (*ClaimChain, error) {
+	return do[ClaimChain](ctx, s.c, get(claimPath(id)+"/chain", nil), opts)
 }
 
 // Dispute disputes a claim, which suspends its credential. Codes: CLAIM_DECIDED,

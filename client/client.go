@@ -63,6 +63,7 @@ type Client struct {
 	Migrations      Migrations
 	Erasures        Erasures
 	Claims          Claims
+	Collections     Collections
 	KitchenTests    KitchenTests
 	Vouchers        Vouchers
 	DIDs            DIDs
@@ -101,7 +102,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{base: base, cfg: cfg.withDefaults()}
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
-	c.Operations, c.KitchenTests, c.Claims, c.Vouchers = Operations{c}, KitchenTests{c}, Claims{c}, Vouchers{c}
+	c.Operations, c.KitchenTests, c.Claims, c.Collections, c.Vouchers = Operations{c}, KitchenTests{c}, Claims{c}, Collections{c}, Vouchers{c}
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}

@@ -164,11 +164,25 @@ func (g *tokenGroups) token(t *testing.T, s *ucan.Signer, c ucan.Capability, exp
 	return u.Text()
 }
 
+// short names a set by wildcards where it has all of an area: a group lists 64 scopes.
+func short(r rights) (out []string) {
+	for _, name := range names(r) {
+		area, _, _ := strings.Cut(name, ":")
+		if r.covers(scopesOf(area + ":*")) {
+			name = area + ":*"
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // allBut is the token of somebody who has every scope but one.
 func (g *tokenGroups) allBut(t *testing.T, scope string, expires time.Time) string {
 	t.Helper()
 	if g.tokens[scope] == "" {
-		g.tokens[scope] = g.token(t, g.member(t, "all but "+scope, names(scopesOf("*")&^scopesOf(web.Scope(scope).Names()...))...), everything, expires)
+		g.tokens[scope] = g.token(t, g.member(t, "all but "+scope, short(scopesOf("*").less(scopesOf(web.Scope(scope).Names()...)))...), everything, expires)
 	}
 	return g.tokens[scope]
 }
@@ -213,7 +227,7 @@ func (h *house) checkForeign(t *testing.T, r web.Route, path string) {
 
 // namesOne reports whether a route is about one object of a workspace.
 func namesOne(r web.Route) bool {
-	for _, name := range []string{"{id}", "{did}", "{templateId}", "{surveyId}", "{responseId}", "{sha256}", "{drawId}", "{kptId}", "{claimId}", "{voucherId}", "{credentialId}", "{reportId}"} {
+	for _, name := range []string{"{id}", "{did}", "{templateId}", "{surveyId}", "{responseId}", "{sha256}", "{drawId}", "{kptId}", "{claimId}", "{collectionId}", "{voucherId}", "{credentialId}", "{reportId}", "{simulationId}"} {
 		if strings.Contains(r.Path, name) {
 			return true
 		}

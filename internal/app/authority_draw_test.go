@@ -39,11 +39,11 @@ func (d *drawer) sample() rights {
 	var out rights
 	for _, s := range hot {
 		if d.chance(0.7) {
-			out |= scopesOf(s)
+			out = out.and(scopesOf(s))
 		}
 	}
 	for range 4 {
-		out |= 1 << d.rand.IntN(len(scopeNames))
+		out = out.and(bit(d.rand.IntN(len(scopeNames))))
 	}
 	return out
 }

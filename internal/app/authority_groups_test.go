@@ -8,7 +8,7 @@ func (w *world) doGroup(c caller, s step) (rights, bool) {
 		d["groups"] = []object{{"name": "first", "scopes": s.List}}
 		out := w.send(c, request{method: "POST", path: "/v1/entities", body: text(d)})
 		if !done(out) {
-			return 0, false
+			return rights{}, false
 		}
 		made := read[struct {
 			DID           string `json:"did"`
@@ -19,30 +19,30 @@ func (w *world) doGroup(c caller, s step) (rights, bool) {
 		org := &modelTwin{name: s.New + ".org", ws: c.ws(), did: made.DID, kind: "Organisation", keys: map[string]*placed{}, status: "active", maker: s.Who}
 		w.twins[org.name], w.names[org.did] = org, org.name
 		w.grouped(c, &modelGroup{name: s.New, did: made.Relationships[0].Target, parent: org.name, maker: s.Who}, gives)
-		return gives | scopesOf("entities:write"), true
+		return gives.and(scopesOf("entities:write")), true
 	}
 	org := w.twins[s.On]
 	if org == nil {
-		return 0, false
+		return rights{}, false
 	}
 	d := object{"name": w.salt + s.New, "scopes": s.List}
 	member := w.idOf(s.To)
 	if s.To != "" {
 		if member == "" {
-			return 0, false
+			return rights{}, false
 		}
 		d["members"] = []string{member}
 	}
-	r, need := request{method: "POST", path: at(org.did, "groups"), body: text(d)}, gives|scopesOf("groups:write")
+	r, need := request{method: "POST", path: at(org.did, "groups"), body: text(d)}, gives.and(scopesOf("groups:write"))
 	if s.How == "twin" && s.To == "" {
 		r = request{method: "POST", path: "/v1/entities", body: text(object{
 			"type": "Group", "protocol": "did:ixo:protocol/group", "properties": d, "relationships": []object{{"role": "partOf", "target": org.did}},
 		})}
-		need = gives | scopesOf("entities:write")
+		need = gives.and(scopesOf("entities:write"))
 	}
 	out := w.send(c, r)
 	if !done(out) {
-		return 0, false
+		return rights{}, false
 	}
 	g := w.grouped(c, &modelGroup{name: s.New, did: read[struct {
 		DID string `json:"did"`
@@ -58,7 +58,7 @@ func (w *world) doGroup(c caller, s step) (rights, bool) {
 func (w *world) doMove(c caller, s step) (rights, bool) {
 	g, org := w.groups[s.On], w.twins[s.To]
 	if g == nil || org == nil || !done(w.send(c, request{method: "POST", path: at(g.did, "transitions"), body: `{"to":"suspended"}`})) {
-		return 0, false
+		return rights{}, false
 	}
 	g.status = "suspended"
 	twin := read[struct {
@@ -78,7 +78,7 @@ func (w *world) doMove(c caller, s step) (rights, bool) {
 	need := scopesOf("entities:write")
 	if done(w.send(c, request{method: "POST", path: at(g.did, "transitions"), body: `{"to":"active"}`})) {
 		g.status = "active"
-		need |= g.gives
+		need = need.and(g.gives)
 	}
 	return need, true
 }
@@ -86,7 +86,7 @@ func (w *world) doMove(c caller, s step) (rights, bool) {
 // given is what a group gives to somebody: nothing without members.
 func (w *world) given(g *modelGroup) rights {
 	if !w.inForce(g) || len(g.members) == 0 {
-		return 0
+		return rights{}
 	}
 	return g.gives
 }
@@ -108,7 +108,7 @@ func (w *world) inProject(c caller, s step) {
 func (w *world) doScopes(c caller, s step) (rights, bool) {
 	g := w.groups[s.On]
 	if g == nil {
-		return 0, false
+		return rights{}, false
 	}
 	gives := scopesOf(s.List...).in(g.ws)
 	ok := false
@@ -118,9 +118,9 @@ func (w *world) doScopes(c caller, s step) (rights, bool) {
 		ok = w.patch(c, g.did, s.How, object{"properties": object{"scopes": s.List}})
 	}
 	if !ok {
-		return 0, false
+		return rights{}, false
 	}
-	need := scopesOf("entities:write") | gives&^g.gives
+	need := scopesOf("entities:write").and(gives.less(g.gives))
 	g.gives = gives
 	w.inProject(c, s)
 	return need, true
@@ -131,25 +131,25 @@ func (w *world) doScopes(c caller, s step) (rights, bool) {
 func (w *world) doJoin(c caller, s step) (rights, bool) {
 	g, id := w.groups[s.On], w.idOf(s.To)
 	if g == nil || id == "" {
-		return 0, false
+		return rights{}, false
 	}
 	body := "{}"
 	if len(s.List) > 0 {
 		body = text(object{"keys": w.didKeys(s.List)})
 	}
 	if !done(w.send(c, request{method: "PUT", path: at(g.did, "members", id), body: body})) {
-		return 0, false
+		return rights{}, false
 	}
 	if may := w.mayBecome(c, id); w.admit(c, g, id, s.List) && !may {
 		w.fail("%s said which keys are those of %s, who can do more", s, s.To)
 	}
-	return scopesOf("groups:write") | g.gives, true
+	return scopesOf("groups:write").and(g.gives), true
 }
 
 func (w *world) doLeave(c caller, s step) (rights, bool) {
 	g, id := w.groups[s.On], w.idOf(s.To)
 	if g == nil || id == "" || !done(w.send(c, request{method: "DELETE", path: at(g.did, "members", id)})) {
-		return 0, false
+		return rights{}, false
 	}
 	delete(g.members, id)
 	return scopesOf("groups:write"), true

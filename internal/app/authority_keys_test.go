@@ -23,7 +23,7 @@ func (w *world) doWorkspace(c caller, s step) (rights, bool) {
 	}
 	r := w.send(c, request{method: "POST", path: "/v1/workspaces", body: text(object{"id": id, "name": id})})
 	if !done(r) {
-		return 0, false
+		return rights{}, false
 	}
 	if c.ws() != operators || c.key != nil && c.key.narrow {
 		w.fail("%s has made a workspace", s)
@@ -76,13 +76,13 @@ func (w *world) doKey(c caller, s step) (rights, bool) {
 	}
 	if len(s.List) > 0 {
 		draft["scopes"] = s.List
-		k.given |= scopesOf(s.List...)
+		k.given = k.given.and(scopesOf(s.List...))
 	}
 	asked := k.given
 	k.given = k.given.in(k.ws)
 	if s.To != "" {
 		if k.principal = w.idOf(s.To); k.principal == "" {
-			return 0, false
+			return rights{}, false
 		}
 		draft["principal"] = k.principal
 	}
@@ -93,7 +93,7 @@ func (w *world) doKey(c caller, s step) (rights, bool) {
 	}
 	r := w.send(c, request{method: "POST", path: "/v1/api-keys", body: sent.body, once: sent.once})
 	if !done(r) {
-		return 0, false
+		return rights{}, false
 	}
 	w.sent[s.New] = sent
 	return w.learnt(c, k, read[issued](r)), true
@@ -103,9 +103,9 @@ func (w *world) doKey(c caller, s step) (rights, bool) {
 func (w *world) learnt(c caller, k *modelKey, i issued) rights {
 	other := k.principal != "" && k.principal != c.did()
 	k.principal = i.Principal
-	need := scopesOf("keys:write") | k.given
+	need := scopesOf("keys:write").and(k.given)
 	if k.byGroups && other {
-		need |= w.byGroups(k.ws, k.principal, "")
+		need = need.and(w.byGroups(k.ws, k.principal, ""))
 	}
 	w.learn(c, k, i)
 	return need
@@ -115,16 +115,16 @@ func (w *world) learnt(c caller, k *modelKey, i issued) rights {
 func (w *world) doAgain(c caller, s step) (rights, bool) {
 	old, sent := w.keys[s.On], w.sent[s.On]
 	if old == nil || sent.once == "" {
-		return 0, false
+		return rights{}, false
 	}
 	r := w.send(c, request{method: "POST", path: "/v1/api-keys", body: sent.body, once: sent.once})
 	if !done(r) {
-		return 0, false
+		return rights{}, false
 	}
 	i := read[issued](r)
 	if i.Text == old.text { // an answer that was kept: the same key
 		w.keys[s.New] = old
-		return scopesOf("keys:write") | w.grantedTo(old), true
+		return scopesOf("keys:write").and(w.grantedTo(old)), true
 	}
 	k := *old
 	k.name, k.ws, k.ended, k.bound, k.given = s.New, c.ws(), false, nil, sent.asked.in(c.ws())
@@ -135,7 +135,7 @@ func (w *world) doAgain(c caller, s step) (rights, bool) {
 func (w *world) doRotate(c caller, s step) (rights, bool) {
 	old := w.keys[s.On]
 	if old == nil || old.id == "" {
-		return 0, false
+		return rights{}, false
 	}
 	grace := 3600
 	if s.How == "at once" {
@@ -144,7 +144,7 @@ func (w *world) doRotate(c caller, s step) (rights, bool) {
 	has := w.grantedTo(old)
 	r := w.send(c, request{method: "POST", path: "/v1/api-keys/" + old.id + "/rotate", body: text(object{"graceSeconds": grace})})
 	if !done(r) {
-		return 0, false
+		return rights{}, false
 	}
 	k := *old
 	k.name = s.New
@@ -157,9 +157,9 @@ func (w *world) doRotate(c caller, s step) (rights, bool) {
 		w.keys[k.name] = &k
 	} else {
 		w.learn(c, &k, i)
-		has |= scopesOf("keys:write")
+		has = has.and(scopesOf("keys:write"))
 	}
-	return has | scopesOf("keys:write"), true
+	return has.and(scopesOf("keys:write")), true
 }
 
 // grantedTo is what a key would have if nobody before it had lost anything.
@@ -173,15 +173,15 @@ func (w *world) grantedTo(k *modelKey) rights {
 func (w *world) doRevoke(c caller, s step) (rights, bool) {
 	old := w.keys[s.On]
 	if old == nil || old.id == "" {
-		return 0, false
+		return rights{}, false
 	}
 	has, was := w.grantedTo(old), old.ended
 	if !done(w.send(c, request{method: "DELETE", path: "/v1/api-keys/" + old.id})) {
-		return 0, false
+		return rights{}, false
 	}
 	old.ended = true
 	if c.key == old || was {
 		return scopesOf("keys:write"), true
 	}
-	return has | scopesOf("keys:write"), true
+	return has.and(scopesOf("keys:write")), true
 }

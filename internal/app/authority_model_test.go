@@ -12,7 +12,24 @@ import (
 // whoever gives a right has it, and a right that ends, ends everywhere.
 
 // rights is a set of scopes: bit i is auth.Scopes()[i].
-type rights uint64
+type rights [2]uint64
+
+// bit is the set of one scope.
+func bit(i int) (out rights) {
+	out[i/64] = 1 << (i % 64)
+	return out
+}
+
+func (r rights) has(i int) bool { return r[i/64]&(1<<(i%64)) != 0 }
+
+// and is what is in either of two sets.
+func (r rights) and(other rights) rights { return rights{r[0] | other[0], r[1] | other[1]} }
+
+// both is what is in both sets.
+func (r rights) both(other rights) rights { return rights{r[0] & other[0], r[1] & other[1]} }
+
+// less is r without what is in other.
+func (r rights) less(other rights) rights { return rights{r[0] &^ other[0], r[1] &^ other[1]} }
 
 // scopeNames are all scopes, in the order of the bits of rights.
 var scopeNames = auth.Scopes()
@@ -27,7 +44,7 @@ func scopesOf(scopes ...string) rights {
 		area, wild := strings.CutSuffix(s, "*")
 		for i, name := range scopeNames {
 			if name == s || wild && strings.HasPrefix(name, area) {
-				out |= 1 << i
+				out = out.and(bit(i))
 			}
 		}
 	}
@@ -37,13 +54,13 @@ func scopesOf(scopes ...string) rights {
 // in is what rights are worth in a workspace.
 func (r rights) in(ws string) rights {
 	if ws != operators {
-		return r &^ operatorsOnly
+		return r.less(operatorsOnly)
 	}
 	return r
 }
 
 // covers reports whether r has all of other.
-func (r rights) covers(other rights) bool { return other&^r == 0 }
+func (r rights) covers(other rights) bool { return other.less(r) == rights{} }
 
 func (r rights) String() string {
 	if r == scopesOf("*") {
@@ -51,7 +68,7 @@ func (r rights) String() string {
 	}
 	var out []string
 	for i, name := range scopeNames {
-		if r&(1<<i) != 0 {
+		if r.has(i) {
 			out = append(out, name)
 		}
 	}
@@ -63,12 +80,12 @@ func (r rights) String() string {
 func roleRights(role string) rights {
 	for _, r := range auth.Roles() {
 		if r.Name == role && role == "manager" {
-			return scopesOf(r.Scopes...) &^ scopesOf("entities:transfer")
+			return scopesOf(r.Scopes...).less(scopesOf("entities:transfer"))
 		} else if r.Name == role {
 			return scopesOf(r.Scopes...)
 		}
 	}
-	return 0
+	return rights{}
 }
 
 // operators is the workspace of those who run the server.
@@ -173,11 +190,11 @@ func (m *ledger) byGroups(ws, did, hand string) rights {
 	var out rights
 	for _, g := range m.groups {
 		if g.ws == ws && g.members[did] && m.inForce(g) {
-			out |= g.gives
+			out = out.and(g.gives)
 		}
 	}
 	if hand != "" && m.hands[hand] != did {
-		out &= m.vouched(did, hand)
+		out = out.both(m.vouched(did, hand))
 	}
 	return out.in(ws)
 }
@@ -186,7 +203,7 @@ func (m *ledger) byGroups(ws, did, hand string) rights {
 func (m *ledger) vouched(did, hand string) rights {
 	t := m.home(did)
 	if t == nil || t.ended || t.keys[hand] == nil || t.keys[hand].refused {
-		return 0
+		return rights{}
 	}
 	return t.keys[hand].by
 }
@@ -207,14 +224,14 @@ func (m *ledger) has(c caller) rights {
 
 func (m *ledger) ofKey(k *modelKey) rights {
 	if k.ended {
-		return 0
+		return rights{}
 	}
 	out := k.given
 	if k.byGroups {
 		out = m.byGroups(k.ws, k.principal, "")
 	}
 	for _, v := range k.bound {
-		out &= m.byGroups(k.ws, v.did, v.hand)
+		out = out.both(m.byGroups(k.ws, v.did, v.hand))
 	}
 	return out.in(k.ws)
 }
@@ -245,7 +262,7 @@ func (m *ledger) ofPrincipal(ws, did string) rights {
 	out := m.byGroups(ws, did, "")
 	for _, k := range m.keys {
 		if k.ws == ws && k.principal == did {
-			out |= m.ofKey(k)
+			out = out.and(m.ofKey(k))
 		}
 	}
 	return out
@@ -299,7 +316,7 @@ func (m *ledger) admit(c caller, g *modelGroup, did string, named []string) (cha
 		hers := slices.Contains(named, hand)
 		changed = changed || hers == p.refused || hers && !p.by.covers(all)
 		if p.refused = !hers; hers {
-			p.by |= m.has(c)
+			p.by = p.by.and(m.has(c))
 		}
 	}
 	return changed

@@ -8,7 +8,7 @@ import (
 
 // doLook reads something everybody may: with a UCAN, the key has signed here.
 func (w *world) doLook(c caller, _ step) (rights, bool) {
-	return 0, done(w.send(c, request{method: "GET", path: "/v1/memberships"}))
+	return rights{}, done(w.send(c, request{method: "GET", path: "/v1/memberships"}))
 }
 
 // watched is a stream of events that somebody has opened.
@@ -23,7 +23,7 @@ type watched struct {
 // looked at in the end.
 func (w *world) doWatch(c caller, s step) (rights, bool) {
 	if r := w.send(c, request{method: "GET", path: "/v1/events/types"}); !done(r) {
-		return 0, false
+		return rights{}, false
 	}
 	ctx, leave := context.WithCancel(w.t.Context())
 	v := watched{s.Who, c, make(chan struct{}), leave}

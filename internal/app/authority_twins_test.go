@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/job"
 )
 
@@ -41,7 +43,7 @@ func (w *world) doTwin(c caller, s step) (rights, bool) {
 	if s.To != "" {
 		d["controllers"] = []string{c.did(), w.idOf(s.To)}
 		if w.idOf(s.To) == "" {
-			return 0, false
+			return rights{}, false
 		}
 	}
 	r := request{method: "POST", path: "/v1/entities", body: text(d)}
@@ -50,7 +52,7 @@ func (w *world) doTwin(c caller, s step) (rights, bool) {
 	}
 	out := w.send(c, r)
 	if !done(out) {
-		return 0, false
+		return rights{}, false
 	}
 	id := read[struct {
 		DID string `json:"did"`
@@ -102,7 +104,7 @@ func (w *world) patch(c caller, id, way string, change object) bool {
 func (w *world) doKeys(c caller, s step) (rights, bool) {
 	t := w.seen(c, s.On)
 	if t == nil {
-		return 0, false
+		return rights{}, false
 	}
 	var next []string
 	for _, hand := range hands {
@@ -117,7 +119,7 @@ func (w *world) doKeys(c caller, s step) (rights, bool) {
 		ok = w.patch(c, t.did, s.How, object{"alsoKnownAs": w.didKeys(next)})
 	}
 	if !ok {
-		return 0, false
+		return rights{}, false
 	}
 	changed := len(next) != len(t.keys)
 	for _, hand := range hands {
@@ -149,7 +151,7 @@ func (w *world) seen(c caller, name string) *modelTwin {
 func (w *world) doControl(c caller, s step) (rights, bool) {
 	id, to := w.idOf(s.On), w.idOf(s.To)
 	if id == "" || to == "" {
-		return 0, false
+		return rights{}, false
 	}
 	may := w.mayBecome(c, id)
 	r := request{method: "PUT", path: at(id, "controllers", to)}
@@ -162,7 +164,7 @@ func (w *world) doControl(c caller, s step) (rights, bool) {
 	before := w.control(c.ws(), id)
 	out := w.send(c, r)
 	if !done(out) {
-		return 0, false
+		return rights{}, false
 	}
 	changed := text(read[controlled](out)) != before
 	if t := w.seen(c, s.On); !may && t != nil && !t.copied && s.How != "remove" && changed {
@@ -189,13 +191,13 @@ func (w *world) control(ws, id string) string {
 func (w *world) doTransfer(c caller, s step) (rights, bool) {
 	id, to := w.idOf(s.On), w.idOf(s.To)
 	if id == "" || to == "" {
-		return 0, false
+		return rights{}, false
 	}
 	may := w.mayBecome(c, id)
 	before := w.control(c.ws(), id)
 	out := w.send(c, request{method: "POST", path: at(id, "transfer"), body: text(object{"controller": to})})
 	if !done(out) {
-		return 0, false
+		return rights{}, false
 	}
 	changed := text(read[controlled](out)) != before
 	if t := w.seen(c, s.On); !may && t != nil && !t.copied && changed {
@@ -208,25 +210,25 @@ func (w *world) doTransfer(c caller, s step) (rights, bool) {
 func (w *world) doStatus(c caller, s step) (rights, bool) {
 	id := w.idOf(s.On)
 	if id == "" {
-		return 0, false
+		return rights{}, false
 	}
 	r := request{method: "POST", path: at(id, "transitions"), body: text(object{"to": s.How})}
 	if s.To == "batch" {
 		r = request{method: "POST", path: "/v1/entities:batch", body: text(object{"atomic": true, "operations": []object{{"op": "transition", "did": id, "to": s.How}}})}
 	}
 	if !done(w.send(c, r)) {
-		return 0, false
+		return rights{}, false
 	}
 	need := scopesOf("entities:write")
 	if g := w.groups[s.On]; g != nil {
 		if g.status = s.How; s.How == "active" {
-			need |= g.gives
+			need = need.and(g.gives)
 		}
 	} else if t := w.seen(c, s.On); t != nil {
 		if t.status, t.ended = s.How, s.How == "deactivated"; s.How == "active" {
 			for _, g := range w.groups { // they give something again
 				if g.parent == t.name {
-					need |= w.given(g)
+					need = need.and(w.given(g))
 				}
 			}
 		}
@@ -238,16 +240,16 @@ func (w *world) doStatus(c caller, s step) (rights, bool) {
 func (w *world) doErase(c caller, s step) (rights, bool) {
 	id := w.idOf(s.On)
 	if id == "" {
-		return 0, false
+		return rights{}, false
 	}
 	need := scopesOf("entities:erase")
 	for _, k := range w.keys {
 		if k.ws == c.ws() && k.principal == id && !k.ended {
-			need |= scopesOf("keys:write") | w.grantedTo(k)
+			need = need.and(scopesOf("keys:write")).and(w.grantedTo(k))
 		}
 	}
 	if !done(w.send(c, request{method: "POST", path: "/v1/erasures", body: text(object{"subject": id, "reason": "asked to"})})) {
-		return 0, false
+		return rights{}, false
 	}
 	w.forget(c.ws(), id)
 	return need, true
@@ -258,7 +260,7 @@ func (w *world) doErase(c caller, s step) (rights, bool) {
 func (w *world) doCopy(c caller, s step) (rights, bool) {
 	id := w.idOf(s.On)
 	if id == "" || w.record(c.ws(), id) != nil {
-		return 0, false
+		return rights{}, false
 	}
 	kind := "Person"
 	if t := w.twins[s.On]; t != nil {
@@ -276,7 +278,7 @@ func (w *world) doCopy(c caller, s step) (rights, bool) {
 		ok = done(w.send(c, request{method: "POST", path: "/v1/entities", body: text(d)}))
 	}
 	if !ok {
-		return 0, false
+		return rights{}, false
 	}
 	t := &modelTwin{name: s.New, ws: c.ws(), did: id, kind: kind, copied: true, keys: map[string]*placed{}, status: "active", maker: s.Who}
 	for _, hand := range s.List {
@@ -293,18 +295,24 @@ func (w *world) carry(c caller, mode string, row object) bool {
 	if !done(out) {
 		return false
 	}
-	id := read[struct {
-		ID string `json:"id"`
-	}](out).ID
-	ctx, err := w.h.Auth.AsOwner(w.t.Context(), c.ws())
+	ok, err := imported(w.t.Context(), w.h, c.ws(), read[issued](out).ID)
+	if err != nil {
+		w.fail("wait for an import: %v", err)
+	}
+	return ok
+}
+
+// imported waits for the job of an import, and reports whether it has stored anything.
+func imported(ctx context.Context, b *app.Built, ws, id string) (bool, error) {
+	ctx, err := b.Auth.AsOwner(ctx, ws)
 	for err == nil {
 		var j job.Job
-		if j, err = w.h.Jobs.Get(ctx, id); err == nil && j.Status.Final() {
+		if j, err = b.Jobs.Get(ctx, id); err == nil && j.Status.Final() {
 			var counts struct{ Created, Updated, Incomplete int }
 			if b, err := json.Marshal(j.Result); err == nil {
 				_ = json.Unmarshal(b, &counts, json.MatchCaseInsensitiveNames(true)) // nothing was stored when it failed
 			}
-			return counts.Created+counts.Updated > 0
+			return counts.Created+counts.Updated > 0, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -312,15 +320,14 @@ func (w *world) carry(c caller, mode string, row object) bool {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	w.fail("wait for an import: %v", err)
-	return false
+	return false, err
 }
 
 // doService gives a twin an address that tells whose record it is.
 func (w *world) doService(c caller, s step) (rights, bool) {
 	t := w.seen(c, s.On)
 	if t == nil {
-		return 0, false
+		return rights{}, false
 	}
 	r := w.send(c, request{method: "PUT", path: at(t.did, "services", "x"), body: text(object{"type": "X", "endpoint": "https://" + t.name + ".example.org/"})})
 	return scopesOf("entities:write"), done(r)
@@ -339,7 +346,7 @@ func (w *world) doOracle(c caller, s step) (rights, bool) {
 		r = request{method: "PUT", path: at(id, "services", s.To), body: text(object{"type": "oracleService", "endpoint": "https://elsewhere.example.org/"})}
 	}
 	if !done(w.send(c, r)) {
-		return 0, false
+		return rights{}, false
 	}
 	if s.How == "service" {
 		return scopesOf("entities:write"), true // the address in the document is checked at the end

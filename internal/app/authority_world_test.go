@@ -210,7 +210,7 @@ func (w *world) do(s step) bool {
 		return false
 	}
 	if !has.covers(need) {
-		w.fail("%s has done what takes %s", s, need&^has)
+		w.fail("%s has done what takes %s", s, need.less(has))
 	}
 	return true
 }

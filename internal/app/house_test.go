@@ -304,5 +304,10 @@ func isWrite(r web.Route) bool {
 	if r.Path == "/mcp" {
 		return false // its tools ask for what they need
 	}
-	return r.Method != http.MethodGet && !strings.HasSuffix(scope, ":read") || strings.HasSuffix(scope, ":verify") // evidence is for verifiers
+	for _, right := range []string{":verify", ":evaluate", ":pii"} { // evidence is for verifiers, what a rubric would change for evaluators, who said what for those who may know
+		if strings.HasSuffix(scope, right) {
+			return true
+		}
+	}
+	return r.Method != http.MethodGet && !strings.HasSuffix(scope, ":read")
 }

@@ -57,6 +57,7 @@ func (h *house) furnish(t *testing.T) {
 		`"controllers":["`+id(org, "controller")+`","`+amina+`"],`+
 		`"services":[{"id":"#data","type":"DataIngestion","endpoint":"https://example.org/ingest"}]}`), "did")
 	h.ids["claim"] = id(made("/v1/claims", `{"kind":"fuel-saved","subject":"`+h.ids["device"]+`","periodEnd":"2020-01-31"}`), "id")
+	h.ids["collection"] = id(made("/v1/collections", `{"name":"2026","protocol":"did:ixo:protocol/clean-cooking"}`), "id")
 	h.ids["dispute"] = "disp_1" // of no claim
 	h.ids["relationship"] = id(made("/v1/entities/"+h.ids["whole"]+"/relationships", `{"role":"operator","target":"`+h.ids["organisation"]+`"}`), "id")
 	proto := id(made("/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"},"relationships":{"verifier":"OracleEntity"},"claimTypes":{"fuel-saved":{"verification":{"facts":[{"id":"usageRate","type":"number"}],`+
@@ -64,6 +65,7 @@ func (h *house) furnish(t *testing.T) {
 	made("/v1/protocols/"+proto+"/publish", `{}`)
 	made("/v1/protocols/"+proto+"/versions", `{"version":"1.1.0"}`)
 	h.ids["protocol"] = proto
+	h.ids["claim-simulation"] = id(made("/v1/claims:simulate", `{"kind":"fuel-saved","protocol":"`+proto+`","version":"1.0.0"}`), "id")
 	h.ids["import"] = id(made("/v1/imports?format=ndjson", importLine), "id")
 	h.ids["export"] = id(made("/v1/exports", `{"format":"csv"}`), "id")
 	h.ids["migration"] = id(made("/v1/protocols/"+proto+"/migrations", `{"to":"1.0.0","dryRun":true}`), "id")

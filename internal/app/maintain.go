@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -41,6 +42,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	a.line.jobs(&c)
 	a.mind.jobs(&c)
 	a.asked(c.Handlers, a.twins.bulk.Handlers())
+	a.asked(c.Handlers, claim.NewSimulations(a.twins.claims).Handlers())
 	a.asked(c.Handlers, a.surveys.exports.Handlers())
 	a.asked(c.Handlers, a.surveys.imports.Handlers())
 	a.asked(c.Handlers, a.surveys.figures.Handlers())

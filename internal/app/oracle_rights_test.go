@@ -2,11 +2,13 @@ package app_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
@@ -80,4 +82,73 @@ func TestToolsAskAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestClaimIsExplained has somebody ask why a claim came out as it did: whoever may read
+// claims is told what the record says, by its DID and by its CID, and nobody else.
+func TestClaimIsExplained(t *testing.T) {
+	t.Parallel()
+	s := newShow(t, 10, nil)
+	s.runs(t, func() {
+		s.load(t)
+		p := &programme{s.Built}
+		var org, group, session struct {
+			DID     string `json:"did"`
+			Session string `json:"sessionId"`
+		}
+		p.want(t, "POST", "/v1/entities", `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"x"}}`, &org)
+		p.want(t, "POST", "/v1/entities/"+org.DID+"/groups", `{"name":"x","scopes":["entities:read","surveys:read"]}`, &group)
+		p.want(t, "PUT", "/v1/entities/"+group.DID+"/members/"+keyDID(t, string(rune(talker))), ``, nil)
+		if err := json.Unmarshal(p.talk(t, "POST", "/sessions", "").Body.Bytes(), &session); err != nil {
+			t.Fatal(err)
+		}
+		explain := func(claim string) string {
+			t.Helper()
+			var got struct {
+				Message struct {
+					Content string `json:"content"`
+				} `json:"message"`
+			}
+			w := p.talk(t, "POST", "/messages/"+session.Session, `{"message":"/tool explain_claim {\"claim\":\"`+claim+`\"}"}`)
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			return got.Message.Content
+		}
+		asked, evaluated := 0, 0
+		for _, may := range []bool{false, true} {
+			if may {
+				p.want(t, "PATCH", "/v1/entities/"+group.DID, `{"properties":{"scopes":["claims:read"]}}`, nil)
+			}
+			for c, err := range s.api.Claims.List(t.Context(), client.ClaimQuery{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				why, err := s.api.Claims.Explain(t.Context(), c.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := []string{"none of your groups gives claims:read"}
+				if may {
+					want = []string{c.ID, why.Status, why.Words}
+				}
+				if e := why.Evaluation; may && e != nil {
+					want = append(want, e.ID, e.Evaluator, e.Outcome, e.ReasonCode, e.Rule, e.Version)
+					evaluated++
+				}
+				asked++
+				for _, got := range []string{explain(c.ID), explain(c.CID)} {
+					if slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(got, part) }) || !may && strings.Contains(got, why.Words) {
+						t.Errorf("%s is explained by %s, want %q in it and no more than may be read", c.ID, got, want)
+					}
+				}
+			}
+		}
+		if asked == 0 || evaluated == 0 {
+			t.Errorf("%d questions, %d evaluations, want some", asked, evaluated)
+		}
+		if got := explain("did:ixo:entity:none"); !strings.Contains(got, "No claim has this DID or CID.") {
+			t.Errorf("a claim that is not there is explained by %s", got)
+		}
+	})
 }

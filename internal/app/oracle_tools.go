@@ -8,8 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
@@ -50,6 +52,9 @@ func (l lookups) source() lookup.Source {
 		},
 		Progress: func(ctx context.Context, survey string, round int) (any, error) {
 			return l.surveys.surveys.Progress(ctx, survey, round)
+		},
+		ExplainClaim: func(ctx context.Context, id string) (*api.ClaimExplanation, error) {
+			return claim.NewEngine(l.twins.claims).Explain(ctx, id)
 		},
 		Usage: l.usage, Questions: l.questions, Figures: l.figures, SampleSize: l.sampleSize,
 		Graph: func(ctx context.Context, q lookup.GraphQuery) (any, error) {

@@ -142,10 +142,10 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if r.Path == "/v1/credentials" { // a claim that somebody has approved
 		return w.Code == http.StatusConflict || w.Code == http.StatusNotFound
 	}
-	if r.Path == "/v1/credentials/{credentialId}/reinstate" || r.Path == "/v1/entities/{did}/issuer-keys" { // a suspended one; an oracle
+	if r.Path == "/v1/credentials/{credentialId}/reinstate" || r.Path == "/v1/entities/{did}/issuer-keys" || r.Path == "/v1/entities/{did}/evaluation-consent" { // a suspended one; an oracle
 		return w.Code == http.StatusConflict
 	}
-	if r.Path == "/v1/claims/{claimId}/evaluations" { // somebody who has no part in the claim
+	if r.Path == "/v1/claims/{claimId}/evaluations" || r.Path == "/v1/claims/{claimId}/lease" { // somebody who has no part in the claim
 		return w.Code == http.StatusForbidden
 	}
 	if strings.HasPrefix(r.Path, "/v1/claims/{claimId}/disputes/") { // a dispute that is open

@@ -23,13 +23,18 @@ func buildReports(a *App) {
 	table := d.area("report")
 	a.twins.routes(table)
 	a.surveys.routes(table)
+	vcAPI(a).Routes(table)
 	handler := muxOf([]*web.API{table})
 	r := reports{a}
 	a.reports = audit.New(audit.Config{
 		DB: a.DB, Exchange: a.exchange, Idem: a.Idem, Cursors: a.cursors, Handler: func() http.Handler { return handler },
 		Issuer: r.issuer, Sign: r.sign, Keys: r.keys, List: a.twins.issued.ListNow, Name: r.name, Figures: r.figures,
+		Revisions: a.twins.history.List, KitchenTests: a.surveys.kitchens.History,
 	})
 }
+
+// evidence completes the evidence of a claim that is submitted.
+func (a reports) evidence(ctx context.Context, all []any) error { return a.App.reports.Fix(ctx, all) }
 
 // ownCalls admits requests of this process, whose context says who calls. No listener
 // has it.
@@ -60,16 +65,36 @@ func (a reports) issuer(ctx context.Context, project, want string) (string, erro
 		}
 		if len(some) == 0 {
 			return "", fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "The project has no credentials yet. Name the oracle that signs the report.").
-				With(fault.Field{Pointer: "/oracle", Code: "required", Detail: "Give the DID of an oracle of the workspace."})
+				With(fault.Field{Pointer: "/oracle", Code: "required", Detail: "Give the DID of an oracle that you control."})
 		}
-		want, ctx = some[0].Issuer, anywhere(ctx) // it has signed for the project
+		want = some[0].Issuer
 	}
-	r, err := a.twins.entities.Find(ctx, a.DB, want)
-	if err == nil && r.DomainType != "oracle" {
-		err = fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "Reports are signed by oracles, and this twin is none.").
+	return want, a.maySign(ctx, project, want)
+}
+
+// maySign is nil for an oracle whose key has signed for the project. Any other one signs
+// for those alone who may have a key made for it: they control it, and may change it.
+func (a reports) maySign(ctx context.Context, project, oracle string) error {
+	r, err := a.twins.entities.Find(anywhere(ctx), a.DB, oracle)
+	if err != nil {
+		return err
+	}
+	if issued, err := credential.HasIssued(ctx, a.DB, r.Workspace, project, r.NID); err != nil || issued {
+		return err
+	}
+	if _, err := a.twins.entities.Find(ctx, a.DB, oracle); err != nil {
+		return err // it is not there for this caller
+	}
+	if r.DomainType != "oracle" {
+		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "Reports are signed by oracles, and this twin is none.").
 			With(fault.Field{Pointer: "/oracle", Code: "invalid", Detail: "Give the DID of an oracle of the workspace."})
 	}
-	return want, err
+	err = a.twins.entities.MayUpdate(ctx, a.DB, r)
+	if fault.CodeOf(err) == "NOT_CONTROLLER" || err == nil && !auth.May(web.CallerFrom(ctx), "entities:write") {
+		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "This oracle has issued nothing in the project, and is not yours to sign with.").
+			With(fault.Field{Pointer: "/oracle", Code: "not_allowed", Detail: "Leave it out, or give one that has issued a credential of the project, or one that you control and may change."})
+	}
+	return err
 }
 
 // anywhere is the caller without the limits of a key to projects: an oracle belongs to

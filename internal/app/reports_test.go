@@ -11,8 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/audit"
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
 )
 
@@ -266,4 +269,60 @@ func (s *show) checkNobody(t *testing.T, file []byte) {
 			}
 		}
 	}
+}
+
+// TestReaderChoosesNoSigner: whoever only reads has no oracle sign that has nothing to do
+// with the project, and no key made for it.
+func TestReaderChoosesNoSigner(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ctx, err := h.Auth.AsOwner(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(d auth.Draft) string {
+		t.Helper()
+		d.Name = "key"
+		k, err := h.Auth.Create(ctx, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k.Text
+	}
+	const keeper = "did:ixo:agent/901"
+	keeps := key(auth.Draft{Principal: keeper, Scopes: []string{"*"}})
+	made := func(body string) string {
+		t.Helper()
+		w := h.as(keeps, "POST", "/v1/entities", body)
+		var out struct {
+			DID string `json:"did"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != 201 {
+			t.Fatalf("%s: %d %s", body, w.Code, w.Body)
+		}
+		return out.DID
+	}
+	project, oracle := made(`{"type":"project","protocol":"did:ixo:protocol/project"}`), made(`{"type":"oracle","protocol":"did:ixo:protocol/oracle"}`)
+	auditor := key(auth.Draft{Principal: "did:ixo:agent/900", Role: "auditor"})
+	limited := key(auth.Draft{Principal: "did:ixo:agent/902", Role: "auditor", Projects: []string{project}})
+	wants := func(name, key, want string) {
+		t.Helper()
+		w := h.as(key, "POST", "/v1/reports", `{"projectId":"`+project+`","oracle":"`+oracle+`"}`)
+		if got := strconv.Itoa(w.Code); !strings.HasPrefix(want, got) || !strings.Contains(w.Body.String(), strings.TrimPrefix(strings.TrimPrefix(want, got), " ")) {
+			t.Errorf("%s: %d %s, want %s", name, w.Code, w.Body, want)
+		}
+	}
+	wants("a stranger who reads", auditor, "409 REPORT_NEEDS_ORACLE")
+	wants("one limited to the project", limited, "404 ENTITY_NOT_FOUND")
+	wants("a key of its controller that reads", key(auth.Draft{Principal: keeper, Role: "auditor"}), "409 REPORT_NEEDS_ORACLE")
+	wants("one who may change all but controls nothing", key(auth.Draft{Principal: "did:ixo:agent/903", Scopes: []string{"*"}}), "409 REPORT_NEEDS_ORACLE")
+	var keys int
+	if err := h.DB.QueryRow(t.Context(), `SELECT count(*) FROM issuer_keys k JOIN entities e ON e.nid = k.issuer WHERE e.did = $1`, oracle).Scan(&keys); err != nil || keys != 0 {
+		t.Errorf("the oracle has %d keys: %v", keys, err)
+	}
+	wants("its controller", keeps, "202")
+	h.exec(t, `INSERT INTO credentials (nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document)
+		SELECT 7, ws, 'did:x:7', 'page', 'urn:y', $2, 0, 0, nid, 0, 9, 'active', 0, 0, 0, 0, created_at, '', '{}', '{}' FROM entities WHERE did = $1`, oracle, project)
+	wants("a reader, once it has issued for the project", auditor, "202")
+	wants("one limited to the project, then", limited, "202")
 }

@@ -70,7 +70,7 @@ func (a *App) buildTwins() (err error) {
 		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
 		Oracle: a.identity.DID.String(), Now: a.DB.Now,
 	}
-	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID, Issue: issueLater(a.Jobs), Standing: credential.Standing})
+	ledger := claim.NewLedger(claim.Ledger{Protocols: t.protocols, Events: a.Events, NewNID: a.DB.NewNID, Now: a.DB.Now, Issue: issueLater(a.Jobs), Standing: credential.Standing})
 	issuer := credential.NewIssuer(credential.IssuerConfig{Key: a.Key, Events: a.Events, NewNID: a.DB.NewNID, Now: a.DB.Now, PublicURL: a.cfg.Server.PublicURL})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
@@ -88,7 +88,7 @@ func (a *App) buildTwins() (err error) {
 	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.issued = credential.New(credential.Config{DB: a.DB, Entities: t.entities, Issuer: issuer, Idem: a.Idem, Cursors: a.cursors})
-	t.claims = claim.New(claim.Config{DB: a.DB, Entities: t.entities, Ledger: ledger, Idem: a.Idem, Cursors: a.cursors, Credentials: t.issued})
+	t.claims = claim.New(claim.Config{DB: a.DB, Entities: t.entities, Ledger: ledger, Idem: a.Idem, Cursors: a.cursors, Credentials: t.issued, Exchange: a.exchange, Evidence: reports{a}.evidence, Rights: a.Auth.RightsOf})
 	t.vouchers = vouchers(a, t)
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Exchange: a.exchange, Idem: a.Idem,
@@ -178,6 +178,9 @@ func (t *twins) routes(api *web.API) {
 // the event log of the readings of the hour before.
 const kindDays = "device.days"
 
+// kindProcess is the job that evaluates claims that are due.
+const kindProcess = "claim.process"
+
 // jobs adds the jobs of area A.
 func (t *twins) jobs(c *job.RunnerConfig) {
 	maps.Copy(c.Handlers, t.entities.Handlers())
@@ -188,7 +191,12 @@ func (t *twins) jobs(c *job.RunnerConfig) {
 		return errors.Join(err, untold)
 	}
 	c.Handlers[kindIssue] = t.issueApproved
-	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute}, job.Every{Kind: entity.KindRename, Interval: 24 * time.Hour})
+	c.Handlers[kindProcess] = func(ctx context.Context, r *job.Run) error {
+		n, err := claim.NewEngine(t.claims).Run(ctx)
+		r.Progress(n, 0, "")
+		return err
+	}
+	c.Every = append(c.Every, job.Every{Kind: kindDays, Interval: 5 * time.Minute}, job.Every{Kind: kindProcess, Interval: time.Minute}, job.Every{Kind: entity.KindRename, Interval: 24 * time.Hour})
 }
 
 // retentions are what area A keeps for a while: results of batches as long as

@@ -192,7 +192,7 @@ func (a *auditor) agrees(c *issued) (wrong []string) {
 
 func (g *gatherer) credentials() error {
 	var all []issued
-	err := pages(g, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(listed *api.IssuedCredential) error {
+	err := pages(g.get, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(listed *api.IssuedCredential) error {
 		var c struct {
 			api.IssuedCredential
 			Document jsontext.Value `json:"verifiableCredential"`
@@ -241,7 +241,7 @@ func (g *gatherer) listed(all []issued) ([]jsontext.Value, error) {
 			lists = append(lists, v)
 		}
 		changed := false
-		err := pages(g, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(c *api.IssuedCredential) error {
+		err := pages(g.get, "/v1/credentials?projectId="+url.QueryEscape(g.project), func(c *api.IssuedCredential) error {
 			if i, ok := at[c.ID]; ok && all[i].Status != c.Status {
 				all[i].Status, changed = c.Status, true
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -130,29 +131,31 @@ func (g *gatherer) get(path string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// pages reads all items of a list.
-func pages[T any](g *gatherer, path string, visit func(*T) error) error {
+// errEnough ends pages before the list does.
+var errEnough = errors.New("enough")
+
+// pages reads the items of a list, page by page, until its end or errEnough.
+func pages[T any](get func(path string, v any) error, path string, visit func(*T) error) error {
 	mark := "?"
 	if strings.Contains(path, "?") {
 		mark = "&"
 	}
 	for cursor := ""; ; {
 		var p struct {
-			Items []T `json:"items"`
-			Page  struct {
-				HasMore    bool   `json:"hasMore"`
-				NextCursor string `json:"nextCursor"`
-			} `json:"page"`
+			Items []T          `json:"items"`
+			Page  api.PageInfo `json:"page"`
 		}
 		next := path + mark + "limit=200"
 		if cursor != "" {
 			next += "&cursor=" + url.QueryEscape(cursor)
 		}
-		if err := g.get(next, &p); err != nil {
+		if err := get(next, &p); err != nil {
 			return err
 		}
 		for i := range p.Items {
-			if err := visit(&p.Items[i]); err != nil {
+			if err := visit(&p.Items[i]); errors.Is(err, errEnough) {
+				return nil
+			} else if err != nil {
 				return err
 			}
 		}
@@ -210,14 +213,14 @@ func (g *gatherer) whole() error {
 
 // past notes the hashes of the revisions of a twin.
 func (g *gatherer) past(id string) error {
-	return pages(g, "/v1/entities/"+url.PathEscape(id)+"/history", func(r *api.Revision) error {
+	return pages(g.get, "/v1/entities/"+url.PathEscape(id)+"/history", func(r *api.Revision) error {
 		g.revisions = append(g.revisions, revision{id, r.Revision, r.At, r.Hash})
 		return nil
 	})
 }
 
 func (g *gatherer) surveys() error {
-	return pages(g, "/v1/surveys?projectId="+url.QueryEscape(g.project), func(s *struct {
+	return pages(g.get, "/v1/surveys?projectId="+url.QueryEscape(g.project), func(s *struct {
 		ID     string `json:"surveyId"`
 		Status string `json:"status"`
 	},
@@ -259,7 +262,7 @@ const figuresName = "figures.json"
 
 // responses writes those of a survey as somebody sees them who may see nobody.
 func (g *gatherer) responses(out io.Writer, at string) error {
-	return pages(g, at+"/responses", func(r *jsontext.Value) error {
+	return pages(g.get, at+"/responses", func(r *jsontext.Value) error {
 		var head struct {
 			Record   string `json:"recordId"`
 			ID       string `json:"responseId"`
@@ -284,7 +287,7 @@ func (g *gatherer) responses(out io.Writer, at string) error {
 
 func (g *gatherer) draws() error {
 	some := false
-	err := pages(g, "/v1/sampling/draws?projectId="+url.QueryEscape(g.project), func(d *struct {
+	err := pages(g.get, "/v1/sampling/draws?projectId="+url.QueryEscape(g.project), func(d *struct {
 		ID    string `json:"drawId"`
 		State string `json:"state"`
 		Units string `json:"units"`
@@ -318,7 +321,7 @@ func (g *gatherer) claims() error {
 	var all []claimLine
 	var judged []evaluation
 	var calculated []calculation
-	err := pages(g, "/v1/claims?projectId="+url.QueryEscape(g.project), func(listed *api.Claim) error {
+	err := pages(g.get, "/v1/claims?projectId="+url.QueryEscape(g.project), func(listed *api.Claim) error {
 		c := new(api.Claim)
 		if err := g.get("/v1/claims/"+url.PathEscape(listed.ID), c); err != nil {
 			return err
@@ -334,7 +337,7 @@ func (g *gatherer) claims() error {
 		if err := g.past(c.ID); err != nil {
 			return err
 		}
-		return pages(g, "/v1/claims/"+url.PathEscape(c.ID)+"/evaluations", func(e *api.ClaimEvaluation) error {
+		return pages(g.get, "/v1/claims/"+url.PathEscape(c.ID)+"/evaluations", func(e *api.ClaimEvaluation) error {
 			v, err := g.evaluation(c, e)
 			judged = append(judged, v)
 			return err
@@ -388,7 +391,9 @@ func (g *gatherer) claim(c *api.Claim) (out claimLine, err error) {
 		return out, nil
 	}
 	for _, e := range c.Document.Evidence {
-		if !hashed.MatchString(e) {
+		if p, err := parse(jsontext.Value(e)); err == nil && things[p.Type].path != "" && p.Hash != "" {
+			plain, e = false, p.Hash
+		} else if !hashed.MatchString(e) {
 			plain, e = false, ofText
 			g.texts++
 		}

@@ -31,9 +31,30 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, base, s.serveList, web.Doc{Summary: "List bundles for auditors, newest first", Scope: auditing, Tag: tag, Description: exchange.AboutList, Codes: []string{"INVALID_PARAMETER", "INVALID_CURSOR"}})
 	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read how far a bundle is", Scope: auditing, Tag: tag, Codes: []string{"REPORT_NOT_FOUND"}})
+	web.Get(a, "/v1/claims/{claimId}/evidence", s.serveEvidence, web.Doc{
+		Summary: "Look up the evidence of a claim", Scope: "claims:read", Tag: "claims", Codes: []string{"CLAIM_NOT_FOUND"},
+		Description: "Each piece that names something of this server is looked up now, in the state that it names, and compared with the hash in the document. Whoever may not read it learns no more than that.",
+	})
+	web.Get(a, "/v1/claims/{claimId}/chain", s.serveChain, web.Doc{
+		Summary: "Walk from the credential of a claim to what it rests on", Scope: "claims:read", Tag: "claims", Codes: []string{"CLAIM_NOT_FOUND"},
+		Description: "The credential is verified, every evaluation made again, the CID computed, each piece of evidence looked up. A step that your key may not read, or that takes long, says unchecked.",
+	})
 	a.Handle(http.MethodGet, one+"/file", s.serveFile, web.Doc{
 		Summary: "Download a bundle", Scope: auditing, Tag: tag, Produces: "application/zip", Description: exchange.AboutFile, Codes: []string{"REPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
 	})
+}
+
+// of names a claim.
+type of struct {
+	ID string `path:"claimId" doc:"DID or CID of the claim." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+}
+
+func (s *Service) serveEvidence(ctx context.Context, in *of) (api.ClaimEvidenceList, error) {
+	return s.Evidence(ctx, in.ID)
+}
+
+func (s *Service) serveChain(ctx context.Context, in *of) (api.ClaimChain, error) {
+	return s.Chain(ctx, in.ID)
 }
 
 func (s *Service) serveCreate(ctx context.Context, in *struct{ Body api.AuditReportDraft }) (web.Reply[job.Job], error) {

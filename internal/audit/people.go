@@ -162,25 +162,16 @@ func (g *gatherer) unnamed(c *api.Claim, r *rules) (out []string) {
 // out as the claim says: nothing else of the data is told. Anybody may write there what
 // they like, so that others do not count.
 func (g *gatherer) calculation(c *api.Claim) *calculation {
-	if c.Document == nil {
-		return nil
-	}
-	var data struct {
-		Calculation *struct {
-			Asked     api.EmissionDraft `json:"asked"`
-			TraceHash string            `json:"traceHash"`
-		} `json:"calculation"`
-	}
-	raw, err := json.Marshal(c.Document.Data)
-	if err != nil || json.Unmarshal(raw, &data) != nil || data.Calculation == nil || data.Calculation.TraceHash == "" {
+	said := calculationOf(c)
+	if said == nil {
 		return nil
 	}
 	g.uncounted++
 	if c.Status != approved {
 		return nil
 	}
-	got, err := calculator.Calculate(data.Calculation.Asked)
-	if err != nil || got.TraceHash != data.Calculation.TraceHash {
+	got, err := calculator.Calculate(said.Asked)
+	if err != nil || got.TraceHash != said.TraceHash {
 		return nil
 	}
 	if got, err = calculator.Calculate(withoutWords(got.Asked)); err != nil {
@@ -188,6 +179,27 @@ func (g *gatherer) calculation(c *api.Claim) *calculation {
 	}
 	g.uncounted--
 	return &calculation{Claim: c.ID, Asked: got.Asked, TraceHash: got.TraceHash}
+}
+
+// saidCalculation is a calculation as the data of a claim has it.
+type saidCalculation struct {
+	Asked     api.EmissionDraft `json:"asked"`
+	TraceHash string            `json:"traceHash"`
+}
+
+// calculationOf is the calculation in the data of a claim; nil where there is none.
+func calculationOf(c *api.Claim) *saidCalculation {
+	if c.Document == nil {
+		return nil
+	}
+	var data struct {
+		Calculation *saidCalculation `json:"calculation"`
+	}
+	raw, err := json.Marshal(c.Document.Data)
+	if err != nil || json.Unmarshal(raw, &data) != nil || data.Calculation == nil || data.Calculation.TraceHash == "" {
+		return nil
+	}
+	return data.Calculation
 }
 
 // withoutWords is a calculation without what somebody wrote into it: where estimates come

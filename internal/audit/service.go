@@ -24,6 +24,9 @@ import (
 // kindReport is the kind of the jobs.
 const kindReport = "audit.report"
 
+// here is where the requests of this process come from.
+var here = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
 // maxBundle is how large an archive may be.
 const maxBundle = 2 << 30
 
@@ -49,6 +52,11 @@ type Config struct {
 	// Name is a DID, or a made-up name of the project's exports where it is that of a
 	// household, a person or a key.
 	Name func(ctx context.Context, project, id string) (string, error)
+	// Revisions are at most limit revisions of a twin below a number, 0 for the newest, as
+	// the caller of ctx sees them, newest first. Fault: ENTITY_NOT_FOUND.
+	Revisions func(ctx context.Context, id string, below int64, limit int) ([]api.Revision, int64, error)
+	// KitchenTests are those of a kitchen test. Fault: KPT_NOT_FOUND.
+	KitchenTests func(ctx context.Context, id string, below int64, limit int) ([]api.KitchenTestRevision, int64, error)
 	// Figures is what the figures of a survey come from, as JSON.
 	Figures func(ctx context.Context, project, survey string) ([]byte, error)
 }
@@ -111,7 +119,7 @@ func (s *Service) Create(ctx context.Context, d api.AuditReportDraft) (web.Reply
 // reader is the caller as far as bundles go: an auditor of one project who sees nobody.
 func reader(ctx context.Context, project string) context.Context {
 	c := web.CallerFrom(ctx)
-	return web.WithCaller(ctx, web.Caller{Workspace: c.Workspace, DID: "did:x:auditor", Scopes: slices.Clone(scopes), Projects: []string{project}})
+	return web.WithCaller(ctx, web.Caller{Workspace: c.Workspace, DID: readerDID, Scopes: slices.Clone(scopes), Projects: []string{project}})
 }
 
 // run is the job of a bundle. One that is cut off begins anew.
@@ -123,6 +131,11 @@ func (s *Service) run(ctx context.Context, r *job.Run) error {
 	}
 	if !sees(web.CallerFrom(ctx), d.Project) {
 		return job.Permanent(notFound())
+	}
+	if _, err := s.cfg.Issuer(ctx, d.Project, d.Oracle); fault.As(err) != nil {
+		return job.Permanent(err) // a right that has ended since
+	} else if err != nil {
+		return err
 	}
 	out := &sink{file: s.cfg.Exchange.Writer(r, o, maxBundle)}
 	out.save = func(told result) error { return out.file.Save(ctx, struct{}{}, told) }
@@ -180,7 +193,7 @@ func (s *Service) fetch(ctx context.Context, path string) (*http.Response, error
 	if err != nil {
 		return nil, err
 	}
-	return web.Answer(s.cfg.Handler(), r, netip.AddrFrom4([4]byte{127, 0, 0, 1}), maxFile)
+	return web.Answer(s.cfg.Handler(), r, here, maxFile)
 }
 
 // sink stores what is written to it in pieces.

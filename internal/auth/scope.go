@@ -30,6 +30,7 @@ var resources = []resource{
 	{name: "audit", verbs: []string{"read"}},
 	{name: "claims", verbs: []string{"read", "write", "evaluate", "adjudicate"}},
 	{name: "collect", verbs: []string{"send"}},
+	{name: "collections", verbs: []string{"read", "write"}},
 	{name: "credentials", verbs: []string{"read", "write", "issue-direct"}},
 	{name: "devices", verbs: []string{"read", "write"}},
 	{name: "entities", verbs: []string{"read", "write", "pii", "verify", "transfer", "erase"}},
@@ -65,7 +66,7 @@ type Role struct {
 var roles = []Role{
 	{"owner", []string{all}},
 	{"manager", []string{
-		"analytics:*", "audit:read", "claims:read", "claims:write", "collect:send", "credentials:read", "credentials:write", "devices:*",
+		"analytics:*", "audit:read", "claims:read", "claims:write", "collect:send", "collections:*", "credentials:read", "credentials:write", "devices:*",
 		"entities:pii", "entities:read", "entities:write", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
 		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:read", "sampling:write",
 		"sessions:*", "surveys:*", "templates:*", "ussd:*", "vouchers:read", "vouchers:write", "webhooks:*",
@@ -78,15 +79,15 @@ var roles = []Role{
 		"surveys:read", "templates:read",
 	}},
 	{"verifier", []string{
-		"audit:read", "claims:read", "devices:read", "entities:read", "entities:verify", "protocols:read", "responses:read", "responses:verify",
+		"audit:read", "claims:read", "collections:read", "devices:read", "entities:read", "entities:verify", "protocols:read", "responses:read", "responses:verify",
 		"sampling:read", "sampling:witness", "surveys:read", "templates:read",
 	}},
 	{"evaluator", []string{
-		"analytics:read", "claims:adjudicate", "claims:evaluate", "claims:read", "credentials:read", "credentials:write", "devices:read", "entities:read",
+		"analytics:read", "claims:adjudicate", "claims:evaluate", "claims:read", "collections:read", "credentials:read", "credentials:write", "devices:read", "entities:read",
 		"evaluations:read", "evaluations:write", "protocols:read", "responses:read", "sampling:read", "surveys:read", "templates:read",
 	}},
 	{"auditor", []string{
-		"analytics:read", "audit:read", "claims:read", "credentials:read", "devices:read", "entities:read", "evaluations:read", "events:read",
+		"analytics:read", "audit:read", "claims:read", "collections:read", "credentials:read", "devices:read", "entities:read", "evaluations:read", "events:read",
 		"exports:read", "exports:write", "groups:read", "jobs:read", "keys:read", "protocols:read", "responses:read", "sampling:read", "sampling:witness",
 		"surveys:read", "templates:read", "vouchers:read",
 	}},

@@ -2,25 +2,45 @@ package demo
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/client"
 )
 
 func claimStages() []stage {
-	return []stage{{"claims", false, func(l *loader, ctx context.Context) error { return claimant{l}.claims(ctx) }}}
+	return []stage{{"claims", false, func(l *loader, ctx context.Context) error { return newClaimant(l).claims(ctx) }}}
 }
 
 // claimant makes the claims of a load.
-type claimant struct{ *loader }
+type claimant struct {
+	*loader
+	interviews map[int][]string // responses to the monitoring, by household
+}
+
+func newClaimant(l *loader) claimant {
+	all := campaigns()
+	c := slices.IndexFunc(all, func(c campaign) bool { return c.id == monitoring })
+	out := claimant{l, map[int][]string{}}
+	for _, v := range l.visits(&all[c]) {
+		out.interviews[v.home] = append(out.interviews[v.home], l.responseID(&v))
+	}
+	return out
+}
 
 // oracleID is the external id of the oracle that decides about claims.
 const oracleID = "demo-oracle"
 
 // oracleProtocol is the protocol of oracles.
 const oracleProtocol = "did:ixo:protocol/oracle"
+
+// The claims are of these days, counted back from that of the load, and their interviews
+// of this survey.
+const (
+	claimedFrom = 40
+	claimedTo   = 11
+	monitoring  = "demo-monitoring"
+)
 
 // claimCase is a claim: what is known of the stove, and what becomes of the claim.
 type claimCase struct {
@@ -64,24 +84,39 @@ func (l claimant) claims(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, c := range claimCases() {
-		if i >= len(l.homes) {
-			break
-		}
-		if err := l.claim(ctx, verifier, i, c); err != nil {
+	cases := claimCases()
+	for i, home := range l.claimed(len(cases)) {
+		if err := l.claim(ctx, verifier, i, home, cases[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l claimant) claim(ctx context.Context, verifier *client.Client, i int, c claimCase) error {
-	h := &l.homes[i]
-	read := sha256.Sum256([]byte(l.uuid("readings/" + h.stove())))
+// claimed chooses the households whose stoves are claimed about: those that were drawn
+// for the monitoring and interviewed, and whose stoves are measured, before all others.
+// Their chain of evidence is whole.
+func (l claimant) claimed(n int) []int {
+	var whole, others []int
+	for i := range l.homes {
+		if i < l.size(monitors) && len(l.interviews[i]) > 0 {
+			whole = append(whole, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	all := append(whole, others...)
+	return all[:min(n, len(all))]
+}
+
+// claim has the owner claim what the stove of a household saved, and sees to what
+// becomes of the claim.
+func (l claimant) claim(ctx context.Context, verifier *client.Client, i, home int, c claimCase) error {
+	h := &l.homes[home]
 	amount := round(h.monthly*0.38, 1)
 	made, err := l.owner.Claims.Submit(ctx, client.ClaimDraft{
-		Kind: "fuel-saved", Subject: l.dids[h.stove()], Oracle: l.dids[oracleID], PeriodStart: l.day(40).Format(time.DateOnly), PeriodEnd: l.day(11).Format(time.DateOnly),
-		Amount: &client.ClaimAmount{Value: amount, Unit: "kg"}, Evidence: []any{"sha256:" + hex.EncodeToString(read[:])},
+		Kind: "fuel-saved", Subject: l.dids[h.stove()], Oracle: l.dids[oracleID], PeriodStart: l.day(claimedFrom).Format(time.DateOnly), PeriodEnd: l.day(claimedTo).Format(time.DateOnly),
+		Amount: &client.ClaimAmount{Value: amount, Unit: "kg"}, Evidence: l.evidence(home),
 	}, l.once("claim/%d", i))
 	if err != nil {
 		return err
@@ -108,6 +143,24 @@ func (l claimant) claim(ctx context.Context, verifier *client.Client, i int, c c
 		return nil
 	}
 	return l.certify(ctx, verifier, i, made.ID, c.then)
+}
+
+// evidence is what a claim about the stove of a household rests on: the stove, what its
+// monitor has measured, and the interview of the monitoring, where there was one. The
+// server adds in which state each is.
+func (l claimant) evidence(home int) []any {
+	h, n := &l.homes[home], l.size(days)
+	out := []any{map[string]any{"type": "entity", "id": l.dids[h.stove()]}}
+	if home < l.size(monitors) {
+		out = append(out, map[string]any{
+			"type": "readings", "id": l.dids[h.monitor()],
+			"from": l.day(min(claimedFrom, n)).Format(time.RFC3339), "to": l.day(min(claimedTo, n) - 1).Format(time.RFC3339),
+		})
+	}
+	for _, id := range l.interviews[home] {
+		out = append(out, map[string]any{"type": "response", "id": id})
+	}
+	return out
 }
 
 // takeBack takes an approval back.

@@ -3,6 +3,9 @@ package entity
 import (
 	"cmp"
 	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
@@ -20,8 +23,15 @@ func isVerified(ctx context.Context, q db.Querier, ws string, nid int64) (bool, 
 	if err != nil {
 		return false, err
 	}
-	e, err := r.Entity()
-	return err == nil && e.Verification.Status == verdict.Verified, err
+	var e struct { // the rest of a record is long
+		Verification struct {
+			Status string `json:"status"`
+		} `json:"verification"`
+	}
+	if err := json.Unmarshal(r.Body, &e); err != nil {
+		return false, fmt.Errorf("read verdict of %s: %w", r.DID, err)
+	}
+	return e.Verification.Status == verdict.Verified, nil
 }
 
 // mayLapse refuses a change that takes the verdict from a claim while an active

@@ -19,7 +19,7 @@ type Claims interface {
 	// Submit fixes what a claim says that has become active.
 	Submit(ctx context.Context, tx *db.Tx, r *Row, e *Entity) error
 	// Follow notes that a submitted claim has another project or status, and
-	// refuses to end one that must stay.
+	// refuses to end one that must stay; of other twins, that they lost a controller.
 	Follow(ctx context.Context, tx *db.Tx, old, next *Row) error
 	// Joined notes a new relationship: what was claimed of the one end may count for
 	// the other.
@@ -46,6 +46,14 @@ func (rv *reviser) joined(ctx context.Context, tx *db.Tx, ws string, l *relation
 	return rv.claims.Joined(ctx, tx, ws, l)
 }
 
+// handed tells the keeper of claims that a twin has lost a controller.
+func (rv *reviser) handed(ctx context.Context, tx *db.Tx, rev *revision) error {
+	if rv.claims == nil || rev.speaks == nil || !rev.speaks.Left || rev.next.DomainType == "claim" {
+		return nil
+	}
+	return rv.claims.Follow(ctx, tx, rev.old, rev.next)
+}
+
 // judge asks the keeper of claims about a verdict.
 func (s *Service) judge(ctx context.Context, tx *db.Tx, j Judgement) error {
 	if s.claims == nil || j.Row.DomainType != "claim" {
@@ -56,9 +64,9 @@ func (s *Service) judge(ctx context.Context, tx *db.Tx, j Judgement) error {
 
 // MayJudge reports whether the caller may decide about a claim, as which oracle. Faults:
 // those of a verdict.
-func (s *Service) MayJudge(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (string, error) {
+func (s *Service) MayJudge(ctx context.Context, q db.Querier, r *Row, v Verdict) (string, error) {
 	v.Status, v.Revision = "verified", &r.Revision
-	next, err := s.verdicts.weigh(ctx, tx, r, v)
+	next, err := s.verdicts.weigh(ctx, q, r, v)
 	if err != nil || len(next.Approvals) == 0 {
 		return "", err
 	}

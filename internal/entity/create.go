@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
@@ -95,6 +96,7 @@ func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, e
 		if err := cr.sealRow(ctx, &e, p.protocol, &row); err != nil {
 			return nil, err
 		}
+		verdict.NoteBecame(&e, plans)
 	}
 	if err := mayPlace(ctx, row.Project); err != nil {
 		return nil, err

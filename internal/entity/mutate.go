@@ -237,6 +237,9 @@ func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) 
 	if err := rv.noteSpeakers(ctx, tx, rev.old.NID, rev.speaks); err != nil {
 		return err
 	}
+	if err := rv.handed(ctx, tx, rev); err != nil {
+		return err
+	}
 	if err := dropProps(ctx, tx, next.NID, rev.dropped); err != nil {
 		return err
 	}

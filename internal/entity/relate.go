@@ -243,7 +243,7 @@ func checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship, now 
 // event even when the record has no room for it.
 func (rl *relations) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relationship.Relationship, shown Relationship) error {
 	rl.noteRelationship(tx, p)
-	next, err := rl.show(ctx, tx, row, p.OtherDomain(), shown)
+	next, err := rl.show(ctx, tx, row, drawn{other: p.OtherDomain(), edges: []Relationship{shown}})
 	if err != nil {
 		return err
 	}
@@ -253,39 +253,54 @@ func (rl *relations) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relat
 	return mayPlace(ctx, next.Project)
 }
 
-// showAt shows new relationships at their other end, which they share.
+// showAt shows new relationships at their other end, which they share, and at a claim
+// the new credential it becomes by one of them.
 func (rl *relations) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*relationship.Relationship) error {
 	other, self := plans[0].Other, plans[0].Self
 	rl.noteRelationship(tx, plans[0])
-	var shown []Relationship
+	d := drawn{other: self.DomainType}
 	for _, p := range plans {
-		shown = append(shown, p.Row.Shown(!p.Back))
+		d.edges = append(d.edges, p.Row.Shown(!p.Back))
+		if p.Became != nil {
+			d.became = p.Became
+		}
 	}
-	if other.Crowded && !relationship.Places(other.Project, self.DomainType, shown) {
+	if other.Crowded && !relationship.Places(other.Project, self.DomainType, d.edges) {
 		return nil // without a look at its record
 	}
 	row, err := findByNID(ctx, tx, ws, other.NID)
 	if err != nil {
 		return err
 	}
-	_, err = rl.show(ctx, tx, row, self.DomainType, shown...)
+	next, err := rl.show(ctx, tx, row, d)
+	for _, p := range plans {
+		p.Certified = p.Became != nil && next != nil
+	}
 	return err
+}
+
+// drawn is what a record comes to show.
+type drawn struct {
+	other  string // domain type of the other end
+	edges  []Relationship
+	became *Credential // of a claim
 }
 
 // show adds relationships to a record. It returns nil when that leaves it as it
 // is: there is no room, and it waits for none of them.
-func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
-	if row.crowded && !relationship.Places(row.Project, other, edges) {
+func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, d drawn) (*Row, error) {
+	if row.crowded && !relationship.Places(row.Project, d.other, d.edges) {
 		return nil, nil
 	}
-	act := related("relationship.added", edges[0])
-	act.says = slices.ContainsFunc(edges, func(r Relationship) bool { return verdict.Says(row.DomainType, r.Role) })
+	act := related("relationship.added", d.edges[0])
+	act.says = slices.ContainsFunc(d.edges, func(r Relationship) bool { return verdict.Says(row.DomainType, r.Role) })
 	next, err := rl.Mutate(ctx, tx, row, act, func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
-		for _, r := range edges {
-			relationship.Show(e, r, other)
+		for _, r := range d.edges {
+			relationship.Show(e, r, d.other)
 		}
-		if !full || e.Project != project || act.says {
+		certified := d.became != nil && verdict.Show(e, *d.became, true)
+		if !full || e.Project != project || act.says || certified {
 			return nil
 		}
 		missing, err := rl.missingOf(ctx, tx, e, row.NID)

@@ -61,7 +61,7 @@ func (vf *verifier) rules(ctx context.Context, q db.Querier, r *Row) (*protocol.
 
 // weigh is the verification of a twin after a verdict. What a claim has become
 // rests on its own.
-func (vf *verifier) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Verification, error) {
+func (vf *verifier) weigh(ctx context.Context, q db.Querier, r *Row, v Verdict) (Verification, error) {
 	b := vf.bench(ctx)
 	if r.DomainType != "claim" {
 		return b.Plain(v), nil
@@ -70,15 +70,15 @@ func (vf *verifier) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Ve
 	if err != nil {
 		return Verification{}, err
 	}
-	if err := vf.seat(ctx, tx, &b); err != nil {
+	if err := vf.seat(ctx, q, &b); err != nil {
 		return Verification{}, err
 	}
-	if b.Rules, err = vf.rules(ctx, tx, r); err != nil {
+	if b.Rules, err = vf.rules(ctx, q, r); err != nil {
 		return Verification{}, err
 	}
-	next, err := b.Weigh(ctx, tx, r.NID, e, v)
+	next, err := b.Weigh(ctx, q, r.NID, e, v)
 	if err == nil && e.Verification.Status == verdict.Verified && next.Status != verdict.Verified {
-		err = vf.checkDependants(ctx, tx, r)
+		err = vf.checkDependants(ctx, q, r)
 	}
 	return next, err
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 6db1584854c34054f4106476a86150f4bbcce8d2f298f92a319ee00a3f32c466
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 48a7e412f823bb235c172be72e94413ea56e121f3a2f88f96c21bb5f8848bc9f
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1553,7 +1553,7 @@ CREATE TABLE claims (
 	summed       BIGINT NOT NULL DEFAULT 0,
 	submitted_at BIGINT NOT NULL,
 	document     TEXT NOT NULL
-, facts TEXT NOT NULL DEFAULT '', protocol TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '');
+, facts TEXT NOT NULL DEFAULT '', protocol TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '', due BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX claims_cid ON claims (ws, cid);
 CREATE UNIQUE INDEX claims_dedupe ON claims (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
 CREATE INDEX claims_list ON claims (ws, nid);
@@ -1606,7 +1606,7 @@ CREATE TABLE claim_evaluations (
 	amount      REAL NOT NULL,
 	status      TEXT NOT NULL,
 	reason      TEXT NOT NULL
-);
+, automatic BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX claim_evaluations_claim ON claim_evaluations (claim, nid);
 CREATE TABLE vouchers (
 	nid         BIGINT PRIMARY KEY,
@@ -1748,3 +1748,85 @@ CREATE TABLE claim_disputes (
 );
 CREATE INDEX claim_disputes_claim ON claim_disputes (claim, nid);
 CREATE UNIQUE INDEX claim_disputes_open ON claim_disputes (claim) WHERE status = 'open';
+CREATE TABLE claim_collections (
+	nid         INTEGER PRIMARY KEY,
+	ws          TEXT NOT NULL,
+	project     TEXT NOT NULL,
+	name        TEXT NOT NULL,
+	description TEXT NOT NULL,
+	protocol    TEXT NOT NULL,
+	version     TEXT NOT NULL,
+	state       TEXT NOT NULL,
+	quota       BIGINT NOT NULL,
+	starts      BIGINT NOT NULL,
+	ends        BIGINT NOT NULL,
+	revision    BIGINT NOT NULL,
+	created_at  BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL,
+	actor       TEXT NOT NULL,
+	pending     BIGINT NOT NULL DEFAULT 0,
+	flagged     BIGINT NOT NULL DEFAULT 0,
+	disputed    BIGINT NOT NULL DEFAULT 0,
+	approved    BIGINT NOT NULL DEFAULT 0,
+	rejected    BIGINT NOT NULL DEFAULT 0,
+	invalidated BIGINT NOT NULL DEFAULT 0,
+	withdrawn   BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX claim_collections_list ON claim_collections (ws, nid);
+CREATE INDEX claims_collection ON claims (collection, nid) WHERE collection <> 0;
+CREATE TRIGGER claims_collected_in AFTER INSERT ON claims WHEN NEW.collection <> 0 BEGIN
+	UPDATE claim_collections SET pending = pending + (NEW.status = 'pending'), flagged = flagged + (NEW.status = 'flagged'), disputed = disputed + (NEW.status = 'disputed'), approved = approved + (NEW.status = 'approved'),
+		rejected = rejected + (NEW.status = 'rejected'), invalidated = invalidated + (NEW.status = 'invalidated'), withdrawn = withdrawn + (NEW.status = 'withdrawn') WHERE nid = NEW.collection;
+END;
+CREATE TRIGGER claims_collected_out AFTER DELETE ON claims WHEN OLD.collection <> 0 BEGIN
+	UPDATE claim_collections SET pending = pending - (OLD.status = 'pending'), flagged = flagged - (OLD.status = 'flagged'), disputed = disputed - (OLD.status = 'disputed'), approved = approved - (OLD.status = 'approved'),
+		rejected = rejected - (OLD.status = 'rejected'), invalidated = invalidated - (OLD.status = 'invalidated'), withdrawn = withdrawn - (OLD.status = 'withdrawn') WHERE nid = OLD.collection;
+END;
+CREATE TRIGGER claims_collected_move AFTER UPDATE OF status ON claims WHEN NEW.collection <> 0 AND OLD.status <> NEW.status BEGIN
+	UPDATE claim_collections SET pending = pending + (NEW.status = 'pending') - (OLD.status = 'pending'), flagged = flagged + (NEW.status = 'flagged') - (OLD.status = 'flagged'), disputed = disputed + (NEW.status = 'disputed') - (OLD.status = 'disputed'), approved = approved + (NEW.status = 'approved') - (OLD.status = 'approved'),
+		rejected = rejected + (NEW.status = 'rejected') - (OLD.status = 'rejected'), invalidated = invalidated + (NEW.status = 'invalidated') - (OLD.status = 'invalidated'), withdrawn = withdrawn + (NEW.status = 'withdrawn') - (OLD.status = 'withdrawn') WHERE nid = NEW.collection;
+END;
+CREATE INDEX claims_due ON claims (due, nid) WHERE due <> 0 AND status = 'pending';
+CREATE INDEX claims_due_ws ON claims (ws, due, nid) WHERE due <> 0 AND status = 'pending';
+CREATE TABLE twin_proposals (
+	nid         BIGINT NOT NULL PRIMARY KEY,
+	ws          TEXT   NOT NULL,
+	survey      BIGINT NOT NULL,
+	response_id TEXT   NOT NULL,
+	household   TEXT   NOT NULL,
+	list        TEXT   NOT NULL,
+	action      TEXT   NOT NULL,
+	twin        TEXT   NOT NULL,
+	base        BIGINT NOT NULL,
+	trunk       BIGINT NOT NULL,
+	branch      TEXT   NOT NULL,
+	at          BIGINT NOT NULL,
+	status      TEXT   NOT NULL,
+	conflict    TEXT   NOT NULL DEFAULT '',
+	revision    BIGINT NOT NULL DEFAULT 0,
+	decided_at  BIGINT NOT NULL DEFAULT 0,
+	decided_by  TEXT   NOT NULL DEFAULT '',
+	reason      TEXT   NOT NULL DEFAULT '',
+	sealed      BLOB NOT NULL
+);
+CREATE UNIQUE INDEX twin_proposals_of ON twin_proposals (ws, response_id, action);
+CREATE INDEX twin_proposals_survey ON twin_proposals (survey, status, nid);
+CREATE INDEX twin_proposals_branch ON twin_proposals (ws, twin, branch, base, nid);
+CREATE INDEX twin_proposals_household ON twin_proposals (ws, household);
+CREATE INDEX claims_kind ON claims (ws, kind, nid);
+CREATE TABLE claim_leases (
+	claim  BIGINT PRIMARY KEY,
+	ws     TEXT NOT NULL,
+	holder TEXT NOT NULL,
+	until  BIGINT NOT NULL
+);
+CREATE INDEX claim_leases_until ON claim_leases (ws, until);
+CREATE INDEX claim_leases_holder ON claim_leases (ws, holder);
+CREATE INDEX claims_waiting ON claims (ws, nid) WHERE status IN ('pending', 'flagged');
+CREATE TABLE evaluation_consents (
+	oracle    BIGINT NOT NULL,
+	principal TEXT NOT NULL,
+	ws        TEXT NOT NULL,
+	at        BIGINT NOT NULL,
+	PRIMARY KEY (oracle, principal)
+);

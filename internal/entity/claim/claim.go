@@ -65,6 +65,7 @@ type content struct {
 	Amount      *api.ClaimAmount `json:"amount"`
 	Evidence    []string         `json:"evidence"`
 	Claims      []string         `json:"claims"`
+	Collection  string           `json:"collection"`
 	Data        map[string]any   `json:"data"`
 }
 
@@ -76,7 +77,7 @@ func read(e *entity.Entity) (out content) {
 		return out
 	}
 	for name, to := range map[string]any{
-		"periodStart": &out.PeriodStart, "periodEnd": &out.PeriodEnd, "amount": &out.Amount, "evidence": &out.Evidence, "claims": &out.Claims, "data": &out.Data,
+		"periodStart": &out.PeriodStart, "periodEnd": &out.PeriodEnd, "amount": &out.Amount, "evidence": &out.Evidence, "claims": &out.Claims, "collection": &out.Collection, "data": &out.Data,
 	} {
 		if v := parts[name]; len(v) > 0 {
 			_ = json.Unmarshal(v, to) // what does not fit is not there
@@ -88,6 +89,9 @@ func read(e *entity.Entity) (out content) {
 				out.Claims = append(out.Claims, id)
 			}
 		}
+	}
+	if id, ok := out.Data["collection"].(string); ok && out.Collection == "" {
+		out.Collection = id
 	}
 	return out
 }

@@ -149,11 +149,14 @@ func twinOf(d Draft) (entity.Draft, error) {
 	if len(pieces) > 0 {
 		props["evidence"] = pieces
 	}
+	if d.Data == nil {
+		d.Data = map[string]any{}
+	}
 	if len(d.Claims) > 0 {
-		if d.Data == nil {
-			d.Data = map[string]any{}
-		}
 		d.Data["claims"] = d.Claims
+	}
+	if d.Collection != "" {
+		d.Data["collection"] = d.Collection
 	}
 	if len(d.Data) > 0 {
 		props["data"] = d.Data

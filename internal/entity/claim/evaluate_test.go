@@ -21,9 +21,10 @@ const stoves = `{"type":"Protocol","name":"stove","domainType":"device","propert
 
 // court is a stove under a rubric and an oracle whose controller is the judge.
 type court struct {
+	mine string // an oracle of the claimant
 	*env
 	stove, oracle string
-	month, issued int
+	month         int
 }
 
 func newCourt(t testing.TB, d *db.DB) *court {

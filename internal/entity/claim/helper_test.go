@@ -1,12 +1,16 @@
 package claim_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -19,7 +23,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
@@ -51,6 +57,12 @@ func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, 
 type env struct {
 	d *db.DB
 	h http.Handler
+
+	s     *claim.Service
+	jobs  *job.Service
+	ended chan string // types of events about jobs
+
+	late atomic.Int64 // how much the clock of claims is ahead
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
@@ -58,7 +70,9 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	cursors := eventtest.Cursors()
 	l := event.New(event.Config{DB: d, Cursors: cursors})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: cursors, Taken: relationship.Held})
-	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Standing: credential.Standing})
+	v := &env{d: d, ended: make(chan string, 10)}
+	now := func() time.Time { return time.Now().Add(time.Duration(v.late.Load())) }
+	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Now: now, Standing: credential.Standing})
 	key, err := secret.Parse("a server key of tests, with 32 characters and more")
 	if err != nil {
 		t.Fatal(err)
@@ -70,9 +84,32 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	p.Routes(a)
 	s.Routes(a)
 	bulk.New(bulk.Config{DB: d, Entities: s, Protocols: p, Events: l, Cursors: cursors}).Routes(a)
-	claim.New(claim.Config{DB: d, Entities: s, Ledger: ledger, Cursors: cursors, Credentials: credentials}).Routes(a)
+	v.jobs = job.New(job.Config{DB: d, Cursors: cursors, Record: func(_ context.Context, tx *db.Tx, typ, _ string, _ int64) error {
+		tx.AfterCommit(func() { v.ended <- typ })
+		return nil
+	}})
+	v.s = claim.New(claim.Config{DB: d, Entities: s, Ledger: ledger, Cursors: cursors, Credentials: credentials, Exchange: exchange.New(exchange.Config{DB: d, Jobs: v.jobs})})
+	v.s.Routes(a)
+	v.jobs.Routes(a)
 	credentials.Routes(a)
-	return &env{d: d, h: webtest.Handler(t, a)}
+	v.h = webtest.Handler(t, a)
+	return v
+}
+
+// work runs the jobs of claims until the test ends.
+func (v *env) work(t testing.TB) {
+	t.Helper()
+	runner, err := v.jobs.NewRunner(job.RunnerConfig{Handlers: claim.NewSimulations(v.s).Handlers()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { runner.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		all.Wait()
+	})
 }
 
 // reply is an answer of the API.

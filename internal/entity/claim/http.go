@@ -35,6 +35,7 @@ func (s *Service) Routes(a *web.API) {
 		Codes: []string{
 			invalidCode, "CLAIM_TYPE_UNKNOWN", "CLAIM_OVERLAPS", "CLAIM_DUPLICATE", "CLAIM_BEFORE_INSTALLED", "CLAIM_SUBJECTS_MANY", "CLAIM_NOT_SUMMABLE", "CLAIM_DISPUTED", "CLAIM_COVERS_TOO_MUCH", "RELATIONSHIP_TARGET_NOT_FOUND",
 			"RELATIONSHIP_CLASS_MISMATCH", "NOT_CONTROLLER", "PROPERTY_SCHEMA_VIOLATION", "EXTERNAL_ID_EXISTS", "KEY_RESTRICTED",
+			"COLLECTION_NOT_FOUND", "COLLECTION_MISMATCH", "COLLECTION_NOT_OPEN", "COLLECTION_NOT_STARTED", "COLLECTION_ENDED", "COLLECTION_QUOTA_REACHED",
 		},
 	})
 	web.Get(a, "/v1/claims", s.serveList, web.Doc{
@@ -53,7 +54,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Evaluate a claim", Status: http.StatusCreated, Scope: "claims:evaluate", Tag: tag, Once: true, Description: evaluating,
 		Example: api.ClaimEvaluationDraft{Decision: Approved, Reason: "The readings show it."},
 		Codes: []string{
-			"CLAIM_NOT_FOUND", invalidCode, "CLAIM_FACTS_INVALID", "CLAIM_DECIDED", "CLAIM_DISPUTED", "RUBRIC_DECIDES", "RUBRIC_INVALID", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE",
+			"CLAIM_NOT_FOUND", invalidCode, "CLAIM_FACTS_INVALID", "CLAIM_DECIDED", "CLAIM_DISPUTED", "CLAIM_LEASED", "RUBRIC_DECIDES", "RUBRIC_INVALID", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE",
 			"MISSING_RELATIONSHIPS", "CLAIM_TYPE_UNKNOWN", "ENTITY_INVALID", "ENTITY_DEACTIVATED",
 		},
 	})
@@ -63,6 +64,10 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Nothing is stored. The CID is computed from the document, and every evaluation made again with its facts and the rubric of its version.",
 	})
 	s.disputeRoutes(a)
+	NewSimulations(s).routes(a)
+	NewQueue(s).routes(a)
+	(&Collections{cfg: s.cfg, db: s.db}).routes(a)
+	NewEngine(s).routes(a)
 	web.Post(a, "/v1/credentials", s.serveIssue, web.Doc{
 		Summary: "Issue the credential of an approved claim", Status: http.StatusCreated, Scope: "credentials:write", Tag: tag, Once: true,
 		Description: "Kind, subject and period come from the claim, the amount from its evaluation, and the issuer is the oracle that approved it, which you control. What is sent beside must agree. " +
@@ -117,6 +122,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	Subject  string `query:"subject" doc:"Only claims about this twin, by its DID."`
 	Claimant string `query:"claimant" doc:"Only claims of this DID."`
 	Project  string `query:"projectId" doc:"Only claims of this project."`
+	In       string `query:"collection" doc:"Only claims of this collection, by its id."`
 	web.Paging
 },
 ) (web.Reply[web.Page[*api.Claim]], error) {
@@ -125,7 +131,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return web.Reply[web.Page[*api.Claim]]{}, err
 	}
-	return s.page(ctx, in.Paging, Filter{Status: in.Status, Kind: in.Kind, Subject: in.Subject, Claimant: in.Claimant, Project: in.Project})
+	return s.page(ctx, in.Paging, Filter{Status: in.Status, Kind: in.Kind, Subject: in.Subject, Claimant: in.Claimant, Project: in.Project, Collection: in.In})
 }
 
 func (s *Service) serveOf(ctx context.Context, in *struct {

@@ -23,7 +23,7 @@ import (
 
 const (
 	credentialProtocol = "did:ixo:protocol/credential"
-	selectApproval     = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason FROM claim_evaluations
+	selectApproval     = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason, automatic FROM claim_evaluations
 		WHERE claim = $1 AND status = 'approved' ORDER BY nid DESC LIMIT 1`
 	selectEverBecame = `SELECT 1 FROM relationships WHERE src = $1 AND role = 'becomes' LIMIT 1`
 )

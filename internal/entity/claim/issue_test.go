@@ -2,7 +2,6 @@ package claim_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -59,121 +58,37 @@ func TestCredentialSaysWhatItsClaimSays(t *testing.T) {
 	})
 }
 
-// Whatever is done in whatever order, a credential has an approved claim and says what
-// that says, an approval is one the rubric gives, and nothing is claimed twice.
-func TestChainHolds(t *testing.T) {
+// A claim shows what it became, and how, by one new revision with one event; what
+// produces it shows the credential by another.
+func TestCredentialRevisesItsClaimOnce(t *testing.T) {
 	t.Parallel()
-	sequences := 200
-	if dbtest.Everything() {
-		sequences = 2500 // on each database
-	}
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCourt(t, d)
-		r := rand.New(rand.NewPCG(7, 11)) //nolint:gosec // a test draws the same again
-		for n := range sequences {
-			c.month = n // its claims are of one month, and meet
-			c.play(t, r)
-			if t.Failed() {
-				t.Fatalf("in sequence %d", n)
+		claim := c.approved(t)
+		revision := func(id string) (float64, reply) {
+			r := c.want(t, "owner", "GET "+at(id), "", "200")
+			n, _ := r.Body["revision"].(float64)
+			return n, r
+		}
+		wasClaim, _ := revision(claim)
+		wasStove, _ := revision(c.stove)
+		id := c.want(t, "judge", "POST /v1/credentials", `{"claim":"`+claim+`"}`, "201").text("id")
+		for _, twin := range []struct {
+			did string
+			was float64
+		}{{claim, wasClaim}, {c.stove, wasStove}} {
+			n, r := revision(twin.did)
+			shown, _ := r.Body["verifiableCredential"].([]any)
+			first, _ := slices.Concat(shown, []any{nil})[0].(map[string]any)
+			if n != twin.was+1 || len(shown) != 1 || first["id"] != id || first["status"] != "active" {
+				t.Errorf("revision %v after %v shows %v", n, twin.was, shown)
 			}
 		}
-		if c.issued < sequences/20 {
-			t.Errorf("%d credentials in %d sequences: too few to say anything", c.issued, sequences)
+		var edges, updates int
+		err := d.QueryRow(t.Context(), `SELECT count(CASE WHEN type = 'relationship.added' THEN 1 END), count(CASE WHEN type = 'entity.updated' THEN 1 END) FROM events
+			WHERE subject = $1 AND revision = $2`, claim, int64(wasClaim)+1).Scan(&edges, &updates)
+		if err != nil || edges != 1 || updates != 0 {
+			t.Errorf("events of the revision: %d of relationships, %d others, %v", edges, updates, err)
 		}
 	})
-}
-
-// play does a few things in a random order, and looks at what came of it.
-func (c *court) play(t *testing.T, r *rand.Rand) {
-	t.Helper()
-	month, claims, credentials := c.month, []string{}, []string{}
-	pick := func(of []string) string {
-		if len(of) == 0 {
-			return "did:x:none"
-		}
-		return of[r.IntN(len(of))]
-	}
-	who := func() string { return []string{"owner", "judge", "judge", "other"}[r.IntN(4)] }
-	for range 10 {
-		claim, credential := pick(claims), pick(credentials)
-		switch r.IntN(10) {
-		case 0, 1:
-			day := fmt.Sprintf("%d-%02d-", 2000+month/12, month%12+1)
-			made := c.do(t, "owner", "POST /v1/claims", claimed(c.stove, day+fmt.Sprintf("%02d", 1+r.IntN(20)), day+"25", `,"oracle":"`+c.oracle+`"`))
-			if made.Code != 201 && made.Code != 409 {
-				t.Fatalf("a claim: %v", made.Body)
-			}
-			if made.Code == 201 {
-				claims = append(claims, made.text("id"))
-			}
-		case 2, 3:
-			c.do(t, who(), "POST "+claimAt(claim)+"/evaluations", fmt.Sprintf(`{"facts":{"usage":{"value":%v},"sold":{"value":%v}}}`, []float64{0.5, 0.9, 2}[r.IntN(3)], r.IntN(4) == 0))
-		case 4:
-			c.do(t, who(), "POST "+at(claim)+"/verification", fmt.Sprintf(`{"status":"%s","reason":"so","revision":%d}`, []string{"verified", "rejected", "revoked", "pending"}[r.IntN(4)], 1+r.IntN(4)))
-		case 5:
-			c.do(t, who(), "PATCH "+at(pick(slices.Concat(claims, credentials))), `{"properties":{"amount":{"value":9000,"unit":"t"}}}`)
-		case 6:
-			c.do(t, who(), "POST "+at(pick(slices.Concat(claims, credentials)))+"/transitions", fmt.Sprintf(`{"to":"%s"}`, []string{"active", "suspended", "completed", "deactivated"}[r.IntN(4)]))
-		case 7:
-			c.do(t, "owner", "POST "+at(claim)+"/transfer", `{"controller":"did:key:`+who()+`"}`)
-		case 8:
-			c.do(t, who(), "POST /v1/entities:batch", `{"operations":[{"op":"create","entity":{"type":"credential","protocol":"did:ixo:protocol/credential","relationships":[{"role":"becameFrom","target":"`+claim+`"}]}},
-				{"op":"relate","did":"`+claim+`","relationship":{"role":"becomes","target":"`+credential+`"}},{"op":"patch","did":"`+credential+`","ifMatch":"*","patch":{"metadata":{"claim":"x"}}}]}`)
-		case 9:
-			if made := c.do(t, "judge", "POST /v1/credentials", `{"claim":"`+claim+`"}`); made.Code == 201 {
-				credentials = append(credentials, made.text("id"))
-			}
-		}
-	}
-	c.check(t, claims, credentials)
-}
-
-// check looks at the claims of one month and their credentials.
-func (c *court) check(t *testing.T, claims, credentials []string) {
-	t.Helper()
-	live := 0
-	for _, id := range claims {
-		r := c.want(t, "owner", "GET "+claimAt(id), "", "200")
-		if s := r.text("status"); s == "pending" || s == "flagged" || s == "approved" {
-			live++
-		}
-		if again := c.want(t, "owner", "POST "+claimAt(id)+"/evaluations:recompute", "", "200"); again.Body["same"] != (len(again.Body["items"].([]any)) > 0) {
-			t.Errorf("%s is recomputed as %v", id, again.Body)
-		}
-		if r.text("status") != "approved" {
-			continue
-		}
-		last := c.want(t, "owner", "GET "+claimAt(id)+"/evaluations?limit=1", "", "200").Body["items"].([]any)[0].(map[string]any)
-		if o := last["outcome"]; o == "rejected" || o == "flagged" {
-			t.Errorf("%s is approved, and the rubric says %v", id, o)
-		}
-	}
-	if live > 1 {
-		t.Errorf("%d claims of the same days live", live)
-	}
-	for _, id := range credentials {
-		e := c.want(t, "judge", "GET "+at(id), "", "200")
-		claim := e.Body["metadata"].(map[string]any)["claim"].(string)
-		r := c.want(t, "owner", "GET "+claimAt(claim), "", "200")
-		if e.text("status") == "active" && r.text("status") != "approved" {
-			t.Errorf("%s is active, and its claim is %s", id, r.text("status"))
-		}
-		if r.text("status") == "approved" && fmt.Sprint(e.Body["properties"].(map[string]any)["amount"]) != fmt.Sprint(r.Body["approvedAmount"]) {
-			t.Errorf("%s says %v, and its claim %v", id, e.Body["properties"], r.Body["approvedAmount"])
-		}
-	}
-	if n := c.countTwins(t, "credential"); n < len(credentials) {
-		t.Errorf("%d credentials, want %d at least", n, len(credentials))
-	} else if c.issued += len(credentials); n != c.issued {
-		t.Errorf("%d credentials, and %d were issued", n, c.issued)
-	}
-}
-
-// countTwins counts the twins of a domain type.
-func (c *court) countTwins(t testing.TB, domain string) (n int) {
-	t.Helper()
-	if err := c.d.QueryRow(t.Context(), `SELECT count(*) FROM entities WHERE ws = 'ws' AND domain_type = $1`, domain).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -42,22 +43,33 @@ func decide(p *protocol.Protocol, r *row, facts map[string]rubric.Known) (*decis
 	} else if err != nil {
 		return nil, err
 	}
-	var d api.ClaimBody
-	if err := json.Unmarshal([]byte(r.body), &d); err != nil {
-		return nil, fmt.Errorf("read document: %w", err)
-	}
-	claim := rubric.Claim{
-		Kind: r.kind, Subject: r.subjectDID, Claimant: r.claimant, Amount: r.amount, Unit: r.unit, Evidence: len(d.Evidence), Submitted: time.UnixMilli(r.submitted).UTC(),
-	}
-	if r.starts != always {
-		claim.PeriodStart = time.UnixMilli(r.starts).UTC()
-	}
-	if r.ends != never {
-		claim.PeriodEnd = time.UnixMilli(r.ends).UTC().AddDate(0, 0, -1)
+	claim, err := r.claim()
+	if err != nil {
+		return nil, err
 	}
 	out.hash = rules.Hash()
 	out.Decision, err = rules.Decide(claim, facts)
 	return out, err
+}
+
+// claim is what rules may know of a claim.
+func (r *row) claim() (rubric.Claim, error) {
+	var d struct {
+		Evidence []jsontext.Value `json:"evidence"`
+	}
+	if err := json.Unmarshal([]byte(r.body), &d); err != nil {
+		return rubric.Claim{}, db.Wrap("read document", err)
+	}
+	out := rubric.Claim{
+		Kind: r.kind, Subject: r.subjectDID, Claimant: r.claimant, Amount: r.amount, Unit: r.unit, Evidence: len(d.Evidence), Submitted: time.UnixMilli(r.submitted).UTC(),
+	}
+	if r.starts != always {
+		out.PeriodStart = time.UnixMilli(r.starts).UTC()
+	}
+	if r.ends != never {
+		out.PeriodEnd = time.UnixMilli(r.ends).UTC().AddDate(0, 0, -1)
+	}
+	return out, nil
 }
 
 // protocolOf is the protocol whose claim types speak about a claim, in the version that
@@ -75,8 +87,8 @@ func (l *Ledger) Rules(ctx context.Context, q db.Querier, ws string, nid int64) 
 	return r.protocol, r.version, nil
 }
 
-// bind fixes which protocol speaks about a claim: that of its subject in its version, now.
-// What it becomes later does not matter. The fault is CLAIM_BEFORE_INSTALLED for days
+// bind fixes which protocol speaks about a claim: that of its subject, in the version of
+// the collection, or else in that of the subject, now. What it becomes later does not matter. The fault is CLAIM_BEFORE_INSTALLED for days
 // before the subject was there.
 func (l *Ledger) bind(ctx context.Context, q db.Querier, r *row, said *content) (*protocol.Protocol, error) {
 	var body string
@@ -95,6 +107,9 @@ func (l *Ledger) bind(ctx context.Context, q db.Querier, r *row, said *content) 
 	if day = day[:min(len(day), len(time.DateOnly))]; said.PeriodStart != "" && said.PeriodStart < day {
 		return nil, fault.New(fault.Conflict, "CLAIM_BEFORE_INSTALLED", "The period begins before what produces the claim was installed.").
 			With(fault.Field{Pointer: "/properties/periodStart", Code: "out_of_range", Detail: "It was installed on " + day + "."})
+	}
+	if err := l.pin(ctx, q, r, said.Collection); err != nil {
+		return nil, err
 	}
 	return l.protocolOf(ctx, q, r)
 }
@@ -135,7 +150,7 @@ func (d *decision) wanted() string {
 }
 
 // Judge holds a verdict against the rubric, notes it as an evaluation and settles the
-// claim. Faults: CLAIM_NOT_SUBMITTED, CLAIM_DECIDED, CLAIM_DISPUTED, RUBRIC_DECIDES,
+// claim. Faults: CLAIM_NOT_SUBMITTED, CLAIM_DECIDED, CLAIM_DISPUTED, CLAIM_LEASED, RUBRIC_DECIDES,
 // RUBRIC_INVALID, and those of Submit.
 func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error {
 	r, err := l.judged(ctx, tx, j)
@@ -165,6 +180,9 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 		return disputed()
 	case status != verdict.Verified && status != verdict.Rejected:
 		return nil // nothing is decided
+	}
+	if err := free(ctx, tx, r.nid, l.Now().UnixMilli()); err != nil {
+		return err
 	}
 	p, err := l.protocolOf(ctx, tx, r)
 	if err != nil {
@@ -336,7 +354,7 @@ func decided(r *row) error {
 // evaluation is what is noted about a decision.
 type evaluation struct {
 	*decision
-	nid, at                   int64
+	nid, at, automatic        int64
 	evaluator, oracle, reason string
 	status, facts             string
 	amount                    float64
@@ -345,6 +363,6 @@ type evaluation struct {
 // note stores an evaluation of a claim by the caller.
 func (l *Ledger) note(ctx context.Context, tx *db.Tx, r *row, e evaluation) error {
 	_, err := tx.Exec(ctx, insertEvaluation, l.NewNID(), r.ws, r.nid, l.Now().UnixMilli(), web.CallerFrom(ctx).DID, e.oracle, e.protocol, e.version, e.hash, r.facts,
-		string(e.Outcome), e.ReasonCode, e.Rule, e.amount, e.status, e.reason)
+		string(e.Outcome), e.ReasonCode, e.Rule, e.amount, e.status, e.reason, automatic(ctx))
 	return db.Wrap("note evaluation", err)
 }

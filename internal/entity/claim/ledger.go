@@ -33,7 +33,9 @@ type Ledger struct {
 }
 
 // Submit fixes what a claim says. Faults: CLAIM_INVALID, CLAIM_SUBJECTS_MANY, CLAIM_BEFORE_INSTALLED,
-// CLAIM_DUPLICATE, CLAIM_OVERLAPS, CLAIM_NOT_SUMMABLE, CLAIM_DISPUTED, CLAIM_COVERS_TOO_MUCH.
+// CLAIM_DUPLICATE, CLAIM_OVERLAPS, CLAIM_NOT_SUMMABLE, CLAIM_DISPUTED, CLAIM_COVERS_TOO_MUCH,
+// COLLECTION_NOT_FOUND, COLLECTION_MISMATCH, COLLECTION_NOT_OPEN, COLLECTION_NOT_STARTED,
+// COLLECTION_ENDED, COLLECTION_QUOTA_REACHED.
 func (l *Ledger) Submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.Entity) error {
 	_, err := l.submit(ctx, tx, r, e)
 	return err
@@ -67,8 +69,15 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 	if err := cover(ctx, tx, out, upper, summands(form, said)); err != nil {
 		return nil, err
 	}
+	if err := l.enlist(ctx, tx, out); err != nil {
+		return nil, err
+	}
+	due := int64(0)
+	if form.Mode == protocol.ModeAuto || form.Mode == protocol.ModeHybrid {
+		due = out.submitted
+	}
 	_, err = tx.Exec(ctx, insertClaim, out.nid, out.ws, out.did, out.cid, out.project, out.typ, out.kind, out.subject, out.subjectDID, out.claimant, out.starts, out.ends,
-		out.amount, out.unit, key, out.status, out.submitted, out.body, out.protocol, out.version)
+		out.amount, out.unit, key, out.status, out.submitted, out.body, out.protocol, out.version, out.collection, due)
 	if err != nil {
 		return nil, db.Wrap("insert claim", err)
 	}
@@ -125,7 +134,7 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 	out.kind = protocol.SpellClaimType(p.ClaimTypes(), out.kind)
 	doc, err := canonical(api.ClaimBody{
 		ID: out.did, Type: out.typ, Kind: out.kind, Subject: out.subjectDID, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount,
-		Evidence: said.Evidence, Claims: said.Claims, Data: said.data(), Protocol: out.protocol, Version: out.version, Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
+		Evidence: said.Evidence, Claims: said.Claims, Data: said.data(), Collection: said.Collection, Protocol: out.protocol, Version: out.version, Claimant: out.claimant, Date: time.UnixMilli(out.submitted).UTC().Format("2006-01-02T15:04:05.000Z"),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -151,6 +160,9 @@ func (l *Ledger) form(ctx context.Context, tx *db.Tx, r *row) (protocol.ClaimFor
 // Follow notes another project or status of a submitted claim. An approved or
 // disputed one is not withdrawn: CLAIM_DECIDED.
 func (l *Ledger) Follow(ctx context.Context, tx *db.Tx, old, next *entity.Row) error {
+	if next.DomainType != "claim" {
+		return l.handed(ctx, tx, next)
+	}
 	r, err := held(ctx, tx, next.Workspace, next.NID)
 	if err != nil || r == nil {
 		return err

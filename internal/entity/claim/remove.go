@@ -49,6 +49,12 @@ func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
 		_, err = tx.Exec(ctx, removeDisputes, nid)
 	}
 	if err == nil {
+		_, err = tx.Exec(ctx, dropLease, nid)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, dropConsents, nid)
+	}
+	if err == nil {
 		_, err = tx.Exec(ctx, freeCover, nid)
 	}
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -28,6 +29,13 @@ type Config struct {
 	Cursors  web.Cursors
 
 	Credentials Credentials
+	Exchange    *exchange.Service // keeps simulations
+	// Evidence completes pieces of evidence that name something of this server; nil
+	// leaves them as they are. The fault is CLAIM_INVALID.
+	Evidence func(ctx context.Context, all []any) error
+	// Rights are the scopes that a principal has now, whom the Engine speaks for; nil asks
+	// nobody.
+	Rights func(ctx context.Context, q db.Querier, ws, principal string) ([]string, error)
 }
 
 // Service is the use cases of claims.
@@ -56,7 +64,7 @@ func NewLedger(l Ledger) *Ledger {
 // those of Ledger.Submit, and of entity.Service.Create.
 func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], error) {
 	var none web.Reply[*api.Claim]
-	form, err := twinOf(d)
+	form, err := s.cfg.draft(ctx, d)
 	if err != nil {
 		return once.Refuse[*api.Claim](ctx, s.cfg.Idem, err)
 	}
@@ -73,9 +81,22 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], e
 			return none, err
 		}
 		out, err := s.made(ctx, tx, made)
-		return web.Reply[*api.Claim]{Value: out, Status: http.StatusCreated, Location: address(made.DID)}, err
+		if err != nil {
+			return none, err
+		}
+		return web.Reply[*api.Claim]{Value: out, Status: http.StatusCreated, Location: out.Links.Self}, nil
 	})
 	return r, inBody(err, form)
+}
+
+// draft is the draft of the twin of a claim, with its evidence complete.
+func (c *Config) draft(ctx context.Context, d Draft) (entity.Draft, error) {
+	if c.Evidence != nil {
+		if err := c.Evidence(ctx, d.Evidence); err != nil {
+			return entity.Draft{}, err
+		}
+	}
+	return twinOf(d)
 }
 
 // place puts a claim into the project of its subject. A subject that is not there is for
@@ -113,7 +134,7 @@ func (s *Service) made(ctx context.Context, q db.Querier, r *entity.Row) (*api.C
 	kind, _ := verdict.TypeOf(e)
 	return &api.Claim{
 		ID: r.DID, Type: r.Type, Kind: kind, PeriodStart: said.PeriodStart, PeriodEnd: said.PeriodEnd, Amount: said.Amount, Claimant: e.Owner, Project: r.Project,
-		Status: draft, Verification: inWords(draft), Links: api.ClaimLinks{Self: address(r.DID), Entity: twin.Address(r.DID)},
+		Status: draft, Verification: inWords(draft), Links: api.ClaimLinks{Self: twin.Address(r.DID), Entity: twin.Address(r.DID)}, // a draft is a twin alone
 	}, nil
 }
 
@@ -128,6 +149,9 @@ func inBody(err error, d entity.Draft) error {
 	for i := range out.Fields {
 		p := &out.Fields[i].Pointer
 		*p = strings.TrimPrefix(*p, "/properties")
+		if *p == "/data/collection" {
+			*p = "/collection"
+		}
 		if rest, ok := strings.CutPrefix(*p, "/relationships/"); ok {
 			n, _, _ := strings.Cut(rest, "/")
 			*p = "/subject"
@@ -179,11 +203,12 @@ func (s *Service) Withdraw(ctx context.Context, id, reason string) (web.Reply[*a
 type Filter struct {
 	Status, Kind, Claimant, Project string
 	Subject                         string // DID
+	Collection                      string // id
 }
 
 // fits reports whether a claim is in a list.
 func (f *Filter) fits(c web.Caller, r *row) bool {
-	for _, pair := range [][2]string{{f.Status, r.status}, {f.Kind, r.kind}, {f.Claimant, r.claimant}, {f.Project, r.project}, {f.Subject, r.subjectDID}} {
+	for _, pair := range [][2]string{{f.Status, r.status}, {f.Kind, r.kind}, {f.Claimant, r.claimant}, {f.Project, r.project}, {f.Subject, r.subjectDID}, {f.Collection, collectionName(r.collection)}} {
 		if pair[0] != "" && pair[0] != pair[1] {
 			return false
 		}
@@ -210,6 +235,9 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 			return nil, 0, err
 		}
 		about = subject.NID
+	}
+	if _, err := numberOf(f.Collection); f.Collection != "" && err != nil {
+		return nil, 0, nil
 	}
 	if before == 0 {
 		before = 1<<63 - 1
@@ -248,6 +276,9 @@ func (s *Service) look(ctx context.Context, f Filter, about, before int64) ([]ro
 	switch {
 	case about != 0:
 		rows, err = s.db.Query(ctx, listSubject, ws, before, chunk, about)
+	case f.Collection != "":
+		nid, _ := numberOf(f.Collection) // List has looked
+		rows, err = s.db.Query(ctx, listCollection, ws, before, chunk, nid)
 	case f.Status != "":
 		rows, err = s.db.Query(ctx, listStatus, ws, before, chunk, f.Status)
 	default:

@@ -18,22 +18,24 @@ import (
 
 // The columns of a claim, in the order scan reads them.
 const (
-	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document, c.facts, c.protocol, c.version
+	selectByDID = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document, c.facts, c.protocol, c.version, c.collection, c.due
 		FROM entities e JOIN claims c ON c.nid = e.nid WHERE e.did = $2 AND e.ws = $1`
-	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
+	selectByCID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
 		FROM claims WHERE ws = $1 AND cid = $2`
-	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
+	selectByNID = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
 		FROM claims WHERE ws = $1 AND nid = $2`
 	lockByNIDPostgres = selectByNID + ` FOR UPDATE`
-	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
+	listAll           = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
 		FROM claims WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
+	listStatus = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
 		FROM claims WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version
+	listSubject = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
 		FROM claims WHERE ws = $1 AND subject = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listCollection = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
+		FROM claims WHERE ws = $1 AND collection = $4 AND collection <> 0 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 
-	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document, protocol, version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`
+	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document, protocol, version, collection, due)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`
 	updateStatus  = `UPDATE claims SET status = $2, approved = $3 WHERE nid = $1`
 	updateProject = `UPDATE claims SET project = $2 WHERE nid = $1`
 	freeClaim     = `UPDATE claims SET dedupe = NULL WHERE nid = $1`
@@ -63,12 +65,14 @@ type row struct {
 	facts                                    string // canonical JSON
 	protocol, version                        string // whose claim types speak about it, fixed when it was submitted
 	starts, ends, submitted, summed          int64
+	collection                               int64 // 0 for none
+	due                                      int64 // ms from which on the engine looks at it; 0 for never
 	amount, approved                         float64
 }
 
 func (r *row) scan(from db.Row) error {
 	return from.Scan(&r.nid, &r.ws, &r.did, &r.cid, &r.project, &r.typ, &r.kind, &r.subject, &r.subjectDID, &r.claimant, &r.starts, &r.ends, &r.amount, &r.unit,
-		&r.status, &r.approved, &r.summed, &r.submitted, &r.body, &r.facts, &r.protocol, &r.version)
+		&r.status, &r.approved, &r.summed, &r.submitted, &r.body, &r.facts, &r.protocol, &r.version, &r.collection, &r.due)
 }
 
 // one reads a claim; nil when there is none.
@@ -119,6 +123,9 @@ func (r *row) settle(ctx context.Context, tx *db.Tx, status string, approved flo
 		return db.Wrap("settle claim", err)
 	}
 	r.status, r.approved = status, approved
+	if _, err := tx.Exec(ctx, dropLease, r.nid); err != nil { // whoever had taken it is done
+		return db.Wrap("end lease", err)
+	}
 	if !over(status) || status == Approved {
 		return nil
 	}
@@ -150,6 +157,9 @@ func (r *row) view(whole bool) (*api.Claim, error) {
 	}
 	if r.status == Approved && d.Amount != nil {
 		c.Approved = &api.ClaimAmount{Value: r.approved, Unit: r.unit}
+	}
+	if r.collection != 0 {
+		c.Collection = collectionName(r.collection)
 	}
 	if whole {
 		c.Document = &d

@@ -1,12 +1,18 @@
 package credential_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/vc"
 )
 
 // Rights over a credential go with its oracle, not with whoever asked for it.
@@ -114,6 +120,47 @@ func TestListKeepsItsAddress(t *testing.T) {
 		fresh := listOf(w.issue(t, ""))
 		if !strings.HasPrefix(fresh, base+"/v1/status-lists/") || strings.HasSuffix(fresh, strings.TrimPrefix(address, "urn:hearth:status-list:")) {
 			t.Errorf("the new list is %s, the older one %s", fresh, address)
+		}
+	})
+}
+
+// A list speaks for its own issuer and for the places it has; anything else would pass
+// for "not revoked".
+func TestPlacesOfOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d, base)
+		list := listOf(v.issue(t, ""))
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, _ := key.Public().(ed25519.PublicKey)
+		stranger := did.FromEd25519(public)
+		says := func(issuer, place string) jsontext.Value {
+			return jsontext.Value(`{"@context":["` + vc.ContextV2 + `"],"type":["VerifiableCredential"],"issuer":"` + issuer + `","credentialSubject":{"id":"did:example:subject"},` +
+				`"credentialStatus":{"type":"BitstringStatusListEntry","statusPurpose":"revocation","statusListIndex":"` + place + `","statusListCredential":"` + list + `"}}`)
+		}
+		for name, tt := range map[string]struct {
+			place, reason string
+			own           bool
+		}{
+			"the last place":              {"131071", "", true},
+			"one after the last":          {"131072", "status_invalid", true},
+			"far outside":                 {"999999999999", "status_invalid", true},
+			"the list of another issuer":  {"0", "status_invalid", false},
+			"both another's and outside":  {"999999999999", "status_invalid", false},
+			"more than a number can hold": {"99999999999999999999", "status_invalid", true},
+		} {
+			doc, err := vc.Signer{Key: key, Method: vc.MethodOf(stranger)}.Sign(says(stranger.String(), tt.place), vc.Proof{Created: v.now})
+			if tt.own {
+				doc, err = v.credentials.SignFor(webCaller(t, "judge"), v.oracle, func(issuer string) (jsontext.Value, error) { return says(issuer, tt.place), nil })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			reasons, _ := v.verifyDocument(t, doc)
+			wantCodes(t, name, reasons, strings.Fields(tt.reason)...)
 		}
 	})
 }

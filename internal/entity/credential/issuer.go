@@ -131,8 +131,13 @@ func (is *Issuer) Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error {
 		return err
 	}
 	is.complete(r, i.Says)
-	if err := json.Unmarshal([]byte(r.document), &i.Says.VerifiableCredential); err != nil {
+	var members map[string]jsontext.Value // what is in them goes out as it was signed
+	if err := json.Unmarshal([]byte(r.document), &members); err != nil {
 		return err
+	}
+	i.Says.VerifiableCredential = make(map[string]any, len(members))
+	for name, value := range members {
+		i.Says.VerifiableCredential[name] = value
 	}
 	return is.tell(ctx, tx, "credential.issued", r)
 }

@@ -31,6 +31,7 @@ const (
 	selectStanding = `SELECT did FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 1`
 	liveOfClaim    = `SELECT nid, ws, did, page, uri, project, subject, claim, issuer, list, place, state, suspended, revoked, retired, disputed, issued_at, salt, says, document FROM credentials WHERE claim = $1 AND revoked = 0 ORDER BY nid LIMIT 2`
 
+	selectOneOf  = `SELECT 1 FROM credentials WHERE ws = $1 AND project = $2 AND issuer = $3 LIMIT 1`
 	selectIssuer = `SELECT issuer FROM credentials WHERE nid = $1`
 	selectName   = `SELECT name FROM entities WHERE nid = $1 AND domain_type IN ('oracle', 'project')`
 	selectNamed  = `SELECT name FROM entities WHERE ws = $1 AND did = $2 AND domain_type IN ('oracle', 'project')`
@@ -114,6 +115,16 @@ func IssuerOf(ctx context.Context, q db.Querier, credential int64) (int64, error
 		return 0, nil
 	}
 	return issuer, db.Wrap("find issuer of a credential", err)
+}
+
+// HasIssued reports whether the oracle of a number has issued a credential of a project.
+func HasIssued(ctx context.Context, q db.Querier, ws, project string, oracle int64) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectOneOf, ws, project, oracle).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, db.Wrap("find credential of an issuer", err)
 }
 
 // Erase takes the DID of somebody who is erased off the credentials about them: the

@@ -47,6 +47,11 @@ func Personal() []privacy.Table {
 		{Name: "claim_disputes", Rules: []privacy.Rule{
 			privacy.Kept("", privacy.Elsewhere, "reason answer"), privacy.Kept("", privacy.Acts, "disputer decided_by"), privacy.None(privacy.Ours, "ws was status"),
 		}},
+		{Name: "claim_leases", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "holder")}},
+		{Name: "evaluation_consents", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "principal")}},
+		{Name: "claim_collections", Rules: []privacy.Rule{
+			privacy.Kept("", privacy.Elsewhere, "name description"), privacy.Kept("", privacy.Acts, "actor"), privacy.None(privacy.Ours, "ws project state"), privacy.None(privacy.Program, "protocol version"),
+		}},
 		{Name: "credentials", Rules: []privacy.Rule{
 			privacy.Erased("credentials", "says"), privacy.Kept("credentials", issued, "did page uri project salt says document"), privacy.None(privacy.Ours, "ws state"),
 		}},

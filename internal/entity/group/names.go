@@ -114,7 +114,8 @@ func (n *names) made(ctx context.Context, q db.Querier, ws string, by []string) 
 // makers adds those who made the keys of a caller, and theirs, up to an owner.
 func (s *Speakers) makers(ctx context.Context, q db.Querier, c web.Caller, n *names) error {
 	seen := []string{c.DID}
-	for i := 0; c.Key != "" && i < len(seen) && i < maxNames; i++ {
+	byKey := c.Key != "" || c.Signer == "" // who has signed nothing speaks by keys, if only through the server
+	for i := 0; byKey && i < len(seen) && i < maxNames; i++ {
 		makers, err := auth.MakersOf(ctx, q, c.Workspace, seen[i])
 		if err != nil {
 			return err

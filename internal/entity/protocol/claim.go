@@ -21,9 +21,9 @@ const (
 )
 
 // ClaimRule is how claims of a type are verified: what is obeyed of the member
-// verification of a claim type. The mode is manual: somebody who controls an
-// oracle gives the verdict, as far as the rubric leaves it to people. For precision see
-// FindPrecision.
+// verification of a claim type. Somebody who controls an oracle gives the verdict, as far
+// as the rubric leaves it to people; for what the server does by itself see ClaimForm, for
+// precision FindPrecision.
 type ClaimRule struct {
 	Oracles []string // DIDs of those who may; nil: any
 	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
@@ -34,6 +34,7 @@ type ClaimRule struct {
 // published before they were checked is used as far as it can be.
 type verification struct {
 	Mode    jsontext.Value `json:"mode"`
+	Rubric  jsontext.Value `json:"rubric"`
 	Quorum  jsontext.Value `json:"quorum"`
 	Oracles jsontext.Value `json:"oracles"`
 	Reasons jsontext.Value `json:"reasonCodes"`
@@ -121,8 +122,14 @@ func senseVerification(v jsontext.Value, at string, c *fault.Checks) {
 		return
 	}
 	var mode string
-	if given(f.Mode) && (f.Mode.Kind() != '"' || json.Unmarshal(f.Mode, &mode) != nil || mode != "manual") {
-		c.Add(at+"/mode", "not_allowed", "The value must be manual: people who control oracles give verdicts. This server weighs no facts by itself, as auto and hybrid would need.")
+	if given(f.Mode) && (f.Mode.Kind() != '"' || json.Unmarshal(f.Mode, &mode) != nil || !slices.Contains([]string{ModeManual, ModeAuto, ModeHybrid}, mode)) {
+		c.Add(at+"/mode", "not_allowed", "The value must be manual, auto or hybrid.")
+	}
+	if (mode == ModeAuto || mode == ModeHybrid) && !given(f.Rubric) {
+		c.Add(at+"/rubric", "required", "Without a rubric nothing is decided by itself: write one, or have the mode manual.")
+	}
+	if (mode == ModeAuto || mode == ModeHybrid) && !given(f.Oracles) {
+		c.Add(at+"/oracles", "required", "Name the oracles for which the server decides: anybody may make one.")
 	}
 	n := 0
 	if given(f.Quorum) && (f.Quorum.Kind() != '0' || json.Unmarshal(f.Quorum, &n) != nil || n < 1 || n > maxQuorum) {
@@ -185,7 +192,15 @@ type ClaimForm struct {
 	Unique     []string // members of a claim's properties of which no two claims have the same
 	Aggregates bool     // one may sum other claims of the type
 	Issues     bool     // an approval issues the credential
+	Mode       string   // who evaluates; "" is ModeManual
 }
+
+// Who evaluates claims of a type.
+const (
+	ModeManual = "manual" // people; the default
+	ModeAuto   = "auto"   // the server, by the rubric, as far as that does not leave it to people
+	ModeHybrid = "hybrid" // the server, but nothing is approved without people
+)
 
 // When credentials are issued, as the member issue of a claim type says it.
 const (
@@ -205,6 +220,10 @@ func FindClaimForm(claimTypes jsontext.Value, name string) (out ClaimForm) {
 	}
 	out.Unique, _ = uniqueOf(f.DedupeKey)
 	out.Aggregates, out.Issues = f.Aggregates.Kind() == 't', textOf(f.Issue) == onApproval
+	var v verification
+	if f.Verification.Kind() == '{' && json.Unmarshal(f.Verification, &v) == nil && given(v.Rubric) {
+		out.Mode = textOf(v.Mode)
+	}
 	return out
 }
 

@@ -56,7 +56,7 @@ func schemaID(did, version string) string {
 // compile makes a version ready: record with the protocol it extends, nil
 // without one. What is wrong is noted.
 func compile(r Record, parent *Protocol, c *fault.Checks) (*Protocol, error) {
-	p := &Protocol{Record: r, lineage: []string{r.DID}}
+	p := &Protocol{Record: r, lineage: []string{r.DID}, writers: r.written()}
 	own := parseProperties(r.Properties, c)
 	roles := parseRoles(r.Relationships, c)
 	noteLists(r.Content, own, parent, c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -97,7 +98,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d Draft) (*Record, []b
 	d.check(&c)
 	r := d.record()
 	r.Revision, r.Created, r.CreatedBy = 1, s.now(), web.CallerFrom(ctx).DID
-	r.Updated, r.UpdatedBy = r.Created, r.CreatedBy
+	r.Updated, r.UpdatedBy, r.WrittenBy = r.Created, r.CreatedBy, []string{r.CreatedBy}
 	parent, err := s.parent(ctx, ws, &r)
 	if err != nil {
 		return nil, nil, err
@@ -210,6 +211,7 @@ func (s *Service) Update(ctx context.Context, id, version, ifMatch string, patch
 		return none, err
 	}
 	r.Created, r.CreatedBy, r.Revision = old.Created, old.CreatedBy, old.Revision+1
+	r.WrittenBy = unique(append(slices.Clone(old.written()), r.UpdatedBy))
 	body, err := rendered(r)
 	if err != nil {
 		return none, err

@@ -20,6 +20,7 @@ func (p *Protocol) inherit(own map[string]*schema.Property, roles []Role, parent
 	indexed, pii := slices.Clone(p.Content.Indexed), slices.Clone(p.Content.PII)
 	if parent != nil {
 		p.lineage = append(p.lineage, parent.lineage...)
+		p.writers = unique(slices.Concat(p.writers, parent.writers))
 		p.eff = mergeContent(p.Content, parent.eff)
 		p.set.Properties = maps.Clone(parent.set.Properties)
 		maps.Copy(p.set.Properties, own)

@@ -98,7 +98,8 @@ func TestSenseVerification(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "", `7`: " wrong_type",
 		`{"mode":"manual","quorum":2,"oracles":["did:x:a","did:x:b"],"reasonCodes":["weighed"],"facts":[],"rubric":[]}`: "",
-		`{"mode":"auto"}`: "/mode not_allowed", `{"mode":"hybrid"}`: "/mode not_allowed", `{"mode":7}`: "/mode not_allowed", `{"mode":null}`: "",
+		`{"mode":"auto"}`: "/rubric required/oracles required", `{"mode":"hybrid"}`: "/rubric required/oracles required", `{"mode":"quick"}`: "/mode not_allowed",
+		`{"mode":"auto","oracles":["did:x:o"],"rubric":[{"id":"a","stage":"approval","when":"true","then":{"outcome":"approved","reasonCode":"OK"}}]}`: "", `{"mode":7}`: "/mode not_allowed", `{"mode":null}`: "",
 		`{"quorum":0}`: "/quorum out_of_range", `{"quorum":101}`: "/quorum out_of_range", `{"quorum":100}`: "",
 		`{"quorum":2,"oracles":["did:x:a"]}`: "/quorum out_of_range", `{"oracles":[]}`: "/oracles empty", `{"oracles":{}}`: "/oracles wrong_type",
 		`{"oracles":["did:x:a",7]}`: "/oracles/1 invalid", `{"oracles":["did:x:a","did:x:a"]}`: "/oracles/1 duplicate",

@@ -85,6 +85,7 @@ type Record struct {
 	Updated      time.Time `json:"updated,omitzero"`
 	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of whoever made this version."`
 	UpdatedBy    string    `json:"updatedBy,omitzero"`
+	WrittenBy    []string  `json:"writtenBy,omitzero" doc:"DIDs of all who have written or published this version: what they have a part in is not decided by it automatically."`
 	Published    time.Time `json:"published,omitzero"`
 	StatusReason string    `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
 	Links        Links     `json:"links"`
@@ -136,6 +137,7 @@ type Protocol struct {
 
 	eff     Content    // merged with the ancestors
 	lineage []string   // its DID and those of its ancestors
+	writers []string   // of it and its ancestors
 	body    []byte     // the record as it is sent
 	set     schema.Set // its properties
 	indexed []Indexed
@@ -216,6 +218,25 @@ func (p *Protocol) Fits(entityType string) bool {
 
 // Extends reports whether it is the protocol did or builds on it.
 func (p *Protocol) Extends(did string) bool { return slices.Contains(p.lineage, did) }
+
+// Writers are the DIDs of those who have written or published it or what it builds on;
+// nobody where all is shipped. Do not change it.
+func (p *Protocol) Writers() []string { return p.writers }
+
+// written are those who have written or published a version. Before they were kept, it had
+// whoever made and whoever changed it.
+func (r *Record) written() []string {
+	if len(r.WrittenBy) > 0 {
+		return r.WrittenBy
+	}
+	var out []string
+	for _, id := range []string{r.CreatedBy, r.UpdatedBy} {
+		if id != "" {
+			out = append(out, id)
+		}
+	}
+	return unique(out)
+}
 
 // Schema is the JSON Schema of the properties, as text. Do not change it.
 func (p *Protocol) Schema() []byte { return p.set.Text() }

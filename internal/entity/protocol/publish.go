@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
@@ -191,7 +192,7 @@ func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (we
 		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	r := p.Record
-	r.Published = s.now()
+	r.Published, r.WrittenBy = s.now(), unique(append(slices.Clone(old.written()), web.CallerFrom(ctx).DID))
 	m := publishing()
 	m.more = func(tx *db.Tx, h *head) error {
 		if h.class != "" && (h.class != p.Class() || h.domain != p.DomainType()) {

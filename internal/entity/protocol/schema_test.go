@@ -168,8 +168,8 @@ func TestInvalidDrafts(t *testing.T) {
 			"/claimTypes/a wrong_type, /claimTypes/b/schema wrong_type, /claimTypes/c/schema/type unknown_type, /claimTypes/d/schema/required invalid_schema, " +
 				"/claimTypes/e/verification/mode not_allowed, /claimTypes/e/verification/quorum out_of_range, /claimTypes/e/verification/oracles/0 invalid, " +
 				"/claimTypes/f/schema/properties/n/minimum out_of_range, /claimTypes/g/verification/quorum out_of_range, /claimTypes/g/verification/oracles wrong_type, " +
-				"/claimTypes/h/verification/mode not_allowed, /claimTypes/h/verification/oracles empty, /claimTypes/h/verification/reasonCodes wrong_type, " +
-				"/claimTypes/i/verification/mode not_allowed, /claimTypes/i/verification/quorum out_of_range, /claimTypes/i/verification/reasonCodes wrong_type, " +
+				"/claimTypes/h/verification/rubric required, /claimTypes/h/verification/oracles empty, /claimTypes/h/verification/reasonCodes wrong_type, " +
+				"/claimTypes/i/verification/rubric required, /claimTypes/i/verification/quorum out_of_range, /claimTypes/i/verification/reasonCodes wrong_type, " +
 				"/claimTypes/j/verification/oracles/1 duplicate, /claimTypes/j/verification/oracles/2 invalid, /claimTypes/j/verification/reasonCodes/1 required",
 		},
 		"the rest": {

@@ -36,6 +36,9 @@ type Relationship struct {
 	Back        bool // Self is the target of the relationship
 	Role        protocol.Role
 	Misfit      error // why a relationship that waited for its target cannot have it
+
+	Became    *twin.Credential // Self, a new credential that the other end becomes, as others show it
+	Certified bool             // the other end shows it
 }
 
 // Ends are the source and the target of a relationship; the target is nil when
@@ -255,6 +258,6 @@ func Once(ctx context.Context, q db.Querier, l *Row, pointer string, sees func(p
 	if sees(other.Project) {
 		who = other.DID
 	}
-	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become a credential already. Deactivate that credential first.").
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become a credential already. Revoke that credential first.").
 		With(fault.Field{Pointer: pointer, Code: "exists", Detail: who + " rests on this claim and is not deactivated."})
 }

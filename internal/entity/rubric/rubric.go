@@ -258,3 +258,13 @@ func words(all []Outcome) string {
 	}
 	return strings.Join(out, " or ")
 }
+
+// Rule is the rule of an id; false when there is none.
+func (r *Rubric) Rule(id string) (Rule, bool) {
+	for i := range r.rules {
+		if r.rules[i].ID == id {
+			return r.rules[i].Rule, true
+		}
+	}
+	return Rule{}, false
+}

@@ -249,7 +249,7 @@ func Kept(p *relationship.Relationship) error {
 	if s := twin.Status(credential.Status); s == twin.StatusDraft || s == twin.StatusDeactivated {
 		return nil
 	}
-	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become this credential. Deactivate the credential first.").
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become this credential. Revoke it first, or use it.").
 		With(fault.Field{Code: "exists", Detail: "The credential is " + credential.Status + "; only one that is deactivated gives its claim free."})
 }
 

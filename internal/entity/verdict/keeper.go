@@ -23,37 +23,45 @@ type Keeper struct {
 // Renew renews a credential wherever it is shown, from a place on: some records
 // now, the others later.
 func (k Keeper) Renew(ctx context.Context, tx *db.Tx, credential int64, from Place) error {
-	nids, next, err := holders(ctx, tx, credential, from, together)
+	e, err := k.Read(ctx, tx, credential)
 	if err != nil {
 		return err
 	}
-	e, err := k.renewAt(ctx, tx, credential, nids...)
-	if err != nil || next == (Place{}) {
+	return k.renew(ctx, tx, shown{credential, Item(e)}, from)
+}
+
+// shown is a credential by its number, and as others show it.
+type shown struct {
+	nid  int64
+	item twin.Credential
+}
+
+func (k Keeper) renew(ctx context.Context, tx *db.Tx, c shown, from Place) error {
+	nids, next, err := holders(ctx, tx, c.nid, from, together)
+	if err != nil {
 		return err
 	}
-	return k.Later(ctx, tx, e.DID, next)
+	if err := k.renewAt(ctx, tx, c, nids...); err != nil || next == (Place{}) {
+		return err
+	}
+	return k.Later(ctx, tx, c.item.ID, next)
 }
 
 // renewAt renews a credential in some records.
-func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, credential int64, nids ...int64) (*twin.Entity, error) {
-	e, err := k.Read(ctx, tx, credential)
-	if err != nil {
-		return nil, err
-	}
-	item := Item(e)
+func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, c shown, nids ...int64) error {
 	if err := k.lockAll(ctx, tx, nids...); err != nil {
-		return nil, err
+		return err
 	}
 	for _, nid := range nids {
-		held, err := holds(ctx, tx, nid, credential)
+		held, err := holds(ctx, tx, nid, c.nid)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := k.Show(ctx, tx, nid, item, func(e *twin.Entity) bool { return Show(e, item, held) }); err != nil {
-			return nil, err
+		if err := k.Show(ctx, tx, nid, c.item, func(e *twin.Entity) bool { return Show(e, c.item, held) }); err != nil {
+			return err
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // lockAll is Lock by number.
@@ -82,10 +90,11 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relations
 	case !p.Row.Mirror:
 		return nil
 	case p.Row.Role == relationship.Becomes:
-		if _, err := k.renewAt(ctx, tx, to.NID, from.NID); err != nil {
+		e, err := k.Read(ctx, tx, to.NID)
+		if err != nil {
 			return err
 		}
-		return k.Renew(ctx, tx, to.NID, above(from.NID))
+		return k.became(ctx, tx, p, shown{to.NID, Item(e)})
 	case p.Row.Role != relationship.Produces:
 		return nil
 	}
@@ -94,18 +103,39 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relations
 		if err := k.Lock(ctx, tx, &relationship.End{NID: nid, Shared: true}); err != nil {
 			return err
 		}
-		if _, err := k.renewAt(ctx, tx, nid, from.NID); err != nil {
+		e, err := k.Read(ctx, tx, nid)
+		if err != nil {
+			return err
+		}
+		if err := k.renewAt(ctx, tx, shown{nid, Item(e)}, from.NID); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
+// became renews a credential at a claim, unless that shows it already, and at what
+// produces the claim.
+func (k Keeper) became(ctx context.Context, tx *db.Tx, p *relationship.Relationship, c shown) error {
+	claim, _ := p.Ends()
+	if !p.Certified {
+		if err := k.renewAt(ctx, tx, c, claim.NID); err != nil {
+			return err
+		}
+	}
+	return k.renew(ctx, tx, c, above(claim.NID))
+}
+
 // FollowAll is Follow for the relationships of a new twin. It reports whether
 // the twin itself may show credentials now.
 func (k Keeper) FollowAll(ctx context.Context, tx *db.Tx, plans []*relationship.Relationship) (produces bool, err error) {
 	for _, p := range plans {
-		if err := k.Follow(ctx, tx, p); err != nil {
+		if p.Became != nil {
+			err = k.became(ctx, tx, p, shown{p.Self.NID, *p.Became})
+		} else {
+			err = k.Follow(ctx, tx, p)
+		}
+		if err != nil {
 			return false, err
 		}
 		produces = produces || p.Row.Role == relationship.Produces && !p.Back

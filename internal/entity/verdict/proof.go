@@ -33,6 +33,16 @@ func Item(e *twin.Entity) twin.Credential {
 	return c
 }
 
+// NoteBecame notes what claims become by the relationships of a new twin.
+func NoteBecame(e *twin.Entity, plans []*relationship.Relationship) {
+	for _, p := range plans {
+		if p.Row.Role == relationship.Becomes && p.Row.Mirror && p.Back {
+			c := Item(e)
+			p.Became = &c
+		}
+	}
+}
+
 // Status is how others show a credential of a status and a verification.
 func Status(status twin.Status, verification string) string {
 	if verification == "revoked" || verification == "expired" {

@@ -103,6 +103,8 @@ type Source struct {
 	// Usage reads a page of what the stoves of a project were used, by day, and
 	// says where the next one begins. Days are such as 2024-02-20, "" the last 30.
 	Usage func(ctx context.Context, l UsageList) (page []StoveDay, next string, err error)
+	// ExplainClaim says what became of a claim, by its DID or CID, from the record.
+	ExplainClaim func(ctx context.Context, id string) (*api.ClaimExplanation, error)
 	// Graph reads what is around a twin.
 	Graph func(ctx context.Context, q GraphQuery) (any, error)
 	// Interviews are surveys that the oracle asks.
@@ -198,9 +200,9 @@ var _ plugin.Tools = family{}
 
 // NewTwins makes the plugin of digital twins, with what their devices measured.
 func NewTwins(s Source) plugin.Plugin {
-	return family{source: s, tools: slices.Concat(twinTools, changeTools), about: plugin.Manifest{
-		Name: "twins", Title: "Digital twins", Summary: "Finds, counts, reads and changes households, stoves, devices, projects and organisations, and what they are related to.",
-		WhenToUse: []string{"Questions about households, stoves, devices, projects or organisations, or how much stoves are used."},
+	return family{source: s, tools: slices.Concat(twinTools, changeTools, claimTools), about: plugin.Manifest{
+		Name: "twins", Title: "Digital twins", Summary: "Finds, counts, reads and changes twins: households, stoves, devices, projects; explains what became of claims.",
+		WhenToUse: []string{"Questions about households, stoves, devices, projects or organisations, or how much stoves are used.", "Questions about why a claim was approved, rejected or flagged, or what it waits for."},
 		Examples: []plugin.Example{
 			{User: "How many stoves are active in Kitui?", Tool: "count_twins", Args: `{"type":"stoves","status":"active","in":"Kitui"}`},
 		},

@@ -1,0 +1,221 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// The states of a step.
+const (
+	checked = "checked"
+	failed  = "failed"
+	absent  = "absent"
+)
+
+func claimPath(id string) string { return "/v1/claims/" + url.PathEscape(id) }
+
+// chain walks from a credential down to the draw, and checks what it passes.
+type chain struct {
+	s *Service
+	api.ClaimChain
+	claim api.Claim
+}
+
+func (c *chain) add(step api.ChainStep) { c.Steps = append(c.Steps, step) }
+
+// Chain is what the credential of a claim rests on. Each step is checked for this answer,
+// or says that it was not. Fault: CLAIM_NOT_FOUND.
+func (s *Service) Chain(ctx context.Context, id string) (api.ClaimChain, error) {
+	c := &chain{s: s}
+	if err := s.read(ctx, claimPath(id), &c.claim); err != nil {
+		return api.ClaimChain{}, err
+	}
+	c.Claim = c.claim.ID
+	for _, walk := range []func(context.Context) error{c.credential, c.evaluation, c.evidence, c.subject} {
+		if err := walk(ctx); err != nil {
+			return api.ClaimChain{}, err
+		}
+	}
+	c.Holds = true
+	for i := range c.Steps {
+		c.Holds = c.Holds && c.Steps[i].State != failed
+	}
+	return c.ClaimChain, nil
+}
+
+// unread is a step that the caller may not look at.
+func unread(step string, err error) (api.ChainStep, bool) {
+	if fault.KindOf(err) != fault.Forbidden {
+		return api.ChainStep{}, false
+	}
+	return api.ChainStep{Step: step, State: unchecked, Detail: "Your key may not read it: " + fault.As(err).Message}, true
+}
+
+// post sends v and reads the answer.
+func (c *chain) post(ctx context.Context, path string, v, out any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(web.WithCaller(ctx, web.CallerFrom(ctx)), http.MethodPost, "http://localhost"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return c.s.ask(r, out)
+}
+
+// credential verifies the newest credential of the claim.
+func (c *chain) credential(ctx context.Context) error {
+	var all struct {
+		Items []api.IssuedCredential `json:"items"`
+	}
+	err := c.s.read(ctx, "/v1/entities/"+url.PathEscape(c.claim.ID)+"/credentials?limit=1", &all)
+	if step, ok := unread("credential", err); ok {
+		c.add(step)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if len(all.Items) == 0 {
+		c.add(api.ChainStep{Step: "credential", State: absent, Detail: "The claim has become no credential."})
+		return nil
+	}
+	var one api.IssuedCredential
+	if err := c.s.read(ctx, "/v1/credentials/"+url.PathEscape(all.Items[0].ID), &one); err != nil {
+		return err
+	}
+	var got api.CredentialVerification
+	if err := c.post(ctx, "/v1/credentials/"+url.PathEscape(one.ID)+"/verify", nil, &got); err != nil {
+		return err
+	}
+	step := api.ChainStep{Step: "credential", State: checked, Link: one.Links.Self, Detail: "Its signature, its time and its status are good; it is " + one.Status + "."}
+	if !got.Verified {
+		step.State, step.Detail = failed, "It does not verify: "+reasons(got.Reasons)
+	}
+	c.add(step)
+	return nil
+}
+
+func reasons(all []api.CredentialReason) string {
+	out := make([]string, len(all))
+	for i, r := range all {
+		out[i] = r.Detail
+	}
+	return strings.Join(out, " ")
+}
+
+// evaluation decides about the claim again, which also computes its CID.
+func (c *chain) evaluation(ctx context.Context) error {
+	var got api.ClaimRecomputation
+	if err := c.post(ctx, claimPath(c.claim.ID)+"/evaluations:recompute", struct{}{}, &got); err != nil {
+		return err
+	}
+	step := api.ChainStep{Step: "evaluation", State: checked, Link: claimPath(c.claim.ID) + "/evaluations"}
+	switch newest := len(got.Items) > 0; {
+	case !newest:
+		step.State, step.Detail = absent, "Nobody has evaluated the claim."
+	case got.Same:
+		step.Detail = fmt.Sprintf("Decided again with the same facts, it comes to %s (%s).", got.Items[0].Outcome, got.Items[0].ReasonCode)
+	default:
+		step.State, step.Detail = failed, "Decided again with the same facts, it comes out differently."
+	}
+	c.add(step)
+	document := api.ChainStep{Step: "claim", State: checked, Link: claimPath(c.claim.ID), Detail: "The document has the CID " + c.claim.CID + "."}
+	if got.CID != c.claim.CID {
+		document.State, document.Detail = failed, "The document has another CID than when it was submitted."
+	}
+	c.add(document)
+	return nil
+}
+
+// evidence looks up what the claim rests on.
+func (c *chain) evidence(ctx context.Context) error {
+	all, err := c.s.Evidence(ctx, c.claim.ID)
+	if err != nil {
+		return err
+	}
+	if len(all.Items) == 0 {
+		c.add(api.ChainStep{Step: "evidence", State: absent, Detail: "The claim names no evidence."})
+	}
+	surveys := map[string]bool{}
+	for i := range all.Items {
+		p := &all.Items[i]
+		step := api.ChainStep{Step: "evidence", State: unchecked, Detail: p.Detail, Link: p.Link, Evidence: p}
+		switch {
+		case p.State == same:
+			step.State = checked
+		case p.State == missing, p.State == changed && (p.Type != "readings" || p.Corrections == 0):
+			step.State = failed
+		}
+		c.add(step)
+		if p.Type == "response" && p.State == same {
+			if err := c.draw(ctx, p.ID, surveys); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// draw says how the household of a response came into its survey.
+func (c *chain) draw(ctx context.Context, response string, seen map[string]bool) error {
+	var r struct {
+		Survey string `json:"surveyId"`
+	}
+	var v struct {
+		Name     string `json:"name"`
+		Sampling struct {
+			Draw *api.SurveyDraw `json:"draw"`
+		} `json:"sampling"`
+	}
+	err := c.s.read(ctx, "/v1/responses/"+url.PathEscape(response), &r)
+	if err == nil && seen[r.Survey] {
+		return nil
+	}
+	if err == nil {
+		seen[r.Survey] = true
+		err = c.s.read(ctx, "/v1/surveys/"+url.PathEscape(r.Survey), &v)
+	}
+	if step, ok := unread("draw", err); ok {
+		c.add(step)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if v.Sampling.Draw == nil {
+		c.add(api.ChainStep{Step: "draw", State: absent, Detail: "The households of this survey were not drawn here.", Link: "/v1/surveys/" + url.PathEscape(r.Survey)})
+		return nil
+	}
+	path := "/v1/sampling/draws/" + url.PathEscape(v.Sampling.Draw.DrawID)
+	c.add(api.ChainStep{Step: "draw", State: unchecked, Link: path, Check: path + "/verify", Detail: "The households of this survey were drawn from a frame with the hash " + v.Sampling.Draw.FrameHash + ". To draw them again takes a while: check does it."})
+	return nil
+}
+
+// subject says by which name auditors know what the claim is about.
+func (c *chain) subject(ctx context.Context) error {
+	if c.claim.Subject == "" {
+		c.add(api.ChainStep{Step: "subject", State: absent, Detail: "A draft is about nothing yet."})
+		return nil
+	}
+	step := api.ChainStep{Step: "subject", State: checked, Link: "/v1/entities/" + url.PathEscape(c.claim.Subject), Detail: "Bundles and exports of the project have a made-up name for what it is about."}
+	if web.CallerFrom(ctx).May("responses:pii") {
+		name, err := c.s.cfg.Name(ctx, c.claim.Project, c.claim.Subject)
+		if err != nil {
+			return err
+		}
+		step.Detail = "It is about " + name + ", by the name that bundles and exports of the project have."
+	}
+	c.add(step)
+	return nil
+}
