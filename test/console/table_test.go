@@ -40,7 +40,7 @@ finds nothing on it; no text that somebody else has written runs as a script; an
 	b.WriteString(`
 What one thing is about has a page of its own behind these: a twin with its graph, relationships, history and time line; a survey with quotas, figures and their
 intervals, what sensors say, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook with its deliveries;
-an MCP server with its tools; a sample with its frame, draw, replacements and proof.
+an MCP server with its tools; a sample with its frame, draw, replacements and proof; a claim with its evaluations, the rules, and what its credential rests on.
 `)
 	if *update {
 		if err := os.WriteFile(tablePage, []byte(b.String()), 0o644); err != nil {

@@ -37,7 +37,7 @@ export function useOnce() {
 /** A button that opens a dialog. children(close) is what stands in it; closed is called however it closes. */
 export function Dialog({ label, title = label, primary = false, small = false, closed = () => {}, children }) {
   const box = useRef(/** @type {any} */ (null)), [open, set] = useState(false);
-  const close = () => box.current.close();
+  const close = () => box.current?.close(); // the page may be gone meanwhile
   return html`<button type="button" class=${(primary ? "primary " : "") + (small ? "small" : "")} onClick=${() => { set(true); box.current.showModal(); }}>${label}</button>
     <dialog ref=${box} aria-label=${title} onClose=${() => { set(false); closed(); }}>${open ? children(close) : null}</dialog>`;
 }

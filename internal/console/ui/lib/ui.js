@@ -26,6 +26,7 @@ const paths = {
   upload: "M12 16V4M7 9l5-5 5 5M4 20h16",
   hook: "M12 3v10a4 4 0 1 1-4-4",
   plug: "M9 3v5M15 3v5M6 8h12v4a6 6 0 0 1-12 0zM12 18v4",
+  seal: "M12 3a6 6 0 1 0 0 12 6 6 0 0 0 0-12zM8 14l-2 7 6-3 6 3-2-7M9.5 9l2 2 3-4",
   more: "M5 12h.1M12 12h.1M19 12h.1",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",
   people: "M9 11a3.5 3.5 0 1 0-.1 0M3 20c0-4 3-6 6-6s6 2 6 6M16 11a3 3 0 1 0 0-6M17 14c3 0 4 2 4 5",
@@ -35,7 +36,7 @@ export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" ari
 
 const tones = {
   active: "good", verified: "good", succeeded: "good", done: "good", ready: "good", ok: "good", published: "good", completed: "good", delivered: "good", finished: "good", approved: "good", recorded: "good", drawn: "good", frozen: "good",
-  pending: "warn", partial: "warn", paused: "warn", suspended: "warn", running: "warn", queued: "warn", waiting: "warn", completedWithErrors: "warn", rotated: "warn", degraded: "warn", committed: "warn", contributed: "warn", drawing: "warn", building: "warn",
+  pending: "warn", flagged: "warn", disputed: "warn", partial: "warn", paused: "warn", suspended: "warn", running: "warn", queued: "warn", waiting: "warn", completedWithErrors: "warn", rotated: "warn", degraded: "warn", committed: "warn", contributed: "warn", drawing: "warn", building: "warn",
   rejected: "bad", failed: "bad", refused: "bad", deactivated: "bad", revoked: "bad", expired: "bad", dead: "bad", invalidated: "bad", interrupted: "bad",
 };
 
