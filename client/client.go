@@ -69,6 +69,7 @@ type Client struct {
 	DIDs            DIDs
 	Templates       Templates
 	Surveys         Surveys
+	Proposals       Proposals
 	Feeds           Feeds
 	Responses       Responses
 	Attachments     Attachments
@@ -106,6 +107,7 @@ func New(cfg Config) (*Client, error) {
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations, c.ResponseImports = Imports{c}, Exports{c}, Migrations{c}, ResponseImports{c}
+	c.Proposals = Proposals{c}
 	c.Templates, c.Surveys, c.Feeds, c.Responses, c.Attachments = Templates{c}, Surveys{c}, Feeds{c}, Responses{c}, Attachments{c}
 	c.Verifications, c.Quality, c.Statistics, c.Oracle = Verifications{c}, Quality{c}, Statistics{c}, Oracle{c}
 	c.Demo, c.Line, c.Sampling, c.Emissions = DemoProgramme{c}, Line{c}, Sampling{c}, Emissions{c}

@@ -99,6 +99,7 @@ type ResponseDraft struct {
 	Attachments  []ResponseFile   `json:"attachments,omitzero"`
 	Supersedes   string           `json:"supersedes,omitzero"`
 	Metadata     Object           `json:"metadata,omitzero"`
+	Entity       *EntityMark      `json:"entity,omitzero"`
 	Partial      bool             `json:"partial,omitzero"` // take it although required answers are missing
 }
 

@@ -61,6 +61,7 @@ type SurveyContent struct {
 	Recurrence         *SurveyRecurrence  `json:"recurrence,omitzero"`
 	OnePerHousehold    *bool              `json:"onePerHousehold,omitzero"` // in a round; true by default
 	Eligibility        *SurveyEligibility `json:"eligibility,omitzero"`
+	EntityLists        []EntityList       `json:"entityLists,omitzero"`
 	VerificationPolicy *SurveyPolicy      `json:"verificationPolicy,omitzero"`
 	Assignments        []SurveyAssignment `json:"assignments,omitzero"`
 	Metadata           Object             `json:"metadata,omitzero"`

@@ -38,6 +38,7 @@ type TemplateDraft struct {
 	Languages          []string            `json:"languages,omitzero"`
 	Sections           []TemplateSection   `json:"sections"`
 	Files              []TemplateFile      `json:"files,omitzero"` // sent with Import
+	Entity             *TemplateEntity     `json:"entity,omitzero"`
 	Validations        TemplateValidations `json:"validations,omitzero"`
 	ReviewIntervalDays int                 `json:"reviewIntervalDays,omitzero"` // 365
 	Metadata           Object              `json:"metadata,omitzero"`
@@ -119,6 +120,18 @@ type TemplateQuestion struct {
 	MaxRepeats        int                  `json:"maxRepeats,omitzero"`
 	Default           any                  `json:"default,omitzero"`
 	ReadOnly          bool                 `json:"readOnly,omitzero"`
+	List              string               `json:"list,omitzero"`   // entity list that an entity_ref is answered from
+	SaveTo            string               `json:"saveTo,omitzero"` // property of the twin that the answer is to become
+}
+
+// TemplateEntity says what the answers of a template ask of a twin. All but List
+// are CEL.
+type TemplateEntity struct {
+	List   string `json:"list"`
+	Label  string `json:"label,omitzero"`  // the name of the twin
+	ID     string `json:"id,omitzero"`     // the DID of the one that changes
+	Create string `json:"create,omitzero"` // when one is made
+	Update string `json:"update,omitzero"` // when it changes
 }
 
 // Template is a version of a template.

@@ -139,6 +139,9 @@ func (h *house) furnishResponses(t *testing.T) {
 		t.Fatalf("send a conflict: %d %s, %v", w.Code, w.Body, err)
 	}
 	h.ids["conflict"] = out.Results[0].ConflictID
+	h.ids["proposal"] = "prp_78" // a form with a sheet of entities makes one; the household of this one is erased
+	h.exec(t, `INSERT INTO twin_proposals (nid, ws, survey, response_id, household, list, action, twin, base, trunk, branch, at, status, sealed)
+		SELECT 78, ws, nid, 'zq.answer', 'did:ixo:household/erased', 'stoves', 'create', '', 0, 0, '', 1, 'open', $1 FROM surveys WHERE survey_id = 'zq.responses'`, []byte{1})
 	h.ids["cross-reference"] = "xrf_77" // a job makes one
 	_, err = h.DB.Exec(t.Context(), `INSERT INTO cross_references (nid, survey, round, question, actor, at, body)
 		SELECT 77, nid, 1, 'consent/consent_given', 'did:ixo:agent/123', 1, '{}' FROM surveys WHERE survey_id = 'zq.responses'`)
@@ -163,6 +166,9 @@ func (h *house) firstOf(t *testing.T, path, member string) string {
 
 // surveyPart is what stands for a parameter in a path of area B, "" elsewhere.
 func (h *house) surveyPart(route, name string) string {
+	if strings.Contains(route, "/proposals/{proposalId}") && name == "{surveyId}" {
+		return "zq.responses"
+	}
 	if strings.HasSuffix(route, "/drafts/{responseId}") {
 		return map[string]string{"{surveyId}": "zq.responses", "{responseId}": "zq.draft"}[name]
 	}
@@ -175,6 +181,8 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["attachment"]
 	case "{conflictId}":
 		return h.ids["conflict"]
+	case "{proposalId}":
+		return h.ids["proposal"]
 	case "{reportId}":
 		return h.ids["report"]
 	case "{exportId}":

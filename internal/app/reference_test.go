@@ -148,6 +148,9 @@ func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
 	if r.Path == "/v1/claims/{claimId}/evaluations" || r.Path == "/v1/claims/{claimId}/lease" { // somebody who has no part in the claim
 		return w.Code == http.StatusForbidden
 	}
+	if strings.HasSuffix(r.Path, "/proposals/{proposalId}/decision") { // one that can be read, as it is now
+		return w.Code == http.StatusConflict || w.Code == http.StatusPreconditionFailed
+	}
 	if strings.HasPrefix(r.Path, "/v1/claims/{claimId}/disputes/") { // a dispute that is open
 		return w.Code == http.StatusNotFound
 	}

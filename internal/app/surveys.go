@@ -31,6 +31,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/proposal"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/report"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -53,6 +54,7 @@ type surveys struct {
 	drafts     *draft.Service
 	interviews *interview.Service
 	collect    *openrosa.Service
+	proposals  *proposal.Service
 	verify     *verify.Service
 	rules      *quality.Rulebook
 	quality    *quality.Service
@@ -71,22 +73,22 @@ func (a *App) buildSurveys() {
 	s := &surveys{vault: vault.New(vault.Config{Key: a.Key, Now: a.DB.Now})}
 	actsFor := func(ctx context.Context) ([]string, error) { return a.twins.actsFor(ctx) } // area A is made after this one
 	s.templates = template.New(template.Config{
-		XForm: xformOf,
-		DB:    a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
+		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf, XForm: xformOf,
 		Lease: a.changes.Lease(),
 	})
 	s.surveys = survey.New(survey.Config{
 		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Methodology: func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
 			return methodologyOf(ctx, a, ws, m)
-		}, Contact: a.contactOf,
+		}, Contact: a.contactOf, CheckList: asked{a}.checkList,
 		Channels: a.cfg.Surveys.Channels, Asks: asksIn(a.cfg), StrictRefs: a.cfg.Server.StrictRefs, Lease: a.changes.Lease(),
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Lease: a.changes.Lease()})
 	s.media = media.New(media.Config{DB: a.DB, Key: a.Key})
+	s.proposals = proposalsOf(a, s)
 	s.responses = response.New(response.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key,
 		Log: a.log, Self: a.identity.DID.String(), Settings: s.rules.Settings,
-		Stored:   s.stored,
+		Stored: s.stored, Asked: s.proposals.Asked, Wiped: s.proposals.Wiped,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return s.exports.ForgetSurvey(ctx, o) },
 	})
 	s.offline = offline.New(offline.Config{
@@ -233,6 +235,7 @@ func (s *surveys) routes(api *web.API) {
 	s.offline.Routes(api)
 	s.drafts.Routes(api)
 	s.collect.AddressRoutes(api)
+	s.proposals.Routes(api)
 	s.verify.Routes(api)
 	s.quality.Routes(api)
 	s.figures.Routes(api)
@@ -263,6 +266,7 @@ func (s *surveys) erasers() []erase.Eraser {
 		{Name: survey.PartDrafts, Erase: s.drafts.Erase},
 		{Name: survey.PartTests, Erase: s.kitchens.Erase},
 		{Name: survey.PartWaiting, Erase: s.collect.Erase},
+		{Name: survey.PartAsked, Erase: s.proposals.Erase},
 	}
 }
 
@@ -287,7 +291,9 @@ func xformOf(f *form.Form, version int) ([]byte, error) {
 // phonesOf makes what phones with ODK Collect speak with.
 func phonesOf(a *App, s *surveys) *openrosa.Service {
 	return openrosa.New(openrosa.Config{
-		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, Read: s.readOne, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
+		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, Read: s.readOne, Twins: func(ctx context.Context, o *survey.Open, l *campaign.EntityList, limit int) ([]openrosa.Twin, error) {
+			return listed(ctx, a, o, l, limit)
+		}, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
 	})
 }
 

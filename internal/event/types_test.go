@@ -15,7 +15,7 @@ import (
 
 // written are the texts in the source that look like a type of event: dotted
 // words, of which the last is in the past tense or one of a few that are not.
-var written = regexp.MustCompile(`"([a-z]+\.(?:[a-z]+_)*(?:[a-z]*ed|[a-z]*drawn|errors|forgotten|gap|held|ready|reset|set))"`)
+var written = regexp.MustCompile(`"([a-z]+\.(?:[a-z]+_)*(?:[a-z]*ed|[a-z]*drawn|errors|forgotten|gap|held|made|ready|reset|set))"`)
 
 // other look like one and are the name of a setting.
 var other = []string{"model.offered"}

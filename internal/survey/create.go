@@ -117,6 +117,11 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 			c.Add("/eligibility/expression", "invalid_expression", "The expression is not valid: "+err.Error()+".")
 		}
 	}
+	if f != nil {
+		if err := (&listing{s, v, old, f}).check(ctx, &c); err != nil {
+			return nil, err
+		}
+	}
 	if err := campaign.Invalid(&c); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}", h.servePatch, web.Doc{
 		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
-		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, recurrence and window.end, which then holds for the open round too; " +
+		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, entityLists, recurrence and window.end, which then holds for the open round too; " +
 			"when closed: name, description, metadata and window.end.",
 		Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})

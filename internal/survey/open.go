@@ -44,6 +44,7 @@ type Open struct {
 	Assigned         bool // some of them are somebody's to visit
 	Form             *form.Form
 	Eligibility      *cel.Program // nil: every response counts
+	EntityLists      []campaign.EntityList
 
 	duties *campaign.Duties
 	weight int // in the cache
@@ -51,6 +52,16 @@ type Open struct {
 
 // Active reports whether responses are taken.
 func (o *Open) Active() bool { return o.Status == StatusActive }
+
+// EntityList is the list of a name, nil for none.
+func (o *Open) EntityList(name string) *campaign.EntityList {
+	for i := range o.EntityLists {
+		if o.EntityLists[i].Name == name {
+			return &o.EntityLists[i]
+		}
+	}
+	return nil
+}
 
 // Within reports whether a moment is in the window.
 func (o *Open) Within(t time.Time) bool {
@@ -121,7 +132,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Channels: op.channels, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(), Sampling: v.Sampling,
 		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: campaign.NewDuties(v.Assignments),
-		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, weight: perByte*len(r.Body) + cachedBase,
+		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, EntityLists: v.EntityLists, weight: perByte*len(r.Body) + cachedBase,
 	}
 	for _, c := range v.Collectors {
 		o.Collectors[c.DID] = true

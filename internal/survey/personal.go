@@ -9,6 +9,7 @@ const (
 	PartDrafts  = "unsent interviews"
 	PartTests   = "kitchen tests"
 	PartWaiting = "submissions that wait for files"
+	PartAsked   = "what its interviews asked of twins"
 )
 
 // Personal says what the tables of area B can hold about a person.
@@ -91,6 +92,10 @@ func Personal() []privacy.Table {
 		{Name: "response_claims", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "verifier")}},
 		{Name: "response_drafts", Rules: []privacy.Rule{privacy.Erased(PartDrafts, "owner response_id household sealed"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "collect_waiting", Rules: []privacy.Rule{privacy.Erased(PartWaiting, "sender instance household sealed"), privacy.None(privacy.Program, "survey_id project"), privacy.None(privacy.Ours, "ws")}},
+		{Name: "twin_proposals", Rules: []privacy.Rule{
+			privacy.Erased(PartAsked, "response_id household twin branch decided_by reason sealed"), privacy.Kept("", privacy.Elsewhere, "reason"), privacy.Kept("", privacy.Acts, "decided_by"),
+			privacy.None(privacy.Program, "list action"), privacy.None(privacy.Ours, "ws status conflict"),
+		}},
 		{Name: "collect_files", Rules: []privacy.Rule{privacy.Erased(PartWaiting, "sender instance name sha256"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachments", Rules: []privacy.Rule{kept(files, "sha256 media_type"), privacy.Kept("", privacy.Acts, "sender"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws")}},

@@ -38,6 +38,9 @@ type Config struct {
 	// protocol; nil when that has none. The fault has the fields of the survey that
 	// are wrong. Without it there are none.
 	Methodology func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error)
+	// CheckList looks at an entity list: its protocol, its filter, and the properties
+	// that forms have of it or save to it. Without it nobody does.
+	CheckList func(ctx context.Context, project string, l campaign.EntityList, properties []string) error
 	// Contact tells how a household is reached that the caller may see the twin of,
 	// personal properties aside; nil when there is none. Without it nobody knows.
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)

@@ -39,7 +39,7 @@ func again[T any](f func() (T, error)) (T, error) {
 // whileRunning are the members that may still change once a campaign runs;
 // template and sampling are settled then, and the start of the window.
 var whileRunning = []string{
-	"name", "description", "metadata", "collectors", "strictCollectors", "training", "instructions", "languages", "window", "recurrence", "assignments",
+	"name", "description", "metadata", "collectors", "strictCollectors", "training", "instructions", "languages", "window", "recurrence", "assignments", "entityLists",
 }
 
 // changeable reports whether a member may change in a status.

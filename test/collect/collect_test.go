@@ -23,10 +23,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/test/browser"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
-func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(server.Main(m, browser.Close)) }
 
 const (
 	stoves = `{"templateId":"stoves","title":"Stoves","sections":[{"id":"s","questions":[{"id":"ok","type":"consent"},

@@ -32,6 +32,7 @@ type Content struct {
 	Eligibility        *api.SurveyEligibility `json:"eligibility,omitzero"`
 	VerificationPolicy *Policy                `json:"verificationPolicy,omitzero"`
 	Assignments        []Assignment           `json:"assignments,omitzero" doc:"Who visits which households, at most 500 rules with 1,000 households in all."`
+	EntityLists        []EntityList           `json:"entityLists,omitzero" doc:"Lists of twins that forms offer, and whose twins interviews make or change; at most 10."`
 	Metadata           form.Object            `json:"metadata,omitzero" doc:"Anything else, kept as it is; 16 KiB."`
 }
 
@@ -69,4 +70,5 @@ type (
 	Schooling  = api.CollectorTraining
 	Assignment = api.SurveyAssignment
 	Location   = api.Place
+	EntityList = api.EntityList
 )

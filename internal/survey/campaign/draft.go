@@ -140,6 +140,7 @@ func (d *Content) check(c *fault.Checks) {
 	}
 	checkPolicy(d.VerificationPolicy, c)
 	checkAssignments(c, "/assignments", d.Assignments, d.Sampling)
+	checkLists(c, "/entityLists", d.EntityLists)
 	if !d.Metadata.IsZero() && (d.Metadata.Kind() != '{' || len(d.Metadata.Value) > maxMetadata) {
 		c.Add("/metadata", "invalid", "The value must be an object of at most 16 KiB.")
 	}

@@ -29,22 +29,3 @@ func (p *Plans) Of(f *form.Form) *Plan {
 	p.all[f] = plan
 	return plan
 }
-
-// Asked reports whether a question was to be asked.
-func Asked(sections []form.SectionView, path []string) bool {
-	for _, s := range sections {
-		if s.ID == path[0] {
-			return s.Relevant && questionAsked(s.Questions, path[1:])
-		}
-	}
-	return false
-}
-
-func questionAsked(questions []form.QuestionView, path []string) bool {
-	for _, q := range questions {
-		if len(path) > 0 && q.ID == path[0] {
-			return q.Relevant && (len(path) == 1 || len(q.Questions) == 0 || questionAsked(q.Questions, path[1:]))
-		}
-	}
-	return false
-}

@@ -31,6 +31,7 @@ type compiled struct {
 
 	household, response *cel.Shape
 	files               *cel.Record // nil without any
+	asking              *asking     // nil: it asks nothing of twins
 
 	weight  int // bytes of expressions
 	serials map[string]bool

@@ -136,6 +136,8 @@ func TestProblemsNameTheirPlace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ doc, says string }{
 		{questions(`{"id":"a","type":"select"}`), "must be one of audio, barcode, boolean, calculate, consent, date, datetime, entity_ref, file, geo, group, "},
+		{questions(`{"id":"a","type":"text","name":"` + strings.Repeat("é", 101) + `"}`), "at most 100 together"},
+		{questions(`{"id":"a","type":"text","name":"` + strings.Repeat("é", 100) + ` "}`), "at most 100 together"},
 		{questions(`{"id":"a","type":"text","validation":{"regex":"(?:.*a?){60}"}}`), "a text of 4000 characters. Make the repeats smaller, or set maxLength."},
 		{questions(`{"id":"a","type":"number","relevant":"1 == 1 && abc > 1"}`), "no section and no question is called abc (at character 11)"},
 		{questions(`{"id":"r","type":"repeat","questions":[{"id":"n","type":"number"}]},{"id":"a","type":"note","relevant":"n > 1"}`), "use a list such as r.map(x, x.n)"},

@@ -40,6 +40,9 @@ func (c *compiler) cycles() {
 		g.section(s)
 		s.each(func(n *node) { g.node(n) })
 	}
+	if c.asking != nil {
+		c.asking.private = g.program(c.asking.label)
+	}
 }
 
 // enter opens a vertex. It reports whether to go on below it.

@@ -35,9 +35,14 @@ func Diff(old, new *Template) Difference {
 	d.changed("/validations/consentOptional", a.ConsentOptional != b.ConsentOptional, a.ConsentOptional,
 		"Whether a response without an answer to the question for consent may be complete changed.")
 	d.set("/validations/requiredSections", a.RequiredSections, b.RequiredSections, setRule{added: true})
+	d.changed("/entity", !sameEntity(old.Entity, new.Entity), false, "What the answers ask of twins changed.")
 	d.files(old.Files, new.Files)
 	d.sections(old.Sections, new.Sections)
 	return d.result()
+}
+
+func sameEntity(a, b *Entity) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
 // files compares the contents of files by their names.

@@ -51,6 +51,8 @@ func (d *differ) question(at string, a, b *Question) {
 	d.changed(at+"/backCheckClass", a.BackCheckClass != b.BackCheckClass, false, "The class of the back-check changed.")
 	d.changed(at+"/default", !sameJSON(a.Default.Value, b.Default.Value), false, "The default changed.")
 	d.changed(at+"/readOnly", a.ReadOnly != b.ReadOnly, false, "Whether it is read only changed.")
+	d.changed(at+"/list", a.List != b.List, false, "The entity list it is answered from changed.")
+	d.changed(at+"/saveTo", a.SaveTo != b.SaveTo, false, "The property that the answer becomes changed.")
 	d.allowed(at, a, b)
 	d.options(at+"/options", a.Options, b.Options, KindOf(b.Type).Ordered) // an order has all of them
 	d.options(at+"/rows", a.Rows, b.Rows, !b.Required.IsZero())

@@ -41,6 +41,7 @@ func (c *compiler) document() {
 	}
 	c.fileRules()
 	c.sectionRules()
+	entityRules(c)
 	c.validationRules()
 }
 

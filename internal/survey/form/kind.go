@@ -31,6 +31,7 @@ type Kind struct {
 	Parts     []Part   // of an answer that is an object
 	Place     bool     // it tells where somebody is: short of everything it is rounded
 	Household bool     // it names a household
+	Twin      bool     // it names a twin, which may be on an entity list
 	Serial    bool     // it is the number on a thing, or its DID
 	Keyless   bool     // nobody types such an answer on the keys of a telephone
 	Media     bool     // it names a file that was sent

@@ -159,6 +159,7 @@ func (c *compiler) expressions() {
 		n.calculate = c.compile(n.pointer+"/calculate", n.q.Calculate, n.in, cel.Result)
 		n.filter = c.compileFilter(n)
 	}
+	compileEntity(c)
 	c.cycles()
 	if len(c.problems) == 0 {
 		c.defaults()

@@ -2,6 +2,7 @@ package form_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -122,6 +123,17 @@ func anyAnswer(t *rapid.T, q form.Question) any {
 	return nil
 }
 
+// sameAsked wants Asked to say of questions what a page shows of them.
+func sameAsked(t *rapid.T, r *form.Result, at []string, around bool, questions []form.QuestionView) {
+	for _, q := range questions {
+		path, want := append(slices.Clone(at), q.ID), around && q.Relevant
+		if got := r.Asked(path); got != want {
+			t.Fatalf("Asked(%v) = %v, want %v", path, got, want)
+		}
+		sameAsked(t, r, path, want, q.Questions)
+	}
+}
+
 func TestProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,6 +151,9 @@ func TestProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := check(f, string(raw))
+		for _, s := range f.View("en", r) {
+			sameAsked(t, r, []string{s.ID}, s.Relevant, s.Questions)
+		}
 		canonical(t, "Answers", r.Answers)
 		canonical(t, "Public", r.Public)
 		if r.Private != nil {

@@ -49,6 +49,9 @@ func (c *compiler) question(at string, q *Question) {
 		c.problem(at+"/backCheckClass", "out_of_range", "The value must be from 0 to 3.")
 	}
 	c.words(at+"/indicators", q.Indicators)
+	if q.List != "" {
+		listRules(c, at+"/list", q.List)
+	}
 	c.placed(at, q, k)
 	c.options(at+"/options", q.Options, q, k.Options)
 	c.optionsFrom(at+"/optionsFrom", q)
@@ -82,6 +85,7 @@ func (c *compiler) placed(at string, q *Question, k *Kind) {
 		{"minRepeats", q.MinRepeats != 0, k.Repeated},
 		{"maxRepeats", q.MaxRepeats != 0, k.Repeated},
 		{"default", !q.Default.IsZero(), k.Asked()},
+		{"list", q.List != "", k.Twin},
 	} {
 		if m.given && !m.right {
 			c.problem(at+"/"+m.name, "not_allowed", "A question of type %s does not have this member.", q.Type)

@@ -1,6 +1,10 @@
 package form
 
-import "github.com/hearth-dmrv/hearth/internal/cel"
+import (
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/cel"
+)
 
 type truth uint8
 
@@ -105,6 +109,43 @@ func (b *block) truth(n *node) truth {
 func (b *block) asks(n *node) bool {
 	t := b.truth(n)
 	return t == yes || t == unsure && b.sent(n)
+}
+
+// Asked reports whether a question was to be asked; path is its section and what
+// leads to it. One in a repeat is asked when the first element asks it, or an empty
+// one where there is none. It costs no more than a check.
+func (r *Result) Asked(path []string) bool {
+	ev := r.ev
+	ev.cost, ev.budget = 0, maxCost
+	for i, s := range ev.f.sections {
+		if s.id == path[0] && ev.f.selected[i] {
+			b := &ev.blocks[i]
+			return b.standing().is() && b.asked(path[1:])
+		}
+	}
+	return false
+}
+
+// asked reports whether the question that a path leads to from the block is asked.
+func (b *block) asked(path []string) bool {
+	i := slices.IndexFunc(b.box.nodes, func(n *node) bool { return len(path) > 0 && n.id == path[0] })
+	if i < 0 || !b.asks(b.box.nodes[i]) {
+		return false
+	}
+	if len(path) == 1 {
+		return true
+	}
+	n := b.box.nodes[i]
+	c, inner := &b.cells[n.index], (*block)(nil)
+	switch {
+	case len(c.elements) > 0:
+		inner = c.elements[0]
+	case n.kind.Repeated:
+		inner = b.ev.newBlock(n.kids, b)
+	case n.kind.Nested:
+		inner = c.kids
+	}
+	return inner == nil || len(inner.box.nodes) == 0 || inner.asked(path[1:])
 }
 
 // await notes the answer that decides whether what was sent is asked.

@@ -24,7 +24,7 @@ const (
 // an answer that can be read aloud stays as it is written.
 func (v viewer) spoken(b *block, t Text) string {
 	text := v.in(t)
-	if v.outline || !strings.Contains(text, "${") {
+	if !strings.Contains(text, "${") {
 		return text
 	}
 	if *v.room -= len(text); *v.room < 0 {

@@ -25,6 +25,7 @@ type Template struct {
 	Languages          []string    `json:"languages,omitzero" doc:"Languages the texts should have, at most 20."`
 	Sections           []Section   `json:"sections" doc:"At most 100 sections with at most 1,000 questions together."`
 	Files              []DataFile  `json:"files,omitzero" doc:"CSV files with choices, or with values that expressions look up; at most 20."`
+	Entity             *Entity     `json:"entity,omitzero" doc:"What the answers ask of a twin: a new one, or a change of one."`
 	Validations        Validations `json:"validations,omitzero"`
 	ReviewIntervalDays int         `json:"reviewIntervalDays,omitzero" doc:"How often the suitability of the questions is assessed; 365 by default."`
 	Metadata           Object      `json:"metadata,omitzero" doc:"Anything else, kept as it is."`
@@ -79,6 +80,8 @@ type Question struct {
 	MaxRepeats        int          `json:"maxRepeats,omitzero" doc:"At most 200, which is the default."`
 	Default           Value        `json:"default,omitzero" doc:"Answer a form begins with; the server does not fill it in."`
 	ReadOnly          bool         `json:"readOnly,omitzero" doc:"Whether people only look at it."`
+	List              string       `json:"list,omitzero" doc:"The entity list of the survey that a question of the type entity_ref is answered from, where a form can offer it." example:"stoves"`
+	SaveTo            string       `json:"saveTo,omitzero" doc:"The property of the twin that the answer is to become, where the template has an entity." example:"district"`
 }
 
 // PII reports whether an answer identifies a person.

@@ -32,9 +32,9 @@ var texts = []*Kind{
 		XForm:   XForm{Type: "string", Control: "input"},
 	},
 	{
-		Type: EntityRef, Members: Members{NoAnswer: true}, Serial: true, Keyless: true,
+		Type: EntityRef, Members: Members{NoAnswer: true}, Twin: true, Serial: true, Keyless: true,
 		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
-		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
+		XLSForm: XLSForm{Word: "text", Marks: []string{"text", "select_one"}},
 		XForm:   XForm{Type: "string", Control: "input"},
 	},
 }

@@ -45,13 +45,6 @@ func (f *Form) View(lang string, r *Result) []SectionView {
 	return f.view(viewer{lang: lang, fallback: f.t.Language(), room: &room}, r)
 }
 
-// Outline is View without options and rows, and without what is required: which
-// sections and questions are relevant. It costs no more than a check.
-func (f *Form) Outline(r *Result) []SectionView {
-	r.ev.cost, r.ev.budget = 0, maxCost
-	return f.view(viewer{fallback: f.t.Language(), outline: true}, r)
-}
-
 func (f *Form) view(v viewer, r *Result) []SectionView {
 	views := []SectionView{}
 	for i, s := range f.sections {
@@ -69,7 +62,6 @@ func (f *Form) view(v viewer, r *Result) []SectionView {
 
 type viewer struct {
 	lang, fallback string
-	outline        bool
 	brief          bool // without what stands elsewhere already
 	room           *int // bytes of texts that may still be filled
 }
@@ -84,11 +76,9 @@ func (v viewer) questions(b *block) []QuestionView {
 			ID: n.id, Type: n.q.Type, Label: v.spoken(b, n.q.Label), Hint: v.spoken(b, n.q.Hint), Unit: n.q.Unit,
 			Relevant: asked, ReadOnly: n.q.ReadOnly || n.kind.Calculated,
 		}
-		if !v.outline {
-			q.Required = asked && b.requires(n)
-			if !v.brief || n.q.ChoiceFilter != "" {
-				q.Options, q.Rows = v.offered(b, n), v.options(n.q.Rows)
-			}
+		q.Required = asked && b.requires(n)
+		if !v.brief || n.q.ChoiceFilter != "" {
+			q.Options, q.Rows = v.offered(b, n), v.options(n.q.Rows)
 		}
 		if q.Label == "" {
 			q.Label = n.id

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -112,6 +113,40 @@ func (s *Service) households(ctx context.Context, o *survey.Open) ([]byte, error
 	return k.body, nil
 }
 
+// entities is the file of an entity list, as ODK Entities has it: the DID, the label
+// and the version of each twin, and the properties that the survey names.
+func (s *Service) entities(ctx context.Context, o *survey.Open, name string) ([]byte, error) {
+	l := o.EntityList(name)
+	if l == nil {
+		return nil, noForm()
+	}
+	c := web.CallerFrom(ctx)
+	key := strings.Join(append([]string{"entities", fmt.Sprint(o.NID, o.Revision), name, c.DID}, c.Projects...), "\x00")
+	k, err := s.keep(o.Workspace, key, twinLife, func() (*kept, error) {
+		all, err := s.cfg.Twins(ctx, o, l, maxTwins)
+		if err != nil {
+			return nil, err
+		}
+		var out []byte
+		line := func(first string, cells ...string) {
+			out = sheet.AppendCSV(out, first)
+			for _, one := range cells {
+				out = sheet.AppendCSV(append(out, ','), one)
+			}
+			out = append(out, '\n')
+		}
+		line("name", append([]string{"label", xform.VersionColumn}, l.Properties...)...)
+		for _, t := range all {
+			line(t.DID, append([]string{t.Label, strconv.FormatInt(t.Revision, 10)}, t.Values...)...)
+		}
+		return &kept{body: out}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k.body, nil
+}
+
 // labelOf is what a household is called by whoever is to visit it.
 func labelOf(h *survey.Household) string {
 	name := h.HouseholdID
@@ -128,6 +163,9 @@ func labelOf(h *survey.Household) string {
 func (s *Service) file(ctx context.Context, o *survey.Open, f *form, name string) ([]byte, error) {
 	if name == xform.HouseholdFile {
 		return s.households(ctx, o)
+	}
+	if list, ok := strings.CutSuffix(name, ".csv"); ok && slices.Contains(f.Lists, list) {
+		return s.entities(ctx, o, list)
 	}
 	for _, one := range f.Files {
 		if one.Name == name {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func (s *Service) Routes(a *web.API) {
 	a.Handle(http.MethodGet, path+"/forms/{formId}", s.serveForm, web.Doc{Summary: "Read a form of a collector", Scope: Scope, Tag: tag, Page: true, Produces: "text/xml", Codes: missing})
 	a.Handle(http.MethodGet, path+"/forms/{formId}/manifest", s.serveManifest, web.Doc{
 		Summary: "List the files of a form", Scope: Scope, Tag: tag, Page: true, Produces: "text/xml", Codes: missing,
-		Description: "With the MD5 of each. One is the list of the households that the collector is to visit, by name where their twins have one; that they were told is in the audit log.",
+		Description: "With the MD5 of each. One is the list of the households that the collector is to visit, by name where their twins have one; that they were told is in the audit log. Entity lists of the survey have the type approvalEntityList, with the columns name, label and __version.",
 	})
 	a.Handle(http.MethodGet, path+"/forms/{formId}/files/{name}", s.serveFile, web.Doc{Summary: "Read a file of a form", Scope: Scope, Tag: tag, Page: true, Produces: "text/csv", Codes: missing})
 	a.Handle(http.MethodHead, path+"/submission", s.serveProbe, web.Doc{Summary: "Ask whether submissions are taken", Scope: Scope, Tag: tag, Page: true, Status: http.StatusNoContent, Produces: "text/xml"})
@@ -167,6 +168,9 @@ func (s *Service) serveManifest(w http.ResponseWriter, r *http.Request) error {
 	for _, f := range at.form.Files {
 		names = append(names, f.Name)
 	}
+	for _, l := range at.form.Lists {
+		names = append(names, l+".csv")
+	}
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<manifest xmlns="http://openrosa.org/xforms/xformsManifest">` + "\n")
 	for _, name := range names {
@@ -174,7 +178,11 @@ func (s *Service) serveManifest(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		b.WriteString("<mediaFile><filename>" + escape(name) + "</filename><hash>" + xform.Hash(content) + "</hash><downloadUrl>" + escape(base+url.PathEscape(name)) + "</downloadUrl></mediaFile>\n")
+		kind := ""
+		if slices.Contains(at.form.Lists, strings.TrimSuffix(name, ".csv")) {
+			kind = ` type="approvalEntityList"` // what the device adds counts once somebody has accepted it
+		}
+		b.WriteString("<mediaFile" + kind + "><filename>" + escape(name) + "</filename><hash>" + xform.Hash(content) + "</hash><downloadUrl>" + escape(base+url.PathEscape(name)) + "</downloadUrl></mediaFile>\n")
 	}
 	b.WriteString("</manifest>\n")
 	return send(w, http.StatusOK, mediaXML, []byte(b.String()))

@@ -17,7 +17,6 @@ package openrosa
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,6 +49,8 @@ const (
 	formLife      = 24 * time.Hour         // of a form
 	listLife      = 5 * time.Minute        // of a list of households: each is noted as a disclosure
 	maxHouseholds = 2000                   // in a list
+	twinLife      = time.Minute            // of an entity list: what it says is old by then, and two would clash
+	maxTwins      = 2000                   // in one
 	maxLog        = 4 << 20                // bytes of the log of an interview that is read
 	maxSeconds    = 7 * 24 * 3600          // of an interview
 )
@@ -69,10 +70,20 @@ type Config struct {
 	// Issue makes a key with the scope of this package.
 	Issue func(ctx context.Context, d api.CollectAddressDraft) (Issued, error)
 	// Draw makes a QR code.
-	Draw      func(text string) (*api.QR, error)
+	Draw func(text string) (*api.QR, error)
+	// Twins are those of an entity list of a survey, as the caller may see them; no
+	// more than limit. Without it lists are empty.
+	Twins     func(ctx context.Context, o *survey.Open, l *campaign.EntityList, limit int) ([]Twin, error)
 	Lease     *cache.Lease // says whether what is kept may be used
 	PublicURL string       // where devices reach this server; "": where the request came to
 	Now       func() time.Time
+}
+
+// Twin is a row of an entity list.
+type Twin struct {
+	DID, Label string
+	Revision   int64
+	Values     []string // of the properties of the list
 }
 
 // Issued is a key that was made for an address.
@@ -83,7 +94,7 @@ type Service struct {
 	cfg  Config
 	db   *db.DB
 	kept *cache.Cache[string, *kept]
-	held atomic.Int64 // bytes of posts that are being read
+	held pot
 }
 
 // kept is a form, a list of forms or a list of households.
@@ -109,6 +120,9 @@ func (k *kept) weight() int {
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Twins == nil {
+		cfg.Twins = func(context.Context, *survey.Open, *campaign.EntityList, int) ([]Twin, error) { return nil, nil }
 	}
 	return &Service{
 		cfg: cfg, db: cfg.DB,

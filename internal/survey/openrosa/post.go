@@ -11,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -80,7 +81,7 @@ func (s *Service) part(ctx context.Context, part *multipart.Part, p *post) error
 		if p.instance != nil {
 			return invalid("/"+instancePart, "duplicate", "The post has two instances.")
 		}
-		raw, free, err := s.whole(part, xform.MaxInstance)
+		raw, free, err := s.whole(ctx, part, xform.MaxInstance)
 		free()
 		p.instance = raw
 		return err
@@ -95,7 +96,7 @@ func (s *Service) part(ctx context.Context, part *multipart.Part, p *post) error
 	if len(p.files) == maxFiles {
 		return invalid("", "too_many", fmt.Sprintf("A submission has %d files at most.", maxFiles))
 	}
-	raw, free, err := s.whole(part, media.MaxBytes)
+	raw, free, err := s.whole(ctx, part, media.MaxBytes)
 	defer free()
 	if err != nil {
 		return err
@@ -131,20 +132,60 @@ func (s *Service) attach(ctx context.Context, raw []byte, kind string) (string, 
 const (
 	sniffed = 256 << 10 // bytes by which a file is known
 	chunk   = 64 << 10
-	// maxHeld is how many bytes of all posts are in memory at once.
-	maxHeld = 256 << 20
+	// maxHeld is how many bytes of all posts are in memory at once, and maxOfOne how many
+	// of those of one sender: a phone sends one post after the other.
+	maxHeld  = 256 << 20
+	maxOfOne = 64 << 20
 )
 
+// pot counts the memory of posts that are being read.
+type pot struct {
+	mu  sync.Mutex
+	all int
+	of  map[sender]int
+}
+
+// sender is whose posts share a part of the memory.
+type sender struct{ workspace, did string }
+
+// take takes bytes for a sender, and reports whether there was room.
+func (p *pot) take(of sender, n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all+n > maxHeld || p.of[of]+n > maxOfOne {
+		return false
+	}
+	if p.of == nil {
+		p.of = map[sender]int{}
+	}
+	p.all, p.of[of] = p.all+n, p.of[of]+n
+	return true
+}
+
+// free gives bytes back.
+func (p *pot) free(of sender, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all -= n
+	if p.of[of] -= n; p.of[of] <= 0 {
+		delete(p.of, of)
+	}
+}
+
 // whole reads a part to its end. free gives its memory back.
-func (s *Service) whole(part io.Reader, most int) (raw []byte, free func(), err error) {
-	held := 0
-	free = func() { s.held.Add(int64(-held)) }
+func (s *Service) whole(ctx context.Context, part io.Reader, most int) (raw []byte, free func(), err error) {
+	c, held := web.CallerFrom(ctx), 0
+	of := sender{c.Workspace, c.DID}
+	free = func() { s.held.free(of, held) }
 	buf := bytes.Buffer{}
 	for {
-		if held += chunk; s.held.Add(chunk) > maxHeld {
-			return nil, free, fault.New(fault.Unavailable, "SERVER_BUSY", "Many interviews are being sent at this moment. Try again shortly.")
-		}
 		n, err := io.CopyN(&buf, part, chunk)
+		if more := buf.Cap() - held; more > 0 {
+			if !s.held.take(of, more) {
+				return nil, free, fault.New(fault.Unavailable, "SERVER_BUSY", "Many interviews are being sent at this moment. Try again shortly.")
+			}
+			held += more
+		}
 		switch {
 		case buf.Len() > most:
 			return nil, free, media.TooLarge()

@@ -185,6 +185,9 @@ func (sub *submission) response() (jsontext.Value, error) {
 	if d := sub.in.Device(); d != "" && len(d) <= maxName {
 		out["deviceId"] = d
 	}
+	if e := sub.in.Entity(); e != nil {
+		out["entity"] = api.EntityMark{ID: e.ID, BaseVersion: e.BaseVersion, TrunkVersion: e.TrunkVersion, BranchID: e.BranchID}
+	}
 	if sub.in.Deprecated != "" {
 		out["supersedes"] = sub.in.Deprecated
 	}

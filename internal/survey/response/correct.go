@@ -342,6 +342,9 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 	if err := s.replace(ctx, tx, p.open, old, &next); err != nil {
 		return none, err
 	}
+	if err := s.cfg.Asked(ctx, tx, p); err != nil {
+		return none, err
+	}
 	return s.answer(ctx, tx, p.open, &next)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -28,24 +29,25 @@ const (
 
 // Draft is a response as a collector sends it.
 type Draft struct {
-	ResponseID   string        `json:"responseId,omitzero" minLength:"1" doc:"Your name for it; sending it twice stores it once. Made here when absent: then a retry needs an Idempotency-Key." example:"resp_789"`
-	SurveyID     string        `json:"surveyId,omitzero" doc:"Survey, or template when one active survey uses it." example:"baseline-v1"`
-	HouseholdID  string        `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
-	Timestamp    time.Time     `json:"timestamp" doc:"When the answers were given."`
-	Responses    form.Object   `json:"responses" doc:"Section to question to answer."`
-	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
-	Round        int           `json:"round,omitzero" doc:"The open round by default."`
-	Collector    string        `json:"collector,omitzero" minLength:"1" doc:"DID of whoever asked; you by default. Somebody else needs the scope surveys:write."`
-	Mode         string        `json:"mode,omitzero" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"The first mode of the survey by default. browser and collect are not for others to say, and ussd and chat are flagged where no system of the operator asks in them."`
-	DeviceID     string        `json:"deviceId,omitzero"`
-	StartedAt    time.Time     `json:"startedAt,omitzero"`
-	DurationSec  float64       `json:"durationSec,omitzero" doc:"From startedAt to timestamp by default."`
-	Language     string        `json:"language,omitzero" example:"sw"`
-	Location     *Location     `json:"location,omitzero"`
-	Attachments  []Attachment  `json:"attachments,omitzero"`
-	Supersedes   string        `json:"supersedes,omitzero" doc:"Response of the household in this round that this one replaces."`
-	Metadata     form.Object   `json:"metadata,omitzero" doc:"Anything else; name nobody in it."`
-	Partial      bool          `json:"partial,omitzero" doc:"Take it although required answers are missing."`
+	ResponseID   string          `json:"responseId,omitzero" minLength:"1" doc:"Your name for it; sending it twice stores it once. Made here when absent: then a retry needs an Idempotency-Key." example:"resp_789"`
+	SurveyID     string          `json:"surveyId,omitzero" doc:"Survey, or template when one active survey uses it." example:"baseline-v1"`
+	HouseholdID  string          `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
+	Timestamp    time.Time       `json:"timestamp" doc:"When the answers were given."`
+	Responses    form.Object     `json:"responses" doc:"Section to question to answer."`
+	Verification *Verification   `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
+	Round        int             `json:"round,omitzero" doc:"The open round by default."`
+	Collector    string          `json:"collector,omitzero" minLength:"1" doc:"DID of whoever asked; you by default. Somebody else needs the scope surveys:write."`
+	Mode         string          `json:"mode,omitzero" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"The first mode of the survey by default. browser and collect are not for others to say, and ussd and chat are flagged where no system of the operator asks in them."`
+	DeviceID     string          `json:"deviceId,omitzero"`
+	StartedAt    time.Time       `json:"startedAt,omitzero"`
+	DurationSec  float64         `json:"durationSec,omitzero" doc:"From startedAt to timestamp by default."`
+	Language     string          `json:"language,omitzero" example:"sw"`
+	Location     *Location       `json:"location,omitzero"`
+	Attachments  []Attachment    `json:"attachments,omitzero"`
+	Supersedes   string          `json:"supersedes,omitzero" doc:"Response of the household in this round that this one replaces."`
+	Metadata     form.Object     `json:"metadata,omitzero" doc:"Anything else; name nobody in it."`
+	Entity       *api.EntityMark `json:"entity,omitzero" doc:"What a device says about the twin that the answers make or change, where the template asks for one."`
+	Partial      bool            `json:"partial,omitzero" doc:"Take it although required answers are missing."`
 
 	patched bool // made of what is stored: what it lacks was taken out
 }
@@ -117,6 +119,13 @@ func (d *Draft) checkParts(c *fault.Checks) {
 	}
 	if d.Verification != nil {
 		checkVerification(d.Verification, c)
+	}
+	if e := d.Entity; e != nil {
+		check.Short(c, "/entity/id", e.ID, maxWord)
+		check.Short(c, "/entity/branchId", e.BranchID, maxWord)
+		if e.BaseVersion < 0 || e.TrunkVersion < 0 {
+			c.Add("/entity/baseVersion", "out_of_range", "Revisions are counted from 1.")
+		}
 	}
 }
 

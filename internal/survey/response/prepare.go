@@ -48,6 +48,7 @@ type Prepared struct {
 	decision *Verification // made elsewhere, or by the server
 	imported bool
 	event    *event.Prepared
+	asks     *form.Asked // of a twin; nil for nothing
 }
 
 // Prepare does everything that needs no transaction: it checks the draft and
@@ -109,6 +110,12 @@ func (p *Prepared) Open() *survey.Open { return p.open }
 // Draft is what was sent.
 func (p *Prepared) Draft() *Draft { return p.draft }
 
+// ID names the response.
+func (p *Prepared) ID() string { return p.row.ResponseID }
+
+// Asked is what the answers ask of a twin, nil for nothing.
+func (p *Prepared) Asked() *form.Asked { return p.asks }
+
 // Hash names the content.
 func (p *Prepared) Hash() []byte { return p.row.Hash }
 
@@ -151,6 +158,9 @@ func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prep
 	p.checkClaim(&c)
 	if err := c.Err(invalidCode, "The response is not valid."); err != nil {
 		return nil, err
+	}
+	if statusOf(r) != Refused {
+		p.asks = r.Proposed()
 	}
 	p.attach(r)
 	if err := pr.judge(ctx, p, r); err != nil {
@@ -419,13 +429,7 @@ func (pr *preparer) look(ctx context.Context, p *Prepared, r *form.Result, limit
 		}
 		in.Median, in.CollectorMedian = pace.Median, pace.Collector
 	}
-	var view []form.SectionView
-	p.flags = pr.plans.Of(p.open.Form).Check(limits, in, func(path []string) bool {
-		if view == nil {
-			view = p.open.Form.Outline(r)
-		}
-		return flag.Asked(view, path)
-	})
+	p.flags = pr.plans.Of(p.open.Form).Check(limits, in, r.Asked)
 	p.row.Flags = int64(len(p.flags))
 	return nil
 }

@@ -40,6 +40,9 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 		if err := wipe(ctx, tx, next); err != nil {
 			return err
 		}
+		if err := s.cfg.Wiped(ctx, tx, o.Workspace, next.ResponseID); err != nil {
+			return err
+		}
 		out, err = s.answer(ctx, tx, o, next)
 		return err
 	})

@@ -38,6 +38,11 @@ type Config struct {
 	// Stored is told of what was sent and is stored, now or before, in the
 	// transaction: nothing is left to decide about the same content that waits.
 	Stored func(ctx context.Context, tx *db.Tx, p *Prepared) error
+	// Asked is told of what a response says that is stored anew or corrected, in the
+	// transaction: it may ask for a twin, or for a change of one.
+	Asked func(ctx context.Context, tx *db.Tx, p *Prepared) error
+	// Wiped is told of a response that was taken out, in the transaction.
+	Wiped func(ctx context.Context, tx *db.Tx, ws, responseID string) error
 	// Redacted drops copies of responses of a survey, such as files of exports:
 	// one of them was taken out.
 	Redacted func(ctx context.Context, o *survey.Open) error
@@ -94,6 +99,12 @@ func New(cfg Config) *Service {
 	}
 	if cfg.Stored == nil {
 		cfg.Stored = func(context.Context, *db.Tx, *Prepared) error { return nil }
+	}
+	if cfg.Asked == nil {
+		cfg.Asked = func(context.Context, *db.Tx, *Prepared) error { return nil }
+	}
+	if cfg.Wiped == nil {
+		cfg.Wiped = func(context.Context, *db.Tx, string, string) error { return nil }
 	}
 	if cfg.Redacted == nil {
 		cfg.Redacted = func(context.Context, *survey.Open) error { return nil }

@@ -348,6 +348,9 @@ func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *R
 			return err
 		}
 	}
+	if err := s.cfg.Asked(ctx, tx, p); err != nil {
+		return err
+	}
 	return s.cfg.Events.AppendPrepared(ctx, tx, p.event)
 }
 

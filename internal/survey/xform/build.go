@@ -29,6 +29,7 @@ const (
 // root is the whole instance.
 func (b *builder) root() *item {
 	root := &item{name: rootName, path: rootPath}
+	b.entityLists()
 	for _, m := range [][3]string{{startName, "timestamp", "start"}, {endName, "timestamp", "end"}, {deviceName, "property", "deviceid"}, {userName, "property", "username"}} {
 		kind := "string"
 		if m[1] == "timestamp" {
@@ -58,6 +59,9 @@ func (b *builder) meta() *item {
 	meta.add(
 		&item{name: "instanceID", path: meta.path + "/instanceID", bind: []pair{{"type", "string"}, {"readonly", "true()"}, {"jr:preload", "uid"}}},
 	)
+	if e := b.t.Entity; e != nil {
+		meta.add(b.entity(meta, e))
+	}
 	if settings, ok := b.audit(); ok {
 		meta.add(&item{name: "audit", path: meta.path + "/audit", bind: append([]pair{{"type", "binary"}}, settings...)})
 	}
@@ -152,6 +156,7 @@ func (b *builder) question(parent *item, siblings []form.Question, q *form.Quest
 		here.role = ours
 		here.bound("readonly", "true()")
 	}
+	here.bound("entities:saveto", q.SaveTo)
 	b.marks(here, q)
 	switch {
 	case k.Repeated:
@@ -205,6 +210,9 @@ func (b *builder) asks(here *item, cells map[string]string) {
 		here.values, _ = xlsform.Spell(q.Options)
 	case k.CEL == cel.Boolean:
 		here.choices = b.booleans()
+	case q.List != "":
+		here.control, here.choices = "select1", &choices{list: b.list(q.List), value: "name", label: "label"}
+		here.attrs = append(here.attrs, pair{"appearance", "minimal autocomplete"})
 	case k.Media:
 		here.attrs = append(here.attrs, pair{"mediatype", k.XForm.Accept})
 	case k.XForm.Control == "range" || xlsform.Ranged(q):

@@ -105,6 +105,6 @@ func (n *foreign) ask(t *testing.T, name string, seed uint64, f *form.Form, x *x
 		cases = append(cases, played{answers: xformtest.Answers(r, f.Template(), false)})
 	}
 	for i, got := range engine(t, strings.TrimSuffix(name, ".xlsx"), f, x, cases) {
-		(&interview{fmt.Sprintf("%s #%d", name, i), f, x}).compare(t, cases[i], got)
+		(&xformtest.Interview{Name: fmt.Sprintf("%s #%d", name, i), Form: f, XForm: x}).Compare(t, cases[i].answers, got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func TestInstance(t *testing.T) {
 	t.Parallel()
 	for n, file := range templates(t) {
-		f, x := compile(t, file)
+		f, x := xformtest.Load(t, file)
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		for i := range 100 {
 			stored := f.Check(form.Input{Answers: xformtest.Answers(r, f.Template(), false), Now: time.Now()})

@@ -279,6 +279,9 @@ func (r *reader) answer(i *item, text string, up *node, out map[string]any) {
 		out[i.q.ID] = text
 		return
 	}
+	if i.q.List != "" {
+		v = form.Twin(text)
+	}
 	if i.q.Other {
 		v = inOtherWords(v, up.value(i.other))
 	}

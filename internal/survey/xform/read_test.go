@@ -21,7 +21,7 @@ func none(string) string { return "" }
 // in another way.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f, _ := compile(t, "testdata/everything.json")
+	f, _ := xformtest.Load(t, "testdata/everything.json")
 	x, err := xform.New(f, xform.Options{ID: "everything", Version: 3, Households: true})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestUnknownElements(t *testing.T) {
 	t.Parallel()
-	_, x := compile(t, "testdata/everything.json")
+	_, x := xformtest.Load(t, "testdata/everything.json")
 	for _, inside := range []string{`<nowhere/>`, `<start><nothing>1</nothing></start>`, `<things><stoves><colour>red</colour></stoves></things>`} {
 		in, err := xform.Parse([]byte(`<data id="everything">` + inside + `<meta><instanceID>uuid:1</instanceID><instanceName>a</instanceName></meta></data>`))
 		if err != nil {
@@ -103,7 +103,7 @@ func TestUnknownElements(t *testing.T) {
 // What XPath cannot say is named with its place, all of it at once.
 func TestNotPossible(t *testing.T) {
 	t.Parallel()
-	f := compileText(t, []byte(`{"templateId":"t","title":"T","sections":[{"id":"s","questions":[
+	f := xformtest.Compile(t, []byte(`{"templateId":"t","title":"T","sections":[{"id":"s","questions":[
 		{"id":"a","type":"text","relevant":"household.group == \"treatment\""},
 		{"id":"b","type":"time","constraint":"b > \"08:00\""},
 		{"id":"c","type":"calculate","calculate":"response.round"},
@@ -130,7 +130,7 @@ func TestNotPossible(t *testing.T) {
 // A form is the same each time, and what is ours is marked as ours.
 func TestForm(t *testing.T) {
 	t.Parallel()
-	f, x := compile(t, "testdata/everything.json")
+	f, x := xformtest.Load(t, "testdata/everything.json")
 	again, err := xform.New(f, xform.Options{Version: 3})
 	if err != nil || xform.Hash(again.XML) != xform.Hash(x.XML) || !strings.HasPrefix(xform.Hash(x.XML), "md5:") {
 		t.Errorf("hash %s, then %s (%v)", xform.Hash(x.XML), xform.Hash(again.XML), err)
@@ -144,7 +144,7 @@ func TestForm(t *testing.T) {
 			t.Errorf("the form lacks %s", want)
 		}
 	}
-	if len(x.Files) != 1 || x.Files[0].Name != "towns.csv" || string(x.Files[0].Content) != towns {
+	if len(x.Files) != 1 || x.Files[0].Name != "towns.csv" || string(x.Files[0].Content) != xformtest.Towns {
 		t.Errorf("files %+v, want towns.csv", x.Files)
 	}
 	part, err := f.Select([]string{"start"})
@@ -167,7 +167,7 @@ func FuzzAnswers(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	def := compileText(&testing.T{}, raw)
+	def := xformtest.Compile(&testing.T{}, raw)
 	x, err := xform.New(def, xform.Options{})
 	if err != nil {
 		f.Fatal(err)
@@ -193,7 +193,7 @@ func FuzzAnswers(f *testing.F) {
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	for re, want := range map[string]string{`^(?:[a-z ]{1,9})$`: `regex(., '^(?:[a-z ]{1,9})$')`, `b`: `regex(., '^(?:[\s\S]*(?:b)[\s\S]*)$')`, `^b`: `regex(., '^(?:(?:b)[\s\S]*)$')`} {
-		f := compileText(t, []byte(`{"templateId":"p","sections":[{"id":"s","questions":[{"id":"a","type":"text","constraint":"a.matches('`+strings.ReplaceAll(re, `\`, `\\`)+`')"}]}]}`))
+		f := xformtest.Compile(t, []byte(`{"templateId":"p","sections":[{"id":"s","questions":[{"id":"a","type":"text","constraint":"a.matches('`+strings.ReplaceAll(re, `\`, `\\`)+`')"}]}]}`))
 		x, err := xform.New(f, xform.Options{})
 		if err != nil {
 			t.Fatalf("%+v", err)

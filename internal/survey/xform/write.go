@@ -27,8 +27,7 @@ type text struct {
 
 const head = `<?xml version="1.0" encoding="UTF-8"?>
 <h:html xmlns="http://www.w3.org/2002/xforms" xmlns:h="http://www.w3.org/1999/xhtml" xmlns:ev="http://www.w3.org/2001/xml-events" xmlns:xsd="http://www.w3.org/2001/XMLSchema" ` +
-	`xmlns:jr="http://openrosa.org/javarosa" xmlns:orx="http://openrosa.org/xforms" xmlns:odk="http://www.opendatakit.org/xforms" xmlns:hearth="` + Namespace + `">
-`
+	`xmlns:jr="http://openrosa.org/javarosa" xmlns:orx="http://openrosa.org/xforms" xmlns:odk="http://www.opendatakit.org/xforms" xmlns:hearth="` + Namespace + `"`
 
 func (w *writer) write(root *item) []byte {
 	var body bytes.Buffer
@@ -41,8 +40,12 @@ func (w *writer) write(root *item) []byte {
 	w.binds(root.kids)
 	binds := w.out
 	w.out = bytes.Buffer{}
-	w.put(head)
-	w.put("<h:head><h:title>" + escape(w.f.Title) + "</h:title>\n<model odk:xforms-version=\"1.0.0\">\n")
+	names, version := "", ""
+	if w.b.t.Entity != nil {
+		names, version = ` xmlns:entities="`+entitiesNamespace+`"`, ` entities:entities-version="`+entitiesVersion+`"`
+	}
+	w.put(head + names + ">\n")
+	w.put("<h:head><h:title>" + escape(w.f.Title) + "</h:title>\n<model odk:xforms-version=\"1.0.0\"" + version + ">\n")
 	w.itext()
 	w.put("<instance><" + rootName)
 	w.attrs(pair{"id", w.f.ID}, pair{"version", w.f.Version}, pair{"hearth:template", w.b.t.TemplateID}, pair{"hearth:survey", w.b.o.Survey})
@@ -81,6 +84,9 @@ func (w *writer) instance(items []*item) {
 		if i.role == repeated {
 			w.put(` jr:template=""`)
 		}
+		for _, a := range i.fields {
+			w.put(" " + a.name + `="` + escape(a.value) + `"`)
+		}
 		w.put(">" + escape(i.value))
 		w.instance(i.kids)
 		w.put("</" + i.name + ">")
@@ -97,6 +103,12 @@ func (w *writer) binds(items []*item) {
 			}
 			w.put("/>\n")
 		}
+		if i.set != "" {
+			w.put(`<setvalue ref="` + i.path + `" event="odk-instance-first-load"`)
+			w.attrs(pair{"value", i.set})
+			w.put("/>\n")
+		}
+		w.binds(i.fields)
 		w.binds(i.kids)
 	}
 }

@@ -52,7 +52,8 @@ type Form struct {
 	Version string
 	Title   string
 	XML     []byte
-	Files   []File // that the form looks at, but for that of the households
+	Files   []File   // that the form looks at, but for that of the households
+	Lists   []string // entity lists that the form looks at, each as the file of its name and .csv
 
 	root *item
 	def  *form.Form
@@ -94,6 +95,9 @@ func New(f *form.Form, o Options) (*Form, error) {
 	for _, l := range b.order {
 		if l.file != nil {
 			out.Files = append(out.Files, File{l.id + ".csv", l.file})
+		}
+		if l.twins {
+			out.Lists = append(out.Lists, l.id)
 		}
 	}
 	out.XML = (&writer{b: b, f: out}).write(root)
@@ -160,6 +164,8 @@ type item struct {
 	screen  bool   // the next items stand on the same screen, as many as beside says
 	beside  int
 	kids    []*item
+	fields  []*item           // attributes
+	set     string            // expression for the value it begins with
 	values  map[string]string // of options by the names they have here
 }
 
@@ -194,6 +200,7 @@ type list struct {
 	spelled map[string]string
 	file    []byte
 	src     string // of a file that does not come from the template
+	twins   bool   // it is an entity list
 }
 
 // free is a name that no sibling has.

@@ -25,6 +25,7 @@ type translator struct {
 	report     *Report
 	t          *form.Template
 	sections   []*entry
+	entity     *entry // what the form asks of twins
 	files      *files
 	names      *Names
 	derived    []derived
@@ -42,6 +43,7 @@ func (tr *translator) expressions() {
 		}
 		tr.each(e, s.Questions, at)
 	}
+	tr.asks()
 }
 
 // written is how we would write expressions.
@@ -274,6 +276,10 @@ func (tr *translator) blame(err error) {
 	}
 	for _, p := range f.Fields {
 		e, rest := tr.find(p.Pointer)
+		if member, ok := strings.CutPrefix(p.Pointer, "/entity/"); ok && tr.entity != nil {
+			tr.entity.item(entityColumn(member), Error, p.Code, "%s", p.Detail)
+			continue
+		}
 		if e == nil {
 			tr.report.add(Item{Sheet: "settings", Column: settingOf(rest), Level: Error, Code: p.Code, Detail: p.Detail})
 			continue
@@ -326,7 +332,9 @@ func columnOf(member string) string {
 		return "constraint"
 	case "choiceFilter":
 		return "choice_filter"
-	case "options", "optionsFrom", "rows", "questions", "other", "":
+	case "saveTo":
+		return "save_to"
+	case "options", "optionsFrom", "rows", "questions", "other", "list", "":
 		return "type"
 	}
 	return "hearth_" + strings.ToLower(name)

@@ -18,6 +18,10 @@ var without = map[string]string{
 	"constraint":    "Other programs take answers that are refused here.",
 	"calculation":   "Other programs have an empty value.",
 	"choice_filter": "Other programs offer other choices.",
+	"label":         "Other programs give the entity no name.",
+	"entity_id":     "Other programs do not know which entity changes.",
+	"create_if":     "Other programs make an entity always.",
+	"update_if":     "Other programs change the entity always.",
 }
 
 // note notes that a cell of the row that is being made does not say all that
@@ -35,7 +39,11 @@ func (e *exporter) noteRows(before int) []cells {
 	const header = 2 // spreadsheets count from 1, and there is one of it
 	var rows []cells
 	for _, i := range e.notes.Items {
-		rows = append(rows, cells{"sheet": i.Sheet, "row": strconv.Itoa(i.Row + before + header), "column": i.Column, "code": i.Code, "detail": i.Detail})
+		row := i.Row + before + header
+		if i.Sheet == entitiesSheet {
+			row = header
+		}
+		rows = append(rows, cells{"sheet": i.Sheet, "row": strconv.Itoa(row), "column": i.Column, "code": i.Code, "detail": i.Detail})
 	}
 	return rows
 }

@@ -34,6 +34,9 @@ func (im *importer) typeOf(e *entry) form.Type {
 		e.item("type", Error, "type_unknown", "There is no type %s.", shorten(e.get("type")))
 		return form.FreeText
 	}
+	if listed(im, e) {
+		return form.EntityRef
+	}
 	kept := form.Type(e.ours("hearth_type"))
 	switch marks := form.KindOf(kept).XLSForm.Marks; {
 	case kept == "", kept == counterType, kept == noneWord:
@@ -71,6 +74,8 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 		im.choose(e, &q)
 	case k.Units:
 		im.quantity(e, &q)
+	case k.Twin && e.word != k.XLSForm.Word:
+		q.List = listOf(e)
 	case k.Nested:
 		q.Questions = im.questions(e, seen)
 		if len(e.kept) == 0 {
@@ -110,6 +115,7 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 		e.item("read_only", Warning, "read_only_ignored", "A condition for reading only is not carried over.")
 	}
 	q.ReadOnly = yes
+	q.SaveTo = e.get("save_to")
 }
 
 // shown reports what a template has no place for.

@@ -24,6 +24,7 @@ func Read(r io.ReaderAt, size int64, beside Beside) (*form.Template, *Report, er
 	im.readSettings()
 	im.include()
 	im.readChoices()
+	readEntities(im)
 	im.readSurvey()
 	if !im.stopped {
 		im.translate()
@@ -54,6 +55,8 @@ type importer struct {
 	report                    *Report
 	survey, choices, settings *table
 	external                  *table // more choices, for select_one_external
+	entities                  *table // what the form asks of twins
+	entity                    *entry // the one row of it; nil without
 	set                       *row   // the one row of settings; nil without
 	ours                      bool   // we wrote the workbook
 	t                         *form.Template
@@ -94,7 +97,7 @@ func (im *importer) open(r io.ReaderAt, size int64) error {
 	for _, s := range []struct {
 		name string
 		to   **table
-	}{{"survey", &im.survey}, {"choices", &im.choices}, {"external_choices", &im.external}, {"settings", &im.settings}} {
+	}{{"survey", &im.survey}, {"choices", &im.choices}, {"external_choices", &im.external}, {"settings", &im.settings}, {"entities", &im.entities}} {
 		t, err := in.table(s.name)
 		if err != nil {
 			return err
@@ -106,7 +109,7 @@ func (im *importer) open(r io.ReaderAt, size int64) error {
 	}
 	const most = 20 // other sheets that are named
 	for i, name := range book.Sheets() {
-		known := slices.ContainsFunc([]string{"survey", "choices", "external_choices", "settings", notesSheet}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
+		known := slices.ContainsFunc([]string{"survey", "choices", "external_choices", "settings", "entities", notesSheet}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
 		if !known && i < most {
 			im.report.add(Item{Sheet: shorten(name), Level: Note, Code: "sheet_ignored", Detail: "The sheet is not read."})
 		}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // metaRows hold the members of a response that expressions name.
@@ -60,4 +62,11 @@ func chunks(s string) []string {
 		out = append(out, string(r[:min(chunk, len(r))]))
 	}
 	return out
+}
+
+func defaultLanguage(t *form.Template) string {
+	if t.DefaultLanguage == "" {
+		return "en"
+	}
+	return t.DefaultLanguage
 }

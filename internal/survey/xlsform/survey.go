@@ -127,7 +127,7 @@ func (im *importer) readSurvey() {
 func (im *importer) translate() {
 	im.rename()
 	im.t.Files = im.files.kept() // those found so far, which our own workbook names all
-	tr := &translator{report: im.report, t: im.t, sections: im.sections, files: im.files, names: NewNames(im.t), unbalanced: im.unbalanced}
+	tr := &translator{report: im.report, t: im.t, sections: im.sections, entity: im.entity, files: im.files, names: NewNames(im.t), unbalanced: im.unbalanced}
 	tr.names.Alias, tr.names.Meta, tr.names.lists, tr.names.files = im.alias, im.meta, im.lists, im.files
 	tr.expressions()
 	tr.compile()

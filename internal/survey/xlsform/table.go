@@ -191,7 +191,7 @@ func (r *reader) row(t *table, line int, cells []sheet.Cell) error {
 var aliases = map[string]string{
 	"relevance": "relevant", "readonly": "read_only", "calculate": "calculation", "constraint_msg": "constraint_message", "constraintmsg": "constraint_message",
 	"required_msg": "required_message", "requiredmsg": "required_message", "repeatcount": "repeat_count", "caption": "label", "list": "list_name", "list name": "list_name",
-	"choicefilter": "choice_filter", "bind::relevant": "relevant", "bind::constraint": "constraint", "bind::required": "required", "bind::readonly": "read_only",
+	"choicefilter": "choice_filter", "bind::entities:saveto": "save_to", "bind::relevant": "relevant", "bind::constraint": "constraint", "bind::required": "required", "bind::readonly": "read_only",
 	"bind::calculate": "calculation", "bind::jr:constraintmsg": "constraint_message", "bind::jr:requiredmsg": "required_message", "jr:count": "repeat_count",
 	"image": "media::image", "audio": "media::audio", "video": "media::video", "big-image": "media::big-image", "form_name": "form_title", "title": "form_title", "set_form_title": "form_title", "set_form_id": "form_id",
 }
@@ -238,6 +238,9 @@ func (t *table) parseHeader(line int, header string) column {
 	}
 	if t.name == "choices" && name == "value" {
 		name = "name"
+	}
+	if t.name == "entities" && name == "dataset" {
+		name = "list_name"
 	}
 	if base, lang := splitLanguage(header, translated...); lang != "" {
 		return t.language(line, header, base, lang)

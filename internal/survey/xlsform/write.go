@@ -26,8 +26,12 @@ func Write(w io.Writer, t *form.Template, version int) error {
 	e.lost = e.note
 	e.sections()
 	e.settings(version)
+	entities := e.entity()
 	meta := e.metaRows()
 	sheets := []page{{"survey", append(meta, e.survey...), surveyOrder}, {"choices", e.choices, append(slices.Clone(choicesOrder), e.columns...)}, {"settings", []cells{e.set}, settingsOrder}}
+	if len(entities) > 0 {
+		sheets = append(sheets, page{"entities", entities, entitiesOrder})
+	}
 	if len(e.notes.Items) > 0 {
 		sheets = append(sheets, page{notesSheet, e.noteRows(len(meta)), notesOrder})
 	}
@@ -115,7 +119,7 @@ func negative(text string) bool {
 // The columns in their order. Those at the beginning are always there.
 var (
 	surveyOrder = []string{
-		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count", "choice_filter",
+		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count", "choice_filter", "save_to",
 		"hearth_type", "hearth_name", "hearth_label", "hearth_value", "hearth_flag", "hearth_required", "hearth_relevant", "hearth_constraint", "hearth_calculate", "hearth_once", "hearth_choiceFilter", "hearth_default",
 		"hearth_min", "hearth_max", "hearth_step", "hearth_regex", "hearth_maxLength", "hearth_minSelections", "hearth_maxSelections", "hearth_minRepeats", "hearth_maxRepeats",
 		"hearth_unit", "hearth_units", "hearth_dontKnow", "hearth_refuse", "hearth_pii", "hearth_indicators", "hearth_backCheckClass", "hearth_exclusive", "hearth_score",
@@ -175,13 +179,6 @@ type exporter struct {
 	twice   bool              // a list has a choice in several rows
 	notes   Report
 	allTags []string
-}
-
-func defaultLanguage(t *form.Template) string {
-	if t.DefaultLanguage == "" {
-		return "en"
-	}
-	return t.DefaultLanguage
 }
 
 // tags are the languages of all texts, the default one first.
@@ -331,6 +328,8 @@ func (e *exporter) question(q *form.Question) cells {
 		}
 	case k.CEL == cel.Boolean:
 		c["type"] += " " + e.booleans()
+	case q.List != "":
+		c["type"] = "select_one_from_file " + q.List + ".csv"
 	}
 	if slices.Contains(k.XLSForm.Marks, word) && !slices.Contains(k.XLSForm.Reads, word) {
 		c["hearth_type"] = string(q.Type)
@@ -360,6 +359,7 @@ func (e *exporter) extra(c cells, q *form.Question) {
 	c.put("hearth_calculate", q.Calculate)
 	c.put("hearth_choiceFilter", q.ChoiceFilter)
 	c.put("hearth_default", string(q.Default.Value))
+	c.put("save_to", q.SaveTo)
 	v := q.Validation
 	c.number("hearth_min", v.Min)
 	c.number("hearth_max", v.Max)

@@ -33,6 +33,7 @@ export default {
   "response.flagged": "Ukaguzi umeona jambo katika jibu", "response.verified": "Jibu limethibitishwa", "response.rejected": "Jibu limekataliwa", "response.verification_changed": "Uthibitisho wa jibu umebadilika",
   "response.flag_settled": "Alama ya jibu imeshughulikiwa, au imefunguliwa tena",
   "response.back_checked": "Uhakiki wa pili wa jibu una matokeo", "response.conflicted": "Jibu limetumwa tena likiwa tofauti, na limewekwa kando", "response.held": "Jibu limekuja utafiti haupokei, na linasubiri uamuzi",
+  "proposal.made": "Mahojiano yanaomba pacha mpya au badiliko lake", "proposal.accepted": "Ombi la mahojiano kuhusu pacha limekubaliwa", "proposal.rejected": "Ombi la mahojiano kuhusu pacha limekataliwa",
   "response.conflict_resolved": "Imeamuliwa kuhusu jibu lililowekwa kando", "ussd.account_created": "Mteja amesajiliwa", "ussd.account_locked": "Akaunti imefungwa baada ya PIN zisizo sahihi",
   "ussd.account_unlocked": "Akaunti imefunguliwa", "ussd.account_closed": "Akaunti imefungwa kabisa", "ussd.number_locked": "Namba imefungwa baada ya majaribio yasiyo sahihi", "ussd.number_unlocked": "Namba imefunguliwa",
   "ussd.number_held": "Namba imezuiliwa: hakuna anayeingia nayo", "ussd.number_released": "Namba iliyozuiliwa imeachiliwa", "ussd.pin_changed": "Mteja amebadilisha PIN", "ussd.pin_reset": "PIN imewekwa upya",

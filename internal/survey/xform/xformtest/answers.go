@@ -88,7 +88,7 @@ func (m *maker) repeat(q *form.Question) any {
 
 // samples are answers of types that have no bounds.
 var samples = map[form.Type][]any{
-	form.Date: {"2026-02-01", "2020-12-31", "2031-01-05"}, form.Time: {"08:30:00", "23:05:00"}, form.DateTime: {"2026-02-01T10:00:00Z"},
+	form.Date: {"2026-02-01", "2020-12-31", "2031-01-05"}, form.Time: {"08:30:00", "23:05:00"}, form.DateTime: {"2026-02-01T10:00:00.000+00:00"},
 	form.Geo: {map[string]any{"lat": -1.25, "lon": 36.75, "accuracy": 5.0}}, form.Barcode: {"A-1", "B-2"}, form.HouseholdRef: {"did:ixo:household/1"}, form.EntityRef: {"did:ixo:entity/1"},
 	form.FreeText: {"abc", "x", "Mama Asha's", "07123", "<a> & \"b\""}, form.Boolean: {true, false},
 }

@@ -211,6 +211,9 @@ func (w *writer) text(q *form.Question, v jsontext.Value) string {
 		if hash, ok := strings.CutPrefix(s, "sha256:"); ok && w.s.Name != nil {
 			return w.s.Name(hash)
 		}
+		if q.Type == form.Time {
+			s += ".000+00:00" // as devices write it: to the millisecond, with a time zone
+		}
 		return spell(s)
 	case '[':
 		var all []jsontext.Value

@@ -1,0 +1,76 @@
+package proposal
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	listing = "Twins, and changes of twins, that interviews of a template with an entity have asked for. Each shows what the twin says beside what is asked; conflict says whether the twin is another by now than the device knew, " +
+		"as ODK Entities has it: soft, in other properties, or hard, in the same ones. Of what is decided, both values stay. A proposal joins an interview with a twin, so it needs responses:pii beside entities:read."
+	deciding = "accept makes the twin, or changes it, with your rights and by the rules of its protocol, in one step with the decision; leave names properties that stay as they are. reject changes nothing. " +
+		"What is in conflict needs a reason, and with revision nothing is decided when the twin has changed since you have seen it. version is that of the proposal you have read: when the interview was corrected meanwhile nothing is decided (PROPOSAL_CHANGED). Only twins of the entity list change (TWIN_OUTSIDE_LIST). What one device has asked of a twin is decided in its order (PROPOSAL_WAITS)."
+)
+
+const exampleVersion = "7d1c0f9a52b84e6390aa17c4de25b86f"
+
+// Routes adds proposals to a.
+func (s *Service) Routes(a *web.API) {
+	const path, tag = "/v1/surveys/{surveyId}/proposals", "surveys"
+	web.Get(a, path, s.serveList, web.Doc{
+		Summary: "List what interviews ask of twins", Scope: "responses:pii", Tag: tag, Description: listing, Codes: []string{"SURVEY_NOT_FOUND", "SCOPE_MISSING"},
+	})
+	web.Get(a, path+"/{proposalId}", s.serveGet, web.Doc{
+		Summary: "Read what an interview asks of a twin", Scope: "responses:pii", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "SCOPE_MISSING", "PROPOSAL_NOT_FOUND"},
+	})
+	web.Post(a, path+"/{proposalId}/decision", s.serveDecide, web.Doc{
+		Summary: "Accept or reject what an interview asks of a twin", Scope: "entities:write", Tag: tag, Once: true, Description: deciding, Example: api.ProposalDecision{Decision: "accept", Version: exampleVersion},
+		Codes: []string{
+			"SURVEY_NOT_FOUND", "SCOPE_MISSING", "PROPOSAL_NOT_FOUND", "DECISION_INVALID", "PROPOSAL_DECIDED", "PROPOSAL_CHANGED", "PROPOSAL_WAITS", "CONTENT_ERASED", "LIST_MISSING", "TWIN_MISSING", "TWIN_OUTSIDE_LIST", "PROPERTY_NOT_PERSONAL",
+			"STALE_REVISION", "NOT_CONTROLLER", "ENTITY_EXISTS", "ENTITY_DEACTIVATED", "ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION",
+		},
+	})
+}
+
+type one struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	ID     string `path:"proposalId" doc:"Id of the proposal." example:"prp_7310428377145344"`
+}
+
+func (s *Service) serveGet(ctx context.Context, in *one) (*api.Proposal, error) {
+	return s.Get(ctx, in.Survey, in.ID)
+}
+
+// place is where a list goes on.
+type place struct {
+	After int64 `json:"a"`
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Status string `query:"status" enum:"open,accepted,rejected,withdrawn" doc:"open by default." example:"open"`
+	web.Paging
+},
+) (web.Reply[web.Page[*api.Proposal]], error) {
+	if in.Status == "" {
+		in.Status = open
+	}
+	var at place
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*api.Proposal, *place, error) {
+		items, next, err := s.List(ctx, in.Survey, in.Status, at.After, limit)
+		if next == 0 {
+			return items, nil, err
+		}
+		return items, &place{next}, err
+	})
+}
+
+func (s *Service) serveDecide(ctx context.Context, in *struct {
+	one
+	Body api.ProposalDecision
+},
+) (web.Reply[*api.Proposal], error) {
+	return s.Decide(ctx, in.Survey, in.ID, in.Body)
+}

@@ -1,0 +1,193 @@
+// Package proposal keeps what interviews ask of twins: to make one, or to change one.
+//
+// Collectors do not change twins. What the answers of a form with an entity ask is
+// stored with the response, in its transaction, and waits: somebody who may make or
+// change the twin accepts or rejects it, and only then the twin changes, by the rules
+// of its protocol and with the rights of whoever has accepted.
+//
+// A device says which revision of a twin it knew. Where the twin is another by then
+// there is a conflict, as ODK Entities has it: soft when other properties have changed
+// meanwhile, hard when the same ones have. Both values are shown before the decision
+// and kept with it. What several interviews on one device ask of a twin is a branch:
+// they do not clash with each other, and are decided one after the other.
+package proposal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// What is asked, what became of it, and how it clashes with the twin.
+const (
+	create = "create"
+	update = "update"
+
+	open      = "open"
+	accepted  = "accepted"
+	rejected  = "rejected"
+	withdrawn = "withdrawn"
+
+	none = "none"
+	soft = "soft"
+	hard = "hard"
+)
+
+const idPrefix = "prp_"
+
+func nameOf(nid int64) string { return idPrefix + strconv.FormatInt(nid, 10) }
+
+func parseID(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimPrefix(text, idPrefix), 10, 64)
+	if err != nil || nameOf(n) != text {
+		return 0
+	}
+	return n
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "PROPOSAL_NOT_FOUND", "The survey has no proposal with this id.")
+}
+
+// row is a stored proposal.
+type row struct {
+	nid              int64
+	ws               string
+	survey           int64
+	responseID       string
+	household        string
+	list, action     string
+	twin             string // DID
+	base, trunk      int64  // revisions
+	branch           string
+	at               int64 // ms
+	status, conflict string
+	revision         int64 // that was made of it
+	decidedAt        int64 // ms
+	decidedBy        string
+	reason           string
+	sealed           []byte
+	was              []byte // sealed, as it was before a decision
+}
+
+// version names what is asked: a correction of the interview makes another one. What is
+// sealed is never the same twice, and tells nothing.
+func (r *row) version() string {
+	sum := sha256.Sum256(slices.Concat([]byte(r.twin+"\x00"), r.sealed))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (r *row) ref(project string) vault.Ref {
+	return vault.Ref{Workspace: r.ws, Project: project, Household: r.household}
+}
+
+func (r *row) bind() string { return "proposal " + strconv.FormatInt(r.nid, 10) }
+
+// content is what is asked, as it is sealed. label is among the values.
+type content struct {
+	Values   map[string]jsontext.Value `json:"values"`
+	Personal []string                  `json:"personal,omitzero"` // those that say who somebody is
+	Before   map[string]jsontext.Value `json:"before,omitzero"`   // what the twin said when it was decided
+	Base     map[string]jsontext.Value `json:"base,omitzero"`     // what the device knew, likewise
+}
+
+// contentOf is what answers ask.
+func contentOf(a *form.Asked) *content {
+	c := &content{Values: maps.Clone(a.Properties), Personal: slices.Clone(a.Personal)}
+	if a.Label == "" {
+		return c
+	}
+	text, err := jsontext.AppendQuote(nil, a.Label)
+	if err != nil {
+		return c // it is no text in UTF-8
+	}
+	c.Values[form.LabelName] = text
+	return c
+}
+
+// madeDID is the DID of a twin that no device has named.
+func madeDID(ws, responseID string) string {
+	sum := sha256.Sum256([]byte("proposal\x00" + ws + "\x00" + responseID))
+	return form.Twin(hex.EncodeToString(sum[:16]))
+}
+
+// compared is a proposal beside its twin.
+type compared struct {
+	conflict string
+	base     int64
+	now      *Twin // nil: there is none
+	then     *Twin // as the device knew it; nil when nobody knows, or nothing has changed
+}
+
+// same reports whether two values are one.
+func same(a, b jsontext.Value) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	x, y := a.Clone(), b.Clone()
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+// clashes reports whether a value has changed in the twin since the device knew it,
+// and to another one than is asked for. Of what nobody knows any more every difference
+// counts.
+func (c *compared) clashes(name string, asked jsontext.Value) bool {
+	if c.now == nil || c.base == c.now.Revision {
+		return false
+	}
+	if slices.Contains(c.now.Withheld, name) {
+		return true // whoever asks may not know
+	}
+	if same(c.now.Values[name], asked) {
+		return false
+	}
+	return c.then == nil || !same(c.then.Values[name], c.now.Values[name])
+}
+
+// judge says how values clash with the twin as it is now.
+func (c *compared) judge(action string, values map[string]jsontext.Value) {
+	switch {
+	case action == create && c.now == nil:
+		c.conflict = none
+	case action == create, c.now == nil:
+		c.conflict = hard
+	case c.base == c.now.Revision:
+		c.conflict = none
+	default:
+		c.conflict = soft
+		for name, v := range values {
+			if c.clashes(name, v) {
+				c.conflict = hard
+			}
+		}
+	}
+}
+
+func checkDecision(d *api.ProposalDecision) error {
+	var c fault.Checks
+	switch d.Decision {
+	case "accept", "reject":
+	case "":
+		c.Require(false, "/decision")
+	default:
+		c.Add("/decision", "unknown", "The value must be accept or reject.")
+	}
+	c.Require(d.Version != "", "/version")
+	check.Reason(&c, "/reason", d.Reason, d.Decision == "reject")
+	if d.Decision == "reject" && len(d.Leave) > 0 {
+		c.Add("/leave", "not_allowed", "What is rejected leaves everything as it is.")
+	}
+	return c.Err("DECISION_INVALID", "The decision is not valid.")
+}
