@@ -25,5 +25,5 @@ func commands() []command {
 		{name: "oracle adopt", summary: "Make the oracle of ORACLE_DID that of the store; stop all servers first", run: oracleAdopt, flags: oracleAdoptFlags},
 		{name: "health", summary: "Ask the running server whether it is ready", run: health},
 		{name: "version", summary: "Print the version", run: printVersion},
-	}, slices.Concat(consoleCommands(), demoCommands(), pluginCommands(), twinImportCommands(), jobCommands(), responseCommands(), projectCommands(), collectCommands(), sampleCommands(), auditCommands(), ussdCommands(), ucanCommands(), mcpCommands())...)
+	}, slices.Concat(consoleCommands(), demoCommands(), pluginCommands(), twinImportCommands(), jobCommands(), responseCommands(), kitchenCommands(), projectCommands(), collectCommands(), sampleCommands(), auditCommands(), ussdCommands(), ucanCommands(), mcpCommands())...)
 }

@@ -2,6 +2,7 @@ package emission
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -31,6 +32,34 @@ var (
 	usualNRB   = constant{"fNRB", "0.3", "", "Fraction of biomass that is not renewable, where nobody says.", "CDM Tool 33, default value"}
 	usualHours = constant{"h_b", "4", "h/day", "Hours of cooking a day before, where nobody says.", "Assumption of this module"}
 )
+
+// Fuel is what burning a fuel means where nobody has measured it.
+type Fuel struct {
+	Name     string
+	NCV, CO2 float64 // TJ/t, and t CO2 for each TJ
+	Grows    bool    // only the share that does not grow again counts
+}
+
+// UsualFuels lists the fuels that are known without being asked.
+func UsualFuels() []Fuel {
+	out := make([]Fuel, len(usualFuels))
+	for i, f := range usualFuels {
+		out[i] = Fuel{f.name, float(f.ncv), float(f.co2), f.grows}
+	}
+	return out
+}
+
+// UsualNRB is the fraction of biomass that is not renewable, where nobody says.
+func UsualNRB() float64 { return float(usualNRB.number) }
+
+// float is a constant of this file as others compute with it.
+func float(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic("emission: a constant is no number: " + text)
+	}
+	return v
+}
 
 // KnownFuel is the name of a fuel as the module household-use has it, "" for one
 // that it does not know.
@@ -77,7 +106,7 @@ func householdUse() module {
 	m.fields = []field{
 		choice("fuel", "The fuel of before.", fuels...).must(),
 		amount("consumption", "P_b", "kg/month", 1e5, "What the household burnt of it."),
-		share("nonRenewable", "fNRB", "Of biomass: the fraction that is not renewable; 0.3 when absent.").free(),
+		share("nonRenewable", "fNRB", "Of biomass: the fraction that is not renewable; "+usualNRB.number+" when absent.").free(),
 		amount("hours", "h_b", "h/day", 24, "Hours of cooking a day before; 4 when absent.").positive().free(),
 		amount("observed", "D_obs", "day", 1e4, "Days with readings."),
 		list("stoves", "What each stove was used on these days.",
@@ -97,7 +126,7 @@ func runHousehold(s *sheet) outcome {
 		nrb.quantity = of("1", "")
 	case !s.inputs["nonRenewable"].given:
 		nrb = usualNRB.line()
-		s.decide("assumption", "fNRB", "default", "The fraction of non-renewable biomass is not known: 0.3.")
+		s.decide("assumption", "fNRB", "default", "The fraction of non-renewable biomass is not known: "+usualNRB.number+".")
 	}
 	ncv, co2, other := as("NCV", "TJ/t", of(f.ncv, "TJ/t")), as("EF_CO2", "tCO2e/TJ", of(f.co2, "tCO2e/TJ")), as("EF_nonCO2", "tCO2e/TJ", of(f.other, "tCO2e/TJ"))
 	ef := s.noted(as("EF", "tCO2e/t", ncv.times(co2.times(nrb.quantity).plus(other.quantity))), "NCV × (EF_CO2 × fNRB + EF_nonCO2)", fuel, ncv, co2, nrb, other)

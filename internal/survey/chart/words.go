@@ -9,13 +9,21 @@ import (
 // is no translation of stays English.
 func (f Frame) Say(english string, args ...any) string { return say(f.Language, english, args...) }
 
-// lang is the attribute for the language of the words, where that is not English.
-func (f Frame) lang() string {
+// Spoken is the language of the words: English where there are none in that of f.
+func (f Frame) Spoken() string {
 	language, _, _ := strings.Cut(f.Language, "-")
 	if words[language] == nil {
-		return ""
+		return "en"
 	}
-	return ` lang="` + language + `"`
+	return language
+}
+
+// lang is the attribute for the language of the words, where that is not English.
+func (f Frame) lang() string {
+	if language := f.Spoken(); language != "en" {
+		return ` lang="` + language + `"`
+	}
+	return ""
 }
 
 func say(language, english string, args ...any) string {
@@ -32,7 +40,10 @@ func say(language, english string, args ...any) string {
 
 // words are by language and English words; both have the same blanks in the same
 // order.
-var words = map[string]map[string]string{"sw": {
+var words = map[string]map[string]string{"sw": both(picturesSW, reportSW)}
+
+// picturesSW are the words of pictures in Kiswahili.
+var picturesSW = map[string]string{
 	"All households":                        "Kaya zote",
 	"all households":                        "kaya zote",
 	"Share of households":                   "Sehemu ya kaya",
@@ -115,4 +126,4 @@ var words = map[string]map[string]string{"sw": {
 	"The survey has neither a list of households nor their number, so that nobody knows who is missing.":                                              "Utafiti hauna orodha ya kaya wala idadi yake, kwa hiyo hakuna anayejua ni nani anayekosekana.",
 	"The survey has no list: households came as they answered, and were not drawn.":                                                                   "Utafiti hauna orodha: kaya zilikuja kadiri zilivyojibu, hazikuchaguliwa kwa bahati nasibu.",
 	"The list was made by hand: nothing shows that the households were drawn by chance. Draw it here, or record the draw in sampling.drawnElsewhere.": "Orodha ilitengenezwa kwa mkono: hakuna kinachoonyesha kwamba kaya zilichaguliwa kwa bahati nasibu. Ichaguliwe hapa, au rekodi uchaguzi katika sampling.drawnElsewhere.",
-}}
+}

@@ -130,6 +130,12 @@ func TestEdges(t *testing.T) {
 	if ci.High != 1 || !(ci.Low > .92 && ci.Low < .93) || same.EffectiveN(two95) != 50 {
 		t.Errorf("all say yes: %+v of effectively %v", ci, same.EffectiveN(two95))
 	}
+	for n := range 60 { // rounding must not leave 1e-17
+		n := float64(n + 5)
+		if no, all := interval(t, counted(t, [3]float64{5000, n, 0}), "", two95), interval(t, counted(t, [3]float64{5000, n, 1}), "", two95); no.Low != 0 || all.High != 1 {
+			t.Errorf("none, and all, of %v: from %v, to %v", n, no.Low, all.High)
+		}
+	}
 	if kg := interval(t, same, estimate.Logit, two95); kg.Method != estimate.KornGraubard || math.Abs(kg.Low-math.Pow(.025, 1./50)) > 1e-14 {
 		t.Errorf("a logit of 1: %+v", kg)
 	}

@@ -97,7 +97,13 @@ func (f *Figure) wilson(l Level) Interval {
 	centre := p + z*z/(2*n)
 	by := z * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
 	whole := 1 + z*z/n
-	return Interval{max(0, (centre-by)/whole), min(1, (centre+by)/whole), Wilson}
+	out := Interval{max(0, (centre-by)/whole), min(1, (centre+by)/whole), Wilson}
+	if p <= 0 { // rounding leaves 1e-17 of it
+		out.Low = 0
+	} else if p >= 1 {
+		out.High = 1
+	}
+	return out
 }
 
 func (f *Figure) kornGraubard(l Level) Interval {

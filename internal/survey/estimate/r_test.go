@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
 // sample is a sample in two stages that R reads too.
@@ -127,10 +128,7 @@ func (s *sample) fitted(t *testing.T, d *estimate.Design, show func(string, ...f
 // r-cran-survey.
 func TestAgainstR(t *testing.T) {
 	t.Parallel()
-	rscript, err := exec.LookPath("Rscript")
-	if err != nil || exec.CommandContext(t.Context(), rscript, "-e", "library(survey)").Run() != nil {
-		t.Skip("NOT COMPARED WITH R: install Rscript and its package survey (Debian: r-cran-survey)")
-	}
+	rscript := surveytest.R(t)
 	s := twoStages()
 	file := filepath.Join(t.TempDir(), "sample.csv")
 	if err := os.WriteFile(file, []byte(s.csv.String()), 0o600); err != nil {

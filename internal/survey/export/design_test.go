@@ -17,6 +17,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/export"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
 const drawnElsewhere = `"drawnElsewhere":{"method":"R survey 4.1","by":"Jane Doe","at":"2026-01-02T00:00:00Z","documentHash":"abababababababababababababababababababababababababababababababab"}`
@@ -93,10 +96,7 @@ func (r *rig) figure(t *testing.T, query string) api.SurveyEstimate {
 // TestReproducedByR runs the lines of the export in R, and compares with the API.
 func TestReproducedByR(t *testing.T) {
 	t.Parallel()
-	rscript, err := exec.LookPath("Rscript")
-	if err != nil || exec.CommandContext(t.Context(), rscript, "-e", "library(survey)").Run() != nil {
-		t.Skip("NOT COMPARED WITH R: install Rscript and its package survey (Debian: r-cran-survey)")
-	}
+	rscript := surveytest.R(t)
 	for _, kind := range []string{"strata", "villages", "bySize"} {
 		for _, level := range []string{"none", "full"} {
 			t.Run(kind+" "+level, func(t *testing.T) {
@@ -287,6 +287,24 @@ func TestListedHasNoWeights(t *testing.T) {
 	})
 }
 
+// The figure of a choice is the share of its first option, as in R: Stata has no mean
+// of texts, and the mean of numbers that stand for options says nothing.
+func TestChoiceInStata(t *testing.T) {
+	t.Parallel()
+	for values, want := range map[string]string{
+		`["wood","gas"]`: `generate byte counted = outcome == "counted" & !inlist(home_kind, "", "dont_know", "refused")|generate double figure = cond(counted, home_kind == "wood", 0)|svy, subpop(counted): mean figure`,
+		`["2","1"]`:      `generate byte counted = outcome == "counted" & !missing(home_kind)|generate double figure = cond(counted, home_kind == 2, 0)|svy, subpop(counted): mean figure`,
+	} {
+		k := &export.Column{Type: "single_choice"}
+		for _, v := range strings.Split(strings.Trim(values, `[]"`), `","`) {
+			k.Options = append(k.Options, form.Option{Value: v})
+		}
+		if got := strings.Join(export.StataFigure(k, "home_kind"), "|"); got != want {
+			t.Errorf("%s: %s, want %s", values, got, want)
+		}
+	}
+}
+
 // A workbook has the sample in a sheet, a Stata file comes with its lines, and
 // the codebook has both.
 func TestDesignInOtherFormats(t *testing.T) {
@@ -301,7 +319,8 @@ func TestDesignInOtherFormats(t *testing.T) {
 		}
 		files := unpack(t, r.file(t, "auditor", r.export(t, "auditor", `{"format":"dta","design":true}`)))
 		for _, want := range []string{
-			"svyset cluster_id [pweight = weight], strata(stratum_id) fpc(fpc1) || unit, fpc(fpc2)", `svy, subpop(if outcome == "counted"): mean home_size`, "merge m:1 responseId using",
+			"svyset cluster_id [pweight = weight], strata(stratum_id) fpc(fpc1) || unit, fpc(fpc2)", "merge m:1 responseId using",
+			`generate byte counted = outcome == "counted" & !missing(home_size)`, "generate double figure = cond(counted, home_size, 0)", "svy, subpop(counted): mean figure",
 		} {
 			if !strings.Contains(files["reproduce.do"], want) {
 				t.Errorf("no %q in %s", want, files["reproduce.do"])

@@ -167,11 +167,30 @@ func (c *recipe) stata() []string {
 	if k := c.example(); k != nil {
 		for _, v := range newStataWriter(c.l, About{}).vars {
 			if v.column == k.Name {
-				out = append(out, `svy, subpop(if outcome == "counted"): mean `+v.name)
+				out = append(out, stataFigure(k, v.name)...)
 			}
 		}
 	}
 	return out
+}
+
+// stataFigure are the lines for a figure. A household without an answer stays in the
+// design, outside of the figure: Stata leaves rows with a missing value out of both,
+// which is another variance.
+func stataFigure(k *Column, name string) []string {
+	figure, known := name, "!missing("+name+")" // don't know and refused are missing values of numbers
+	if form.KindOf(form.Type(k.Type)).Options && len(k.Options) > 0 {
+		first := k.Options[0].Value
+		if !allWhole(k.Options) {
+			first, known = rText(first), fmt.Sprintf(`!inlist(%s, "", %q, %q)`, name, dontKnow, refused)
+		}
+		figure = name + " == " + first
+	}
+	return []string{
+		`generate byte counted = outcome == "counted" & ` + known,
+		"generate double figure = cond(counted, " + figure + ", 0)",
+		"svy, subpop(counted): mean figure",
+	}
 }
 
 // design is what the codebook says about the sample.

@@ -10,6 +10,7 @@ package indicator
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -27,11 +28,16 @@ type Answers interface {
 	Given(i int, path []string) []answer.Row
 }
 
-// Figures are estimates of them, and what the caller may see of these.
+// Sight is what the caller may see.
+type Sight interface {
+	Hides(ctx context.Context, in []bool, beyond []int) bool
+	Thin(ctx context.Context, counts []int) []bool
+}
+
+// Figures are estimates of answers.
 type Figures interface {
 	Head() *api.SurveyStatistics
 	Figure(kind string, v estimate.Values) (*estimate.Figure, error)
-	Hides(ctx context.Context, n int) bool
 	Shown(kind string, f *estimate.Figure, hidden bool) api.SurveyEstimate
 	Less(f, less *estimate.Figure, why string, hidden bool) api.SurveyDifference
 }
@@ -39,6 +45,7 @@ type Figures interface {
 // Round is a round of a survey. Package statistics has it.
 type Round interface {
 	Answers
+	Sight
 	Figures
 }
 
@@ -53,6 +60,9 @@ type sum struct {
 	estimate.Values
 	left  api.IndicatorLeftOut
 	users int // households that count for more than 0
+	// By how many households figures of other queries differ: those that answered a
+	// question of the indicator and count for nothing, and those that use a fuel.
+	beyond []int
 }
 
 // add goes over the households, of one group when that is not "".
@@ -62,29 +72,57 @@ func (r *reading) add(p *planned, fuel, group string) sum {
 	if p.statistic == ratio {
 		s.X = make([]float64, n)
 	}
+	silent, burning := map[string]int{}, map[string]int{}
 	for i := range n {
-		if !r.Answered(i) || group != "" && r.Group(i) != group {
+		if group != "" && r.Group(i) != group {
 			continue
 		}
 		h := &home{fuel: fuel, per: r.per, given: func(role string) []answer.Row { return r.Given(i, p.at[role].Path) }}
-		switch v := p.value(h); {
-		case v.outside:
-			s.left.Outside++
-		case v.unit:
-			s.left.Units++
-		case !v.ok:
-			s.left.Silent++
-		default:
-			s.Y[i], s.In[i] = v.y, true
-			if s.X != nil {
-				s.X[i] = v.x
+		v := p.value(h)
+		s.take(i, v)
+		if !r.Answered(i) { // it would count if others than verified ones did
+			continue
+		}
+		s.note(v)
+		for _, one := range p.roles {
+			if !s.In[i] && len(h.given(one.name)) > 0 {
+				silent[one.name]++
 			}
-			if v.y > 0 {
-				s.users++
+		}
+		if s.In[i] && p.burns {
+			all, _, _ := h.kilos(func(fuel string) bool { return r.per[fuel] > 0 })
+			for fuel := range all {
+				burning[fuel]++
 			}
 		}
 	}
+	s.beyond = append(slices.Collect(maps.Values(silent)), slices.Collect(maps.Values(burning))...)
 	return s
+}
+
+// take has a household count for a value.
+func (s *sum) take(i int, v value) {
+	if !v.ok || v.outside || v.unit {
+		return
+	}
+	s.Y[i], s.In[i] = v.y, true
+	if s.X != nil {
+		s.X[i] = v.x
+	}
+}
+
+// note counts a household that has answered.
+func (s *sum) note(v value) {
+	switch {
+	case v.outside:
+		s.left.Outside++
+	case v.unit:
+		s.left.Units++
+	case !v.ok:
+		s.left.Silent++
+	case v.y > 0:
+		s.users++
+	}
 }
 
 // begin is an indicator without its figures.
@@ -96,8 +134,14 @@ func (p *planned) begin() api.Indicator {
 
 // change is what savings and reductions are made of.
 type change struct {
-	now *estimate.Figure // of adopters, or of all where the list has no groups
-	all *estimate.Figure
+	now, all part // of adopters, or of all where the list has no groups; and of all
+}
+
+// part is a figure of some households, and whether the caller may not see it.
+type part struct {
+	*estimate.Figure
+	sum
+	hidden bool
 }
 
 // compute makes the figures of an indicator. An error is one that is no fault of
@@ -115,7 +159,7 @@ func (r *reading) compute(ctx context.Context, p *planned) (out api.Indicator, c
 		s := r.add(p, "", "")
 		var f *estimate.Figure
 		if f, err = r.Figure(p.statistic, s.Values); err == nil {
-			out.Estimates = []api.SurveyEstimate{r.Shown(p.statistic, f, r.Hides(ctx, f.N))}
+			out.Estimates = []api.SurveyEstimate{r.Shown(p.statistic, f, r.Hides(ctx, s.In, s.beyond))}
 		}
 		out.LeftOut = &s.left
 	}
@@ -127,23 +171,31 @@ func (r *reading) compute(ctx context.Context, p *planned) (out api.Indicator, c
 }
 
 // fuels makes a figure for each fuel that somebody uses. One that few use is
-// hidden: with zeros for all others it would tell what these use.
+// hidden: with zeros for all others it would tell what these use. So is another one
+// then, as all fuels together less the others would be the one.
 func (r *reading) fuels(ctx context.Context, p *planned, out *api.Indicator) error {
+	var sums []sum
+	var names []string
+	var users []int
 	for _, o := range append(slices.Clone(p.at["fuel"].Options), answerOther) {
 		s := r.add(p, o.Value, "")
 		if s.users == 0 && s.left.Units == 0 {
 			continue
 		}
+		sums, names, users = append(sums, s), append(names, o.Value), append(users, s.users)
+		if out.LeftOut == nil || s.left.Units > out.LeftOut.Units {
+			out.LeftOut = &s.left
+		}
+	}
+	thin := r.Thin(ctx, users)
+	for i, s := range sums {
 		f, err := r.Figure(p.statistic, s.Values)
 		if err != nil {
 			return err
 		}
-		e := r.Shown(p.statistic, f, r.Hides(ctx, min(f.N, s.users)))
-		e.Option = o.Value
+		e := r.Shown(p.statistic, f, thin[i] || r.Hides(ctx, s.In, s.beyond))
+		e.Option = names[i]
 		out.Estimates = append(out.Estimates, e)
-		if out.LeftOut == nil || s.left.Units > out.LeftOut.Units {
-			out.LeftOut = &s.left
-		}
 	}
 	if len(out.Estimates) == 0 {
 		out.Reason = "No household that counts has named an amount of fuel."
@@ -151,47 +203,50 @@ func (r *reading) fuels(ctx context.Context, p *planned, out *api.Indicator) err
 	return nil
 }
 
+// figure is that of a group, or of all; nothing when nobody of it has answered.
+func (r *reading) figure(ctx context.Context, p *planned, group string) (part, error) {
+	s := r.add(p, "", group)
+	f, err := r.Figure(p.statistic, s.Values)
+	if err != nil {
+		return part{sum: s}, err
+	}
+	return part{f, s, r.Hides(ctx, s.In, s.beyond)}, nil
+}
+
 // compare makes a saving of the groups of a survey: what those without the
 // project's stove use, less what its adopters do.
 func (r *reading) compare(ctx context.Context, p *planned, out *api.Indicator) (c change, err error) {
-	whole := r.add(p, "", "")
-	out.LeftOut = &whole.left
-	if c.all, err = r.Figure(p.statistic, whole.Values); err != nil {
+	c.all, err = r.figure(ctx, p, "")
+	if out.LeftOut = &c.all.left; err != nil {
 		return c, err
 	}
 	c.now = c.all
-	figure := func(group string) (*estimate.Figure, error) {
-		f, err := r.Figure(p.statistic, r.add(p, "", group).Values)
-		if fault.CodeOf(err) == "NO_ANSWERS" {
-			return nil, nil
+	var parts [2]part
+	for i, group := range []string{campaign.GroupComparison, campaign.GroupAdopter} {
+		if parts[i], err = r.figure(ctx, p, group); err != nil && fault.CodeOf(err) != "NO_ANSWERS" {
+			return c, err
 		}
-		return f, err
 	}
-	adopters, err := figure(campaign.GroupAdopter)
-	if err != nil {
-		return c, err
-	}
-	if adopters != nil {
+	others, adopters := parts[0], parts[1]
+	if adopters.Figure != nil {
 		c.now = adopters
 	}
-	others, err := figure(campaign.GroupComparison)
-	if err != nil {
-		return c, err
-	}
-	if adopters == nil || others == nil {
+	if adopters.Figure == nil || others.Figure == nil {
 		out.Reason = "The list has no comparison group, or nobody of it has answered. GET /v1/projects/{did}/indicators compares with a baseline survey."
 		return c, nil
 	}
-	hides := r.Hides(ctx, adopters.N) || r.Hides(ctx, others.N)
+	// Households of no group are what all less the groups would be.
+	rest := r.Thin(ctx, []int{others.N, adopters.N, c.all.N - others.N - adopters.N})
+	hides := adopters.hidden || others.hidden || rest[0] || rest[1]
 	for _, one := range []struct {
 		group string
-		f     *estimate.Figure
+		part
 	}{{campaign.GroupComparison, others}, {campaign.GroupAdopter, adopters}} {
-		e := r.Shown(p.statistic, one.f, hides)
+		e := r.Shown(p.statistic, one.Figure, hides)
 		e.Value = one.group
 		out.Estimates = append(out.Estimates, e)
 	}
-	d := r.Less(others, adopters, "", hides)
+	d := r.Less(others.Figure, adopters.Figure, "", hides)
 	d.Value, d.Less = campaign.GroupComparison, campaign.GroupAdopter
 	out.Difference = &d
 	return c, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
@@ -53,7 +54,7 @@ func New(cfg Config) *Service { return &Service{cfg} }
 func (in *Ask) check() error {
 	var c fault.Checks
 	if in.FNRB == 0 {
-		in.FNRB = 0.3
+		in.FNRB = emission.UsualNRB()
 	}
 	if !(in.FNRB > 0 && in.FNRB <= 1) {
 		c.Add("query/fnrb", "out_of_range", "The value must be above 0 and at most 1.")
@@ -205,7 +206,7 @@ func include(ctx context.Context, r Round, found []criterion, at [][]string, out
 		} else if err != nil {
 			return err
 		}
-		one := api.IndicatorCriterion{ID: c.id, Question: strings.Join(at[k], "/"), Met: c.met, SurveyEstimate: r.Shown(proportion, f, r.Hides(ctx, f.N))}
+		one := api.IndicatorCriterion{ID: c.id, Question: strings.Join(at[k], "/"), Met: c.met, SurveyEstimate: r.Shown(proportion, f, r.Hides(ctx, v.In, nil))}
 		one.Option = c.met
 		out.Criteria = append(out.Criteria, one)
 	}
@@ -273,7 +274,7 @@ func (s *Service) Project(ctx context.Context, did string, p Period, in Ask) (*a
 		for _, r := range results {
 			out.Surveys = append(out.Surveys, r.SurveyIndicators)
 		}
-		out.Indicators = join(ctx, results, baseline)
+		out.Indicators = join(results, baseline)
 		return nil
 	})
 	if err != nil {
@@ -357,7 +358,7 @@ func (s *Service) all(ctx context.Context, q db.Querier, in Ask, chosen []turn, 
 }
 
 // join is each indicator of the newest survey that has it.
-func join(ctx context.Context, results []*result, base *result) []api.Indicator {
+func join(results []*result, base *result) []api.Indicator {
 	out := make([]api.Indicator, 0, len(definitions))
 	for i := range definitions {
 		d := &definitions[i]
@@ -365,7 +366,7 @@ func join(ctx context.Context, results []*result, base *result) []api.Indicator 
 		for _, r := range results {
 			one := r.Indicators[i]
 			if d.change && !one.Computable {
-				since(ctx, d, &one, r, base)
+				since(d, &one, r, base)
 			}
 			if one.Sources == nil {
 				one.Sources = []api.IndicatorSource{r.Source}
@@ -384,18 +385,18 @@ func join(ctx context.Context, results []*result, base *result) []api.Indicator 
 }
 
 // since makes a saving of two surveys: what a baseline says, less what is now.
-func since(ctx context.Context, d *definition, out *api.Indicator, now, base *result) {
+func since(d *definition, out *api.Indicator, now, base *result) {
 	if base == nil || base == now || now.Source.Stage == "baseline" {
 		return
 	}
 	was, is := base.changes[d.id].all, now.changes[d.id].now
-	if was == nil || is == nil {
+	if was.Figure == nil || is.Figure == nil {
 		return
 	}
-	hides := now.r.Hides(ctx, was.N) || now.r.Hides(ctx, is.N)
-	before, after := base.r.Shown(d.statistic, was, hides), now.r.Shown(d.statistic, is, hides)
+	hides := was.hidden || is.hidden
+	before, after := base.r.Shown(d.statistic, was.Figure, hides), now.r.Shown(d.statistic, is.Figure, hides)
 	before.Value, after.Value = base.Source.SurveyID, now.Source.SurveyID
-	diff := base.r.Less(was, is, now.NoInterval, hides)
+	diff := base.r.Less(was.Figure, is.Figure, now.NoInterval, hides)
 	diff.Value, diff.Less = base.Source.SurveyID, now.Source.SurveyID
 	out.Estimates, out.Difference, out.Reason, out.Computable = []api.SurveyEstimate{before, after}, &diff, "", true
 	out.Sources = []api.IndicatorSource{base.Source, now.Source}

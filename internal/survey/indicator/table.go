@@ -2,8 +2,10 @@ package indicator
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
@@ -23,6 +25,7 @@ type definition struct {
 	statistic            string
 	roles                []role
 	fuels                bool // a figure for each fuel
+	burns                bool // all fuels together, each by its factor
 	change               bool // a group, or an earlier survey, less what is now
 	value                func(h *home) (v value)
 }
@@ -73,7 +76,7 @@ func (h *home) one(role string) (answer.Row, bool) {
 	return rows[0], true
 }
 
-// flag is a value of the home that is about main cooks.
+// ofCook is a value of the home that is about main cooks.
 func (h *home) ofCook(v value) value {
 	cook, ok := h.one("mainCook")
 	if !ok {
@@ -127,27 +130,16 @@ func symptoms(h *home) (sick, ok bool) {
 // modern are the stoves that count as modern devices.
 var modern = map[string]bool{"improved": true, "lpg": true, "electric": true, "ethanol": true, "biogas": true, "pellets": true, "solar": true}
 
-// weeksPerYear, and the emissions of a t of fuel: NCV in TJ/t times t CO2/TJ of
-// IPCC 2006, volume 2, tables 1.2 and 1.4. Of what grows again only the share that
-// does not counts.
 const weeksPerYear = 365.25 / 7
 
-type fuel struct {
-	ncv, factor float64
-	grows       bool
-}
-
-var emitting = map[string]fuel{
-	"wood": {0.0156, 112, true}, "charcoal": {0.0295, 112, true}, "lpg": {0.0473, 63.1, false}, "kerosene": {0.0438, 71.9, false},
-}
-
-// factors are t CO2 for each t of a fuel.
+// factors are t CO2 for each t of a fuel. Of what grows again only the share that
+// does not counts.
 func factors(fnrb float64) map[string]float64 {
 	out := map[string]float64{}
-	for name, f := range emitting {
-		out[name] = f.ncv * f.factor
-		if f.grows {
-			out[name] *= fnrb
+	for _, f := range emission.UsualFuels() {
+		out[f.Name] = f.NCV * f.CO2
+		if f.Grows {
+			out[f.Name] *= fnrb
 		}
 	}
 	return out
@@ -254,7 +246,7 @@ var definitions = []definition{
 		},
 	},
 	{
-		id: "sdg13", title: "Emissions saved in a year", sdg: "SDG13", unit: "t CO2 per household and year", statistic: mean, change: true,
+		id: "sdg13", title: "Emissions saved in a year", sdg: "SDG13", unit: "t CO2 per household and year", statistic: mean, change: true, burns: true,
 		roles: []role{amounts, kinds},
 		value: func(h *home) value {
 			all, unit, ok := h.kilos(func(fuel string) bool { return h.per[fuel] > 0 })
@@ -272,8 +264,15 @@ var definitions = []definition{
 
 // emissions is the formula of SDG 13 with its numbers.
 func emissions(fnrb float64) string {
+	var fuels, grown []string
+	for _, f := range emission.UsualFuels() {
+		fuels = append(fuels, fmt.Sprintf("%s %g × %g", f.Name, f.NCV, f.CO2))
+		if f.Grows {
+			grown = append(grown, f.Name)
+		}
+	}
 	return fmt.Sprintf("mean of e of the comparison group, or of the baseline − mean of e of adopters now; e = Σ over fuels of kg a week / 1000 × %.4f × NCV × EF × f; "+
-		"NCV × EF in t CO2/t: wood 0.0156 × 112, charcoal 0.0295 × 112, lpg 0.0473 × 63.1, kerosene 0.0438 × 71.9 (IPCC 2006); f = %g (fnrb) of wood and charcoal, else 1; other fuels count as 0", weeksPerYear, fnrb)
+		"NCV × EF in t CO2/t: %s (IPCC 2006); f = %g (fnrb) of %s, else 1; other fuels count as 0", weeksPerYear, strings.Join(fuels, ", "), fnrb, strings.Join(grown, " and "))
 }
 
 // yes is a household that says yes to a question.

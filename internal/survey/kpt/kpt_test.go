@@ -180,6 +180,7 @@ func TestLife(t *testing.T) {
 			t.Errorf("sent again: %+v, want %+v", got, first)
 		}
 		v.refused(t, "ws ann POST /v1/kpt", test("id", `"k1"`, "householdId", `"did:ixo:household/2"`), "KPT_EXISTS /id exists")
+		v.refused(t, "ws ann POST /v1/kpt", test("id", `"k1"`), "KPT_EXISTS /id exists")
 		v.refused(t, "ws ann POST /v1/kpt", test("testPeriod", `{"startDate":"2024-02-03","endDate":"2024-02-06"}`), "KPT_OVERLAPS /testPeriod exists")
 		if w := v.Send(t, "ws ben", "POST /v1/kpt", test()); strings.Contains(w.Body.String(), "k1") {
 			t.Errorf("another collector learns which test overlaps: %s", w.Body)

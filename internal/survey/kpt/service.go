@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -77,14 +78,18 @@ func (s *Service) Record(ctx context.Context, d Draft) (web.Reply[*Test], error)
 		}
 		ok, err := r.insert(ctx, tx, caller.Workspace)
 		if err == nil && !ok {
-			err = fault.New(fault.Conflict, "KPT_EXISTS", "A kitchen performance test has this id already.").
-				With(fault.Field{Pointer: "/id", Code: "exists", Detail: "Use another id."})
+			err = taken()
 		}
 		if err != nil {
 			return none, err
 		}
 		return s.reply(ctx, r, http.StatusCreated), s.announce(ctx, tx, "kpt.recorded", r)
 	})
+}
+
+func taken() error {
+	return fault.New(fault.Conflict, "KPT_EXISTS", "A kitchen performance test has this id already.").
+		With(fault.Field{Pointer: "/id", Code: "exists", Detail: "Use another id."})
 }
 
 // admit settles the project of a new test and wants the household to be one that
@@ -165,6 +170,9 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, r *row) error {
 	others, err := db.Collect(rows, err, "look for overlapping kitchen tests", func(o *row, from db.Row) error { return from.Scan(&o.id, &o.actor) })
 	if err != nil || len(others) == 0 {
 		return err
+	}
+	if slices.ContainsFunc(others, func(o row) bool { return o.id == r.id }) { // it is sent again
+		return taken()
 	}
 	// Whoever knows the household by its DID must not learn its name.
 	detail := "Which one that is, is shown to whoever has recorded it and to keys with the scope responses:pii."

@@ -14,7 +14,7 @@ const style = `:root{color-scheme:light dark}body{margin:0 auto;max-width:46rem;
 	`h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}h2{font-size:1.2rem;margin:2.4rem 0 .6rem;border-bottom:2px solid currentColor;padding-bottom:.2rem}h3{font-size:1.02rem;margin:1.8rem 0 .3rem}` +
 	`p{margin:.4rem 0}.mute{opacity:.72}.small{font-size:.86rem}code,.hash{font:.82rem/1.4 ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}` +
 	`.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.86rem;margin:.5rem 0}th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid #8884}` +
-	`td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;padding-right:.9rem}dl{display:grid;grid-template-columns:minmax(8rem,13rem) 1fr;gap:.25rem .9rem;margin:.5rem 0}dt{opacity:.72}dd{margin:0}` +
+	`td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;padding-right:.9rem}td.n{white-space:nowrap}dl{display:grid;grid-template-columns:minmax(8rem,13rem) 1fr;gap:.25rem .9rem;margin:.5rem 0}dt{opacity:.72}dd{margin:0}` +
 	`svg{display:block;max-width:100%;height:auto;margin:.4rem 0 .4rem -14px}.note{border-left:3px solid #b26a00;padding:.1rem 0 .1rem .7rem;margin:.6rem 0}ul{margin:.4rem 0;padding-left:1.2rem}` +
 	`@media (prefers-color-scheme:dark){body{color:#e6e9ec;background:#16181b}}` +
 	`@media (max-width:34rem){dl{grid-template-columns:1fr}dt{margin-top:.4rem}}` +
@@ -22,8 +22,35 @@ const style = `:root{color-scheme:light dark}body{margin:0 auto;max-width:46rem;
 	chart.Style
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"number": number, "share": share, "day": day, "moment": moment, "svg": svg, "css": func() template.CSS { return style }, "option": option, "method": chart.Method, "basis": basis, "status": status, "whole": whole,
+	"number": number, "share": share, "svg": svg, "css": func() template.CSS { return style }, "option": option, "method": chart.Method, "basis": basis, "status": status, "whole": whole,
 }).Parse(markup))
+
+// Say is a sentence of the page in its language, by its English words, as those of
+// pictures are.
+func (p *Report) Say(english string, args ...any) string { return p.frame().Say(english, args...) }
+
+func (p *Report) frame() chart.Frame { return chart.Frame{Language: p.Language} }
+
+// Lang is the language of the page: English where it has no words of another one.
+func (p *Report) Lang() string { return p.frame().Spoken() }
+
+// Day is a date as people of the language write it.
+func (p *Report) Day(t time.Time) string { return p.at(t, "2 January 2006", time.DateOnly) }
+
+// Moment is a date with its time.
+func (p *Report) Moment(t time.Time) string {
+	return p.at(t, "2 January 2006, 15:04:05 UTC", "2006-01-02 15:04:05 UTC")
+}
+
+func (p *Report) at(t time.Time, english, other string) string {
+	switch {
+	case t.IsZero():
+		return "–"
+	case p.Lang() == "en":
+		return t.UTC().Format(english)
+	}
+	return t.UTC().Format(other)
+}
 
 // svg lets a picture of package chart stand in the page as it is: it escapes
 // what it is given.
@@ -54,20 +81,6 @@ func whole(v *int) string {
 	return chart.Number(float64(*v), 0)
 }
 
-func day(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.UTC().Format("2 January 2006")
-}
-
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.UTC().Format("2 January 2006, 15:04:05 UTC")
-}
-
 // option names a figure of a table.
 func option(n chart.Names, e api.SurveyEstimate) string {
 	if text := n.Options[e.Option]; text != "" {
@@ -82,7 +95,7 @@ func option(n chart.Names, e api.SurveyEstimate) string {
 // basis says how households came on the list.
 func basis(code string) string {
 	return map[string]string{
-		"drawn": "drawn here, by chance", "drawnElsewhere": "drawn elsewhere; the draw was not proven here", "census": "all households (census)",
+		"": "not known yet", "drawn": "drawn here, by chance", "drawnElsewhere": "drawn elsewhere; the draw was not proven here", "census": "all households (census)",
 		"listed": "a list made by hand", "open": "open: households came as they answered", "nonprobability": "not chosen by chance",
 	}[code]
 }
@@ -96,80 +109,80 @@ func status(code string) string {
 }
 
 const markup = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Name}}: report</title><style>{{css}}</style></head><body>
+<html lang="{{.Lang}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Say "%s: report" .Name}}</title><style>{{css}}</style></head><body>
 <header>
-<p class="small mute">Survey report · made {{moment .Made}}</p>
+<p class="small mute">{{.Say "Survey report · made %s" (.Moment .Made)}}</p>
 <h1>{{.Name}}</h1>
-<p class="mute">{{.Survey.SurveyID}} · {{.Survey.Stage}} · {{.Survey.Status}} · round {{.Round}} · template {{.Survey.TemplateID}} version {{.Survey.TemplateVersion}}</p>
-<p class="small mute">Project <code>{{.Survey.Project}}</code>{{if not .Survey.Window.Start.IsZero}} · {{day .Survey.Window.Start}} to {{day .Survey.Window.End}}{{end}}</p>
-{{if .Verified}}<p class="note">Only verified responses count in this report.</p>{{end}}
-{{if .Veiled}}<p class="note">Figures from fewer than 5 households are not shown.</p>{{end}}
+<p class="mute">{{.Survey.SurveyID}} · {{.Say .Survey.Stage}} · {{.Say (print .Survey.Status)}} · {{.Say "round %s" (print .Round)}} · {{.Say "template %s version %d" .Survey.TemplateID .Survey.TemplateVersion}}</p>
+<p class="small mute">{{.Say "Project"}} <code>{{.Survey.Project}}</code>{{if not .Survey.Window.Start.IsZero}} · {{.Say "%s to %s" (.Day .Survey.Window.Start) (.Day .Survey.Window.End)}}{{end}}</p>
+{{if .Verified}}<p class="note">{{.Say "Only verified responses count in this report."}}</p>{{end}}
+{{if .Veiled}}<p class="note">{{.Say "Figures from fewer than 5 households are not shown."}}</p>{{end}}
 </header>
 {{with .Survey.Sampling}}
-<section><h2>Design of the sample</h2>
+<section><h2>{{$.Say "Design of the sample"}}</h2>
 <dl>
-<dt>Method</dt><dd>{{.Method}}{{if .ClusterSelection}}, clusters by {{.ClusterSelection}}{{end}}</dd>
-{{if .Size}}<dt>Size</dt><dd>{{number .Size}} households</dd>{{end}}
-{{if .Population}}<dt>Population</dt><dd>{{number .Population}} households</dd>{{end}}
-{{if .Confidence}}<dt>Confidence</dt><dd>{{share .Confidence}}</dd>{{end}}
-{{if .Precision}}<dt>Relative precision</dt><dd>{{share .Precision}}</dd>{{end}}
-{{if .MarginOfError}}<dt>Margin of error</dt><dd>{{number .MarginOfError}}</dd>{{end}}
-{{if .ParameterType}}<dt>Designed for a</dt><dd>{{.ParameterType}}</dd>{{end}}
-{{range .Stages}}<dt>Stage: {{.Unit}}</dt><dd>{{number .Drawn}} drawn of {{number .Units}}</dd>{{end}}
-{{range .Totals}}<dt>Known totals</dt><dd>{{.By}}{{if .Source}} ({{.Source}}){{end}}</dd>{{end}}
-{{if .DrawnElsewhere}}<dt>Drawn elsewhere</dt><dd>{{.DrawnElsewhere.Method}}, by {{.DrawnElsewhere.By}}, {{day .DrawnElsewhere.At}}; document <span class="hash">{{.DrawnElsewhere.DocumentHash}}</span></dd>{{end}}
-{{with $.Proof.Design}}<dt>Design</dt><dd>{{.DesignID}}, version {{.Version}}, {{.Verification.Status}}{{if .Verification.Verifier}} by {{.Verification.Verifier}}{{end}}</dd>
-<dt>Needed and drawn</dt><dd>{{.Parameters.CalculatedSize}} responses are needed ({{printf "%.1f" .Parameters.ExactSize}} before rounding); {{.Parameters.DrawnSize}} households are drawn, for a dropout rate of {{.Parameters.DropoutRate}}</dd>{{end}}
+<dt>{{$.Say "Method"}}</dt><dd>{{$.Say .Method}}{{if .ClusterSelection}}{{$.Say ", clusters by %s" ($.Say .ClusterSelection)}}{{end}}</dd>
+{{if .Size}}<dt>{{$.Say "Size"}}</dt><dd>{{$.Say "%s households" (number .Size)}}</dd>{{end}}
+{{if .Population}}<dt>{{$.Say "Population"}}</dt><dd>{{$.Say "%s households" (number .Population)}}</dd>{{end}}
+{{if .Confidence}}<dt>{{$.Say "Confidence"}}</dt><dd>{{share .Confidence}}</dd>{{end}}
+{{if .Precision}}<dt>{{$.Say "Relative precision"}}</dt><dd>{{share .Precision}}</dd>{{end}}
+{{if .MarginOfError}}<dt>{{$.Say "Margin of error"}}</dt><dd>{{number .MarginOfError}}</dd>{{end}}
+{{if .ParameterType}}<dt>{{$.Say "Designed for a"}}</dt><dd>{{$.Say .ParameterType}}</dd>{{end}}
+{{range .Stages}}<dt>{{$.Say "Stage: %s" ($.Say .Unit)}}</dt><dd>{{$.Say "%s drawn of %s" (number .Drawn) (number .Units)}}</dd>{{end}}
+{{range .Totals}}<dt>{{$.Say "Known totals"}}</dt><dd>{{.By}}{{if .Source}} ({{.Source}}){{end}}</dd>{{end}}
+{{if .DrawnElsewhere}}<dt>{{$.Say "Drawn elsewhere"}}</dt><dd>{{$.Say "%s, by %s, %s; document" .DrawnElsewhere.Method .DrawnElsewhere.By ($.Day .DrawnElsewhere.At)}} <span class="hash">{{.DrawnElsewhere.DocumentHash}}</span></dd>{{end}}
+{{with $.Proof.Design}}<dt>{{$.Say "Design"}}</dt><dd>{{$.Say "%s, version %d" .DesignID .Version}}, {{$.Say .Verification.Status}}{{if .Verification.Verifier}} {{$.Say "by %s" .Verification.Verifier}}{{end}}</dd>
+<dt>{{$.Say "Needed and drawn"}}</dt><dd>{{$.Say "%d responses are needed (%.1f before rounding); %d households are drawn, for a dropout rate of %g" .Parameters.CalculatedSize .Parameters.ExactSize .Parameters.DrawnSize .Parameters.DropoutRate}}</dd>{{end}}
 </dl>
-{{if $.Strata}}<div class="wide"><table><thead><tr><th>Stratum</th><th class="n">Population</th><th class="n">Sample</th><th class="n">Answered</th><th class="n">Verified</th><th class="n">Refused</th><th class="n">Not reached</th></tr></thead><tbody>
+{{if $.Strata}}<div class="wide"><table><thead><tr><th>{{$.Say "Stratum"}}</th><th class="n">{{$.Say "Population"}}</th><th class="n">{{$.Say "Sample"}}</th><th class="n">{{$.Say "Answered"}}</th><th class="n">{{$.Say "Verified"}}</th><th class="n">{{$.Say "Refused"}}</th><th class="n">{{$.Say "Not reached"}}</th></tr></thead><tbody>
 {{range $.Strata}}<tr><td>{{.Name}}</td><td class="n">{{number .Population}}</td><td class="n">{{if .Size}}{{number .Size}}{{else if .Tally}}{{.Tally.Drawn}}{{else}}–{{end}}</td>{{with .Tally}}<td class="n">{{.Completed}}</td><td class="n">{{.Verified}}</td><td class="n">{{.Refused}}</td><td class="n">{{.Unreachable}}</td>{{else}}<td class="n">–</td><td class="n">–</td><td class="n">–</td><td class="n">–</td>{{end}}</tr>
 {{end}}</tbody></table></div>{{end}}
 </section>{{end}}
-<section><h2>The draw and its proof</h2>
-{{with .Survey.Sampling.Draw}}<dl><dt>Draw</dt><dd>{{.DrawID}}, {{moment .At}}, of version {{.Version}} of the design</dd>
-<dt>SHA-256 of the frame</dt><dd class="hash">{{.FrameHash}}</dd></dl>
-{{if .SoleSeed}}<p class="note">One party alone has named the seed: nothing shows that it was not chosen for its sample.</p>{{end}}
-{{else}}<p>No draw was made here. The households are {{with $.Basis}}{{basis .}}{{else}}not known yet{{end}}.</p>{{end}}
+<section><h2>{{$.Say "The draw and its proof"}}</h2>
+{{with .Survey.Sampling.Draw}}<dl><dt>{{$.Say "Draw"}}</dt><dd>{{$.Say "%s, %s, of version %d of the design" .DrawID ($.Moment .At) .Version}}</dd>
+<dt>{{$.Say "SHA-256 of the frame"}}</dt><dd class="hash">{{.FrameHash}}</dd></dl>
+{{if .SoleSeed}}<p class="note">{{$.Say "One party alone has named the seed: nothing shows that it was not chosen for its sample."}}</p>{{end}}
+{{else}}<p>{{$.Say "No draw was made here. The households are %s." ($.Say (basis $.Basis))}}</p>{{end}}
 {{with .Proof.Draw}}<dl>
-<dt>Households to choose from</dt><dd>{{.Population}}</dd>
-<dt>Drawn, and replaced since</dt><dd>{{.Drawn}}, {{.Replaced}}</dd>
-{{if .Commitment}}<dt>Committed</dt><dd>{{moment .CommittedAt}}, by {{.CommittedBy}}<br><span class="hash">{{.Commitment}}</span></dd>{{end}}
-{{with .Second}}<dt>Second part from</dt><dd>{{if eq .Source "beacon"}}{{.Beacon}}, published {{moment .At}}{{else}}another party{{end}}</dd>{{end}}
-{{if .SecondBy}}<dt>Second part given</dt><dd>{{moment .SecondAt}}, by {{.SecondBy}}</dd>{{end}}
-{{if .FirstPart}}<dt>First part</dt><dd class="hash">{{.FirstPart}}</dd>{{end}}
-{{if .SecondPart}}<dt>Second part</dt><dd class="hash">{{.SecondPart}}</dd>{{end}}
-{{if .Seed}}<dt>Seed</dt><dd class="hash">{{.Seed}}</dd>{{end}}
-<dt>Earlier draws of the project</dt><dd>{{len .Earlier}}{{range .Earlier}}<br><span class="small">{{.DrawID}}, {{day .At}}, {{.State}}{{if .SameFrame}}, the same frame{{end}}{{if .Reason}}: {{.Reason}}{{end}}</span>{{end}}</dd>
+<dt>{{$.Say "Households to choose from"}}</dt><dd>{{.Population}}</dd>
+<dt>{{$.Say "Drawn, and replaced since"}}</dt><dd>{{.Drawn}}, {{.Replaced}}</dd>
+{{if .Commitment}}<dt>{{$.Say "Committed"}}</dt><dd>{{$.Say "%s, by %s" ($.Moment .CommittedAt) .CommittedBy}}<br><span class="hash">{{.Commitment}}</span></dd>{{end}}
+{{with .Second}}<dt>{{$.Say "Second part from"}}</dt><dd>{{if eq .Source "beacon"}}{{$.Say "%s, published %s" .Beacon ($.Moment .At)}}{{else}}{{$.Say "another party"}}{{end}}</dd>{{end}}
+{{if .SecondBy}}<dt>{{$.Say "Second part given"}}</dt><dd>{{$.Say "%s, by %s" ($.Moment .SecondAt) .SecondBy}}</dd>{{end}}
+{{if .FirstPart}}<dt>{{$.Say "First part"}}</dt><dd class="hash">{{.FirstPart}}</dd>{{end}}
+{{if .SecondPart}}<dt>{{$.Say "Second part"}}</dt><dd class="hash">{{.SecondPart}}</dd>{{end}}
+{{if .Seed}}<dt>{{$.Say "Seed"}}</dt><dd class="hash">{{.Seed}}</dd>{{end}}
+<dt>{{$.Say "Earlier draws of the project"}}</dt><dd>{{len .Earlier}}{{range .Earlier}}<br><span class="small">{{.DrawID}}, {{$.Day .At}}, {{$.Say .State}}{{if .SameFrame}}{{$.Say ", the same frame"}}{{end}}{{if .Reason}}: {{.Reason}}{{end}}</span>{{end}}</dd>
 </dl>{{end}}
-{{with .Proof.Check}}<p><strong>{{if .Verified}}✓ Drawn again while this report was made, with the same result.{{else}}✗ Drawn again while this report was made: the result differs.{{end}}</strong></p>
-<ul>{{range .Checks}}<li>{{if .OK}}✓{{else}}✗{{end}} {{.Name}}{{if .Detail}}: {{.Detail}}{{end}}</li>{{end}}</ul>
-{{range .Remarks}}<p class="note">{{.}}</p>{{end}}
-<p class="small mute">Check it yourself, without a server: fetch the record of the draw and run <code>hearth sample verify record.json</code>.</p>
-{{else}}{{with .Proof.Why}}<p class="note">{{.}}</p>{{end}}{{end}}
+{{with .Proof.Check}}<p><strong>{{if .Verified}}{{$.Say "✓ Drawn again while this report was made, with the same result."}}{{else}}{{$.Say "✗ Drawn again while this report was made: the result differs."}}{{end}}</strong></p>
+<ul lang="en">{{range .Checks}}<li>{{if .OK}}✓{{else}}✗{{end}} {{.Name}}{{if .Detail}}: {{.Detail}}{{end}}</li>{{end}}</ul>
+{{range .Remarks}}<p class="note" lang="en">{{.}}</p>{{end}}
+<p class="small mute">{{$.Say "Check it yourself, without a server: fetch the record of the draw and run"}} <code>hearth sample verify record.json</code>.</p>
+{{else}}{{with .Proof.Why}}<p class="note" lang="en">{{.}}</p>{{end}}{{end}}
 </section>
-<section><h2>Who answered</h2>
-{{with .Counted}}<p>{{.Words}}</p><dl>
-<dt>Households of the sample</dt><dd>{{.Sample}}{{if .Replacements}}, of which {{.Replacements}} stand in for others{{end}}</dd>
-<dt>Answered</dt><dd>{{.Answered}}</dd>
-<dt>Not eligible</dt><dd>{{.Ineligible}}</dd>
-<dt>Said nothing</dt><dd>{{.Missing}}</dd>
-<dt>Off the list</dt><dd>{{.OffList}}, in no figure</dd>
-<dt>Response rate</dt><dd>{{share .ResponseRate}} of the households that were drawn first and are eligible</dd>
-</dl>{{else}}<p>Nobody has answered yet.</p>{{end}}
+<section><h2>{{$.Say "Who answered"}}</h2>
+{{with .Counted}}<p>{{if eq $.Lang "en"}}{{.Words}}{{else}}{{$.Say "Responses count that are complete and not rejected, invalidated, replaced, redacted or erased."}}{{end}}</p><dl>
+<dt>{{$.Say "Households of the sample"}}</dt><dd>{{.Sample}}{{if .Replacements}}{{$.Say ", of which %d stand in for others" .Replacements}}{{end}}</dd>
+<dt>{{$.Say "Answered"}}</dt><dd>{{.Answered}}</dd>
+<dt>{{$.Say "Not eligible"}}</dt><dd>{{.Ineligible}}</dd>
+<dt>{{$.Say "Said nothing"}}</dt><dd>{{.Missing}}</dd>
+<dt>{{$.Say "Off the list"}}</dt><dd>{{$.Say "%d, in no figure" .OffList}}</dd>
+<dt>{{$.Say "Response rate"}}</dt><dd>{{$.Say "%s of the households that were drawn first and are eligible" (share .ResponseRate)}}</dd>
+</dl>{{else}}<p>{{$.Say "Nobody has answered yet."}}</p>{{end}}
 {{with .Progress}}<div class="keep">{{svg .}}</div>{{end}}
 </section>
-{{range .Sections}}<section><h2>{{with .Title}}{{.}}{{else}}Figures{{end}}</h2>
+{{range .Sections}}<section><h2>{{with .Title}}{{.}}{{else}}{{$.Say "Figures"}}{{end}}</h2>
 {{range .Questions}}<article class="keep"><h3>{{.Label}}</h3><p class="small mute">{{.Name}}{{with .About}} · {{.}}{{end}}</p>
-{{with .Why}}<p class="note">No figure: {{.}}</p>{{end}}
+{{with .Why}}<p class="note">{{$.Say "No figure:"}} <span lang="en">{{.}}</span></p>{{end}}
 {{$names := .Names}}{{with .Picture}}{{svg .}}{{end}}
-{{with .Figures}}<div class="wide"><table><thead><tr><th></th><th class="n">Estimate</th><th class="n">Low</th><th class="n">High</th><th class="n">Standard error</th><th class="n">n</th><th class="n">Design effect</th><th class="n">Unweighted</th><th>Interval</th></tr></thead><tbody>
-{{range .Estimates}}<tr><td>{{option $names .}}</td>{{if .Suppressed}}<td colspan="8">not shown: too few households</td>{{else}}<td class="n">{{number .Estimate}}</td><td class="n">{{number .Low}}</td><td class="n">{{number .High}}</td><td class="n">{{number .SE}}</td><td class="n">{{whole .N}}</td><td class="n">{{number .Deff}}</td><td class="n">{{number .Unweighted}}</td><td>{{with .Method}}{{method .}}{{else}}none{{end}}</td>{{end}}</tr>
-{{with .Precision}}{{with .Status}}<tr><td></td><td colspan="8" class="small">{{status .}}</td></tr>{{end}}{{end}}
+{{with .Figures}}<div class="wide"><table><thead><tr><th></th><th class="n">{{$.Say "Estimate"}}</th><th class="n">{{$.Say "Low"}}</th><th class="n">{{$.Say "High"}}</th><th class="n">{{$.Say "Standard error"}}</th><th class="n">{{$.Say "n"}}</th><th class="n">{{$.Say "Design effect"}}</th><th class="n">{{$.Say "Unweighted"}}</th><th>{{$.Say "Interval"}}</th></tr></thead><tbody>
+{{range .Estimates}}<tr><td>{{$.Say (option $names .)}}</td>{{if .Suppressed}}<td colspan="8">{{$.Say "not shown: too few households"}}</td>{{else}}<td class="n">{{number .Estimate}}</td><td class="n">{{number .Low}}</td><td class="n">{{number .High}}</td><td class="n">{{number .SE}}</td><td class="n">{{whole .N}}</td><td class="n">{{number .Deff}}</td><td class="n">{{number .Unweighted}}</td><td>{{with .Method}}{{$.Say (method .)}}{{else}}{{$.Say "none"}}{{end}}</td>{{end}}</tr>
+{{with .Precision}}{{with .Status}}<tr><td></td><td colspan="8" class="small">{{$.Say (status .)}}</td></tr>{{end}}{{end}}
 {{end}}</tbody></table></div>
-{{with .NoInterval}}<p class="note">{{.}}</p>{{end}}{{end}}
+{{with .NoInterval}}<p class="note">{{$.Say .}}</p>{{end}}{{end}}
 </article>{{end}}</section>{{end}}
-<footer><h2>How the figures are made</h2>
-<p class="small">Figures are weighted by how the sample was drawn; standard errors are linearised over strata and clusters, with the shares of the population that were seen. Proportions have Wilson intervals on the effective number of households unless another one is named. Households that said nothing are made up for by the others of their stratum or cluster. A replacement hides no refusal: the response rate counts the first draw.</p></footer>
+<footer><h2>{{$.Say "How the figures are made"}}</h2>
+<p class="small">{{.Say "Figures are weighted by how the sample was drawn; standard errors are linearised over strata and clusters, with the shares of the population that were seen."}} {{.Say "Proportions have Wilson intervals on the effective number of households unless another one is named."}} {{.Say "Households that said nothing are made up for by the others of their stratum or cluster."}} {{.Say "A replacement hides no refusal: the response rate counts the first draw."}}</p></footer>
 </body></html>
 `

@@ -35,7 +35,7 @@ type Ask struct {
 	Questions []string `query:"questions" doc:"Comma-separated questions as section/question, at most 60; all that have figures by default." example:"home/fuel"`
 	Round     int      `query:"round" doc:"The open round by default."`
 	Verified  bool     `query:"verified" doc:"Only verified responses count."`
-	Language  string   `query:"language" doc:"Of the labels; that of the template by default." example:"sw"`
+	Language  string   `query:"language" doc:"Of labels and page; that of the template by default. The page knows English and Kiswahili (sw)." example:"sw"`
 	Job       string   `query:"job" doc:"The report that this job has made, as the survey was then."`
 }
 
@@ -85,7 +85,7 @@ func (s *Service) Routes(a *web.API) {
 			{Name: "questions", Doc: "Comma-separated questions as section/question, at most 60; all that have figures by default.", Example: "home/fuel"},
 			{Name: "round", Doc: "The open round by default."},
 			{Name: "verified", Doc: "true: only verified responses count."},
-			{Name: "language", Doc: "Of the labels; that of the template by default.", Example: "sw"},
+			{Name: "language", Doc: "Of labels and page; that of the template by default. The page knows English and Kiswahili (sw).", Example: "sw"},
 			{Name: "job", Doc: "The report that this job has made, as the survey was then; links.about of the job has the whole address."},
 		},
 		Description: "Design, draw and its proof, response rates, what counted, and each question whose answers are numbers or options with its interval, a picture, the number of households, the method and remarks, for A4 paper. " +
@@ -264,7 +264,7 @@ func (s *Service) progress(ctx context.Context, p *Report) error {
 	if err != nil {
 		return err
 	}
-	picture := chart.Progress{Frame: chart.Frame{ID: "strata", Title: "Answers by stratum", About: fmt.Sprintf("Round %d", p.Round), Width: width, Inline: true}}
+	picture := chart.Progress{Frame: chart.Frame{ID: "strata", Title: p.Say("Answers by stratum"), About: p.Say("Round %d", p.Round), Width: width, Inline: true, Language: p.Language}}
 	for i := range p.Strata {
 		t, ok := of.ByStratum[p.Strata[i].Name]
 		if !ok {

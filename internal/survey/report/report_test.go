@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,7 +147,9 @@ func elements(t *testing.T, page string) (names map[string]int, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	english, other := map[*html.Node]bool{}, !strings.Contains(page, `<html lang="en">`) // what is said to be, on a page in another language
 	for n := range root.Descendants() {
+		english[n] = english[n.Parent] || other && slices.Contains(n.Attr, html.Attribute{Key: "lang", Val: "en"})
 		switch n.Type {
 		case html.ElementNode:
 			names[n.Data]++
@@ -156,7 +159,7 @@ func elements(t *testing.T, page string) (names map[string]int, text string) {
 				}
 			}
 		case html.TextNode:
-			if n.Parent.Data != "style" {
+			if n.Parent.Data != "style" && !english[n] {
 				text += n.Data + " "
 			}
 		}
@@ -193,6 +196,28 @@ func TestReport(t *testing.T) {
 	}
 	if _, text := elements(t, v.Send(t, "ws auditor", "GET /v1/surveys/s/report", "").Body.String()); !strings.Contains(text, "fewer than 5 households are not shown") {
 		t.Errorf("for an auditor: %s", text)
+	}
+}
+
+// TestKiswahili: no English word is left on the page, beside the words of the survey
+// and what is said to be English.
+func TestKiswahili(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t)
+	page := v.Send(t, "ws auditor", "GET /v1/surveys/s/report?language=sw-KE&verified=true", "").Body.String()
+	page += v.Send(t, "ws auditor", "GET /v1/surveys/s/report?language=sw-KE", "").Body.String()
+	_, text := elements(t, page)
+	if !strings.Contains(page, `<html lang="sw">`) || strings.Count(text, "Mpango wa sampuli") != 2 || !strings.Contains(text, "2026-01-02") {
+		t.Fatalf("the page is not in Kiswahili: %s", text)
+	}
+	for _, own := range []string{"Use & <fuel>", "The <b>home</b>", "Which </style><script>alert(1)</script> fuel?", "<i>Wood</i>", "Fuel in a week", "Nobody was asked", "R survey 4.1"} {
+		text = strings.ReplaceAll(text, own, "")
+	}
+	english := regexp.MustCompile(`(?i)\b(the|of|to|by|in|and|not|all|is|are|was|households?|rounds?|survey|sample|drawn|size|method|mean|interval|verified|figures?)\b`)
+	if found := english.FindAllStringIndex(text, -1); found != nil {
+		for _, at := range found {
+			t.Errorf("%q is English, in %q", text[at[0]:at[1]], text[max(0, at[0]-30):min(len(text), at[1]+30)])
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package statistics
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -86,9 +87,32 @@ func (r *Round) of(kind string) *ask {
 	return &a
 }
 
-// Hides reports whether so few households are not shown to the caller.
-func (r *Round) Hides(ctx context.Context, n int) bool {
-	return n < leastShown && !web.CallerFrom(ctx).May("responses:pii")
+// Hides reports whether the caller may not see a figure of some households: there
+// are too few of them, or few that are not verified yet, or beyond has a number of
+// households that another figure tells of with 1 to 4 more or less.
+func (r *Round) Hides(ctx context.Context, in []bool, beyond []int) bool {
+	if web.CallerFrom(ctx).May("responses:pii") {
+		return false
+	}
+	n, unverified := 0, 0
+	for i, m := range r.s.members {
+		switch {
+		case in[i] && m.Outcome == estimate.Answered:
+			n++
+		case in[i] && r.s.doubted[i]:
+			unverified++
+		}
+	}
+	return n < leastShown || few(unverified) || slices.ContainsFunc(beyond, few)
+}
+
+// Thin reports which parts of a whole the caller may not see, by how many
+// households each has.
+func (r *Round) Thin(ctx context.Context, counts []int) []bool {
+	if web.CallerFrom(ctx).May("responses:pii") {
+		return make([]bool, len(counts))
+	}
+	return estimate.Suppress(counts, make([]bool, len(counts)), leastShown)
 }
 
 // Shown is a figure for the caller; hidden has nothing but what it is of.
