@@ -38,7 +38,9 @@ type SandboxConfig struct {
 	Gateways *wire.Set
 	Sender   sms.Sender
 	Oracle   fetch.Oracle // nil: nobody answers questions
-	Dir      string       // folder to make its own in; that of the system for temporary files by default
+	// Surveys are what the customers of the line are asked; nil: none.
+	Surveys func(*account.Service) fetch.Surveys
+	Dir     string // folder to make its own in; that of the system for temporary files by default
 }
 
 // sandboxName begins the names of the folders of sandboxes.
@@ -75,6 +77,9 @@ func OpenSandbox(ctx context.Context, cfg *config.Config, c SandboxConfig) (_ *S
 	}
 	u := cfg.USSD
 	asking := fetch.Config{DB: core.DB, Jobs: core.Jobs, SMS: out, PerHour: u.AsksPerHour, Customer: accounts.DIDOf, Oracle: c.Oracle}
+	if c.Surveys != nil {
+		asking.Surveys = c.Surveys(accounts)
+	}
 	b.Sessions = ussd.New(ussd.Config{
 		DB: core.DB, Key: core.Key, Packs: c.Packs, Actions: MenuActions(accounts, asking), Gateways: c.Gateways,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), ServiceCodes: u.ServiceCodes,
@@ -120,7 +125,7 @@ func (b *Sandbox) Close() {
 }
 
 // buildSimulator makes the handset simulator over the menu of the line.
-func (l *line) buildSimulator(cfg *config.Config, asked fetch.Oracle) error {
+func (l *line) buildSimulator(cfg *config.Config, asked fetch.Oracle, surveys func(*account.Service) fetch.Surveys) error {
 	if !cfg.Postgres() { // with it other instances may have the folder too
 		left, err := filepath.Glob(filepath.Join(cfg.Data.Dir, sandboxName+"*"))
 		if err != nil {
@@ -136,7 +141,7 @@ func (l *line) buildSimulator(cfg *config.Config, asked fetch.Oracle) error {
 		Codes: cfg.USSD.ServiceCodes, Packs: l.packs, Log: l.log,
 		Open: func(ctx context.Context) (*ussd.SimulatedLine, error) {
 			inbox := &ussd.Inbox{}
-			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox, Oracle: asked, Dir: cfg.Data.Dir})
+			b, err := OpenSandbox(ctx, cfg, SandboxConfig{Packs: l.packs, Gateways: l.gateways, Sender: inbox, Oracle: asked, Surveys: surveys, Dir: cfg.Data.Dir})
 			if err != nil {
 				return nil, err
 			}

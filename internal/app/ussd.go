@@ -71,8 +71,13 @@ func (a *App) fetching(out *outbound.Client, accounts *account.Service, outbox *
 		Client: out, Log: a.log, Types: a.cfg.USSD.MenuTwins, Customer: accounts.DIDOf, Twins: a.menuTwins,
 		Vouchers: menuVouchers{func() *voucher.Service { return a.twins.vouchers }}, DB: a.DB, Jobs: a.Jobs, SMS: outbox, PerHour: a.cfg.USSD.AsksPerHour,
 		Oracle:  &menuOracle{mind: func() *mind { return a.mind }, who: a.asCustomer(accounts)},
-		Surveys: &menuSurveys{func() *interview.Service { return a.surveys.interviews }, accounts},
+		Surveys: &menuSurveys{interviews: askedBy(a), accounts: accounts},
 	}
+}
+
+// askedBy asks surveys; area B is made after the line.
+func askedBy(a *App) func() *interview.Service {
+	return func() *interview.Service { return a.surveys.interviews }
 }
 
 // pagesForMenus is how many pages of twins a menu waits for: with a filter that
@@ -192,7 +197,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayCA: authority, GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
 		Seen: seen, Dropped: dropped, Late: l.sendLate, Sample: demo.Rings,
 	})
-	if err := l.buildSimulator(a.cfg, &menuOracle{mind: func() *mind { return a.mind }, who: asOperator, readOnly: true}); err != nil {
+	if err := l.buildSimulator(a.cfg, &menuOracle{mind: func() *mind { return a.mind }, who: asOperator, readOnly: true}, trySurveys(askedBy(a))); err != nil {
 		return err
 	}
 	a.line = l

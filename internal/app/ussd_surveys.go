@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -13,10 +14,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+const readSurveys = "surveys:read"
+
 // menuSurveys lets menus ask surveys.
 type menuSurveys struct {
 	interviews func() *interview.Service // area B is made after this one
 	accounts   *account.Service
+	// who gives a customer the rights to answer; nil gives them those of the line.
+	who func(ctx context.Context, did string) web.Caller
 }
 
 var _ fetch.Surveys = (*menuSurveys)(nil)
@@ -24,12 +29,32 @@ var _ fetch.Surveys = (*menuSurveys)(nil)
 // as is a customer at a handset, who answers for her own household, and as a
 // collector of a survey for those of others.
 func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
-	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", "surveys:read"}, Door: campaign.USSD})
+	if m.who != nil {
+		return web.WithCaller(ctx, m.who(ctx, did))
+	}
+	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", readSurveys}, Door: campaign.USSD})
+}
+
+// trySurveys lets the menu of a simulated line ask the surveys that whoever presses the
+// keys may read. What is answered there is stored nowhere.
+func trySurveys(interviews func() *interview.Service) func(*account.Service) fetch.Surveys {
+	return func(accounts *account.Service) fetch.Surveys {
+		tried := sync.OnceValue(func() *interview.Service { return interviews().Trial() })
+		return &menuSurveys{interviews: tried, accounts: accounts, who: func(ctx context.Context, did string) web.Caller {
+			c := web.CallerFrom(ctx)
+			c.DID, c.Door = did, campaign.USSD
+			return c
+		}}
+	}
 }
 
 // Open lists the surveys that somebody may answer, and says whether there are others
 // that they have answered.
 func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) (open []map[string]string, answered bool, err error) {
+	ctx = m.as(ctx, did)
+	if !web.CallerFrom(ctx).May(readSurveys) {
+		return nil, false, nil
+	}
 	household := ""
 	if !agent {
 		h, err := m.accounts.HouseholdOf(ctx, auth.OperatorWorkspace, did)
@@ -38,7 +63,7 @@ func (m *menuSurveys) Open(ctx context.Context, did, lang string, agent bool) (o
 		}
 		household = h.DID
 	}
-	all, err := m.interviews().Offered(m.as(ctx, did), household, lang)
+	all, err := m.interviews().Offered(ctx, household, lang)
 	for _, o := range all {
 		if answered = answered || o.Answered; !o.Answered {
 			open = append(open, map[string]string{"surveyId": o.SurveyID, "name": o.Name})
@@ -60,7 +85,10 @@ func (m *menuSurveys) ref(ctx context.Context, in fetch.Interview) (context.Cont
 	}
 	h, err := m.accounts.HouseholdOf(ctx, auth.OperatorWorkspace, did)
 	ref.Household = h.DID
-	return m.as(ctx, in.DID), ref, err
+	if ctx = m.as(ctx, in.DID); err == nil && !web.CallerFrom(ctx).May(readSurveys) {
+		ref.Household = "" // no survey is for nobody
+	}
+	return ctx, ref, err
 }
 
 // Begin begins an interview.

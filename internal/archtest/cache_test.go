@@ -62,6 +62,7 @@ var memories = map[string]string{
 	"internal/survey.paces":              "time: a pace may be a little old",
 	"internal/survey/answer.Plans":       "by the form",
 	"internal/survey/flag.Plans":         "by the form",
+	"internal/survey/interview.trial":    "work of this process",
 	"internal/survey/openrosa.pot":       "work of this process",
 	"internal/survey/template.entry":     "topic templates",
 	"internal/ucan.shard":                "time: a second where keys can change",

@@ -301,6 +301,10 @@ func (s *Service) Submit(ctx context.Context, ref Ref) (*Turn, error) {
 	if err := s.check(ctx, t, false); err != nil {
 		return nil, err
 	}
+	if s.trial != nil {
+		s.trial.submit(t.id)
+		return out, nil
+	}
 	d := &response.Draft{
 		ResponseID: t.id, HouseholdID: ref.Household, Timestamp: s.cfg.Now(), StartedAt: t.content.StartedAt, Language: ref.Language, Round: t.o.Round,
 		Responses: t.content.Responses,

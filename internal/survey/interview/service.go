@@ -35,8 +35,9 @@ type Config struct {
 // Service holds interviews. Its callers come through a door (web.Caller.Door): ussd
 // or chat.
 type Service struct {
-	cfg Config
-	ids []byte
+	cfg   Config
+	ids   []byte
+	trial *trial // nil: interviews are stored
 }
 
 // New makes a Service over a migrated store.
@@ -129,6 +130,9 @@ func (s *Service) open(ctx context.Context, ref Ref) (*talk, error) {
 		return nil, notOffered()
 	}
 	t := &talk{ref: ref, o: o}
+	if s.trial != nil {
+		return t, s.begin(ctx, t)
+	}
 	if t.home, err = s.cfg.Surveys.Household(ctx, s.cfg.DB, o, ref.Household); err != nil {
 		return nil, err
 	}
@@ -147,10 +151,15 @@ func (s *Service) open(ctx context.Context, ref Ref) (*talk, error) {
 	if o.Listed && !o.OpenEnrolment && t.home == nil {
 		return nil, notOffered()
 	}
+	return t, s.begin(ctx, t)
+}
+
+// begin goes on with an interview that may be held, or begins it.
+func (s *Service) begin(ctx context.Context, t *talk) error {
 	if err := s.name(ctx, t); err != nil {
-		return nil, err
+		return err
 	}
-	return t, s.resume(ctx, t)
+	return s.resume(ctx, t)
 }
 
 // name finds the id of the response: the same for as long as it is not sent.
@@ -159,7 +168,7 @@ func (s *Service) name(ctx context.Context, t *talk) error {
 		mac := hmac.New(sha256.New, s.ids)
 		fmt.Fprintf(mac, "%s\x00%d\x00%d\x00%s\x00%d", t.o.Workspace, t.o.NID, t.o.Round, t.ref.Household, n)
 		t.id = "itv_" + hex.EncodeToString(mac.Sum(nil)[:12])
-		there, err := s.cfg.Responses.Answered(ctx, t.o, t.ref.Household, t.id)
+		there, err := s.answered(ctx, t)
 		if err != nil || !there {
 			return err
 		}
@@ -170,8 +179,20 @@ func (s *Service) name(ctx context.Context, t *talk) error {
 	return alreadyAnswered()
 }
 
+// answered reports whether the household has sent an interview of this id.
+func (s *Service) answered(ctx context.Context, t *talk) (bool, error) {
+	if s.trial != nil {
+		return s.trial.answered(t.id), nil
+	}
+	return s.cfg.Responses.Answered(ctx, t.o, t.ref.Household, t.id)
+}
+
 // resume reads what was answered before.
 func (s *Service) resume(ctx context.Context, t *talk) error {
+	if s.trial != nil {
+		t.content, t.revision = s.trial.resume(t.id, t.ref.Household, s.cfg.Now())
+		return s.goOn(ctx, t)
+	}
 	r, err := s.cfg.Drafts.Get(ctx, t.o.SurveyID, t.id)
 	switch {
 	case fault.CodeOf(err) == "DRAFT_NOT_FOUND":
@@ -181,6 +202,11 @@ func (s *Service) resume(ctx context.Context, t *talk) error {
 	default:
 		t.content, t.revision = r.Value.Content, r.Value.Revision
 	}
+	return s.goOn(ctx, t)
+}
+
+// goOn takes up the answers that an interview has.
+func (s *Service) goOn(ctx context.Context, t *talk) error {
 	t.content.Language = t.ref.Language
 	t.answers = map[string]any{}
 	if !t.content.Responses.IsZero() {
@@ -273,6 +299,9 @@ func (s *Service) check(ctx context.Context, t *talk, partial bool) error {
 
 // save keeps the interview.
 func (s *Service) save(ctx context.Context, t *talk) error {
+	if s.trial != nil {
+		return s.trial.save(t.id, t.content)
+	}
 	_, err := s.cfg.Drafts.Save(ctx, t.o.SurveyID, t.id, "", t.content)
 	return err
 }

@@ -1,0 +1,63 @@
+package interview
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/draft"
+)
+
+// maxTrials is how many interviews may be tried before those who try begin anew.
+const maxTrials = 1000
+
+// trial keeps interviews that somebody tries. Nothing of them is stored.
+type trial struct {
+	mu   sync.Mutex
+	kept map[string]draft.Content
+	sent map[string]bool
+}
+
+// Trial is s for trying: households are made up and on every list, and what they answer
+// is in the memory of the Service that is returned, and gone with it.
+func (s *Service) Trial() *Service {
+	out := *s
+	out.trial = &trial{kept: map[string]draft.Content{}, sent: map[string]bool{}}
+	return &out
+}
+
+// resume gives what was answered before.
+func (t *trial) resume(id, household string, now time.Time) (draft.Content, int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c, ok := t.kept[id]; ok {
+		c.Passed = append([]string(nil), c.Passed...)
+		return c, 1
+	}
+	return draft.Content{HouseholdID: household, StartedAt: now.UTC().Truncate(time.Millisecond)}, 0
+}
+
+// save keeps an interview. Faults: TOO_MANY_DRAFTS.
+func (t *trial) save(id string, c draft.Content) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.kept[id]; !ok && len(t.kept)+len(t.sent) >= maxTrials {
+		return fault.New(fault.Conflict, "TOO_MANY_DRAFTS", "Too many interviews are being tried. Try again in an hour.")
+	}
+	t.kept[id] = c
+	return nil
+}
+
+func (t *trial) answered(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sent[id]
+}
+
+// submit ends an interview.
+func (t *trial) submit(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent[id] = true
+	delete(t.kept, id)
+}
