@@ -40,7 +40,7 @@ type played struct {
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	clienttest.Need(t)
-	each := 60
+	each := 24
 	if dbtest.Everything() {
 		each = 550
 	}
