@@ -34,6 +34,26 @@ type played struct {
 	wild    bool
 }
 
+// filling is a form that the engine fills in, with the answers for it.
+type filling struct {
+	name  string
+	form  *form.Form
+	xform *xform.Form
+	rand  *rand.Rand
+	cases []played
+	whole int // answer sets that were taken
+}
+
+// invent makes up the answers of the next run.
+func (f *filling) invent(from, to int) {
+	f.cases = nil
+	for i := from; i < to; i++ {
+		p := played{wild: i%4 == 3}
+		p.answers = xformtest.Answers(f.rand, f.form.Template(), p.wild)
+		f.cases = append(f.cases, p)
+	}
+}
+
 // TestEngine has ODK's engine fill in the forms with answers that were made up.
 // What it asks, refuses, offers, calculates and sends is what our own form says
 // to the same answers.
@@ -44,43 +64,50 @@ func TestEngine(t *testing.T) {
 	if dbtest.Everything() {
 		each = 550
 	}
+	var all []*filling
 	for n, file := range templates(t) {
 		f, x := xformtest.Load(t, file)
-		r := rand.New(rand.NewPCG(24, uint64(n)))
-		whole := 0
-		for done := 0; done < each; done += atOnce {
-			var cases []played
-			for i := done; i < min(done+atOnce, each); i++ {
-				p := played{wild: i%4 == 3}
-				p.answers = xformtest.Answers(r, f.Template(), p.wild)
-				cases = append(cases, p)
-			}
-			for i, got := range engine(t, filepath.Base(file), f, x, cases) {
-				c := &xformtest.Interview{Name: fmt.Sprintf("%s #%d", filepath.Base(file), done+i), Form: f, XForm: x}
-				if c.Compare(t, cases[i].answers, got) {
-					whole++
+		all = append(all, &filling{name: filepath.Base(file), form: f, xform: x, rand: rand.New(rand.NewPCG(24, uint64(n)))})
+	}
+	for done := 0; done < each; done += atOnce {
+		for _, f := range all {
+			f.invent(done, min(done+atOnce, each))
+		}
+		for n, filled := range engine(t, all...) {
+			f := all[n]
+			for i, got := range filled {
+				c := &xformtest.Interview{Name: fmt.Sprintf("%s #%d", f.name, done+i), Form: f.form, XForm: f.xform}
+				if c.Compare(t, f.cases[i].answers, got) {
+					f.whole++
 				}
 			}
 		}
-		if whole < each/3 {
-			t.Errorf("%s: %d of %d answer sets were taken, want a third at least", file, whole, each)
+	}
+	for _, f := range all {
+		if f.whole < each/3 {
+			t.Errorf("%s: %d of %d answer sets were taken, want a third at least", f.name, f.whole, each)
 		}
 	}
 }
 
-// atOnce is how many answer sets one run of the engine fills in: it has minutes.
-const atOnce = 110
+// atOnce is how many answer sets of each form one run of the engine fills in: it has
+// minutes, and seconds to start.
+const atOnce = 50
 
-// engine has the engine fill in a form.
-func engine(t *testing.T, name string, f *form.Form, x *xform.Form, cases []played) []xformtest.Filled {
+// engine has the engine fill in forms.
+func engine(t *testing.T, all ...*filling) [][]xformtest.Filled {
 	t.Helper()
-	var answers []jsontext.Value
-	for _, p := range cases {
-		answers = append(answers, p.answers)
+	var sheets []*xformtest.Sheet
+	for _, f := range all {
+		var answers []jsontext.Value
+		for _, p := range f.cases {
+			answers = append(answers, p.answers)
+		}
+		sheets = append(sheets, xformtest.NewSheet(f.name, f.form, f.xform, answers))
 	}
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.json"), filepath.Join(dir, "out.json")
-	text, err := json.Marshal([]*xformtest.Sheet{xformtest.NewSheet(name, f, x, answers)})
+	text, err := json.Marshal(sheets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,10 +121,16 @@ func engine(t *testing.T, name string, f *form.Form, x *xform.Form, cases []play
 	var theirs []struct {
 		Cases []xformtest.Filled `json:"cases"`
 	}
-	if err := json.Unmarshal(text, &theirs); err != nil || len(theirs) != 1 || len(theirs[0].Cases) != len(cases) {
-		t.Fatalf("%s: %d forms told of, want one with %d answer sets (%v)", name, len(theirs), len(cases), err)
+	if err := json.Unmarshal(text, &theirs); err != nil || len(theirs) != len(all) {
+		t.Fatalf("%d forms told of, want %d (%v)", len(theirs), len(all), err)
 	}
-	return theirs[0].Cases
+	filled := make([][]xformtest.Filled, len(all))
+	for i, f := range all {
+		if filled[i] = theirs[i].Cases; len(filled[i]) != len(f.cases) {
+			t.Fatalf("%s: %d answer sets told of, want %d", f.name, len(filled[i]), len(f.cases))
+		}
+	}
+	return filled
 }
 
 // TestEngineEntities has ODK's engine fill in a form that changes a twin, and one that
@@ -107,6 +140,8 @@ func TestEngineEntities(t *testing.T) {
 	clienttest.Need(t)
 	const twin = "did:ixo:entity:00112233445566778899aabbccddeeff"
 	questions := `"sections":[{"id":"s","questions":[{"id":"stove","type":"entity_ref","list":"stoves"},{"id":"serial","type":"text","saveTo":"serial"},{"id":"works","type":"boolean"}]}]`
+	var all []*filling
+	var wants []string
 	for entity, want := range map[string]string{
 		`{"list":"stoves","id":"stove","label":"serial"}`:                                                                    `dataset="stoves" id="` + twin + `" update="1" baseVersion="7"`,
 		`{"list":"stoves","label":"serial","id":"stove","create":"stove == null","update":"stove != null && works == true"}`: `dataset="stoves" id="` + twin + `" create="" update="1" baseVersion="7"`,
@@ -122,9 +157,13 @@ func TestEngineEntities(t *testing.T) {
 			t.Errorf("lists = %v", x.Lists)
 		}
 		x.Files = []xform.File{{Name: "stoves.csv", Content: []byte("name,label,__version,serial\n" + twin + ",One,7,A-0\n")}}
-		got := engine(t, "entities", f, x, []played{{answers: jsontext.Value(`{"s":{"stove":"` + twin + `","serial":"A-1","works":true}}`)}})[0]
-		if !strings.Contains(got.Sent, want) {
-			t.Errorf("%s: sent %s, want %s\n%s", entity, got.Sent, want, x.XML)
+		all = append(all, &filling{name: entity, form: f, xform: x, cases: []played{{answers: jsontext.Value(`{"s":{"stove":"` + twin + `","serial":"A-1","works":true}}`)}}})
+		wants = append(wants, want)
+	}
+	for i, filled := range engine(t, all...) {
+		entity, x, got := all[i].name, all[i].xform, filled[0]
+		if !strings.Contains(got.Sent, wants[i]) {
+			t.Errorf("%s: sent %s, want %s\n%s", entity, got.Sent, wants[i], x.XML)
 		}
 		in, err := xform.Parse([]byte(got.Sent))
 		if err != nil {

@@ -104,7 +104,7 @@ func (n *foreign) ask(t *testing.T, name string, seed uint64, f *form.Form, x *x
 	for range 3 {
 		cases = append(cases, played{answers: xformtest.Answers(r, f.Template(), false)})
 	}
-	for i, got := range engine(t, strings.TrimSuffix(name, ".xlsx"), f, x, cases) {
+	for i, got := range engine(t, &filling{name: strings.TrimSuffix(name, ".xlsx"), form: f, xform: x, cases: cases})[0] {
 		(&xformtest.Interview{Name: fmt.Sprintf("%s #%d", name, i), Form: f, XForm: x}).Compare(t, cases[i].answers, got)
 	}
 }
