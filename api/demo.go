@@ -35,6 +35,7 @@ type DemoCounts struct {
 	KitchenTests  int `json:"kitchenTests"`
 	Customers     int `json:"customers"`
 	Calls         int `json:"calls"`
+	ByPhone       int `json:"byPhone" doc:"Interviews over USSD, beside those above."`
 	Conversations int `json:"conversations"`
 	Webhooks      int `json:"webhooks"`
 	Jobs          int `json:"jobs"`

@@ -72,7 +72,7 @@ func (a removal) customer(ctx context.Context, phone string) (demo.Customer, err
 	if err != nil || len(some) == 0 {
 		return demo.Customer{}, err
 	}
-	return demo.Customer{Known: true, Settled: some[0].Twins != account.TwinsPending}, nil
+	return demo.Customer{Known: true, ID: some[0].CustomerID, Settled: some[0].Twins != account.TwinsPending}, nil
 }
 
 // occupied says what the store holds besides the server's own twin.

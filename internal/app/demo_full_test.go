@@ -31,9 +31,9 @@ func TestDemoWhole(t *testing.T) {
 		d := s.load(t)
 		t.Logf("loaded in %.1f s: %+v", d.Seconds, d.Counts)
 		want := client.DemoCounts{
-			Organisations: 2, Groups: 4, People: 12, Households: 300, Stoves: 300, Monitors: 60, Readings: 86_400, Surveys: 3, Interviews: 400, Pictures: 120,
+			Organisations: 2, Groups: 4, People: 12, Households: 300, Stoves: 300, Monitors: 60, Readings: 86_400, Surveys: 4, Interviews: 400, Pictures: 120,
 			Verified: d.Counts.Verified, Rejected: d.Counts.Rejected, Waiting: d.Counts.Waiting, BackChecks: d.Counts.BackChecks, Drawn: d.Counts.Drawn, KitchenTests: 24,
-			Customers: 12, Calls: 30, Conversations: 3, Webhooks: 1, Jobs: 3, Claims: 9, Credentials: 4,
+			Customers: 12, Calls: 42, ByPhone: 11, Conversations: 3, Webhooks: 1, Jobs: 3, Claims: 9, Credentials: 4,
 		}
 		if got := fmt.Sprintf("%+v", d.Counts); got != fmt.Sprintf("%+v", want) {
 			t.Errorf("counts = %s, want %+v", got, want)

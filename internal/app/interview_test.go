@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
@@ -75,12 +74,12 @@ func (h *telephone) want(t *testing.T, keys, text string) string {
 // join opens an account and logs in.
 func (h *telephone) join(t *testing.T) (customerID string) {
 	t.Helper()
-	out := h.dial(t, "4", "Amina", "48213", "48213")
+	out := h.dial(t, "2", "2", "Amina", "00", "48213", "48213")
 	customerID = regexp.MustCompile(`C[A-Z0-9]{8}`).FindString(out)
 	if customerID == "" {
 		t.Fatalf("no account: %q", out)
 	}
-	if out = h.keys(t, "", "48213"); !strings.Contains(out, "Answer a survey") {
+	if out = h.keys(t, "", "1", "48213"); !strings.Contains(out, "Surveys") {
 		t.Fatalf("no login: %q", out)
 	}
 	return customerID
@@ -117,21 +116,22 @@ func (p *programme) said(t *testing.T, survey string) (answers, mode, status, co
 	return string(one.Responses), one.Mode, one.Status, one.Collector
 }
 
-func surveyLine(t *testing.T) *programme {
+// login dials, and logs in to the account of the number.
+func (h *telephone) login(t *testing.T) {
 	t.Helper()
-	return newProgramme(t, func(c *config.Config) { c.USSD.Menu = "../../examples/ussd/survey.yaml" })
+	h.dial(t, "2", "1", customerOf(t, h.p, h.phone), "48213")
 }
 
 // TestSurveyOverUSSD: an interview on a telephone, with slips, a dropped call and a
 // way back, gives the response that everybody else gives.
 func TestSurveyOverUSSD(t *testing.T) {
 	t.Parallel()
-	p := surveyLine(t)
+	p := newProgramme(t, nil)
 	h := &telephone{p: p, phone: "+254700000001"}
 	h.join(t)
-	h.want(t, "1", "There is no survey for you now.")
+	h.want(t, "4 ; 1", "There is no survey for you now.")
 	p.stoveSurvey(t, "use", "")
-	h.want(t, "1", "Stove use")
+	h.want(t, "4 ; 1", "Stove use")
 	h.want(t, "1", "CON May we ask you about your stove?\n1. Yes\n2. No\n0. Back\n*. Exit")
 	h.want(t, "7", "Choose a number shown.")
 	h.want(t, "1", "CON Your home\nWhich fuel do you use most?\n1. Wood\n2. Charcoal\n3. Gas\n4. Other\n")
@@ -146,8 +146,8 @@ func TestSurveyOverUSSD(t *testing.T) {
 	h.want(t, "0", "How many bags")
 	h.want(t, "4", "Where do you cook?")
 	// The call drops, and the next one goes on where this one was.
-	out := h.dial(t, "3", customerOf(t, p, h.phone), "48213", "5", "1", "1")
-	if !strings.Contains(out, "Unapika wapi?") {
+	h.login(t)
+	if out := h.keys(t, "", "9", "2", "4", "1", "1"); !strings.Contains(out, "Unapika wapi?") {
 		t.Fatalf("not resumed: %q", out)
 	}
 	h.want(t, "12", "Una jiko tangu lini?")
@@ -165,18 +165,8 @@ func TestSurveyOverUSSD(t *testing.T) {
 	if answers != stoveAnswers || mode != "ussd" || status != "complete" || collector == "" {
 		t.Errorf("stored %s %s by %s: %s", mode, status, collector, answers)
 	}
-	h.dial(t, "3", customerOf(t, p, h.phone), "48213")
-	h.want(t, "1", "Your household has answered already.")
-}
-
-// TestCustomerIDIsTold also to somebody who opens an account and logs in by one code.
-func TestCustomerIDIsTold(t *testing.T) {
-	t.Parallel()
-	p := surveyLine(t)
-	const phone = "+254700000001"
-	if out := p.dial(t, "one", phone, "4*Amina*48213*48213*48213"); !strings.Contains(out, customerOf(t, p, phone)) || !strings.Contains(out, "Answer a survey") {
-		t.Errorf("the screen is %q", out)
-	}
+	h.login(t)
+	h.want(t, "4 ; 1", "Kaya yako imeshajibu.")
 }
 
 // customerOf is the Customer ID of a number.
@@ -192,16 +182,16 @@ func customerOf(t *testing.T, p *programme, phone string) (id string) {
 // paused, or for other people, is not offered.
 func TestSurveyRefusedOverUSSD(t *testing.T) {
 	t.Parallel()
-	p := surveyLine(t)
+	p := newProgramme(t, nil)
 	p.stoveSurvey(t, "use", "")
 	h := &telephone{p: p, phone: "+254700000001"}
 	h.join(t)
-	h.want(t, "1 ; 1 ; 2", "That was all.")
+	h.want(t, "4 ; 1 ; 1 ; 2", "That was all.")
 	p.want(t, "POST", "/v1/surveys/use/pause", `{}`, nil)
 	h.want(t, "1", "This survey has been closed.")
-	h.want(t, "1", "There is no survey for you now.")
+	h.want(t, "4 ; 1", "There is no survey for you now.")
 	p.want(t, "POST", "/v1/surveys/use/resume", `{}`, nil)
-	h.want(t, "1 ; 1", "That was all.")
+	h.want(t, "4 ; 1 ; 1", "That was all.")
 	h.want(t, "1", "END Thank you.")
 	if answers, mode, status, _ := p.said(t, "use"); answers != `{"consent":{"agree":false}}` || mode != "ussd" || status != "refused" {
 		t.Errorf("stored %s %s: %s", mode, status, answers)
@@ -210,15 +200,15 @@ func TestSurveyRefusedOverUSSD(t *testing.T) {
 	p.want(t, "POST", "/v1/surveys", `{"surveyId":"listed","type":"MonitoringSurvey","projectId":"did:ixo:project/1","templateId":"stove-use","modes":["ussd"],"sampling":{"method":"simple_random","size":1,"confidence":0.9}}`, nil)
 	p.want(t, "POST", "/v1/surveys/listed/households", `{"items":[{"householdId":"did:ixo:household/other"}]}`, nil)
 	p.want(t, "POST", "/v1/surveys/listed/activate", `{"reason":"test"}`, nil)
-	h.dial(t, "3", customerOf(t, p, h.phone), "48213")
-	h.want(t, "1", "Your household has answered already.")
+	h.login(t)
+	h.want(t, "4 ; 1", "Your household has answered already.")
 }
 
 // TestAgentAsksOverUSSD: a collector answers for the household of a customer, and
 // nobody else does; a household answers once, whoever asked it.
 func TestAgentAsksOverUSSD(t *testing.T) {
 	t.Parallel()
-	p := surveyLine(t)
+	p := newProgramme(t, nil)
 	h, agent := &telephone{p: p, phone: "+254700000001"}, &telephone{p: p, phone: "+254700000002"}
 	id := h.join(t)
 	agent.join(t)
@@ -228,29 +218,29 @@ func TestAgentAsksOverUSSD(t *testing.T) {
 	}
 	p.stoveSurvey(t, "use", `,"collectors":["`+did+`"],"strictCollectors":true`)
 	// A customer who is no agent gets nowhere with the id of another.
-	h.want(t, "2 ; "+customerOf(t, p, agent.phone), "You are no agent of a survey.")
-	agent.want(t, "2 ; C00000000 ; 1", "This survey is not open for this household.")
-	agent.want(t, "2 ; "+id+" ; 1", "May we ask you")
+	h.want(t, "4 ; 2 ; "+customerOf(t, p, agent.phone), "You are no agent of a survey.")
+	agent.want(t, "4 ; 2 ; C00000000 ; 1", "This survey is not open for this household.")
+	agent.want(t, "4 ; 2 ; "+id+" ; 1", "May we ask you")
 	agent.want(t, "1 ; 1", "Where do you cook?")
 	agent.want(t, "00 ; 00 ; 2", "That was all.")
 	agent.want(t, "1", "END Thank you.")
 	if answers, mode, _, collector := p.said(t, "use"); answers != `{"consent":{"agree":true},"kitchen":{"fuel":"wood","people":[]}}` || mode != "ussd" || collector != did {
 		t.Errorf("stored %s by %s: %s", mode, collector, answers)
 	}
-	h.want(t, "1", "Your household has answered already.")
-	agent.dial(t, "3", customerOf(t, p, agent.phone), "48213")
-	agent.want(t, "2 ; "+id+" ; 1", "This household has answered already.")
+	h.want(t, "4 ; 1", "Your household has answered already.")
+	agent.login(t)
+	agent.want(t, "4 ; 2 ; "+id+" ; 1", "This household has answered already.")
 }
 
 // TestInterviewFlood: a caller whose steps are delivered many times at once answers
 // once, and whatever is typed makes one draft that does not grow.
 func TestInterviewFlood(t *testing.T) {
 	t.Parallel()
-	p := surveyLine(t)
+	p := newProgramme(t, nil)
 	p.stoveSurvey(t, "use", "")
 	h := &telephone{p: p, phone: "+254700000001"}
 	h.join(t)
-	h.want(t, "1 ; 1 ; 1 ; 1", "Where do you cook?")
+	h.want(t, "4 ; 1 ; 1 ; 1 ; 1", "Where do you cook?")
 	var wg sync.WaitGroup
 	deliver := func(times int, key string) {
 		h.text = append(h.text, key)

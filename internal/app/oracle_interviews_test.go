@@ -151,7 +151,7 @@ func TestSurveyInChat(t *testing.T) {
 // chat is the same in the store, but for how the household was asked.
 func TestFourDoors(t *testing.T) {
 	t.Parallel()
-	p := surveyLine(t)
+	p := newProgramme(t, nil)
 	const collector = "did:ixo:agent/ann"
 	h := &telephone{p: p, phone: "+254700000001"}
 	h.join(t)
@@ -168,7 +168,7 @@ func TestFourDoors(t *testing.T) {
 		t.Fatalf("browser: %d %s", w.Code, w.Body)
 	}
 	p.collect(t, collector, given)
-	h.want(t, "1", "Which survey?")
+	h.want(t, "4 ; 1", "Survey:")
 	h.surveyOf(t, "ussd")
 	for _, keys := range []string{"1", "2", "4", "12", "31012026", "1", "31", "1", "000", "2", "1"} {
 		h.keys(t, "", keys)
@@ -200,7 +200,8 @@ func (h *telephone) surveyOf(t *testing.T, survey string) {
 		if found > 0 {
 			return
 		}
-		h.dial(t, "3", customerOf(t, h.p, h.phone), "48213", "1")
+		h.login(t)
+		h.keys(t, "", "4", "1")
 	}
 	t.Fatal("the survey is not offered")
 }

@@ -11,18 +11,18 @@ import (
 // to those who may read surveys.
 func TestSimulatorAsksASurvey(t *testing.T) {
 	t.Parallel()
-	p := surveyLine(t)
+	p := newProgramme(t, nil)
 	p.stoveSurvey(t, "tried", "")
 	s := &simulated{p: p, key: owner}
-	id := customerForm.FindString(s.walk(t, "Customer ID", "", "4", "Asha", "48213", "48213").Screen)
-	s.walk(t, "Answer a survey", "48213")
-	s.walk(t, "Stove use", "1")
+	id := customerForm.FindString(s.walk(t, "Customer ID", "", "2", "2", "Asha", "00", "48213", "48213").Screen)
+	s.walk(t, "Surveys", "1", "48213")
+	s.walk(t, "Stove use", "4", "1")
 	s.walk(t, "May we ask you about your stove?", "1")
 	s.walk(t, "How many bags", "1", "2")
 	s.walk(t, "Not 13, please.", "13")
 	s.walk(t, "Where do you cook?", "4")
 	s.walk(t, "That was all.", "12", "31012026", "2")
-	if end := s.walk(t, "Your code: ", "1"); !end.End || end.State != "sent" && end.Node != "sent" {
+	if end := s.walk(t, "Your code: ", "1"); !end.End || end.Node != "survey.sent" {
 		t.Errorf("sent: %+v", end)
 	}
 	for _, table := range []string{"responses", "response_drafts"} {
@@ -32,8 +32,8 @@ func TestSimulatorAsksASurvey(t *testing.T) {
 		}
 	}
 	s.last.SessionID = ""
-	s.walk(t, "Answer a survey", "", "3", id, "48213")
-	s.walk(t, "Your household has answered already.", "1")
+	s.walk(t, "Surveys", "", "2", "1", id, "48213")
+	s.walk(t, "Your household has answered already.", "4", "1")
 
 	ctx, err := p.Auth.AsOwner(t.Context(), auth.OperatorWorkspace)
 	if err != nil {
@@ -44,6 +44,6 @@ func TestSimulatorAsksASurvey(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := &simulated{p: p, key: k.Text}
-	other.walk(t, "Answer a survey", "", "4", "Baraka", "48213", "48213", "48213")
-	other.walk(t, "There is no survey for you now.", "1")
+	other.walk(t, "Surveys", "", "2", "2", "Baraka", "00", "48213", "48213", "1", "48213")
+	other.walk(t, "There is no survey for you now.", "4", "1")
 }

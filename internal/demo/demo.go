@@ -86,6 +86,7 @@ type Config struct {
 type Customer struct {
 	Known   bool // it has an account
 	Settled bool // the twins of its customer are made, if they were asked for
+	ID      string
 }
 
 // Part takes something of a demo out of the store. It may run twice.

@@ -95,6 +95,7 @@ func (s *Service) holding(r *row) (*Holding, error) {
 	for _, c := range campaigns() {
 		h.Surveys = append(h.Surveys, c.id)
 	}
+	h.Surveys = append(h.Surveys, phoneSurveyID)
 	for i := range promoters {
 		h.Externals = append(h.Externals, promoterID(i))
 	}

@@ -98,21 +98,28 @@ func (l *loader) surveys(ctx context.Context) error {
 	l.counts.Surveys = 0
 	all := campaigns()
 	for i := range all {
-		if err := l.campaign(ctx, manager, &all[i]); err != nil {
+		if err := (fieldwork{l}).campaign(ctx, manager, &all[i]); err != nil {
 			return fmt.Errorf("%s: %w", all[i].id, err)
 		}
 		l.counts.Surveys++
 	}
-	return nil
+	if !l.s.cfg.Line {
+		return nil
+	}
+	l.counts.Surveys++
+	return phoned{l}.survey(ctx, manager)
 }
 
+// fieldwork makes surveys and starts them.
+type fieldwork struct{ *loader }
+
 // campaign makes a survey, its list, and starts it.
-func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campaign) error {
+func (l fieldwork) campaign(ctx context.Context, manager *client.Client, c *campaign) error {
 	draft := client.SurveyDraft{SurveyID: c.id, Type: c.typ, ProjectID: l.dids[project]}
 	draft.Name = c.name
 	draft.Description = "A survey of the demo: its households and answers are made up."
 	draft.Template = &c.asks
-	draft.Sampling = sampler{l}.sampling(c)
+	draft.Sampling = sampler{l.loader}.sampling(c)
 	draft.Modes, draft.Languages = []string{"visit"}, []string{"en", "sw"}
 	draft.Window = &client.SurveyWindow{Start: l.day(c.from), End: l.day(-30)} // a survey whose window is over does not begin
 	for i := range collectors {
@@ -121,19 +128,13 @@ func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campai
 			Training: &client.CollectorTraining{CompletedAt: l.day(c.from + 2), Note: "Two days, with a test interview."},
 		})
 	}
-	if _, err := manager.Surveys.Create(ctx, draft, l.once("survey/%s", c.id)); err != nil && !isCode(err, "SURVEY_EXISTS") {
-		return err
-	}
-	s, err := manager.Surveys.Get(ctx, c.id)
-	if err == nil && s.ProjectID != draft.ProjectID {
-		err = fault.New(fault.Conflict, "DEMO_REFUSED", "Another survey has the id "+c.id+" of a survey of the demo.")
-	}
+	s, err := l.create(ctx, manager, draft)
 	if err != nil {
 		return err
 	}
 	if c.drawn {
-		if err = (sampler{l}).sample(ctx, manager, c); err == nil {
-			err = sampler{l}.remember(ctx, manager)
+		if err = (sampler{l.loader}).sample(ctx, manager, c); err == nil {
+			err = sampler{l.loader}.remember(ctx, manager)
 		}
 		if err != nil {
 			return fmt.Errorf("sample: %w", err)
@@ -142,19 +143,36 @@ func (l *loader) campaign(ctx context.Context, manager *client.Client, c *campai
 	if _, err := manager.Surveys.AddHouseholds(ctx, c.id, l.list(c)); err != nil && !isCode(err, "SURVEY_LOCKED") {
 		return err
 	}
-	if err == nil && s.Status == "draft" {
-		s, err = manager.Surveys.Ready(ctx, c.id, "", l.once("ready/%s", c.id))
+	return l.start(ctx, manager, s)
+}
+
+// create makes a survey unless it is there, and gives it.
+func (l fieldwork) create(ctx context.Context, manager *client.Client, draft client.SurveyDraft) (*client.Survey, error) {
+	if _, err := manager.Surveys.Create(ctx, draft, l.once("survey/%s", draft.SurveyID)); err != nil && !isCode(err, "SURVEY_EXISTS") {
+		return nil, err
+	}
+	s, err := manager.Surveys.Get(ctx, draft.SurveyID)
+	if err == nil && s.ProjectID != draft.ProjectID {
+		err = fault.New(fault.Conflict, "DEMO_REFUSED", "Another survey has the id "+draft.SurveyID+" of a survey of the demo.")
+	}
+	return s, err
+}
+
+// start has a survey take interviews.
+func (l fieldwork) start(ctx context.Context, manager *client.Client, s *client.Survey) (err error) {
+	if s.Status == "draft" {
+		s, err = manager.Surveys.Ready(ctx, s.SurveyID, "", l.once("ready/%s", s.SurveyID))
 	}
 	if err == nil && s.Status == "ready" {
-		_, err = manager.Surveys.Activate(ctx, c.id, "", l.once("activate/%s", c.id))
+		_, err = manager.Surveys.Activate(ctx, s.SurveyID, "", l.once("activate/%s", s.SurveyID))
 	}
 	return err
 }
 
 // list is the list of a survey: each household with the collector who visits it.
-func (l *loader) list(c *campaign) []client.HouseholdItem {
+func (l fieldwork) list(c *campaign) []client.HouseholdItem {
 	var out []client.HouseholdItem
-	for i, place := range (sampler{l}).listed(c) {
+	for i, place := range (sampler{l.loader}).listed(c) {
 		h := &l.homes[place]
 		collector := l.dids[collectorID(i%collectors)]
 		out = append(out, client.HouseholdItem{

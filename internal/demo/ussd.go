@@ -12,7 +12,7 @@ import (
 )
 
 func lineStages() []stage {
-	return []stage{{"customers and calls", false, (*loader).line}}
+	return []stage{{"customers and calls", false, (*loader).line}, {"interviews by phone", false, func(l *loader, ctx context.Context) error { return phoned{l}.interviews(ctx) }}}
 }
 
 // Sizes of the line at full scale.
@@ -114,11 +114,16 @@ type dialled struct {
 	hops           int
 }
 
+// pin is the PIN of a customer. No two neighbours in it follow each other.
+func (p *plan) pin(i int) string {
+	d := p.dice(fmt.Sprint("customer/", i))
+	return fmt.Sprintf("%d%d%d%d%d", 4+d.IntN(2), 8+d.IntN(2), 1+d.IntN(2), 6+d.IntN(2), 3)
+}
+
 // register opens an account and registers the household, as the shipped menu asks
 // for it. It reports whether there was such a menu.
 func (l *loader) register(ctx context.Context, i int) (bool, error) {
-	h, d := &l.homes[i%len(l.homes)], l.dice(fmt.Sprint("customer/", i))
-	pin := fmt.Sprintf("%d%d%d%d%d", 4+d.IntN(2), 8+d.IntN(2), 1+d.IntN(2), 6+d.IntN(2), 3) // no two neighbours follow each other
+	h, d, pin := &l.homes[i%len(l.homes)], l.dice(fmt.Sprint("register/", i)), l.pin(i)
 	c := &dialled{loader: l, session: fmt.Sprintf("demo-%s-customer-%d", l.id, i), phone: customer(i)}
 	for _, step := range []struct{ key, want string }{
 		{"", "CON"},

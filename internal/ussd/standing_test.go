@@ -2,6 +2,7 @@ package ussd_test
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
@@ -41,8 +43,10 @@ func newPeople(t *testing.T, d *db.DB, pack string) *people {
 	}})
 	outbox := sms.New(sms.Config{DB: d, Jobs: jobs, Key: testKey(t), Sender: &sms.Fake{}, Now: c.now})
 	accounts := must(account.New(account.Config{DB: d, Events: events, Jobs: jobs, SMS: outbox, Key: testKey(t), Now: c.now}))(t)
-	p := must(menu.Open(pack, machine.Known(account.Offered())))(t)
-	l := newLine(t, d, c, func(cfg *ussd.Config) { cfg.Packs, cfg.Actions = &packs{[]*menu.Pack{p}}, accounts.Actions() })
+	actions := accounts.Actions()
+	maps.Copy(actions, fetch.Actions(fetch.Config{}))
+	p := must(menu.Open(pack, machine.Known(actions)))(t)
+	l := newLine(t, d, c, func(cfg *ussd.Config) { cfg.Packs, cfg.Actions = &packs{[]*menu.Pack{p}}, actions })
 	return &people{l, accounts}
 }
 

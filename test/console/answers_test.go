@@ -40,6 +40,6 @@ func TestAnswersInWords(t *testing.T) {
 	d.visit("/console/chat")
 	d.click("Orodhesha tafiti")
 	d.answered(1)
-	d.until("a table", `[...document.querySelectorAll(".answer th")].some((x) => x.textContent === "Jina") && document.querySelectorAll(".answer tbody tr").length === 3`)
+	d.until("a table", `[...document.querySelectorAll(".answer th")].some((x) => x.textContent === "Jina") && document.querySelectorAll(".answer tbody tr").length === 4`)
 	d.see("Baseline, before the stoves")
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +49,7 @@ func TestInterviewKilled(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o server.Options) {
 		const callers, kills = 12, 3
-		o.Env = append(o.Env, "USSD_MENU="+must(filepath.Abs("../../examples/ussd/survey.yaml"))(t), "USSD_RATE_LIMIT=0")
+		o.Env = append(o.Env, "USSD_RATE_LIMIT=0")
 		s := server.Run(t, o)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
@@ -72,7 +71,7 @@ func TestInterviewKilled(t *testing.T) {
 		for n := range callers {
 			wg.Go(func() { answerAll(ctx, t, &caller{at: &at, n: n, answers: &answered}) })
 		}
-		const screens = callers * 12
+		const screens = callers * 16
 		for k := range kills {
 			for ctx.Err() == nil && answered.Load() < int64(screens*(k+1)/(kills+1)) {
 				time.Sleep(time.Millisecond)
@@ -109,13 +108,17 @@ func TestInterviewKilled(t *testing.T) {
 // answerAll opens an account, logs in and answers the survey.
 func answerAll(ctx context.Context, t *testing.T, c *caller) {
 	for _, step := range []struct{ key, want string }{
-		{"", "Open an account"},
-		{"4", "name"},
-		{"Amina", "PIN"},
+		{"", "Account Menu"},
+		{"2", "create my account"},
+		{"2", "name"},
+		{"Amina", "email"},
+		{"00", "PIN"},
 		{"48213", "again"},
-		{"48213", "PIN of C"},
-		{"48213", "Answer a survey"},
-		{"1", "Which survey?"},
+		{"48213", "Customer ID"},
+		{"1", "PIN of C"},
+		{"48213", "Surveys"},
+		{"4", "my household"},
+		{"1", "Survey:"},
 		{"1", "May we ask?"},
 		{"1", "How many?"},
 		{"4", "Which fuel?"},

@@ -3,6 +3,7 @@ package account_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
@@ -40,6 +42,9 @@ func TestPacks(t *testing.T) {
 			}
 		}
 	}
+	all := account.Offered()
+	maps.Copy(all, fetch.Actions(fetch.Config{}))
+	known = machine.Known(all)
 	for _, name := range menu.Shipped() {
 		p, err := menu.Open(name, known)
 		if err != nil {

@@ -3,24 +3,19 @@ package dialog_test
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
-	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // TestOraclePack plays the example of a menu that asks the oracle.
 func TestOraclePack(t *testing.T) {
 	t.Parallel()
-	all := account.Offered()
-	maps.Copy(all, fetch.Actions(fetch.Config{}))
-	report, err := menu.ReviewFile("../../../examples/ussd/oracle.yaml", machine.Known(all), menu.LintOptions{})
+	report, err := menu.ReviewFile("../../../examples/ussd/oracle.yaml", known(), menu.LintOptions{})
 	if err != nil || len(report.Problems) > 0 {
 		t.Fatal(report.Problems, err)
 	}
@@ -30,18 +25,6 @@ func TestOraclePack(t *testing.T) {
 		}
 	}
 	playAll(t, report.Pack, "oracle")
-}
-
-// TestSurveyPack looks at the example of a menu that asks surveys; package app plays
-// it on a whole server.
-func TestSurveyPack(t *testing.T) {
-	t.Parallel()
-	all := account.Offered()
-	maps.Copy(all, fetch.Actions(fetch.Config{}))
-	report, err := menu.ReviewFile("../../../examples/ussd/survey.yaml", machine.Known(all), menu.LintOptions{})
-	if err != nil || len(report.Problems) > 0 || len(report.Findings) > 0 {
-		t.Fatal(report.Problems, report.Findings, err)
-	}
 }
 
 // seer is an oracle that answers with how often it was asked, some things slowly.

@@ -49,6 +49,7 @@ type world struct {
 	jobs     *job.Service
 	fake     *sms.Fake
 	seer     *seer
+	asker    *asker
 	moved    atomic.Int64 // nanoseconds the clock is ahead
 	fail     atomic.Bool  // twins cannot be made
 
@@ -61,9 +62,16 @@ type world struct {
 	handler  http.Handler
 }
 
+// known is what packs may name.
+func known() menu.Known {
+	all := account.Offered()
+	maps.Copy(all, fetch.Actions(fetch.Config{}))
+	return machine.Known(all)
+}
+
 func openPack(t *testing.T, name string) *menu.Pack {
 	t.Helper()
-	p, err := menu.Open(name, machine.Known(account.Offered()))
+	p, err := menu.Open(name, known())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +84,7 @@ func newWorld(t *testing.T, pack *menu.Pack) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, db: dbtest.SQLite(t, dbtest.With(func(c *db.Config) { c.Sync = "normal" })), pack: pack, gateways: gateways, fake: &sms.Fake{}, seer: newSeer()}
+	w := &world{t: t, db: dbtest.SQLite(t, dbtest.With(func(c *db.Config) { c.Sync = "normal" })), pack: pack, gateways: gateways, fake: &sms.Fake{}, seer: newSeer(), asker: newAsker()}
 	cursors := web.Cursors{Key: []byte("0123456789abcdef")}
 	w.events = event.New(event.Config{DB: w.db, Cursors: cursors})
 	w.jobs = job.New(job.Config{DB: w.db, Cursors: cursors, Record: func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
@@ -129,7 +137,7 @@ func (w *world) build() {
 	}
 	actions := w.accounts.Actions()
 	w.fetch = fetch.Config{
-		Client: client, Types: []string{"Stove"}, Customer: w.accounts.DIDOf, Twins: w.stoves, DB: w.db, Jobs: w.jobs, SMS: w.outbox, Oracle: w.seer, PerHour: 3,
+		Client: client, Types: []string{"Stove"}, Customer: w.accounts.DIDOf, Twins: w.stoves, DB: w.db, Jobs: w.jobs, SMS: w.outbox, Oracle: w.seer, Surveys: w.asker, PerHour: 3,
 	}
 	maps.Copy(actions, fetch.Actions(w.fetch))
 	sessions := ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: actions, Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now})
@@ -175,6 +183,9 @@ func (w *world) do(ctx context.Context, what string) error {
 	case "answers":
 		close(w.seer.slow)
 		return nil
+	case "survey agents", "survey closed", "survey broken":
+		w.asker.set(arg)
+		return nil
 	case "hold numbers":
 		all, _, err := w.accounts.List(ctx, account.Filter{}, "", 100)
 		for _, a := range all {
@@ -197,7 +208,7 @@ func (w *world) do(ctx context.Context, what string) error {
 		w.moved.Add(int64(d))
 		return nil
 	}
-	return errors.New("want later TIME, hold numbers, sms off, twins off, twins made, twins failed, answers or sms TEXT")
+	return errors.New("want later TIME, hold numbers, sms off, twins off, twins made, twins failed, answers, survey agents, survey closed, survey broken or sms TEXT")
 }
 
 // work runs jobs until something has come of them.
@@ -274,11 +285,9 @@ func TestFieldPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := account.Offered()
-	maps.Copy(all, fetch.Actions(fetch.Config{}))
 	server := httptest.NewServer(http.HandlerFunc(partner))
 	t.Cleanup(server.Close)
-	pack, err := menu.Parse("field.yaml", []byte(strings.ReplaceAll(string(data), "PARTNER", server.URL)), machine.Known(all))
+	pack, err := menu.Parse("field.yaml", []byte(strings.ReplaceAll(string(data), "PARTNER", server.URL)), known())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 // known is what the program offers to the shipped packs.
 func known() menu.Known {
 	guarded := []string{"ok", "weak", "mismatch", "wrong", "locked", "blocked", menu.Held}
+	asks := []string{"choose", "type", "review", "closed", menu.Already, menu.Failed, "missing"}
 	return menu.Known{
 		Actions: map[string][]string{
 			"createAccount":     {"ok", "weak", "mismatch", "full", menu.Held},
@@ -24,12 +25,19 @@ func known() menu.Known {
 			"sms":               {"queued", "off"},
 			"findCustomer":      {"ok", "missing"},
 			"logout":            {"ok"},
+			"surveys":           {"ok", menu.Empty, menu.Already, menu.Failed, "missing"},
+			"surveyBegin":       asks,
+			"surveyAnswer":      asks,
+			"surveyBack":        asks,
+			"surveySend":        append([]string{"sent"}, asks...),
 		},
 		Texts:   []string{"sms"},
+		Answers: []string{"surveys"},
 		Secrets: []string{"pin", "pinLogin", "code6"},
 		Checks:  []string{"name", "email", "customerId", "pin", "pinLogin", "code6", "digits", "integer", "phone", "text"},
 		Vars: []string{
 			"customerId", "customerName", "district", "household", "identity", "lockedFor", "pinTicket", "size", "triesLeft", "weakReason",
+			"surveyQuestion", "surveyChoices", "surveyProblem", "surveyAt", "surveyCode",
 		},
 	}
 }

@@ -48,7 +48,7 @@ func TestFirstScreens(t *testing.T) {
 		want string
 	}{
 		{"hearth", menu.View{Lang: "en"}, "Welcome to Hearth\n1. Know More\n2. Account Menu\n9. Lugha / Language\n*. Exit"},
-		{"hearth", menu.View{Lang: "en", Authenticated: true}, "Welcome to Hearth\n1. Know More\n2. Account Menu\n3. My household\n9. Lugha / Language\n*. Exit"},
+		{"hearth", menu.View{Lang: "en", Authenticated: true}, "Welcome to Hearth\n1. Know More\n2. Account Menu\n3. My household\n4. Surveys\n9. Lugha / Language\n*. Exit"},
 		{"hearth", menu.View{Lang: "sw"}, "Karibu Hearth\n1. Jifunze zaidi\n2. Menyu ya akaunti\n9. Language / Lugha\n*. Toka"},
 		{"classic", menu.View{Lang: "en"}, "Welcome to Hearth\n1. Know More\n2. Account Menu\n*. Exit"},
 	} {
@@ -67,6 +67,10 @@ func TestEveryMenuScreen(t *testing.T) {
 	vars := map[string]string{
 		"customerId": "C1A2B3C4D", "customerName": "Wanjiru Ng'ang'a-Kamau", "district": "Nakuru", "size": "5", "triesLeft": "2",
 		"lockedFor": "15", "weakReason": "All digits are the same. Choose another PIN.",
+	}
+	var err error
+	if vars["surveys"], err = menu.Rows([]map[string]string{{"survey": "Stove use", "id": "a"}, {"survey": "Fuel", "id": "b"}}); err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range menu.Shipped() {
 		p := open(t, name)
@@ -105,16 +109,16 @@ func checkScreens(t *testing.T, p *menu.Pack, n *menu.Node, v menu.View) {
 	}
 }
 
-// numbered reports whether a line is an option of n.
+// numbered reports whether a line is an option of n, or a row of its list.
 func numbered(n *menu.Node, line string) bool {
-	return slices.ContainsFunc(n.Options, func(o menu.Option) bool { return strings.HasPrefix(line, o.Key+". ") })
+	return n.List != nil && (strings.HasPrefix(line, "1. ") || strings.HasPrefix(line, "2. ")) || slices.ContainsFunc(n.Options, func(o menu.Option) bool { return strings.HasPrefix(line, o.Key+". ") })
 }
 
 // TestStates wants no state in the packs that is not documented.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"hearth":  {"preMenu", "knowMore", "accountMenu", "accountCreation", "login", "services"},
+		"hearth":  {"preMenu", "knowMore", "accountMenu", "accountCreation", "login", "services", "survey"},
 		"classic": {"preMenu", "knowMoreService", "accountMenu", "accountCreation", "login", "error", "closeSession"},
 	} {
 		var got []string
