@@ -149,12 +149,12 @@ func (b *builder) question(parent *item, siblings []form.Question, q *form.Quest
 	if len(here.label) == 0 && here.control != "" && !k.Nested {
 		here.label = form.Plain(q.ID)
 	}
-	for _, p := range []pair{{"type", k.XForm.Type}, {"relevant", cells["relevant"]}, {"constraint", cells["constraint"]}, {"required", truth(cells["required"])}, {"readonly", truth(cells["read_only"])}, {"calculate", cells["calculation"]}} {
-		here.bound(p.name, p.value)
-	}
+	readOnly := truth(cells["read_only"])
 	if k.Shown {
-		here.role = ours
-		here.bound("readonly", "true()")
+		here.role, readOnly = ours, "true()"
+	}
+	for _, p := range []pair{{"type", k.XForm.Type}, {"relevant", cells["relevant"]}, {"constraint", cells["constraint"]}, {"required", truth(cells["required"])}, {"readonly", readOnly}, {"calculate", cells["calculation"]}} {
+		here.bound(p.name, p.value)
 	}
 	here.bound("entities:saveto", q.SaveTo)
 	b.marks(here, q)

@@ -1,6 +1,7 @@
 package xlsform
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -315,6 +316,9 @@ func (x *toXPath) special(c ast.CallExpr, depth int) (p xpart, ok bool, err erro
 	case name == operators.In && len(args) == 2:
 		p, err = x.member(args[0], args[1], depth)
 		return p, true, err
+	case (name == operators.Equals || name == operators.NotEquals) && slices.ContainsFunc(args, isList):
+		p, err = x.only(xRelations[name], args, depth)
+		return p, true, err
 	case c.IsMemberFunction() && name == "map" && len(args) == 2:
 		p, err = x.each(c, depth)
 		return p, true, err
@@ -432,6 +436,29 @@ func (x *toXPath) member(value, list ast.Expr, depth int) (xpart, error) {
 		return xpart{text: all[0], prec: xpEqual, kind: kBool}, nil
 	}
 	return xpart{text: strings.Join(all, " or "), prec: xpOr, kind: kBool}, nil
+}
+
+func isList(e ast.Expr) bool { return e.Kind() == ast.ListKind }
+
+// only compares an answer of several choices with a list of one: XPath has the choices
+// as one text, in which the order of several would count.
+func (x *toXPath) only(op string, args []ast.Expr, depth int) (xpart, error) {
+	answer, list := args[0], args[1]
+	if isList(answer) {
+		answer, list = list, answer
+	}
+	l, err := x.expr(answer, depth)
+	if err != nil {
+		return xpart{}, err
+	}
+	if !isList(list) || list.AsList().Size() != 1 || l.kind != kList || l.name == nil || l.name.kind.Repeated {
+		return xpart{}, cannot("lists cannot be compared")
+	}
+	r, err := x.expr(list.AsList().Elements()[0], depth)
+	if err != nil || !r.isLit || r.kind != kText {
+		return xpart{}, cannot("lists cannot be compared")
+	}
+	return xpart{text: l.in(xpEqual) + " " + op + " " + choiceName(r, l).text, prec: xpEqual, kind: kBool}, nil
 }
 
 // each translates repeat.map(e, e.question): all answers to a question.
