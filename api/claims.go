@@ -55,8 +55,11 @@ type Claim struct {
 	Verification string       `json:"verification" enum:"unverified,pending,verified,rejected,revoked" doc:"The same in the words of the twin."`
 	SummedBy     string       `json:"summedBy,omitzero" doc:"DID of the claim that has summed this one: it becomes no credential of its own."`
 	Submitted    time.Time    `json:"submittedAt,omitzero"`
-	Document     *ClaimBody   `json:"document,omitzero" doc:"What was submitted, as the CID has it; where one claim is read."`
-	Links        ClaimLinks   `json:"links"`
+
+	ClaimedElsewhere bool `json:"claimedElsewhere,omitzero" doc:"Another workspace, which is not named, has a live claim of this kind for the same serial number and days. For those with claims:evaluate, where one claim or the queue is read."`
+
+	Document *ClaimBody `json:"document,omitzero" doc:"What was submitted, as the CID has it; where one claim is read."`
+	Links    ClaimLinks `json:"links"`
 }
 
 // ClaimBody is the document of a claim. It never changes.

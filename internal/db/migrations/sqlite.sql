@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 48a7e412f823bb235c172be72e94413ea56e121f3a2f88f96c21bb5f8848bc9f
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c94c4535afde89e55691e927d41de2e609563d892445c467e577af3a09be9b72
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1553,7 +1553,7 @@ CREATE TABLE claims (
 	summed       BIGINT NOT NULL DEFAULT 0,
 	submitted_at BIGINT NOT NULL,
 	document     TEXT NOT NULL
-, facts TEXT NOT NULL DEFAULT '', protocol TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '', due BIGINT NOT NULL DEFAULT 0);
+, facts TEXT NOT NULL DEFAULT '', protocol TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '', due BIGINT NOT NULL DEFAULT 0, serial TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX claims_cid ON claims (ws, cid);
 CREATE UNIQUE INDEX claims_dedupe ON claims (ws, kind, dedupe) WHERE dedupe IS NOT NULL;
 CREATE INDEX claims_list ON claims (ws, nid);
@@ -1830,3 +1830,4 @@ CREATE TABLE evaluation_consents (
 	at        BIGINT NOT NULL,
 	PRIMARY KEY (oracle, principal)
 );
+CREATE INDEX claims_serial ON claims (kind, serial, ends) WHERE serial <> '';

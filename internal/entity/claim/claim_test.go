@@ -432,3 +432,45 @@ func TestClaimFitsItsSubject(t *testing.T) {
 		v.submit(t, stove, "2026-03-10", "2026-03-31")
 	})
 }
+
+// Whoever evaluates a claim is told that another workspace claims for the same serial
+// number and days, and by no field whose that is.
+func TestClaimedElsewhere(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		stove := func(who, serial string) string {
+			return v.want(t, who, "POST /v1/entities", `{"type":"Stove","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"`+serial+`"}}`, "201").text("did")
+		}
+		claim := func(who, serial, from, to string) string {
+			return v.want(t, who, "POST /v1/claims", claimed(stove(who, serial), from, to), "201").text("id")
+		}
+		flagged := func(who, id string) bool {
+			return v.want(t, who, "GET "+claimAt(id), "", "200").Body["claimedElsewhere"] == true
+		}
+		ours := claim("owner", "JK-0042", "2026-01-01", "2026-01-31")
+		if flagged("owner", ours) {
+			t.Error("flagged before anybody else claimed")
+		}
+		claim("owner", "JK-0043", "2026-01-01", "2026-01-31")
+		claim("stranger", "JK-0042", "2026-02-01", "2026-02-28") // other days
+		claim("stranger", "", "2026-01-01", "2026-01-31")
+		claim("owner", "", "2026-01-01", "2026-01-31")
+		if flagged("owner", ours) {
+			t.Error("flagged for other days, or another number")
+		}
+		theirs := claim("stranger", "jk -0042", "2026-01-31", "2026-03-31")
+		for who, id := range map[string]string{"owner": ours, "stranger": theirs} {
+			if !flagged(who, id) {
+				t.Errorf("%s is not told", who)
+			}
+		}
+		if flagged("reader", ours) {
+			t.Error("somebody who evaluates nothing is told")
+		}
+		v.want(t, "stranger", "POST "+claimAt(theirs)+"/withdraw", "", "200")
+		if flagged("owner", ours) {
+			t.Error("flagged after the other claim was withdrawn")
+		}
+	})
+}

@@ -37,6 +37,9 @@ func callerOf(role string) web.Caller {
 	if project, ok := strings.CutPrefix(role, "limited "); ok {
 		c.DID, c.Projects = "did:key:limited", []string{project}
 	}
+	if role == "reader" {
+		c.Scopes = []string{"claims:read", "entities:read"}
+	}
 	if role == "stranger" {
 		c.Workspace = "other"
 	}

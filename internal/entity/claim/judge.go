@@ -98,11 +98,13 @@ func (l *Ledger) bind(ctx context.Context, q db.Querier, r *row, said *content) 
 	var subject struct {
 		Properties struct {
 			InstalledAt any `json:"installedAt"`
+			Serial      any `json:"serial"`
 		} `json:"properties"`
 	}
 	if err := json.Unmarshal([]byte(body), &subject); err != nil {
 		return nil, db.Wrap("read subject of a claim", err)
 	}
+	r.serial = spellSerial(subject.Properties.Serial)
 	day, _ := subject.Properties.InstalledAt.(string)
 	if day = day[:min(len(day), len(time.DateOnly))]; said.PeriodStart != "" && said.PeriodStart < day {
 		return nil, fault.New(fault.Conflict, "CLAIM_BEFORE_INSTALLED", "The period begins before what produces the claim was installed.").

@@ -77,7 +77,7 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 		due = out.submitted
 	}
 	_, err = tx.Exec(ctx, insertClaim, out.nid, out.ws, out.did, out.cid, out.project, out.typ, out.kind, out.subject, out.subjectDID, out.claimant, out.starts, out.ends,
-		out.amount, out.unit, key, out.status, out.submitted, out.body, out.protocol, out.version, out.collection, due)
+		out.amount, out.unit, key, out.status, out.submitted, out.body, out.protocol, out.version, out.collection, due, out.serial)
 	if err != nil {
 		return nil, db.Wrap("insert claim", err)
 	}

@@ -121,6 +121,9 @@ func (u *Queue) item(ctx context.Context, r *row) (*api.QueuedClaim, error) {
 		return nil, err
 	}
 	out := &api.QueuedClaim{Claim: *v}
+	if out.ClaimedElsewhere, err = r.elsewhere(ctx, u.db); err != nil {
+		return nil, err
+	}
 	_, until, err := lease(ctx, u.db, r.nid, u.now())
 	if until > 0 {
 		out.LeasedUntil = time.UnixMilli(until).UTC()

@@ -170,6 +170,9 @@ func (s *Service) Get(ctx context.Context, id string) (*api.Claim, error) {
 		return nil, err
 	}
 	out, err := r.view(true)
+	if err == nil && web.CallerFrom(ctx).May("claims:evaluate") {
+		out.ClaimedElsewhere, err = r.elsewhere(ctx, s.db)
+	}
 	if err != nil || r.summed == 0 {
 		return out, err
 	}

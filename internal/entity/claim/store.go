@@ -34,8 +34,11 @@ const (
 	listCollection = `SELECT nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, status, approved, summed, submitted_at, document, facts, protocol, version, collection, due
 		FROM claims WHERE ws = $1 AND collection = $4 AND collection <> 0 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 
-	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document, protocol, version, collection, due)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`
+	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document, protocol, version, collection, due, serial)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
+	// Whether another workspace claims for the same serial number and days.
+	selectElsewhere = `SELECT 1 FROM claims c JOIN claims o ON o.kind = c.kind AND o.serial = c.serial AND o.serial <> '' AND o.ends > c.starts AND o.starts < c.ends AND o.ws <> c.ws
+		AND o.status IN ('pending', 'flagged', 'disputed', 'approved') WHERE c.nid = $1 LIMIT 1`
 	updateStatus  = `UPDATE claims SET status = $2, approved = $3 WHERE nid = $1`
 	updateProject = `UPDATE claims SET project = $2 WHERE nid = $1`
 	freeClaim     = `UPDATE claims SET dedupe = NULL WHERE nid = $1`
@@ -68,6 +71,7 @@ type row struct {
 	collection                               int64 // 0 for none
 	due                                      int64 // ms from which on the engine looks at it; 0 for never
 	amount, approved                         float64
+	serial                                   string // of what it is about, only while it is submitted
 }
 
 func (r *row) scan(from db.Row) error {
@@ -84,6 +88,23 @@ func one(from db.Row) (*row, error) {
 		return nil, db.Wrap("find claim", err)
 	}
 	return r, nil
+}
+
+// elsewhere reports whether another workspace has a live claim of this kind for the
+// same serial number and days. Whose it is nobody learns.
+func (r *row) elsewhere(ctx context.Context, q db.Querier) (bool, error) {
+	var n int
+	err := q.QueryRow(ctx, selectElsewhere, r.nid).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, db.Wrap("look for the serial number elsewhere", err)
+}
+
+// spellSerial is a serial number without what people write in different ways.
+func spellSerial(v any) string {
+	s, _ := v.(string)
+	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }
 
 // sees reports whether what belongs to a project exists for a caller.

@@ -37,7 +37,7 @@ func Personal() []privacy.Table {
 			privacy.Kept("", privacy.Acts, "added_by removed_by"), privacy.None(privacy.Ours, "ws source"),
 		}},
 		{Name: "claims", Rules: []privacy.Rule{
-			privacy.Kept(privacy.Twin, claimed, "did cid project type kind subject_did amount approved unit dedupe status document facts"), privacy.Kept("", privacy.Elsewhere, "document facts"),
+			privacy.Kept(privacy.Twin, claimed, "did cid project type kind subject_did amount approved unit dedupe serial status document facts"), privacy.Kept("", privacy.Elsewhere, "document facts"),
 			privacy.Kept("", privacy.Acts, "claimant"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Program, "protocol version"),
 		}},
 		{Name: "claim_evaluations", Rules: []privacy.Rule{
