@@ -62,7 +62,7 @@ bench: ## compare with the bare bound and print ratios
 	$(GO) run ./test/bench $(ARGS)
 
 .PHONY: fleet
-fleet: ## several servers on one PostgreSQL, at length, and the Helm chart; ARGS="-run TestKeys" for a part
+fleet: ## several servers on one PostgreSQL, at length, and the Helm chart; ARGS="-run TestConsistency" for a part
 	HEARTH_FLEET_ROUNDS=$${HEARTH_FLEET_ROUNDS:-300} $(GO) test ./test/fleet -count=1 -timeout 60m $(ARGS)
 	cd deploy/chart && $(GO) test -count=1 ./...
 

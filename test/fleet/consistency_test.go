@@ -36,10 +36,10 @@ func clients(t *testing.T, all []*server.Server) []*server.Client {
 
 // call sends a request, such as "GET /v1/nodes", that must be answered with a
 // status.
-func call(t *testing.T, c *server.Client, want int, request string, body any) *server.Answer {
+func call(t *testing.T, c *server.Client, want int, request string, body any, head ...string) *server.Answer {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
-	got, err := c.Do(t.Context(), method, path, body)
+	got, err := c.Do(t.Context(), method, path, body, head...)
 	if err != nil {
 		t.Fatalf("%s: %v", request, err)
 	}
@@ -72,11 +72,24 @@ func slowest(t *testing.T, took time.Duration, change func()) time.Duration {
 	return max(took, time.Since(begin))
 }
 
-// TestKeys: a key that was revoked at one server is refused by all once that was
-// answered, and one that was made works.
-func TestKeys(t *testing.T) {
+// TestConsistency: what was changed at one server holds at all of them once the change
+// was answered. Each part alone: -run TestConsistency/keys.
+func TestConsistency(t *testing.T) {
 	t.Parallel()
 	all := clients(t, nodes(t, 3))
+	for name, agree := range map[string]func(*testing.T, []*server.Client){
+		"keys": keysAgree, "groups": groupsAgree, "protocols": protocolsAgree, "templates": templatesAgree, "surveys": surveysAgree, "rules": rulesAgree,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agree(t, all)
+		})
+	}
+}
+
+// keysAgree: a key that was revoked at one server is refused by all once that was
+// answered, and one that was made works.
+func keysAgree(t *testing.T, all []*server.Client) {
 	var took time.Duration
 	for i := range rounds() {
 		writer := all[i%len(all)]
@@ -100,11 +113,9 @@ func TestKeys(t *testing.T) {
 	t.Logf("%d rounds, slowest revocation %s", rounds(), took)
 }
 
-// TestSurveys: a survey that was paused at one server takes no response anywhere
+// surveysAgree: a survey that was paused at one server takes no response anywhere
 // once that was answered, and takes them again when it was resumed.
-func TestSurveys(t *testing.T) {
-	t.Parallel()
-	all := clients(t, nodes(t, 3))
+func surveysAgree(t *testing.T, all []*server.Client) {
 	made := decode[struct {
 		SurveyID string `json:"surveyId"`
 	}](t, call(t, all[0], 201, "POST /v1/surveys", object{
@@ -135,4 +146,115 @@ func TestSurveys(t *testing.T) {
 		took = slowest(t, took, func() { call(t, writer, 200, "POST "+path+"/resume", object{}) })
 	}
 	t.Logf("%d rounds, slowest change %s", rounds(), took)
+}
+
+// groupsAgree: who leaves a group at one server has lost its rights at all of them once
+// that was answered, and has them again when they come back.
+func groupsAgree(t *testing.T, all []*server.Client) {
+	twin := func(request string, body object) string {
+		t.Helper()
+		return decode[struct {
+			DID string `json:"did"`
+		}](t, call(t, all[0], 201, request, body)).DID
+	}
+	person := twin("POST /v1/entities", object{"type": "Person", "protocol": "did:ixo:protocol/person", "properties": object{"name": "Amina"}})
+	org := twin("POST /v1/entities", object{"type": "Organisation", "protocol": "did:ixo:protocol/organisation", "properties": object{"name": "Stoves"}})
+	path := "/v1/entities/" + twin("POST /v1/entities/"+org+"/groups", object{"name": "readers", "scopes": []string{"entities:read"}}) + "/members/" + person
+	call(t, all[0], 200, "PUT "+path, nil)
+	key := decode[struct {
+		Key string `json:"key"`
+	}](t, call(t, all[0], 201, "POST /v1/api-keys", object{"name": "Amina", "principal": person, "role": "member"})).Key
+	var took time.Duration
+	for i := range rounds() {
+		writer := all[i%len(all)]
+		for range 2 { // the second is answered from memory
+			for _, c := range all {
+				call(t, as(c, key), 200, "GET /v1/entities/"+org, nil)
+			}
+		}
+		took = slowest(t, took, func() { call(t, writer, 200, "DELETE "+path, nil) })
+		for _, c := range all {
+			call(t, as(c, key), 403, "GET /v1/entities/"+org, nil)
+		}
+		took = slowest(t, took, func() { call(t, writer, 200, "PUT "+path, nil) })
+	}
+	t.Logf("%d rounds, slowest change %s", rounds(), took)
+}
+
+// protocolsAgree: a version that was published at one server makes twins at all of them
+// once that was answered, and one that was retired makes none.
+func protocolsAgree(t *testing.T, all []*server.Client) {
+	var took time.Duration
+	for i := range rounds() {
+		writer, did := all[i%len(all)], fmt.Sprint("did:x:fleet/", i)
+		at := "POST /v1/protocols/" + strings.ReplaceAll(did, "/", "%2F")
+		call(t, writer, 201, "POST /v1/protocols", object{"did": did, "type": "Protocol", "name": "Fleet", "version": "1.0.0"})
+		took = slowest(t, took, func() { call(t, writer, 200, at+"/publish", object{}) })
+		for range 2 {
+			for _, c := range all {
+				call(t, c, 201, "POST /v1/entities", object{"type": "Stove", "protocol": did})
+			}
+		}
+		took = slowest(t, took, func() { call(t, writer, 200, at+"/retire", object{"reason": "over"}) })
+		for _, c := range all {
+			call(t, c, 422, "POST /v1/entities", object{"type": "Stove", "protocol": did})
+		}
+	}
+	t.Logf("%d rounds, slowest change %s", rounds(), took)
+}
+
+// templatesAgree: a template that was published at one server is used by surveys at all
+// of them once that was answered, and one that was retired by none.
+func templatesAgree(t *testing.T, all []*server.Client) {
+	survey := func(c *server.Client, want int, template string) {
+		t.Helper()
+		call(t, c, want, "POST /v1/surveys", object{
+			"type": "BaselineSurvey", "projectId": "did:ixo:entity:123", "templateId": template, "sampling": object{"method": "simple_random", "size": 10, "confidence": 0.95},
+		})
+	}
+	var took time.Duration
+	for i := range rounds() {
+		writer, id := all[i%len(all)], fmt.Sprint("fleet-", i)
+		call(t, writer, 201, "POST /v1/templates", object{
+			"templateId": id, "title": "Fleet", "sections": []object{{"id": "home", "questions": []object{{"id": "size", "type": "integer", "label": "Size"}}}},
+		})
+		took = slowest(t, took, func() { call(t, writer, 200, "POST /v1/templates/"+id+"/publish", object{}) })
+		for range 2 {
+			for _, c := range all {
+				survey(c, 201, id)
+			}
+		}
+		took = slowest(t, took, func() { call(t, writer, 200, "POST /v1/templates/"+id+"/retire", object{"version": 1}) })
+		for _, c := range all {
+			survey(c, 400, id)
+		}
+	}
+	t.Logf("%d rounds, slowest change %s", rounds(), took)
+}
+
+// rulesAgree: the rules of checks that were set at one server are those of all of them
+// once that was answered, and the next change may begin from them anywhere.
+func rulesAgree(t *testing.T, all []*server.Client) {
+	call(t, all[0], 201, "POST /v1/surveys", object{
+		"surveyId": "checked", "type": "BaselineSurvey", "projectId": "did:ixo:entity:123", "template": object{"eligibilityCriteria": true, "socioEconomicData": true},
+		"sampling": object{"method": "simple_random", "size": 100, "confidence": 0.95},
+	})
+	type rules struct {
+		Revision   int     `json:"revision"`
+		MinSeconds float64 `json:"minSeconds"`
+	}
+	const path = "/v1/surveys/checked/quality/rules"
+	var took time.Duration
+	for i := range rounds() * 2 {
+		writer := all[i%len(all)]
+		took = slowest(t, took, func() {
+			call(t, writer, 200, "PUT "+path, object{"minSeconds": 10 + i}, "If-Match", fmt.Sprintf("%q", strconv.Itoa(i)))
+		})
+		for _, c := range all {
+			if got := decode[rules](t, call(t, c, 200, "GET "+path, nil)); got.Revision != i+1 || got.MinSeconds != float64(10+i) {
+				t.Fatalf("round %d: the rules are %+v", i, got)
+			}
+		}
+	}
+	t.Logf("%d rounds, slowest change %s", rounds()*2, took)
 }
