@@ -59,12 +59,12 @@ func (o *menuOracle) Await(ctx context.Context, user, run string) (fetch.Reply, 
 }
 
 // Public calls a tool for somebody who is not known.
-func (o *menuOracle) Public(ctx context.Context, name string, args []byte) (fetch.Reply, error) {
+func (o *menuOracle) Public(ctx context.Context, name string, args []byte, after func(context.Context, fetch.Reply, error)) (fetch.Reply, error) {
 	m := o.mind()
 	if m == nil {
 		return fetch.Reply{}, errNoOracle
 	}
-	r, err := m.errands.Public(ctx, tool.Call{ID: "ussd", Name: name, Args: args})
+	r, err := m.errands.Public(ctx, tool.Call{ID: "ussd", Name: name, Args: args}, func(ctx context.Context, r oracle.Reply, err error) { after(ctx, fetch.Reply(r), err) })
 	return fetch.Reply(r), err
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -42,7 +44,7 @@ func (s *shed) Tools() []plugin.Tool {
 		},
 		{Name: "shed_deaf", Description: "Stop at nothing.", ReadOnly: true, Public: true, Run: func(context.Context, plugin.Call) (any, error) {
 			<-s.gate
-			return "late", nil
+			return jsontext.Value(`{"opens_at":"09:00","keys":[3,4]}`), nil
 		}},
 		{Name: "shed_mark", Description: "Mark the shed.", Run: func(context.Context, plugin.Call) (any, error) { return s.marked.Add(1), nil }},
 		{Name: "shed_count", Description: "Count the shed.", ReadOnly: true, Run: func(ctx context.Context, c plugin.Call) (any, error) {
@@ -141,12 +143,17 @@ func TestMenusAskTheOracle(t *testing.T) {
 	if res := do(long, "oracleTool", "k10", account, map[string]string{"tool": "shed_mark"}, nil); res.Name != "ok" || s.marked.Load() != 1 {
 		t.Errorf("with a grant: %+v, ran %d times", res, s.marked.Load())
 	}
-	if res := do(300*time.Millisecond, "oracleTool", "deaf", "", map[string]string{"tool": "shed_deaf"}, nil); res.Name != "later" {
-		t.Errorf("a public tool that does not stop: %+v, want later", res)
+	if res := do(300*time.Millisecond, "oracleTool", "deaf", "", map[string]string{"tool": "shed_deaf"}, nil); res.Name != "later" || res.Set["askId"] != "deaf" {
+		t.Errorf("a public tool that takes long: %+v, want later", res)
 	}
 	lookAgain(t, s, func(wait time.Duration, action, key, account string, with, vars map[string]string) machine.Result {
 		return do(wait, action, key, account, with, vars)
 	}, account)
+	deaf := map[string]string{"askId": "deaf"}
+	if res := do(time.Minute, "oracleLook", "l4", "", nil, deaf, menu.Pick{Var: "opens", At: "/opens_at"}); res.Name != "ok" || res.Set["opens"] != "09:00" ||
+		res.Set["reply"] != "opens at: 09:00, keys: 3; 4" {
+		t.Errorf("the public tool once it has ended: %+v", res)
+	}
 	erased(t, b, did)
 }
 

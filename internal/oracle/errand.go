@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,8 +56,14 @@ type Errands struct {
 	public  chan struct{} // calls for people who are not known, those that nobody waits for too
 }
 
-// maxPublic is how many tools work for people who are not known.
-const maxPublic = 64
+const (
+	// maxPublic is how many tools work for people who are not known.
+	maxPublic = 64
+	// publicTime is how long one works at most.
+	publicTime = 30 * time.Second
+	// afterTime is how long it may take to keep an answer nobody waited for.
+	afterTime = 5 * time.Second
+)
 
 // NewErrands makes the errands of a service.
 func NewErrands(s *Service) Errands {
@@ -153,8 +160,10 @@ func (d Errands) Await(ctx context.Context, user, runID string) (Reply, error) {
 }
 
 // Public calls a tool that is open to everybody, for somebody who is not known.
-// The fault TOOL_NOT_PUBLIC is for all others, whether they are there or not.
-func (d Errands) Public(ctx context.Context, c tool.Call) (r Reply, err error) {
+// The fault TOOL_NOT_PUBLIC is for all others, whether they are there or not. A call
+// that is still at work when ctx ends goes on, for publicTime at most, and what comes
+// of it is given to after.
+func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Context, Reply, error)) (Reply, error) {
 	s := d.s
 	ctx = tool.With(ctx, tool.Context{RequestID: web.RequestID(ctx)})
 	all := s.cfg.Tools.ForRun(ctx)
@@ -166,19 +175,36 @@ func (d Errands) Public(ctx context.Context, c tool.Call) (r Reply, err error) {
 	if c.Args = fitted(spec, c.Args); d.schemas.Check(spec, c.Args) != "" {
 		return Reply{Refused: true}, nil
 	}
-	out, err := d.apart(ctx, s.cfg.Tools.Wrapped(all[i : i+1])[0], c)
-	if f := fault.As(err); f != nil && f.Kind != fault.Internal && f.Kind != fault.Unavailable || err == nil && out.Err != "" {
-		return Reply{Refused: true}, nil
+	one := s.cfg.Tools.Wrapped(all[i : i+1])[0]
+	type end struct {
+		reply Reply
+		err   error
 	}
-	return Reply{Text: out.String()}, err
+	ends := make(chan end) // without room: whoever waits takes the answer, or nobody does
+	s.later.start(ctx, min(orElse(spec.Timeout, publicTime), publicTime), func(work context.Context) {
+		r, err := d.apart(work, one, c)
+		select {
+		case ends <- end{r, err}:
+		case <-ctx.Done():
+			store, cancel := context.WithTimeout(context.WithoutCancel(work), afterTime)
+			defer cancel()
+			after(store, r, err)
+		}
+	})
+	select {
+	case e := <-ends:
+		return e.reply, e.err
+	case <-ctx.Done():
+		return Reply{}, context.Cause(ctx)
+	}
 }
 
 // apart runs a tool for as long as ctx lasts and no longer, whatever the tool does.
-func (d Errands) apart(ctx context.Context, t tool.Tool, c tool.Call) (tool.Output, error) {
+func (d Errands) apart(ctx context.Context, t tool.Tool, c tool.Call) (Reply, error) {
 	select {
 	case d.public <- struct{}{}:
 	default:
-		return tool.Output{}, fault.New(fault.Unavailable, "TOO_MANY_RUNS", "Too many tools are at work.")
+		return Reply{}, fault.New(fault.Unavailable, "TOO_MANY_RUNS", "Too many tools are at work.")
 	}
 	type end struct {
 		out tool.Output
@@ -199,9 +225,12 @@ func (d Errands) apart(ctx context.Context, t tool.Tool, c tool.Call) (tool.Outp
 	}()
 	select {
 	case e := <-ends:
-		return e.out, e.err
+		if f := fault.As(e.err); f != nil && f.Kind != fault.Internal && f.Kind != fault.Unavailable || e.err == nil && e.out.Err != "" {
+			return Reply{Refused: true}, nil
+		}
+		return Reply{Text: e.out.String()}, e.err
 	case <-ctx.Done():
-		return tool.Output{}, context.Cause(ctx)
+		return Reply{}, context.Cause(ctx)
 	}
 }
 

@@ -13,7 +13,7 @@ func Personal() []privacy.Table {
 		{Name: "ussd_drafts", Rules: []privacy.Rule{erased("phone state")}},
 		{Name: "ussd_calls", Rules: []privacy.Rule{erased("session_id phone gateway status cost network error")}},
 		{Name: "ussd_walks", Rules: []privacy.Rule{erased("id session_id phone gateway code pack lang node ending steps")}},
-		{Name: "ussd_asks", Rules: []privacy.Rule{erased("id phone account user_did run lang")}},
+		{Name: "ussd_asks", Rules: []privacy.Rule{erased("id phone account user_did run lang answer")}},
 		{Name: "ussd_visits", Rules: []privacy.Rule{privacy.None("counts of a menu, nobody's", "day pack node")}},
 		{Name: "ussd_accounts", Rules: []privacy.Rule{
 			erased("id ws customer_id name email phone lang did household_did district pin pin_key pin_legacy status twins"),

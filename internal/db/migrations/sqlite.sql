@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c94c4535afde89e55691e927d41de2e609563d892445c467e577af3a09be9b72
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 1293552895a29d9bfa1f5e0de164e621c793cd25eba664a5049446d64714ca58
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1208,7 +1208,7 @@ CREATE TABLE ussd_asks (
   run TEXT NOT NULL,
   lang TEXT NOT NULL,
   asked_at BIGINT NOT NULL
-);
+, answer TEXT NOT NULL DEFAULT '');
 CREATE INDEX ussd_asks_phone ON ussd_asks (phone, asked_at);
 CREATE INDEX ussd_asks_user ON ussd_asks (user_did);
 CREATE INDEX ussd_asks_at ON ussd_asks (asked_at);

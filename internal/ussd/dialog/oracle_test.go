@@ -33,6 +33,25 @@ type seer struct {
 	keys  map[string]string // answers by key
 	slow  chan struct{}     // closed: slow answers are there
 	calls int
+	rest  []func() // what comes with slow answers
+}
+
+// after has something happen when slow answers are there.
+func (s *seer) after(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest = append(s.rest, f)
+}
+
+// answer has slow answers there.
+func (s *seer) answer() {
+	close(s.slow)
+	s.mu.Lock()
+	rest := s.rest
+	s.mu.Unlock()
+	for _, f := range rest {
+		f()
+	}
 }
 
 func newSeer() *seer { return &seer{keys: map[string]string{}, slow: make(chan struct{})} }
@@ -72,12 +91,15 @@ func (s *seer) Await(ctx context.Context, _, run string) (fetch.Reply, error) {
 	return fetch.Reply{Text: text}, ctx.Err()
 }
 
-// Public knows the weather of one town.
-func (s *seer) Public(_ context.Context, tool string, args []byte) (fetch.Reply, error) {
+// Public knows the weather of one town, and of another one slowly.
+func (s *seer) Public(ctx context.Context, tool string, args []byte, after func(context.Context, fetch.Reply, error)) (fetch.Reply, error) {
 	switch text := string(args); {
 	case tool != "get_weather":
 		return fetch.Reply{}, fault.New(fault.Forbidden, "TOOL_NOT_PUBLIC", "")
 	case strings.Contains(text, "Slow"):
+		s.after(func() {
+			after(context.WithoutCancel(ctx), fetch.Reply{Text: `{"ok":true,"city":"Slowtown","temp_c":8,"conditions":"fog"}`}, nil)
+		})
 		return fetch.Reply{}, context.DeadlineExceeded
 	case strings.Contains(text, "Broken"):
 		return fetch.Reply{}, errors.New("broken")

@@ -181,7 +181,7 @@ func (w *world) do(ctx context.Context, what string) error {
 		w.build()
 		return nil
 	case "answers":
-		close(w.seer.slow)
+		w.seer.answer()
 		return nil
 	case "survey agents", "survey closed", "survey broken":
 		w.asker.set(arg)

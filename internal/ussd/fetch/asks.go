@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -25,20 +28,37 @@ const (
 	attempts  = 8  // of a job that waits for an answer, longer than any answer takes
 	// waiting is how long it waits before it tries again later.
 	waiting = 25 * time.Second
+
+	// cutOff is when a call for somebody who is not known has ended, whether its
+	// answer is there or not.
+	cutOff = 2 * time.Minute
+	// glance is how often an answer is looked for that another instance may store.
+	glance = 200 * time.Millisecond
 )
 
 // ask is a question somebody asked over a handset.
 type ask struct {
-	id, phone, account string
+	id, phone, account string // account "": of somebody who is not known
 	user, run          string // where its answer is; "" until it has begun
 	lang               string
-	at                 int64 // ms
+	at                 int64  // ms
+	answer             string // of a call for somebody who is not known; "" until it is there
 }
+
+// ended is how such an answer is kept.
+type ended struct {
+	Text    string `json:"text,omitzero"`
+	Refused bool   `json:"refused,omitzero"`
+	Failed  bool   `json:"failed,omitzero"`
+}
+
+var errCutOff = errors.New("the call was cut off")
 
 const (
 	insertAsk = `INSERT INTO ussd_asks (id, phone, account, user_did, run, lang, asked_at) VALUES ($1, $2, $3, $4, '', $5, $6) ON CONFLICT (id) DO NOTHING`
-	selectAsk = `SELECT id, phone, account, user_did, run, lang, asked_at FROM ussd_asks WHERE id = $1`
+	selectAsk = `SELECT id, phone, account, user_did, run, lang, asked_at, answer FROM ussd_asks WHERE id = $1`
 	updateAsk = `UPDATE ussd_asks SET user_did = $2, run = $3 WHERE id = $1`
+	answerAsk = `UPDATE ussd_asks SET answer = $2 WHERE id = $1`
 	countAsks = `SELECT count(*) FROM (SELECT 1 FROM ussd_asks WHERE phone = $1 AND asked_at > $2 AND id <> $3 LIMIT $4) AS asked`
 	dropPhone = `DELETE FROM ussd_asks WHERE phone = $1`
 	dropUser  = `DELETE FROM ussd_asks WHERE user_did = $1`
@@ -80,6 +100,58 @@ func (a *asks) found(ctx context.Context, id, user, run string) error {
 	})
 }
 
+// answered keeps what came of a call for somebody who is not known, after the line has
+// stopped waiting for it.
+func (a *asks) answered(ctx context.Context, id string, r Reply, failed error) error {
+	e := ended{Text: r.Text, Refused: r.Refused}
+	if failed != nil || len(r.Text) > MaxBytes {
+		e = ended{Failed: true}
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("keep answer: %w", err)
+	}
+	return a.db.InTx(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, answerAsk, id, string(text))
+		return db.Wrap("keep answer", err)
+	})
+}
+
+// await gives the answer of a question, or the error of ctx when it is not there yet.
+func (a *asks) await(ctx context.Context, q *ask, now time.Time) (Reply, error) {
+	if q.account != "" {
+		return a.oracle.Await(ctx, q.user, q.run)
+	}
+	look := time.NewTicker(glance)
+	defer look.Stop()
+	for {
+		switch {
+		case q == nil: // erased since
+			return Reply{Refused: true}, nil
+		case q.answer != "":
+			var e ended
+			if err := json.Unmarshal([]byte(q.answer), &e); err != nil {
+				return Reply{}, fmt.Errorf("read answer: %w", err)
+			}
+			if e.Failed {
+				return Reply{}, errors.New("the tool failed")
+			}
+			return Reply{Text: e.Text, Refused: e.Refused}, nil
+		case now.Sub(time.UnixMilli(q.at)) > cutOff:
+			return Reply{}, errCutOff
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return Reply{}, ctx.Err()
+		}
+		var err error
+		if q, err = read(ctx, a.db, q.id); err != nil {
+			return Reply{}, err
+		}
+	}
+}
+
 // find reads the question that a call waits for; nil when it has none. Whoever is
 // not logged in to the account that asked, or calls from elsewhere, has none.
 func (a *asks) find(ctx context.Context, c machine.ActionCall) (*ask, error) {
@@ -88,15 +160,18 @@ func (a *asks) find(ctx context.Context, c machine.ActionCall) (*ask, error) {
 
 func own(ctx context.Context, q db.Querier, c machine.ActionCall) (*ask, error) {
 	found, err := read(ctx, q, c.Vars[varAsk])
-	if err != nil || found == nil || found.run == "" || found.phone != c.Phone || found.account != c.Account || c.Account == "" {
+	if err != nil || found == nil || found.phone != c.Phone || !found.begun() || found.account != "" && found.account != c.Account {
 		return nil, err
 	}
 	return found, nil
 }
 
+// begun reports whether a question has an answer, or will have.
+func (q *ask) begun() bool { return q.account == "" || q.run != "" }
+
 func read(ctx context.Context, q db.Querier, id string) (*ask, error) {
 	f := &ask{}
-	err := q.QueryRow(ctx, selectAsk, id).Scan(&f.id, &f.phone, &f.account, &f.user, &f.run, &f.lang, &f.at)
+	err := q.QueryRow(ctx, selectAsk, id).Scan(&f.id, &f.phone, &f.account, &f.user, &f.run, &f.lang, &f.at, &f.answer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -118,13 +193,14 @@ func (f *fetcher) promise(ctx context.Context, tx *db.Tx, c machine.ActionCall) 
 		return off, err
 	}
 	// Of no workspace: one event for each question would drown everything else.
-	_, err = f.asks.jobs.Enqueue(web.WithCaller(ctx, web.Caller{}), tx, job.Draft{Kind: KindAnswer, Key: a.id, Payload: promised{Ask: a.id}, MaxAttempts: attempts})
+	_, err = f.asks.jobs.Enqueue(web.WithCaller(ctx, web.Caller{}), tx, job.Draft{Kind: KindAnswer, Key: a.id, Payload: promised{Ask: a.id, Answer: c.Answer}, MaxAttempts: attempts})
 	return machine.Result{Name: resQueued, Set: map[string]string{varAsk: ""}}, err
 }
 
 // promised is what the job knows: neither who asked nor what.
 type promised struct {
-	Ask string `json:"ask"`
+	Ask    string      `json:"ask"`
+	Answer []menu.Pick `json:"answer,omitzero"` // what the menu takes out of the answer
 }
 
 // Answers are the jobs that send answers by SMS.
@@ -160,20 +236,20 @@ func (a *asks) send(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	asked, err := read(ctx, a.db, p.Ask)
-	if err != nil || asked == nil || asked.run == "" {
+	if err != nil || asked == nil || !asked.begun() {
 		return err // erased since
 	}
 	if a.oracle == nil {
 		return errors.New("the oracle is switched off")
 	}
 	wait, cancel := context.WithTimeout(ctx, waiting)
-	reply, err := a.oracle.Await(wait, asked.user, asked.run)
+	reply, err := a.await(wait, asked, a.db.Now())
 	late := wait.Err() != nil
 	cancel()
 	if err != nil && late && r.Attempt < attempts {
 		return fmt.Errorf("the answer is not there yet: %w", err)
 	}
-	text := line(reply.Text, sms.MaxText)
+	text := line(chosen(reply.Text, p.Answer), sms.MaxText)
 	if err != nil || reply.Refused || text == "" {
 		if text = sorryWords[asked.lang]; text == "" {
 			text = sorryWords["en"]

@@ -47,8 +47,9 @@ type Oracle interface {
 	// Await gives the answer, or the error of ctx when it is not there yet.
 	Await(ctx context.Context, user, run string) (Reply, error)
 	// Public calls a tool for somebody who is not known. A fault of kind Forbidden says
-	// that this one is not for everybody.
-	Public(ctx context.Context, tool string, args []byte) (Reply, error)
+	// that this one is not for everybody. A call that is still at work when ctx ends goes
+	// on, for a minute at most, and its answer is given to after.
+	Public(ctx context.Context, tool string, args []byte, after func(context.Context, Reply, error)) (Reply, error)
 }
 
 // Question is what somebody who is logged in asks: the oracle itself, or one tool.
@@ -87,7 +88,7 @@ func (f *fetcher) oracleActions() map[string]machine.Action {
 	sets := []string{varReply, varAsk}
 	return map[string]machine.Action{
 		actTool: {
-			About: "calls a tool of the oracle with the rights of whoever is logged in. All other constants are its arguments, filled in; empty ones are left out. `answer` takes values out of its JSON; `reply` has all of it. " +
+			About: "calls a tool of the oracle with the rights of whoever is logged in. All other constants are its arguments, filled in; empty ones are left out. `answer` takes values out of its JSON; `reply` has all of it, as words. " +
 				"`missing`: nobody is logged in, and the tool is not marked public. `refused`: the tool said no, or needs a grant that the customer has not given; left out, it goes where `failed` goes. `later`, `limit`: as for `oracleAsk`",
 			Takes: []machine.Param{{Name: argTool, About: "name of the tool, without variables"}}, Any: true, Answers: true, Valid: validTool,
 			Effect: true, Outside: f.callTool, Results: []string{resOK, menu.Empty, menu.Refused, menu.Later, resNobody, menu.Limit, menu.Failed}, Sets: sets,
@@ -103,8 +104,8 @@ func (f *fetcher) oracleActions() map[string]machine.Action {
 			Answers: true, Effect: true, Outside: f.look, Results: []string{resOK, menu.Empty, menu.Refused, menu.Later, menu.Failed}, Sets: sets,
 		},
 		actSend: {
-			About:  "has an answer that is not there yet sent by SMS when it is. `off`: no SMS can be sent, or 10 were today",
-			Effect: true, Run: f.promise, Results: []string{resQueued, resOff}, Sets: []string{varAsk},
+			About:   "has an answer that is not there yet sent by SMS when it is: of what a tool gave, what `answer` takes out of it with the names it has there, or all of it. `off`: no SMS can be sent, or 10 were today",
+			Answers: true, Effect: true, Run: f.promise, Results: []string{resQueued, resOff}, Sets: []string{varAsk},
 		},
 	}
 }
@@ -142,12 +143,24 @@ func (f *fetcher) callTool(ctx context.Context, c machine.ActionCall) (machine.R
 		if res := f.admit(ctx, c, ""); res != "" {
 			return machine.Result{Name: res}
 		}
-		r, err := f.Oracle.Public(ctx, q.Tool, q.Args)
+		r, err := f.Oracle.Public(ctx, q.Tool, q.Args, func(ctx context.Context, r Reply, err error) {
+			if err := f.asks.answered(ctx, c.Key, r, err); err != nil {
+				f.Log.WarnContext(ctx, "the answer of a tool was not kept", "err", err.Error())
+			}
+		})
 		if fault.KindOf(err) == fault.Forbidden {
 			return machine.Result{Name: resNobody}
 		}
-		return f.told(ctx, c, r, err)
+		return later(f.told(ctx, c, r, err), c)
 	})
+}
+
+// later has a question that is not answered yet looked at by its key.
+func later(res machine.Result, c machine.ActionCall) machine.Result {
+	if res.Name == menu.Later {
+		res.Set[varAsk] = c.Key
+	}
+	return res
 }
 
 // ask asks the oracle.
@@ -187,11 +200,7 @@ func (f *fetcher) question(ctx context.Context, c machine.ActionCall, q Question
 			return f.told(ctx, c, Reply{Refused: fault.KindOf(err) == fault.Forbidden}, err)
 		}
 		r, err := f.Oracle.Await(ctx, user, run)
-		res := f.told(ctx, c, r, err)
-		if res.Name == menu.Later {
-			res.Set[varAsk] = c.Key
-		}
-		return res
+		return later(f.told(ctx, c, r, err), c)
 	})
 }
 
@@ -202,7 +211,7 @@ func (f *fetcher) look(ctx context.Context, c machine.ActionCall) (machine.Resul
 		if err != nil || a == nil {
 			return f.told(ctx, c, Reply{Refused: err == nil}, err)
 		}
-		r, err := f.Oracle.Await(ctx, a.user, a.run)
+		r, err := f.asks.await(ctx, a, c.Now)
 		res := f.told(ctx, c, r, err)
 		if res.Name == menu.Later {
 			delete(res.Set, varAsk) // it stays
@@ -276,10 +285,11 @@ func refusedOr(c machine.ActionCall) string {
 	return menu.Refused
 }
 
-// line is an answer on one line, without the marks that models set for pages.
+// line is an answer on one line, without the marks that models set for pages. What a
+// tool gave as JSON is told in words.
 func line(s string, n int) string {
-	if v := jsontext.Value(s); v.Kind() == '"' && json.Unmarshal(v, &s) != nil {
-		return ""
+	if v := jsontext.Value(s); len(v) > 0 && strings.ContainsRune(`"{[`, rune(v.Kind())) && v.IsValid() {
+		s = words(v)
 	}
 	s = strings.NewReplacer("**", "", "__", "", "`", "", "’", "'", "‘", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "…", "...", "\u00a0", " ").Replace(s)
 	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")

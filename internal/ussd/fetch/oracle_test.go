@@ -22,6 +22,7 @@ type oracle struct {
 	late  bool
 	err   error
 	reply fetch.Reply
+	after func(context.Context, fetch.Reply, error) // of a public call that takes long
 }
 
 func (o *oracle) Send(_ context.Context, q fetch.Question) (user, run string, err error) {
@@ -40,10 +41,22 @@ func (o *oracle) Await(context.Context, string, string) (fetch.Reply, error) {
 	return o.reply, nil
 }
 
-func (o *oracle) Public(context.Context, string, []byte) (fetch.Reply, error) { return o.reply, o.err }
+func (o *oracle) Public(_ context.Context, _ string, _ []byte, after func(context.Context, fetch.Reply, error)) (fetch.Reply, error) {
+	if o.late {
+		o.after = after
+		return fetch.Reply{}, context.DeadlineExceeded
+	}
+	return o.reply, o.err
+}
 
 // asking is an instance of a line whose menus ask the oracle.
 func asking(t *testing.T, d *db.DB, o *oracle) func(action string, c machine.ActionCall) machine.Result {
+	t.Helper()
+	return askingFor(t, d, o, time.Minute)
+}
+
+// askingFor is asking, for so long at most.
+func askingFor(t *testing.T, d *db.DB, o *oracle, wait time.Duration) func(action string, c machine.ActionCall) machine.Result {
 	t.Helper()
 	all := fetch.Actions(fetch.Config{
 		DB: d, Oracle: o, PerHour: 3, Log: dbtest.Log(t),
@@ -54,7 +67,9 @@ func asking(t *testing.T, d *db.DB, o *oracle) func(action string, c machine.Act
 	return func(action string, c machine.ActionCall) machine.Result {
 		t.Helper()
 		c.Action = action
-		res, err := all[action].Outside(t.Context(), c)
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		defer cancel()
+		res, err := all[action].Outside(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,6 +164,54 @@ func TestLookElsewhere(t *testing.T) {
 	if o.asked["k1"] != 1 {
 		t.Errorf("asked %d times", o.asked["k1"])
 	}
+}
+
+// TestPublicToolTakesLong: what a tool says after the line has stopped waiting is found
+// by any instance, from the same handset only, and a call that was cut off ends.
+func TestPublicToolTakesLong(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const phone = "+254700000001"
+		for _, tt := range []struct {
+			key   string
+			reply fetch.Reply
+			err   error
+			want  string
+			says  string
+		}{
+			{"k1", fetch.Reply{Text: `{"temp_c":24.5,"sky":"clear"}`}, nil, "ok", "temp c: 24.5, sky: clear"},
+			{"k2", fetch.Reply{Refused: true}, nil, "refused", ""},
+			{"k3", fetch.Reply{}, errors.New("broken"), "failed", ""},
+			{"k4", fetch.Reply{Text: strings.Repeat("x", fetch.MaxBytes+1)}, nil, "failed", ""},
+		} {
+			o := &oracle{asked: map[string]int{}, late: true}
+			one, two := asking(t, d, o), asking(t, d, o)
+			c := question(tt.key, phone+tt.key, "", "")
+			c.With = map[string]string{"tool": "get_weather", "city": "Kisumu"}
+			if res := one("oracleTool", c); res.Name != "later" || res.Set["askId"] != tt.key {
+				t.Fatalf("%s: %+v, want later", tt.key, res)
+			}
+			lookAt := func(at func(string, machine.ActionCall) machine.Result, phone string, minutes int) machine.Result {
+				c := question("look", phone, "", "")
+				c.Vars, c.Now = map[string]string{"askId": tt.key}, noon.Add(time.Duration(minutes)*time.Minute)
+				return at("oracleLook", c)
+			}
+			if res := lookAt(askingFor(t, d, o, time.Second), phone+tt.key, 0); res.Name != "later" {
+				t.Errorf("%s, too early: %+v", tt.key, res)
+			}
+			look := func(phone string, minutes int) machine.Result { return lookAt(two, phone, minutes) }
+			if res := look(phone+tt.key, 5); res.Name != "failed" {
+				t.Errorf("%s, cut off: %+v, want failed", tt.key, res)
+			}
+			o.after(t.Context(), tt.reply, tt.err)
+			if res := look("+254700000009", 0); res.Name != "refused" || res.Set["reply"] != "" {
+				t.Errorf("%s, another handset: %+v, want nothing", tt.key, res)
+			}
+			if res := look(phone+tt.key, 0); res.Name != tt.want || res.Set["reply"] != tt.says {
+				t.Errorf("%s: %+v, want %s %q", tt.key, res, tt.want, tt.says)
+			}
+		}
+	})
 }
 
 // TestOracleSays: what goes wrong is a result.

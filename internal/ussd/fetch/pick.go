@@ -141,3 +141,73 @@ func printable(r rune) rune {
 	}
 	return r
 }
+
+// chosen is what a menu takes out of an answer, as a JSON object; the whole answer
+// where it takes nothing.
+func chosen(answer string, wanted []menu.Pick) string {
+	if len(wanted) == 0 {
+		return answer
+	}
+	doc, out := jsontext.Value(strings.TrimSpace(answer)), []string(nil)
+	if !doc.IsValid() {
+		return answer
+	}
+	for _, p := range wanted {
+		if s := words(find(doc, p.At)); s != "" {
+			out = append(out, strings.ReplaceAll(p.Var, "_", " ")+": "+s)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// words tells JSON in words: the members of an object by their names, the items of a
+// list one after the other.
+func words(v jsontext.Value) string {
+	d := jsontext.NewDecoder(strings.NewReader(string(v)))
+	out, err := next(d)
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// next tells the next value. The depth of JSON is limited by the decoder.
+func next(d *jsontext.Decoder) (string, error) {
+	switch d.PeekKind() {
+	case '{', '[':
+		return inside(d)
+	case 'n':
+		return "", d.SkipValue()
+	}
+	t, err := d.ReadToken()
+	return t.String(), err
+}
+
+// inside tells an object or a list.
+func inside(d *jsontext.Decoder) (string, error) {
+	open, err := d.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	between := "; "
+	for err == nil && d.PeekKind() != '}' && d.PeekKind() != ']' {
+		name := ""
+		if open.Kind() == '{' {
+			between = ", "
+			t, err := d.ReadToken()
+			if err != nil {
+				return "", err
+			}
+			name = strings.ReplaceAll(t.String(), "_", " ") + ": "
+		}
+		var s string
+		if s, err = next(d); s != "" {
+			parts = append(parts, name+s)
+		}
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	return strings.Join(parts, between), err
+}
