@@ -60,6 +60,10 @@ func (s *confirms) routes(add adder) {
 	add("GET", "/grants", s.serveGrants, web.Doc{
 		Summary: "List the tools you let run without a question", Answer: grantList{},
 	})
+	add("GET", "/grants/{tool}", s.serveGrantOf, web.Doc{
+		Summary: "Read a grant", Answer: tool.Grant{}, Codes: []string{"GRANT_NOT_FOUND"},
+		Query: []web.Param{{Name: "sessionId", Doc: "The conversation the grant holds in; without, the one for all conversations."}},
+	})
 	add("PUT", "/grants/{tool}", s.whole(s.serveGrant), web.Doc{
 		Summary: "Let a tool run without a question", Consumes: forms, Body: grantBody{}, Example: grantBody{}, Answer: tool.Grant{},
 		Codes:       []string{"SESSION_NOT_FOUND", "TOOL_NOT_FOUND", "TOO_MANY_GRANTS", "MCP_TOOL_CHANGED", "MCP_TOOL_REFUSED", "KEY_RESTRICTED"},
@@ -129,6 +133,19 @@ func (s *confirms) serveGrants(w http.ResponseWriter, r *http.Request, q *reques
 		return err
 	}
 	return reply(w, http.StatusOK, grantList{append([]tool.Grant{}, list...)})
+}
+
+func (s *confirms) serveGrantOf(w http.ResponseWriter, r *http.Request, q *request) error {
+	list, err := s.Grants(r.Context(), q.user())
+	if err != nil {
+		return err
+	}
+	name, session := r.PathValue("tool"), r.URL.Query().Get("sessionId")
+	i := slices.IndexFunc(list, func(g tool.Grant) bool { return g.Tool == name && g.SessionID == session })
+	if i < 0 {
+		return fault.New(fault.NotFound, "GRANT_NOT_FOUND", "You have given no such grant.")
+	}
+	return reply(w, http.StatusOK, list[i])
 }
 
 func (s *confirms) serveGrant(w http.ResponseWriter, r *http.Request, q *request) error {

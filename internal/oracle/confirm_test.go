@@ -136,8 +136,20 @@ func TestNobodyToAsk(t *testing.T) {
 	do("PUT", "/grants/burn", `{"sessionId":"`+first+`"}`, http.StatusOK)
 	say(first, 1)
 	say(second, 0)
+	inFirst := "/grants/burn?sessionId=" + strings.ReplaceAll(first, "$", "%24")
+	if g := h.do(u, "GET", inFirst, ""); g.status != 200 || !strings.Contains(g.body, `"sessionId":"`+first+`"`) {
+		t.Errorf("GET %s = %d %s", inFirst, g.status, g.body)
+	}
+	for _, path := range []string{"/grants/burn", "/grants/nosuch"} {
+		if g := h.do(u, "GET", path, ""); g.status != 404 || !strings.Contains(g.body, "You have given no such grant.") {
+			t.Errorf("GET %s = %d %s, want that there is no grant", path, g.status, g.body)
+		}
+	}
+	if g := h.do(newUser(t, 2), "GET", inFirst, ""); g.status != 404 {
+		t.Errorf("GET %s of somebody else = %d %s", inFirst, g.status, g.body)
+	}
 	do("DELETE", "/grants/burn", "", http.StatusNotFound)
-	do("DELETE", "/grants/burn?sessionId="+strings.ReplaceAll(first, "$", "%24"), "", http.StatusOK)
+	do("DELETE", inFirst, "", http.StatusOK)
 	say(first, 0)
 	do("PUT", "/grants/burn", `{}`, http.StatusOK)
 	if g := h.do(u, "GET", "/grants", ""); g.status != 200 || !strings.Contains(g.body, `"tool":"burn"`) {

@@ -293,7 +293,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s %s is not described", r.Method, r.Path)
 		}
 	}
-	if len(a.Routes()) != 18 {
-		t.Errorf("%d routes, want 18", len(a.Routes()))
+	if len(a.Routes()) != 19 {
+		t.Errorf("%d routes, want 19", len(a.Routes()))
 	}
 }
