@@ -390,6 +390,31 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
+// TestNothingWasSaid: a client that looks at a new thread, as pages do when they open,
+// makes no conversation.
+func TestNothingWasSaid(t *testing.T) {
+	t.Parallel()
+	h, u := small(t), newUser(t, 1)
+	list := h.run(u, ask("talk", "r1", "")).all()
+	if types(list) != "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED" || len(list[1].Messages) != 0 || end(list).Outcome.Type != "success" {
+		t.Errorf("a new thread: %s, %+v", types(list), end(list))
+	}
+	sessions := func() string {
+		_, body := h.do(u, "GET", "/sessions", "")
+		return body
+	}
+	if body := sessions(); !strings.Contains(body, `"total":0`) {
+		t.Errorf("looking leaves a conversation: %s", body)
+	}
+	first := h.run(u, ask("talk", "r2", "", says("/echo one"))).all()[0].Metadata.Hearth.SessionID
+	if again := h.run(u, ask("talk", "r3", "")).all(); len(again[1].Messages) != 2 || again[0].Metadata.Hearth.SessionID != first {
+		t.Errorf("looked at again: %+v", again)
+	}
+	if body := sessions(); !strings.Contains(body, `"total":1`) {
+		t.Errorf("conversations: %s", body)
+	}
+}
+
 // TestFailure: a run that fails ends with an error, as does one that is read again.
 func TestFailure(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ type event struct {
 // metadata says which of our own sessions and runs an AG-UI run is.
 type metadata struct {
 	Hearth struct {
-		SessionID string `json:"sessionId"`
+		SessionID string `json:"sessionId,omitzero"` // "": nothing was said in the thread yet
 		RunID     string `json:"runId,omitzero"`
 	} `json:"hearth"`
 }

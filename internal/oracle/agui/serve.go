@@ -34,7 +34,10 @@ func (s *Service) serve(g *oracle.Guest, raw []byte) error {
 		return err
 	}
 	defer leave()
-	session, err := s.cfg.Chat.OpenThread(g.Context(), g.User(), in.thread)
+	session, err := chat.FindThread(g.Context(), s.cfg.Chat, g.User(), in.thread)
+	if err == nil && session.ID == "" && in.fresh() {
+		session, err = s.cfg.Chat.OpenThread(g.Context(), g.User(), in.thread)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,6 +157,12 @@ func (v *visit) decide() error {
 // resume shows the conversation, and the run that is at work on it: that of id,
 // or the one of the session.
 func (v *visit) resume(id string) error {
+	if v.session == "" { // nothing was ever said in it
+		if err := v.open("", ""); err != nil {
+			return err
+		}
+		return v.send(true, append([]event{{Type: messagesSnapshot, Messages: &[]message{}}}, v.translator("").finish(v.in.thread, v.in.run)...)...)
+	}
 	user := v.g.User()
 	now, err := v.current(id)
 	if err != nil {

@@ -30,14 +30,13 @@ func (s *Store) CreateSession(ctx context.Context, user string) (Session, error)
 	return s.show(r), nil
 }
 
-// OpenThread gives the session that a conversation of another protocol is kept
-// in, and makes it when it is new. The name of such a conversation is chosen by
-// its client: it may name a session of the user, and otherwise stands for one
-// whose id follows from the user and the name. So the name of somebody else's
-// conversation is a new one.
-func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, error) {
-	id := threadID(user, name)
-	known := []string{id}
+// FindThread gives the session that a conversation of another protocol is kept in, or
+// one without an id when it is new. The name of such a conversation is chosen by its
+// client: it may name a session of the user, and otherwise stands for one whose id
+// follows from the user and the name. So the name of somebody else's conversation is a
+// new one.
+func FindThread(ctx context.Context, s *Store, user, name string) (Session, error) {
+	known := []string{threadID(user, name)}
 	if strings.HasPrefix(name, idMark) {
 		known = append(known, name)
 	}
@@ -46,7 +45,15 @@ func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, err
 			return got, err
 		}
 	}
-	now := s.now()
+	return Session{}, nil
+}
+
+// OpenThread gives the session that FindThread finds, and makes it when it is new.
+func (s *Store) OpenThread(ctx context.Context, user, name string) (Session, error) {
+	if got, err := FindThread(ctx, s, user, name); err != nil || got.ID != "" {
+		return got, err
+	}
+	id, now := threadID(user, name), s.now()
 	r := &sessionRow{nid: s.cfg.DB.NewNID(), user: user, id: id, title: Untitled, created: now, updated: now}
 	var fresh bool
 	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
