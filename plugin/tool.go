@@ -30,6 +30,9 @@ type Tool struct {
 	Output string
 	// ReadOnly says that a call changes nothing anywhere.
 	ReadOnly bool
+	// Outside says that a call asks servers outside of this one, which hear what it is
+	// called with. Programs that call the tool are told.
+	Outside bool
 	// Draft says that a call keeps a draft of the user's own and nothing else: it counts
 	// for nothing until another tool, which asks first and shows what was kept, sends it.
 	// The user is not asked before it runs.

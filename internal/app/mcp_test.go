@@ -62,6 +62,13 @@ func TestAssistant(t *testing.T) {
 	for i := range 60 { // more than a page
 		h.post("/v1/entities", fmt.Sprintf(`{"type":"Household","protocol":"did:ixo:protocol/household","properties":{"district":"Page%d"},"metadata":{"name":"House %d"}}`, i, i))
 	}
+	told := httptest.NewRequest("PUT", "/user-preferences", strings.NewReader(`{"userName":"Amina"}`))
+	told.Header.Set("X-API-Key", owner)
+	told.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	if h.Handler.ServeHTTP(w, told); w.Code != http.StatusOK {
+		t.Fatalf("PUT /user-preferences = %d %s", w.Code, w.Body)
+	}
 	s := assistant(t, base, withKey(owner))
 	tools, err := s.ListTools(t.Context(), nil)
 	if err != nil {
@@ -69,9 +76,16 @@ func TestAssistant(t *testing.T) {
 	}
 	args := map[string]any{
 		"search_twins": map[string]any{"type": "Household"}, "count_twins": map[string]any{"by": "type"}, "read_twin": map[string]any{"did": h.ids["household"]},
-		"list_surveys": map[string]any{}, "survey_progress": map[string]any{},
+		"list_surveys": map[string]any{}, "survey_progress": map[string]any{}, "get_user_preferences": map[string]any{}, "list_files": map[string]any{},
+		"list_memories": map[string]any{}, "recall": map[string]any{"query": "tea"}, "list_tasks": map[string]any{},
 	}
 	for _, one := range tools.Tools {
+		if one.OutputSchema == nil {
+			t.Errorf("%s announces no schema of what it gives", one.Name)
+		}
+		if hint := one.Annotations.OpenWorldHint; hint == nil || *hint != (one.Name == "get_weather") {
+			t.Errorf("%s: asks others outside = %v", one.Name, hint)
+		}
 		if args[one.Name] == nil {
 			continue
 		}
@@ -81,6 +95,9 @@ func TestAssistant(t *testing.T) {
 			continue
 		}
 		holds(t, one, res.StructuredContent)
+		if one.Name == "get_user_preferences" && !strings.Contains(fmt.Sprint(res.StructuredContent), "Amina") {
+			t.Errorf("the assistant reads %v of its user", res.StructuredContent)
+		}
 		delete(args, one.Name)
 	}
 	if len(args) > 0 {

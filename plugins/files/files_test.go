@@ -71,7 +71,7 @@ func run(t *testing.T, p *files.Plugin, name string, args any) string {
 		t.Fatal(err)
 	}
 	at := slices.IndexFunc(p.Tools(), func(o plugin.Tool) bool { return o.Name == name })
-	v, err := p.Tools()[at].Run(t.Context(), plugin.Call{Args: raw})
+	v, err := p.Tools()[at].Run(t.Context(), plugin.Call{Turn: plugin.Turn{SessionID: "talk"}, Args: raw})
 	if err != nil {
 		return err.Error()
 	}

@@ -26,8 +26,17 @@ type listed struct {
 	Note  string `json:"note,omitempty"`
 }
 
-func (p *Plugin) list(ctx context.Context, _ plugin.Call) (any, error) {
-	attached, err := p.files(ctx)
+// What the tools that read give.
+const (
+	listSchema = `{"type":"object","required":["attached","made"],"properties":{"attached":{"type":"array","items":{"type":"object","required":["name","lines"],"properties":{` +
+		`"name":{"type":"string"},"type":{"type":"string"},"bytes":{"type":"integer"},"lines":{"type":"integer","description":"That can be read."},"note":{"type":"string"}}}},` +
+		`"made":{"type":"array","items":{"type":"object"}}}}`
+	partSchema = `{"type":"object","required":["name","line","text","lines"],"properties":{"name":{"type":"string"},"line":{"type":"integer"},"text":{"type":"string"},` +
+		`"lines":{"type":"integer","description":"Of the whole file."},"next":{"type":"integer","description":"The line to read on from."},"note":{"type":"string"}}}`
+)
+
+func (p *Plugin) list(ctx context.Context, call plugin.Call) (any, error) {
+	attached, err := p.files(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +51,9 @@ func (p *Plugin) list(ctx context.Context, _ plugin.Call) (any, error) {
 	return out, err
 }
 
-func (p *Plugin) files(ctx context.Context) ([]plugin.Attachment, error) {
-	if p.attached == nil {
+// files are those of the conversation; a program that calls from without has none.
+func (p *Plugin) files(ctx context.Context, call plugin.Call) ([]plugin.Attachment, error) {
+	if p.attached == nil || call.SessionID == "" {
 		return nil, nil
 	}
 	return p.attached(ctx)
@@ -68,7 +78,7 @@ func (p *Plugin) read(ctx context.Context, call plugin.Call) (any, error) {
 	if err := call.Read(&in); err != nil {
 		return nil, err
 	}
-	attached, err := p.files(ctx)
+	attached, err := p.files(ctx, call)
 	if err != nil {
 		return nil, err
 	}

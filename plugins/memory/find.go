@@ -52,6 +52,11 @@ func (p *Plugin) page(ctx context.Context, q query) (api.Page[api.Memory], error
 	return out, err
 }
 
+// pageSchema describes a page of memories.
+const pageSchema = `{"type":"object","required":["items","page"],"properties":{"items":{"type":"array","items":{"type":"object","required":["id","text","createdAt"],"properties":{` +
+	`"id":{"type":"string"},"text":{"type":"string"},"createdAt":{"type":"string","format":"date-time"}}}},` +
+	`"page":{"type":"object","required":["limit","hasMore"],"properties":{"limit":{"type":"integer"},"nextCursor":{"type":"string"},"hasMore":{"type":"boolean"}}},"note":{"type":"string"}}}`
+
 func (p *Plugin) recall(ctx context.Context, call plugin.Call) (any, error) {
 	var in struct {
 		Query string `json:"query"`
@@ -63,11 +68,7 @@ func (p *Plugin) recall(ctx context.Context, call plugin.Call) (any, error) {
 	if len(words(in.Query)) == 0 {
 		return nil, plugin.Invalid("query must hold words")
 	}
-	found, err := p.page(ctx, query{Query: in.Query, Limit: in.Limit})
-	if err == nil && len(found.Items) == 0 {
-		return "Nothing that is remembered has these words.", nil
-	}
-	return found, err
+	return p.told(ctx, query{Query: in.Query, Limit: in.Limit}, "Nothing that is remembered has these words.")
 }
 
 func (p *Plugin) list(ctx context.Context, call plugin.Call) (any, error) {
@@ -78,11 +79,20 @@ func (p *Plugin) list(ctx context.Context, call plugin.Call) (any, error) {
 	if err := call.Read(&in); err != nil {
 		return nil, err
 	}
-	found, err := p.page(ctx, query{Cursor: in.Cursor, Limit: in.Limit})
-	if err == nil && len(found.Items) == 0 {
-		return "Nothing is remembered.", nil
+	return p.told(ctx, query{Cursor: in.Cursor, Limit: in.Limit}, "Nothing is remembered.")
+}
+
+// told is a page for the model, with words where there is nothing on it.
+func (p *Plugin) told(ctx context.Context, q query, nothing string) (any, error) {
+	found, err := p.page(ctx, q)
+	out := struct {
+		api.Page[api.Memory]
+		Note string `json:"note,omitempty"`
+	}{Page: found}
+	if len(found.Items) == 0 {
+		out.Note = nothing
 	}
-	return found, err
+	return out, err
 }
 
 // serveList answers GET /memory.

@@ -103,12 +103,12 @@ func (p *Plugin) Tools() []plugin.Tool {
 			Schema:      `{"type":"object","additionalProperties":false,"required":["text"],"properties":{"text":{"type":"string","minLength":1,"maxLength":500}}}`,
 		},
 		{
-			Name: "recall", Run: p.recall, ReadOnly: true,
+			Name: "recall", Run: p.recall, ReadOnly: true, Output: pageSchema,
 			Description: "Find what the user has asked you to remember, by words. The best come first.",
 			Schema:      `{"type":"object","additionalProperties":false,"required":["query"],"properties":{"query":{"type":"string","minLength":1,"maxLength":200},"limit":{"type":"integer","minimum":1,"maximum":100}}}`,
 		},
 		{
-			Name: "list_memories", Run: p.list, ReadOnly: true,
+			Name: "list_memories", Run: p.list, ReadOnly: true, Output: pageSchema,
 			Description: "List what the user has asked you to remember, newest first, a page at a time.",
 			Schema:      `{"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","maxLength":40,"description":"nextCursor of the page before."},"limit":{"type":"integer","minimum":1,"maximum":100}}}`,
 		},

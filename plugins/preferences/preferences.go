@@ -79,15 +79,24 @@ const schema = `{"type":"object","additionalProperties":false,"minProperties":1,
 	`"formality":{"enum":["casual","friendly","neutral","semi-formal","professional","formal","technical","academic",null]},` +
 	`"customInstructions":{"type":["string","null"],"maxLength":2000,"description":"What else the user wants of every answer."}}}`
 
+// known is what get_user_preferences gives.
+const known = `{"type":"object","properties":{"agentName":{"type":"string"},"userName":{"type":"string"},"language":{"type":"string"},"tone":{"type":"string"},"formality":{"type":"string"},` +
+	`"customInstructions":{"type":"string"},"updatedAt":{"type":"string","format":"date-time"},"note":{"type":"string"}}}`
+
+// unknown is what it gives where there are none.
+type unknown struct {
+	Note string `json:"note"`
+}
+
 // Tools are what the model can call.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{
 		{
-			Name: "get_user_preferences", Description: "Read how the user wants to be addressed and answered.", ReadOnly: true,
+			Name: "get_user_preferences", Description: "Read how the user wants to be addressed and answered.", ReadOnly: true, Output: known,
 			Run: func(ctx context.Context, _ plugin.Call) (any, error) {
 				found, err := p.read(ctx)
 				if err != nil || found == nil {
-					return "The user has said nothing about it.", err
+					return unknown{"The user has said nothing about it."}, err
 				}
 				return found, nil
 			},

@@ -46,17 +46,23 @@ func (p *Plugin) RequestTools(context.Context, plugin.Turn) []plugin.Tool {
 	}
 	return []plugin.Tool{
 		{
-			Name: "load_skill", ReadOnly: true, Run: p.load,
+			Name: "load_skill", ReadOnly: true, Run: p.load, Output: loadedSchema,
 			Description: "Read a skill of the operator by its name: how something is done here, and the names of the files beside it.",
 			Schema:      `{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","maxLength":64}}}`,
 		},
 		{
-			Name: "read_skill_file", ReadOnly: true, Run: p.file,
+			Name: "read_skill_file", ReadOnly: true, Run: p.file, Output: partSchema,
 			Description: "Read a text file that load_skill has named. A long one is read on with offset.",
 			Schema:      `{"type":"object","additionalProperties":false,"required":["skill","path"],"properties":{"skill":{"type":"string","maxLength":64},"path":{"type":"string","maxLength":400},"offset":{"type":"integer","minimum":0,"description":"The next of the answer before."}}}`,
 		},
 	}
 }
+
+// What the tools give.
+const (
+	loadedSchema = `{"type":"object","required":["skill","from","text","files"],"properties":{"skill":{"type":"string"},"from":{"type":"string"},"text":{"type":"string"},"files":{"type":"array","items":{"type":"string"}}}}`
+	partSchema   = `{"type":"object","required":["skill","path","from","text"],"properties":{"skill":{"type":"string"},"path":{"type":"string"},"from":{"type":"string"},"text":{"type":"string"},"next":{"type":"integer"}}}`
+)
 
 // loaded is what load_skill gives.
 type loaded struct {

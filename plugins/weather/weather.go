@@ -156,7 +156,9 @@ func readSettings(set plugin.Values, clock func() time.Time) (*normals, error) {
 // Tools are what the model can call.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{{
-		Name: "get_weather", Description: "Tell the weather of a city now.", ReadOnly: true, Public: true,
+		Name: "get_weather", Description: "Tell the weather of a city now.", ReadOnly: true, Public: true, Outside: true,
+		Output: `{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"},"city":{"type":"string"},"temp_c":{"type":"number","description":"Degrees Celsius."},"units":{"type":"string"},` +
+			`"conditions":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"}}}`,
 		Schema: `{"type":"object","additionalProperties":false,"required":["city"],"properties":{"city":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the city."}}}`,
 		Run: func(ctx context.Context, call plugin.Call) (any, error) {
 			var in struct {

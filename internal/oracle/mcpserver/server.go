@@ -24,6 +24,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -114,6 +115,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	if c.Key != "" {
 		about.Caller = c
 	}
+	// What the oracle remembers of a user, their assistants may read too.
+	about.Talker = chat.Talker{Workspace: about.Caller.Workspace, DID: c.DID, Rights: about.Caller.Rights}.User()
 	ctx, cancel := context.WithTimeout(tool.With(r.Context(), about), maxTime)
 	defer cancel()
 	r = r.WithContext(context.WithValue(ctx, serverKey{}, s.server(ctx)))

@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 			w.ended <- struct{}{}
 			return tool.Output{}, ctx.Err()
 		}),
-		named("wait", readOnly, func(ctx context.Context) (tool.Output, error) {
+		named("wait", tool.Spec{ReadOnly: true, Outside: true}, func(ctx context.Context) (tool.Output, error) {
 			select {
 			case <-w.release:
 			case <-ctx.Done():
@@ -134,7 +134,7 @@ func TestTools(t *testing.T) {
 			var names []string
 			for _, one := range list.Tools {
 				names = append(names, one.Name)
-				if a := one.Annotations; a == nil || !a.ReadOnlyHint || a.DestructiveHint == nil || *a.DestructiveHint || *a.OpenWorldHint {
+				if a := one.Annotations; a == nil || !a.ReadOnlyHint || a.DestructiveHint == nil || *a.DestructiveHint || *a.OpenWorldHint != (one.Name == "wait") {
 					t.Errorf("annotations of %s = %+v", one.Name, a)
 				}
 				if (one.OutputSchema != nil) != (one.Name == "count") {

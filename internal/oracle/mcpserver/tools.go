@@ -57,7 +57,7 @@ func (q *request) addTools(to *sdk.Server) {
 		spec := t.Spec()
 		one := &sdk.Tool{
 			Name: spec.Name, Title: titleOf(spec.Name), Description: spec.Description, InputSchema: stdjson.RawMessage(spec.Parameters()),
-			Annotations: &sdk.ToolAnnotations{Title: titleOf(spec.Name), ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations: &sdk.ToolAnnotations{Title: titleOf(spec.Name), ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &spec.Outside},
 		}
 		if len(spec.Output) > 0 {
 			one.OutputSchema = stdjson.RawMessage(spec.Output)

@@ -14,6 +14,12 @@ const members = `"title":{"type":"string","maxLength":80,"description":"A few wo
 	`"at":{"type":"string","maxLength":40,"description":"For once: 2027-01-31T07:00 by the clocks of timezone, or with an offset."},` +
 	`"timezone":{"type":"string","maxLength":64,"description":"IANA name; by default that of the user's page, else UTC."}`
 
+// listed is what list_tasks gives.
+const listed = `{"type":"object","required":["tasks"],"properties":{"tasks":{"type":"array","items":{"type":"object","required":["id","title","prompt","timezone","status"],"properties":{` +
+	`"id":{"type":"string"},"title":{"type":"string"},"prompt":{"type":"string"},"cron":{"type":"string"},"at":{"type":"string"},"timezone":{"type":"string"},` +
+	`"status":{"enum":["active","paused","done"]},"reason":{"type":"string","description":"Why it is paused."},"nextRunAt":{"type":"string"},"lastRunAt":{"type":"string"},` +
+	`"lastRunId":{"type":"string"},"lastError":{"type":"string"},"sessionId":{"type":"string"},"createdAt":{"type":"string"},"updatedAt":{"type":"string"}}}}}}`
+
 // Tools are what the model can call.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{
@@ -29,7 +35,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 			},
 		},
 		{
-			Name: "list_tasks", Description: "List what the user has scheduled: when it runs next, how it went the last time, and why it is paused.", ReadOnly: true,
+			Name: "list_tasks", Description: "List what the user has scheduled: when it runs next, how it went the last time, and why it is paused.", ReadOnly: true, Output: listed,
 			Run: func(ctx context.Context, _ plugin.Call) (any, error) { return p.list(ctx) },
 		},
 		{
