@@ -15,8 +15,8 @@ var (
 		"sw": "Siwezi kujibu swali hilo hapa. Tafadhali chagua kwenye menyu, au muulize wakala wako.",
 	}
 	customerFailed = map[string]string{
-		"en": "I could not look that up. Please try again later.",
-		"sw": "Sikuweza kupata jibu hilo. Tafadhali jaribu tena baadaye.",
+		"en": "I could not look that up. Please try again later, or ask your agent.",
+		"sw": "Sikuweza kupata jibu hilo. Tafadhali jaribu tena baadaye, au muulize wakala wako.",
 	}
 	customerHelp = map[string]string{"en": "You can ask: ", "sw": "Unaweza kuuliza: "}
 	// customerAsks are questions to begin with, one on a line.

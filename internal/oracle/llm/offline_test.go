@@ -48,8 +48,8 @@ func TestOfflineForCustomers(t *testing.T) {
 		{"sw", llm.Message{Role: llm.User, Content: "/echo x"}, "Siwezi kujibu swali hilo hapa."},
 		{"sw-KE", llm.Message{Role: llm.User, Content: "msaada"}, "Unaweza kuuliza: Onyesha majiko / Kuna majiko mangapi? / Majiko yanatumika kiasi gani?"},
 		{"fr", llm.Message{Role: llm.User, Content: "help"}, "You can ask: List stoves / How many stoves are there? / How much are the stoves used?"},
-		{"en", failed, "I could not look that up."},
-		{"sw", failed, "Sikuweza kupata jibu hilo."},
+		{"en", failed, "I could not look that up. Please try again later, or ask your agent."},
+		{"sw", failed, "Sikuweza kupata jibu hilo. Tafadhali jaribu tena baadaye, au muulize wakala wako."},
 		{"en", llm.Message{Role: llm.Tool, ToolName: "x", Content: "There are 7."}, "There are 7."},
 	} {
 		var h heard
