@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
@@ -101,7 +102,7 @@ func TestConfirmations(t *testing.T) {
 			}
 		}
 		frames := r.all()
-		if g := h.do(u, "POST", path, opposite); g.status != 409 || !strings.Contains(g.body, "answered before") {
+		if g := h.do(u, "POST", path, opposite); g.status != 409 || !strings.Contains(g.body, "The question is closed: it was ") {
 			t.Errorf("a second thought = %d %s, want 409", g.status, g.body)
 		}
 		if effects.Load() != want || spoken(frames) != "So be it." {
@@ -165,6 +166,38 @@ func TestNobodyToAsk(t *testing.T) {
 	do("PUT", "/grants/burn%20it", `{}`, http.StatusBadRequest)
 	do("PUT", "/grants/burn", `{"expiresAt":"2001-01-01T00:00:00Z"}`, http.StatusBadRequest)
 	do("PUT", "/grants/burn", `{"sessionId":"$unknown"}`, http.StatusNotFound)
+}
+
+// TestAbortClosesQuestions: a user who stops a conversation is not asked in it any more,
+// also where the run that asked has ended before, with the server.
+func TestAbortClosesQuestions(t *testing.T) {
+	t.Parallel()
+	var effects atomic.Int32
+	d := dbtest.SQLite(t)
+	h, u := newHouse(t, d, modeltest.NewFake(burn(), modeltest.Spoken("So be it.")), burner(t, &effects)), newUser(t, 1)
+	session := h.session(u)
+	r, _ := h.stream(u, "POST", "/messages/"+session, `{"message":"burn it","stream":true}`)
+	q := asked(r)
+	// Another run has left one too, so that nobody but the abort can close it.
+	if _, err := d.Exec(t.Context(), `INSERT INTO oracle_confirmations (run, call, user_did, session, tool, about, args, hash, seal, state, created_at, expires_at)
+		SELECT 'run_left', call, user_did, session, tool, about, args, hash, seal, state, created_at, expires_at FROM oracle_confirmations WHERE run = $1`, q.RunID); err != nil {
+		t.Fatal(err)
+	}
+	if g := h.do(newUser(t, 2), "POST", "/messages/abort", `{"sessionId":"`+session+`"}`); g.status != 200 || !strings.Contains(g.body, "false") {
+		t.Errorf("abort by somebody else = %d %s", g.status, g.body)
+	}
+	if g := h.do(u, "POST", "/messages/abort", `{"sessionId":"`+session+`"}`); g.status != 200 || !strings.Contains(g.body, "true") {
+		t.Errorf("abort = %d %s", g.status, g.body)
+	}
+	r.all()
+	for _, run := range []string{q.RunID, "run_left"} {
+		if g := h.do(u, "POST", "/runs/"+run+"/confirmations/"+q.CallID, `{"confirmed":true}`); g.status != 409 || !strings.Contains(g.body, "stopped") {
+			t.Errorf("an answer to %s after the abort = %d %s, want 409", run, g.status, g.body)
+		}
+	}
+	if effects.Load() != 0 {
+		t.Errorf("%d effects, want none", effects.Load())
+	}
 }
 
 // TestConfirmedForTheConversation: a confirmation can stand for the calls that follow,

@@ -272,6 +272,9 @@ func (s *Service) serveAbort(w http.ResponseWriter, r *http.Request, q *request)
 		return err
 	}
 	ok, err := s.cfg.Runs.Abort(r.Context(), q.user(), session)
+	if err == nil { // a question that a restart has left waits without a run
+		err = s.confirms.Close(r.Context(), q.user(), session)
+	}
 	if err != nil {
 		return err
 	}

@@ -48,13 +48,20 @@ type Live interface {
 type Permits interface {
 	// Guard puts a question to the user before each such tool of a run.
 	Guard(tools []tool.Tool, a tool.Asker) []tool.Tool
+	Questions
+	Granter
+}
+
+// Questions are what users are asked about calls of tools.
+type Questions interface {
 	// Waiting lists the questions of a run that wait for an answer.
 	Waiting(ctx context.Context, user, run string) ([]tool.Question, error)
 	// Decide answers one.
 	Decide(ctx context.Context, user, run, call string, yes bool) (tool.Question, error)
 	// Keep grants the tool of one that was confirmed, for its conversation.
 	Keep(ctx context.Context, user, run, call string) error
-	Granter
+	// Close refuses what waits in a conversation, for its user has stopped it.
+	Close(ctx context.Context, user, session string) error
 }
 
 // Granter keeps what tools of a user may do without a question.

@@ -125,9 +125,22 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	case q.Status == tool.QuestionExpired:
 		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_EXPIRED", "Nobody answered in time, which counted as a refusal. Send the message again.")
 	case q.Status != state && (!yes || q.Status != tool.QuestionUsed):
-		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_DECIDED", "The question was answered before: "+q.Status+".")
+		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_DECIDED", "The question is closed: "+closed(q.Status)+".")
 	}
 	return q, nil
+}
+
+// Close refuses what waits in a conversation of a user, and what was confirmed there and
+// not used: she has stopped it. What is not hers stays as it is.
+func (s *Service) Close(ctx context.Context, user, sessionID string) error {
+	session, err := s.cfg.Chat.Number(ctx, user, sessionID)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return closeAll(ctx, s.cfg.DB, user, session)
 }
 
 // Keep lets the tool of a question that a user has confirmed run without further
@@ -193,6 +206,14 @@ func (s *Service) session(ctx context.Context, user, id string) (int64, error) {
 		return 0, nil
 	}
 	return s.cfg.Chat.Number(ctx, user, id)
+}
+
+// closed says why a question takes no answer any more.
+func closed(status string) string {
+	if status == tool.QuestionRefused {
+		return "it was refused, or what asked it was stopped"
+	}
+	return "it was " + status + " before"
 }
 
 func (s *Service) now() int64 { return s.cfg.Now().UnixMilli() }

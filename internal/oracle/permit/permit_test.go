@@ -240,6 +240,53 @@ func TestAbortedQuestion(t *testing.T) {
 	})
 }
 
+// TestClosedQuestions: a user who stops a conversation is asked nothing more in it, also
+// where a restart has cut off the run that asked, and nobody else can have that done.
+func TestClosedQuestions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		left := func(run string, confirmed bool) {
+			t.Helper()
+			c := g.try(run, `{"a":1}`)
+			<-c.asked
+			c.stop(errStops)
+			g.ended(c, 0, errStops.Error())
+			if confirmed {
+				if _, err := g.there.Decide(ctx, ann, run, "call", true); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		left("one", false)
+		for _, other := range [][2]string{{bob, g.session}, {ann, "$unknown"}} {
+			if err := g.there.Close(ctx, other[0], other[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if list, err := g.here.Waiting(ctx, ann, "one"); err != nil || len(list) != 1 {
+			t.Errorf("somebody else has closed it: %v, %v", list, err)
+		}
+		if err := g.there.Close(ctx, ann, g.session); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := g.here.Waiting(ctx, ann, "one"); err != nil || len(list) != 0 {
+			t.Errorf("of a conversation that was stopped %v wait, %v", list, err)
+		}
+		if _, err := g.here.Decide(ctx, ann, "one", "call", true); fault.CodeOf(err) != "CONFIRMATION_DECIDED" {
+			t.Errorf("a late answer: %v", err)
+		}
+		left("two", true)
+		if err := g.there.Close(ctx, ann, g.session); err != nil {
+			t.Fatal(err)
+		}
+		again := g.try("three", `{"a":1}`)
+		<-again.asked // what was confirmed before counts no more
+		again.stop(errStops)
+		g.ended(again, 0, errStops.Error())
+	})
+}
+
 // TestConfirmedBeforeARestart: a confirmation whose run was ended counts for the
 // same call of the next run, once, and for no other.
 func TestConfirmedBeforeARestart(t *testing.T) {

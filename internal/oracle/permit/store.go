@@ -21,6 +21,7 @@ const (
 	waitingText = `SELECT ` + columns + ` FROM oracle_confirmations WHERE run = $1 AND user_did = $2 AND state = 'waiting' AND expires_at > $3 ORDER BY call LIMIT 100`
 	decideText  = `UPDATE oracle_confirmations SET state = $3 WHERE run = $1 AND call = $2 AND state = 'waiting' AND expires_at > $4`
 	dropText    = `UPDATE oracle_confirmations SET state = 'refused' WHERE run = $1 AND call = $2 AND state IN ('waiting', 'confirmed')`
+	closeText   = `UPDATE oracle_confirmations SET state = 'refused' WHERE session = $1 AND user_did = $2 AND state IN ('waiting', 'confirmed')`
 	useText     = `UPDATE oracle_confirmations SET state = 'used' WHERE run = $1 AND call = $2 AND state = 'confirmed' AND expires_at > $3`
 	earlierText = `SELECT run, call FROM oracle_confirmations WHERE session = $1 AND hash = $2 AND state = 'confirmed' AND user_did = $3 AND expires_at > $4 LIMIT 1`
 	sweepText   = `DELETE FROM oracle_confirmations WHERE (run, call) IN (SELECT run, call FROM oracle_confirmations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`
@@ -105,6 +106,12 @@ func decide(ctx context.Context, d *db.DB, at place, state string, now int64) (b
 func drop(ctx context.Context, d *db.DB, at place) error {
 	_, err := d.Exec(ctx, dropText, at.run, at.call)
 	return db.Wrap("close question", err)
+}
+
+// closeAll closes the questions of a conversation that were not used.
+func closeAll(ctx context.Context, d *db.DB, user string, session int64) error {
+	_, err := d.Exec(ctx, closeText, session, user)
+	return db.Wrap("close questions", err)
 }
 
 // use spends a confirmation. It reports whether there was one.
