@@ -197,7 +197,7 @@ func (p *Plugin) Routes() []plugin.Route {
 func (p *Plugin) weather(ctx context.Context, city string) (api.Weather, error) {
 	city = strings.Join(strings.Fields(city), " ")
 	if utf8.RuneCountInString(city) > maxCity || strings.ContainsFunc(city, unicode.IsControl) || !utf8.ValidString(city) {
-		return api.Weather{Error: fmt.Sprintf("The name of a city has at most %d characters.", maxCity)}, nil
+		return api.Weather{Error: fmt.Sprintf("The name of a city has at most %d characters and no control characters.", maxCity)}, nil
 	}
 	r, err := p.find(ctx, city)
 	switch {

@@ -80,7 +80,7 @@ func TestNow(t *testing.T) {
 		{"?city=atlantis", `Could not find`, 3},
 		{"?city=Broken", "The source of the weather does not answer.", 4},
 		{"?city=Broken", "The source of the weather does not answer.", 5},
-		{"?city=" + strings.Repeat("x", 101), `at most 100 characters`, 5},
+		{"?city=" + strings.Repeat("x", 101), `at most 100 characters and no control characters`, 5},
 		{"?city=a%00b", `{"ok":false`, 5},
 	} {
 		if got := now(t, p, tt.query); !strings.Contains(got, tt.want) || asked.Load() != tt.asked {

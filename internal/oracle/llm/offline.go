@@ -113,18 +113,15 @@ func files(list []Attachment) string {
 
 // command obeys a message that begins with a slash.
 func (o Offline) command(ctx context.Context, w *speaker, r Request, line string) error {
-	word, rest, _ := strings.Cut(line, " ")
-	rest = strings.TrimSpace(rest)
-	switch word {
+	word := strings.Fields(line)[0]
+	rest := strings.TrimSpace(line[len(word):])
+	switch strings.ToLower(word) {
 	case "/tool":
-		name, args, _ := strings.Cut(rest, " ")
-		args = strings.TrimSpace(args)
-		if args == "" {
-			args = "{}"
-		}
-		if name == "" {
+		if rest == "" {
 			return w.say(ctx, "Write /tool name {json}.")
 		}
+		name := strings.Fields(rest)[0]
+		args := cmp.Or(strings.TrimSpace(rest[len(name):]), "{}")
 		return w.call(ctx, tool.Call{Name: name, Args: jsontext.Value(args)})
 	case "/tools":
 		var list []struct {
@@ -153,8 +150,13 @@ func (o Offline) command(ctx context.Context, w *speaker, r Request, line string
 		return slow(ctx, w, rest)
 	case "/fail":
 		return fail(Kind(rest))
+	case "/help":
+		return w.say(ctx, help(r.Tools))
 	}
-	return w.say(ctx, help(r.Tools))
+	if r := []rune(word); len(r) > maxTitle {
+		word = string(r[:maxTitle]) + "…"
+	}
+	return w.say(ctx, "There is no command "+strconv.Quote(word)+".\n\n"+help(r.Tools))
 }
 
 // slow says numbered words with a pause before each: /slow 100ms 50.

@@ -68,6 +68,25 @@ func TestOfflineForCustomers(t *testing.T) {
 	}
 }
 
+// TestOfflineCommands: capitals do not matter, as telephones set them, and what is no
+// command is called that.
+func TestOfflineCommands(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ said, want string }{
+		{"/Echo Hello", "Hello"},
+		{"/echo\nHello", "Hello"},
+		{"/tool\n", "Write /tool name {json}."},
+		{"/weather Nairobi", "There is no command \"/weather\".\n\n"},
+		{"/help", "I am the built-in offline model"},
+		{"/", "There is no command \"/\".\n\n"},
+	} {
+		h, err := offline(t, llm.Message{Role: llm.User, Content: tt.said})
+		if err != nil || !strings.HasPrefix(h.text, tt.want) {
+			t.Errorf("%q: %q, %v, want %q", tt.said, h.text, err, tt.want)
+		}
+	}
+}
+
 func TestOfflineIntents(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ said, call string }{
