@@ -3,6 +3,7 @@ package permit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -284,6 +285,45 @@ func TestClosedQuestions(t *testing.T) {
 		<-again.asked // what was confirmed before counts no more
 		again.stop(errStops)
 		g.ended(again, 0, errStops.Error())
+	})
+}
+
+// TestManyGrants: a user has a thousand at most; those that have ended are none, and one
+// can be given anew.
+func TestManyGrants(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		give := func(name string, expires time.Time) string {
+			_, err := g.here.Grant(ctx, ann, tool.Grant{Tool: name, ExpiresAt: expires})
+			return fault.CodeOf(err)
+		}
+		soon := time.UnixMilli(g.now.Load()).Add(time.Hour)
+		if code := give("tool_0", soon); code != "" {
+			t.Fatal(code)
+		}
+		err := d.InTx(ctx, func(tx *db.Tx) error {
+			for i := 1; i < 1000; i++ {
+				_, err := tx.Exec(ctx, `INSERT INTO oracle_grants (user_did, tool, session, hash, created_at, expires_at) VALUES ($1, $2, 0, '', 0, $3)`, ann, fmt.Sprintf("tool_%d", i), soon.UnixMilli())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := give("burn", time.Time{}); code != "TOO_MANY_GRANTS" {
+			t.Errorf("one more = %q", code)
+		}
+		if code := give("tool_0", soon); code != "" {
+			t.Errorf("one of them anew = %q", code)
+		}
+		g.now.Add(time.Hour.Milliseconds())
+		if code := give("burn", time.Time{}); code != "" {
+			t.Errorf("after the others have ended = %q", code)
+		}
 	})
 }
 

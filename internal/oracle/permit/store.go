@@ -30,7 +30,8 @@ const (
 	sealsText   = `SELECT tool, hash FROM oracle_grants WHERE session = $1 AND user_did = $2 AND (expires_at = 0 OR expires_at > $3) LIMIT $4`
 	grantsText  = `SELECT g.tool, s.id, g.hash, g.created_at, g.expires_at FROM oracle_grants g LEFT JOIN chat_sessions s ON s.nid = g.session
 		WHERE g.user_did = $1 AND (g.expires_at = 0 OR g.expires_at > $2) ORDER BY g.user_did, g.tool, g.session LIMIT $3`
-	countText     = `SELECT count(*) FROM (SELECT 1 FROM oracle_grants WHERE user_did = $1 LIMIT $2) AS few`
+	countText     = `SELECT count(*) FROM (SELECT 1 FROM oracle_grants WHERE user_did = $1 AND (tool <> $3 OR session <> $4) LIMIT $2) AS few`
+	endedText     = `DELETE FROM oracle_grants WHERE user_did = $1 AND expires_at > 0 AND expires_at <= $2`
 	putGrantText  = `INSERT INTO oracle_grants (user_did, tool, session, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (user_did, tool, session) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, expires_at = excluded.expires_at`
 	dropGrantText = `DELETE FROM oracle_grants WHERE user_did = $1 AND tool = $2 AND session = $3`
 
@@ -180,8 +181,11 @@ func putGrant(ctx context.Context, d *db.DB, user string, session int64, g tool.
 		expires = g.ExpiresAt.UnixMilli()
 	}
 	err = d.InTx(ctx, func(tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, endedText, user, g.CreatedAt.UnixMilli()); err != nil {
+			return fmt.Errorf("remove grants that have ended: %w", err)
+		}
 		var n int
-		if err := tx.QueryRow(ctx, countText, user, maxGrants).Scan(&n); err != nil {
+		if err := tx.QueryRow(ctx, countText, user, maxGrants, g.Tool, session).Scan(&n); err != nil {
 			return fmt.Errorf("count grants: %w", err)
 		}
 		if full = n >= maxGrants; full {
