@@ -57,8 +57,9 @@ type Errands struct {
 }
 
 const (
-	// maxPublic is how many tools work for people who are not known.
-	maxPublic = 64
+	// maxPublic is how many tools work for people who are not known: more than there are
+	// who wait for them, since a call goes on when its caller is told to look again.
+	maxPublic = 256
 	// publicTime is how long one works at most.
 	publicTime = 30 * time.Second
 	// afterTime is how long it may take to keep an answer nobody waited for.
