@@ -196,6 +196,9 @@ func (f *fetcher) question(ctx context.Context, c machine.ActionCall, q Question
 		if fault.KindOf(err) == fault.TooMany {
 			return machine.Result{Name: menu.Limit}
 		}
+		if fault.CodeOf(err) == "ANSWER_REFUSED" { // before the tool was asked: it has said nothing
+			return machine.Result{Name: menu.Failed}
+		}
 		if err != nil {
 			return f.told(ctx, c, Reply{Refused: fault.KindOf(err) == fault.Forbidden}, err)
 		}

@@ -229,6 +229,7 @@ func TestOracleSays(t *testing.T) {
 		{"a long answer", fetch.Reply{Text: long}, nil, "ok", strings.TrimSpace(strings.Repeat("word ", 79)) + "...", "oracleAsk", false},
 		{"refused", fetch.Reply{Refused: true}, nil, "failed", "", "oracleAsk", false},
 		{"a plugin lets no answer begin", fetch.Reply{}, fault.New(fault.Forbidden, "ANSWER_REFUSED", "pay"), "failed", "", "oracleAsk", false},
+		{"a plugin lets no tool begin", fetch.Reply{}, fault.New(fault.Forbidden, "ANSWER_REFUSED", "pay"), "failed", "", "oracleTool", false},
 		{"too many at once", fetch.Reply{}, fault.New(fault.TooMany, "TOO_MANY_RUNS", ""), "limit", "", "oracleAsk", false},
 		{"out of order", fetch.Reply{}, errors.New("x"), "failed", "", "oracleAsk", false},
 		{"a tool says no", fetch.Reply{Refused: true}, nil, "refused", "", "oracleTool", true},
