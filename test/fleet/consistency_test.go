@@ -36,10 +36,10 @@ func clients(t *testing.T, all []*server.Server) []*server.Client {
 
 // call sends a request, such as "GET /v1/nodes", that must be answered with a
 // status.
-func call(t *testing.T, c *server.Client, want int, request string, body any, head ...string) *server.Answer {
+func call(t *testing.T, c *server.Client, want int, request string, body any) *server.Answer {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
-	got, err := c.Do(t.Context(), method, path, body, head...)
+	got, err := c.Do(t.Context(), method, path, body)
 	if err != nil {
 		t.Fatalf("%s: %v", request, err)
 	}
@@ -248,7 +248,10 @@ func rulesAgree(t *testing.T, all []*server.Client) {
 	for i := range rounds() * 2 {
 		writer := all[i%len(all)]
 		took = slowest(t, took, func() {
-			call(t, writer, 200, "PUT "+path, object{"minSeconds": 10 + i}, "If-Match", fmt.Sprintf("%q", strconv.Itoa(i)))
+			got, err := writer.Do(t.Context(), "PUT", path, object{"minSeconds": 10 + i}, "If-Match", fmt.Sprintf("%q", strconv.Itoa(i)))
+			if err != nil || got.Status != 200 {
+				t.Fatalf("round %d: the rules are refused: %+v, %v", i, got, err)
+			}
 		})
 		for _, c := range all {
 			if got := decode[rules](t, call(t, c, 200, "GET "+path, nil)); got.Revision != i+1 || got.MinSeconds != float64(10+i) {
