@@ -11,7 +11,7 @@ import (
 const (
 	// recallBytes is how much of all conversations is kept in memory: the
 	// newest part of a few that go on right now.
-	recallBytes = 1 << 20
+	recallBytes = 4 << 20
 	// messageBytes is what a message takes there beside its text.
 	messageBytes = 256
 )
