@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 1293552895a29d9bfa1f5e0de164e621c793cd25eba664a5049446d64714ca58
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b4262eb8c562213b6817503a55db5942980d3bc437a47dc70cedee25cca7795e
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -820,7 +820,6 @@ CREATE TABLE oracle_runs (
 CREATE UNIQUE INDEX oracle_runs_id ON oracle_runs (id);
 CREATE UNIQUE INDEX oracle_runs_key ON oracle_runs (session, idem) WHERE idem IS NOT NULL;
 CREATE INDEX oracle_runs_session ON oracle_runs (session, nid);
-CREATE INDEX oracle_runs_live ON oracle_runs (user_did) WHERE ended_at IS NULL;
 CREATE INDEX oracle_runs_owner ON oracle_runs (owner, nid) WHERE owner <> '';
 CREATE INDEX oracle_runs_ended ON oracle_runs (swept, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE oracle_frames (
@@ -1831,3 +1830,4 @@ CREATE TABLE evaluation_consents (
 	PRIMARY KEY (oracle, principal)
 );
 CREATE INDEX claims_serial ON claims (kind, serial, ends) WHERE serial <> '';
+CREATE INDEX oracle_runs_live ON oracle_runs (user_did, session) WHERE ended_at IS NULL;

@@ -38,9 +38,7 @@ var _ Model = Offline{}
 func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) error {
 	w := &speaker{pause: o.Pause, each: each}
 	for i := range r.Messages {
-		for range strings.FieldsSeq(r.Messages[i].Content) {
-			w.usage.Input++
-		}
+		w.usage.Input += words(r.Messages[i].Content)
 	}
 	switch r.Purpose {
 	case Summary:
@@ -79,6 +77,15 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 		return w.say(ctx, helpSwahili(r.Tools))
 	}
 	return w.say(ctx, files(r.Messages[last].Attachments)+misunderstood(said)+help(r.Tools))
+}
+
+// words is about how many words a text has. Whole conversations are counted for each
+// answer, and gaps are found faster than words.
+func words(s string) int {
+	if s == "" {
+		return 0
+	}
+	return 1 + strings.Count(s, " ") + strings.Count(s, "\n")
 }
 
 // misunderstood says plainly what was not understood.

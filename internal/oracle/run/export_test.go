@@ -90,3 +90,6 @@ func Taken(m *Manager, id string, after int64) (taken, kept int) {
 	}
 	return taken, kept
 }
+
+// CountLive is the statement that counts the runs of a user that are at work.
+const CountLive = countLiveText

@@ -447,3 +447,17 @@ func TestStubbornWork(t *testing.T) {
 		}
 	})
 }
+
+// What a user has at work is counted before each answer, by an index that has nothing
+// else: not by one of all the answers they ever had.
+func TestCountOfLiveRunsDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	var plan string
+	if err := d.QueryRow(t.Context(), `EXPLAIN QUERY PLAN `+run.CountLive, ann, "$1").Scan(new(int), new(int), new(int), &plan); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(plan, "oracle_runs_live") {
+		t.Errorf("the plan is %q", plan)
+	}
+}
