@@ -179,20 +179,22 @@ func (r *Registry) ForRun(ctx context.Context) []Tool {
 			out = append(out, t)
 		}
 	}
+	own := len(out)
 	for _, source := range more {
-		out = r.merge(out, source(ctx))
+		out = r.merge(out, own, source(ctx))
 	}
 	return out
 }
 
-// merge appends the tools of a run whose names are free and valid.
-func (r *Registry) merge(out, more []Tool) []Tool {
+// merge appends the tools of a run whose names are free and valid. The first so many of
+// out are of all runs: their names are taken already.
+func (r *Registry) merge(out []Tool, own int, more []Tool) []Tool {
 	for _, t := range more {
 		name := t.Spec().Name
 		r.mu.RLock()
 		taken := r.names[name]
 		r.mu.RUnlock()
-		taken = taken || slices.ContainsFunc(out, func(o Tool) bool { return o.Spec().Name == name })
+		taken = taken || slices.ContainsFunc(out[own:], func(o Tool) bool { return o.Spec().Name == name })
 		if !taken && ValidName(name) {
 			out = append(out, t)
 		}
