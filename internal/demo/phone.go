@@ -29,11 +29,11 @@ func (l phoned) survey(ctx context.Context, manager *client.Client) error {
 	draft.Sampling = &client.SurveySampling{Method: "census"}
 	draft.Modes, draft.Languages = []string{"ussd", "chat"}, []string{"en", "sw"}
 	draft.Window = &client.SurveyWindow{Start: l.day(1), End: l.day(-30)}
-	s, err := fieldwork{l.loader}.create(ctx, manager, draft)
+	s, err := fieldwork(l).create(ctx, manager, draft)
 	if err != nil {
 		return err
 	}
-	return fieldwork{l.loader}.start(ctx, manager, s)
+	return fieldwork(l).start(ctx, manager, s)
 }
 
 // What becomes of the interviews of customers, in turn.

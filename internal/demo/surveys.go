@@ -119,7 +119,7 @@ func (l fieldwork) campaign(ctx context.Context, manager *client.Client, c *camp
 	draft.Name = c.name
 	draft.Description = "A survey of the demo: its households and answers are made up."
 	draft.Template = &c.asks
-	draft.Sampling = sampler{l.loader}.sampling(c)
+	draft.Sampling = sampler(l).sampling(c)
 	draft.Modes, draft.Languages = []string{"visit"}, []string{"en", "sw"}
 	draft.Window = &client.SurveyWindow{Start: l.day(c.from), End: l.day(-30)} // a survey whose window is over does not begin
 	for i := range collectors {
@@ -133,8 +133,8 @@ func (l fieldwork) campaign(ctx context.Context, manager *client.Client, c *camp
 		return err
 	}
 	if c.drawn {
-		if err = (sampler{l.loader}).sample(ctx, manager, c); err == nil {
-			err = sampler{l.loader}.remember(ctx, manager)
+		if err = sampler(l).sample(ctx, manager, c); err == nil {
+			err = sampler(l).remember(ctx, manager)
 		}
 		if err != nil {
 			return fmt.Errorf("sample: %w", err)
@@ -172,7 +172,7 @@ func (l fieldwork) start(ctx context.Context, manager *client.Client, s *client.
 // list is the list of a survey: each household with the collector who visits it.
 func (l fieldwork) list(c *campaign) []client.HouseholdItem {
 	var out []client.HouseholdItem
-	for i, place := range (sampler{l.loader}).listed(c) {
+	for i, place := range sampler(l).listed(c) {
 		h := &l.homes[place]
 		collector := l.dids[collectorID(i%collectors)]
 		out = append(out, client.HouseholdItem{
