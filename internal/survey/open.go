@@ -20,6 +20,7 @@ type Open struct {
 	NID              int64
 	Workspace        string
 	SurveyID         string
+	Name             string // "" for none; several surveys may use one template
 	Project          string
 	Stage            string
 	TemplateID       string
@@ -127,7 +128,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		return nil, fmt.Errorf("form of survey %s: %w", r.SurveyID, err)
 	}
 	o := &Open{
-		NID: r.NID, Workspace: r.Workspace, SurveyID: r.SurveyID, Project: v.ProjectID, Stage: v.Stage, TemplateID: v.TemplateID,
+		NID: r.NID, Workspace: r.Workspace, SurveyID: r.SurveyID, Name: v.Name, Project: v.ProjectID, Stage: v.Stage, TemplateID: v.TemplateID,
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Channels: op.channels, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(), Sampling: v.Sampling,

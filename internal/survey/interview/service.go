@@ -1,6 +1,7 @@
 package interview
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -73,10 +74,7 @@ func (s *Service) Offered(ctx context.Context, household, lang string) ([]Offere
 	out := []Offered{}
 	for _, o := range all {
 		t := o.Form.Template()
-		one := Offered{SurveyID: o.SurveyID, Name: t.Title.In(lang, t.Language())}
-		if one.Name == "" {
-			one.Name = o.SurveyID
-		}
+		one := Offered{SurveyID: o.SurveyID, Name: cmp.Or(o.Name, t.Title.In(lang, t.Language()), o.SurveyID)}
 		if household == "" {
 			ok, err := s.cfg.Surveys.Visits(ctx, o)
 			if err != nil {

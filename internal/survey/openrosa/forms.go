@@ -45,7 +45,7 @@ func (s *Service) mine(ctx context.Context, surveyID string) (*survey.Open, erro
 // formOf makes the form of a survey, once.
 func (s *Service) formOf(o *survey.Open) (*form, error) {
 	k, err := s.keep(o.Workspace, fmt.Sprintf("form %d %d", o.NID, o.Revision), formLife, func() (*kept, error) {
-		x, err := xform.New(o.Form, xform.Options{ID: o.SurveyID, Version: o.TemplateVersion, Survey: o.SurveyID, Households: true})
+		x, err := xform.New(o.Form, xform.Options{ID: o.SurveyID, Title: o.Name, Version: o.TemplateVersion, Survey: o.SurveyID, Households: true})
 		if err != nil {
 			return nil, err
 		}

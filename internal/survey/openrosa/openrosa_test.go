@@ -237,6 +237,12 @@ func TestForms(t *testing.T) {
 		if !strings.Contains(list.Body.String(), "<manifestUrl>https://field.example/v1/openrosa/ws-ann/forms/s/manifest</manifestUrl>") {
 			t.Errorf("formList = %s", list.Body)
 		}
+		v.must(t, "POST /v1/surveys", strings.Replace(fmt.Sprintf(homeSurvey, "named", "one"), "{", `{"name":"Stoves & pots of Makueni",`, 1))
+		v.must(t, "POST /v1/surveys/named/activate", `{"reason":"test"}`)
+		if got := v.get(t, "ws-ann", "/formList").Body.String(); !strings.Contains(got, "<formID>named</formID><name>Stoves &amp; pots of Makueni</name>") {
+			t.Errorf("formList = %s, want the survey by its name", got)
+		}
+		v.must(t, "POST /v1/surveys/named/close", `{"reason":"test"}`)
 		manifest := v.get(t, "ws-ann", "/forms/s/manifest")
 		file := v.get(t, "ws-ann", "/forms/s/files/"+xform.HouseholdFile)
 		if !strings.Contains(manifest.Body.String(), xform.Hash(file.Body.Bytes())) {

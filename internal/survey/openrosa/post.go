@@ -188,7 +188,7 @@ func (s *Service) whole(ctx context.Context, part io.Reader, most int) (raw []by
 		}
 		switch {
 		case buf.Len() > most:
-			return nil, free, media.TooLarge()
+			return nil, free, fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("A part of the post, the interview or a file, is larger than %d bytes.", most))
 		case errors.Is(err, io.EOF) || err == nil && n < chunk:
 			return buf.Bytes(), free, nil
 		case err != nil:

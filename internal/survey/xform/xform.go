@@ -14,6 +14,7 @@
 package xform
 
 import (
+	"cmp"
 	"crypto/md5" //nolint:gosec // the hash that Collect compares forms by; it protects nothing
 	"encoding/hex"
 	"fmt"
@@ -36,6 +37,7 @@ const (
 // Options say what a form is for.
 type Options struct {
 	ID      string // of the form; the template's by default
+	Title   string // of the form; the template's by default
 	Version int    // of the template
 	Survey  string // that the answers are for; "" for none
 	// Households asks first which household it is, from the file HouseholdFile.
@@ -88,10 +90,7 @@ func New(f *form.Form, o Options) (*Form, error) {
 		refused.Kind = fault.Unprocessable
 		return nil, refused
 	}
-	out := &Form{ID: o.ID, Version: fmt.Sprint(max(o.Version, 1)), Title: t.Title.In(t.Language(), t.Language()), root: root, def: f}
-	if out.Title == "" {
-		out.Title = o.ID
-	}
+	out := &Form{ID: o.ID, Version: fmt.Sprint(max(o.Version, 1)), Title: cmp.Or(o.Title, t.Title.In(t.Language(), t.Language()), o.ID), root: root, def: f}
 	for _, l := range b.order {
 		if l.file != nil {
 			out.Files = append(out.Files, File{l.id + ".csv", l.file})
