@@ -43,7 +43,7 @@ import (
 const (
 	homeTemplate = `{"templateId":"home","title":"Home","sections":[
 		{"id":"consent","questions":[{"id":"ok","type":"consent","required":true}]},
-		{"id":"home","questions":[{"id":"size","type":"integer","validation":{"min":1,"max":20}},{"id":"phone","type":"text","pii":"direct"},{"id":"stove","type":"photo"},{"id":"fire","type":"photo"}]}]}`
+		{"id":"home","questions":[{"id":"size","type":"integer","label":"People at home?","validation":{"min":1,"max":20}},{"id":"phone","type":"text","pii":"direct"},{"id":"stove","type":"photo"},{"id":"fire","type":"photo"}]}]}`
 	homeSurvey = `{"surveyId":"%s","type":"BaselineSurvey","projectId":"did:ixo:project/%s","templateId":"home","sampling":{"method":"census"},
 		"collectors":["did:key:ann","did:key:bob"],"assignments":[{"collector":"did:key:ann","households":["did:ixo:household/1"]},{"collector":"did:key:bob","households":["did:ixo:household/2"]}]}`
 )
@@ -309,11 +309,14 @@ func TestSubmit(t *testing.T) {
 		}
 		other := one
 		other.home = `"size":5`
-		want(t, "other content", v.send(t, "ws-ann", other), 409, "RESPONSE_CONFLICT")
+		want(t, "other content", v.send(t, "ws-ann", other), 409, "RESPONSE_CONFLICT", "is kept too")
 		if got := v.must(t, "GET /v1/surveys/s/conflicts", ""); strings.Count(got, `"conflictId"`) != 1 {
 			t.Errorf("conflicts = %s", got)
 		}
-		want(t, "a second one of the household", v.send(t, "ws-ann", interview{id: "uuid:2", household: "1", home: `"size":4`}), 409, "DUPLICATE_HOUSEHOLD_RESPONSE")
+		want(t, "a second one of the household", v.send(t, "ws-ann", interview{id: "uuid:2", household: "1", home: `"size":4`}), 409, "DUPLICATE_HOUSEHOLD_RESPONSE", "interviewed already")
+		v.must(t, "POST /v1/surveys", fmt.Sprintf(homeSurvey, "t", "one"))
+		v.must(t, "POST /v1/surveys/t/activate", `{"reason":"test"}`)
+		want(t, "the id of another survey", v.send(t, "ws-ann", interview{id: "uuid:1", form: "t", household: "1", home: `"size":4`}), 409, "RESPONSE_CONFLICT")
 		want(t, "a correction", v.send(t, "ws-ann", interview{id: "uuid:3", old: "uuid:1", household: "1", home: `"size":6`}), 201)
 		if got := v.must(t, "GET /v1/responses/uuid:1", ""); !strings.Contains(got, `"supersededBy":"uuid:3"`) {
 			t.Errorf("the corrected one = %s", got)
@@ -429,7 +432,7 @@ func TestRefused(t *testing.T) {
 			"another project":           {"ws-far", good, 404, "FORM_NOT_FOUND"},
 			"a form that is not there":  {"ws-ann", interview{id: "uuid:1", form: "none", household: "1"}, 404, "FORM_NOT_FOUND"},
 			"a household of bob":        {"ws-ann", interview{id: "uuid:1", household: "2"}, 403, "NOT_COLLECTOR"},
-			"a wrong answer":            {"ws-ann", interview{id: "uuid:1", household: "1", home: `"size":40`}, 400, "size"},
+			"a wrong answer":            {"ws-ann", interview{id: "uuid:1", household: "1", home: `"size":40`}, 400, "People at home: "},
 			"a wrong answer that waits": {"ws-ann", interview{id: "uuid:1", household: "1", home: `"size":40,"stove":"1.jpg"`}, 400, "size"},
 			"an unknown version":        {"ws-ann", interview{id: "uuid:1", household: "1", version: "9"}, 409, "version 9"},
 			"a bad id":                  {"ws-ann", interview{id: "uuid 1", household: "1"}, 400, "responseId"},

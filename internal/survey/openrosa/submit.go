@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 
@@ -248,7 +249,7 @@ func (s *Service) store(ctx context.Context, sub *submission) (*api.BatchItem, e
 	if err != nil {
 		return nil, err
 	}
-	if err := refusal(&done); err != nil && done.Status != "conflict" {
+	if err := sub.refusal(&done); err != nil && done.Status != "conflict" {
 		return nil, err
 	}
 	if waits, err := isWaiting(ctx, s.db, sub.at); err != nil {
@@ -258,24 +259,58 @@ func (s *Service) store(ctx context.Context, sub *submission) (*api.BatchItem, e
 			return nil, err
 		}
 	}
-	return &done, refusal(&done)
+	return &done, sub.refusal(&done)
 }
 
-// refusal is the fault of a response that was not stored; nil for one that is, or
-// that is kept for somebody to decide.
-func refusal(done *api.BatchItem) error {
-	kind := fault.Invalid
+// What collectors are told of an interview that clashes with one that is stored.
+var clashes = map[string]string{
+	response.ConflictCode:          "This interview was stored before, with other answers. Yours is kept too, and whoever runs the survey decides which counts.",
+	"DUPLICATE_HOUSEHOLD_RESPONSE": "This household has been interviewed already. Your interview is kept too, and whoever runs the survey decides which counts.",
+}
+
+// refusal is the fault of a response that was not stored, in words for a collector;
+// nil for one that is, or that waits for somebody to let it in.
+func (sub *submission) refusal(done *api.BatchItem) error {
+	f := &fault.Error{Kind: fault.Invalid, Code: done.Code, Message: done.Detail} // the code is the batch's own
 	switch done.Status {
 	case "created", "replayed", "partial", "held":
 		return nil
 	case "conflict":
-		kind = fault.Conflict
+		f.Kind = fault.Conflict
+		if text := clashes[done.Code]; text != "" {
+			f.Message = text
+			return f
+		}
 	}
-	f := &fault.Error{Kind: kind, Code: done.Code, Message: done.Detail} // the code is the batch's own
+	if done.Code == response.ConflictCode { // of another survey, which is not this one's to decide
+		f.Kind = fault.Conflict
+	}
 	for _, one := range done.Errors {
+		one.Pointer = sub.asked(one.Pointer)
 		f = f.With(fault.Field(one))
 	}
 	return f
+}
+
+// asked is the text of the question that a pointer leads to, or else the pointer.
+func (sub *submission) asked(pointer string) string {
+	at := strings.Split(pointer, "/")
+	if len(at) < 4 || at[1] != "responses" {
+		return pointer
+	}
+	t := sub.open.Form.Template()
+	for i := range t.Sections {
+		s := &t.Sections[i]
+		if s.ID != at[2] {
+			continue
+		}
+		for j := range s.Questions {
+			if label := s.Questions[j].Label.In(t.Language(), t.Language()); s.Questions[j].ID == at[3] && label != "" {
+				return strings.TrimRight(label, ":?. ")
+			}
+		}
+	}
+	return pointer
 }
 
 // told is what a device shows about a response that is here.
