@@ -149,15 +149,18 @@ if [[ ${1:-} == all ]]; then # nothing runs without it
 fi
 # among prints those of a list that are in a second one, or with -v are not.
 among() { grep -Fx "${@:3}" <(printf '%s\n' $1) -f <(printf '%s\n' $2 | grep . || echo none) || true; }
+# An eighth of what the machine has, in MiB.
+memory=$(awk '/^MemTotal/ { print int($2 / 8192) }' /proc/meminfo 2>/dev/null || true)
+if ((${memory:-0} < 1500)); then memory=1500; fi
 # run tests packages, some at once, with the flags after them; none are no failure. Test programs hardly
-# collect their memory, which took a quarter of their time; a server that one of them
-# starts decides for itself.
+# collect their memory, which took a quarter of their time, as long
+# as they stay under that; a server that one of them starts decides for itself.
 run() {
 	local at_a_time=$1 list=$2
 	shift 2
 	if [[ -n ${list//[[:space:]]/} ]]; then
 		# shellcheck disable=SC2086
-		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" GOGC=1600 GOMEMLIMIT=1500MiB "$GO" test -exec "'$PWD/build/cpu.sh'" -p "$at_a_time" "$@" -vet=off -shuffle=on -timeout="$most" -json $list
+		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" GOGC=1600 GOMEMLIMIT="${memory}MiB" "$GO" test -exec "'$PWD/build/cpu.sh'" -p "$at_a_time" "$@" -vet=off -shuffle=on -timeout="$most" -json $list
 	fi
 }
 watched=$(among "$raced" "$partly" -v)

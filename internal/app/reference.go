@@ -51,6 +51,9 @@ type reference struct {
 	events     func() ([]byte, error) // AsyncAPI
 }
 
+// sparing is held while the whole process collects its garbage early.
+var sparing sync.Mutex
+
 // describe fills the reference with what tables say, its own included.
 func (s *reference) describe(version string, apis ...*web.API) {
 	document := sync.OnceValue(func() *huma.OpenAPI {
@@ -59,6 +62,10 @@ func (s *reference) describe(version string, apis ...*web.API) {
 	s.json = sync.OnceValues(func() ([]byte, error) {
 		// It takes more than all the rest of the server: garbage goes early, and what is
 		// left over at once. Else as much again would grow until the next collection.
+		// One at a time: of two servers in one process the second would take the first's
+		// share for the usual one, and leave it for good.
+		sparing.Lock()
+		defer sparing.Unlock()
 		usual := debug.SetGCPercent(20)
 		defer func() {
 			debug.SetGCPercent(usual)
