@@ -51,8 +51,8 @@ type reference struct {
 	events     func() ([]byte, error) // AsyncAPI
 }
 
-// sparing is held while the whole process collects its garbage early.
-var sparing sync.Mutex
+// sparing is the share of garbage at which the process collects it early, in percent.
+const sparing = 20
 
 // describe fills the reference with what tables say, its own included.
 func (s *reference) describe(version string, apis ...*web.API) {
@@ -62,13 +62,11 @@ func (s *reference) describe(version string, apis ...*web.API) {
 	s.json = sync.OnceValues(func() ([]byte, error) {
 		// It takes more than all the rest of the server: garbage goes early, and what is
 		// left over at once. Else as much again would grow until the next collection.
-		// One at a time: of two servers in one process the second would take the first's
-		// share for the usual one, and leave it for good.
-		sparing.Lock()
-		defer sparing.Unlock()
-		usual := debug.SetGCPercent(20)
+		usual := debug.SetGCPercent(sparing)
 		defer func() {
-			debug.SetGCPercent(usual)
+			if usual != sparing { // else another server of this process is at it, and sets it back
+				debug.SetGCPercent(usual)
+			}
 			debug.FreeOSMemory()
 		}()
 		return web.DocumentJSON(document())
