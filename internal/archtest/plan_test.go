@@ -22,6 +22,10 @@ var (
 	scanLine  = regexp.MustCompile(`^SCAN (?:TABLE )?(\S+)(.*)$`)
 )
 
+// ended are indexes of all relationships, those that have ended too: a twin may have had
+// any number of them.
+var ended = regexp.MustCompile(`relationships_began_`)
+
 // judgeSQLite reads the lines of EXPLAIN QUERY PLAN and says what is wrong, or
 // nothing. A walk along an index is fine when the statement wants that order
 // and stops at a limit; a page that must be sorted first is not, for it reads
@@ -31,6 +35,9 @@ func judgeSQLite(sql string, tables, plan []string) string {
 	sorted := false
 	for _, line := range plan {
 		sorted = sorted || line == "USE TEMP B-TREE FOR ORDER BY"
+	}
+	if live := strings.Contains(sql, "removed_at IS NULL"); live && ended.MatchString(strings.Join(plan, "\n")) {
+		return "reads what counts among what has ended: " + strings.Join(plan, "; ")
 	}
 	for _, line := range plan {
 		m := scanLine.FindStringSubmatch(line)

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. b4262eb8c562213b6817503a55db5942980d3bc437a47dc70cedee25cca7795e
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. faa8939b726f70d0d41908e625eef706d31f6fd2d2a1293a1cea1f12623dcb0e
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -266,8 +266,6 @@ CREATE TABLE relationships (
 	reason     TEXT    NOT NULL
 , unconfirmed BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX relationships_once ON relationships (src, role, dst_did) WHERE removed_at IS NULL;
-CREATE INDEX relationships_out ON relationships (src, nid) WHERE removed_at IS NULL;
-CREATE INDEX relationships_in ON relationships (dst, nid) WHERE removed_at IS NULL;
 CREATE INDEX relationships_mirror ON relationships (mirror, nid) WHERE mirror IS NOT NULL AND removed_at IS NULL;
 CREATE TABLE group_members (
 	ws       TEXT   NOT NULL,
@@ -308,7 +306,6 @@ CREATE TABLE device_status (
 	last_sync   BIGINT NOT NULL,
 	received_at BIGINT NOT NULL
 , dirty_from BIGINT, dirty_to BIGINT, told_at BIGINT NOT NULL DEFAULT 0, pend_count BIGINT NOT NULL DEFAULT 0, pend_from BIGINT NOT NULL DEFAULT 0, pend_to BIGINT NOT NULL DEFAULT 0, pend_gaps BIGINT NOT NULL DEFAULT 0, pend_missing BIGINT NOT NULL DEFAULT 0, trimmed BIGINT NOT NULL DEFAULT 0);
-CREATE INDEX relationships_external ON relationships (ws, dst_did, nid) WHERE dst = 0 AND removed_at IS NULL;
 CREATE TABLE transfers (
 	job        TEXT   PRIMARY KEY,
 	ws         TEXT   NOT NULL,
@@ -1831,3 +1828,6 @@ CREATE TABLE evaluation_consents (
 );
 CREATE INDEX claims_serial ON claims (kind, serial, ends) WHERE serial <> '';
 CREATE INDEX oracle_runs_live ON oracle_runs (user_did, session) WHERE ended_at IS NULL;
+CREATE INDEX relationships_out ON relationships (src, nid) WHERE removed_at IS NULL;
+CREATE INDEX relationships_in ON relationships (dst, nid) WHERE removed_at IS NULL;
+CREATE INDEX relationships_external ON relationships (ws, dst_did, nid) WHERE dst = 0 AND removed_at IS NULL;
