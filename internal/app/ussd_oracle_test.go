@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -155,6 +156,31 @@ func TestMenusAskTheOracle(t *testing.T) {
 		t.Errorf("the public tool once it has ended: %+v", res)
 	}
 	erased(t, b, did)
+}
+
+// TestOpenToolsAreFree: where answers cost credits a customer without any still has the
+// tools that people without a login have, and nothing else.
+func TestOpenToolsAreFree(t *testing.T) {
+	t.Parallel()
+	s := &shed{gate: make(chan struct{})}
+	close(s.gate)
+	b := BuildTo(t, strings.Repeat("k", 40), io.Discard, func(c *config.Config) {
+		set, err := config.Load(config.Input{Env: []string{"HEARTH_PLUGIN_CREDITS_ENABLED=true"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Data, set.Auth, set.Server, set.Limits = c.Data, c.Auth, c.Server, c.Limits
+		*c = *set
+	}, s)
+	account, _ := customer(t, b, "+254700000001")
+	for name, want := range map[string]string{"shed_opening": "ok", "shed_count": "failed"} {
+		res, err := MenuActions(b.line.accounts, b.line.fetch)["oracleTool"].Outside(t.Context(), machine.ActionCall{
+			Call: machine.Call{Action: "oracleTool", With: map[string]string{"tool": name, "size": "12"}, Account: account, Lang: "en", Default: "en"}, Now: time.Now(), Key: name,
+		})
+		if err != nil || res.Name != want {
+			t.Errorf("%s without credits: %+v, %v, want %s", name, res, err, want)
+		}
+	}
 }
 
 // grant lets a customer's tool run without a question.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"time"
 
@@ -119,7 +118,7 @@ func (d Errands) begin(ctx context.Context, e Errand) (user string, started run.
 		return "", run.Started{}, unheard(err)
 	}
 	defer t.release(ctx, s)
-	start := run.Start{ID: t.about.RunID, Purse: t.purse(s), User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
+	start := run.Start{ID: t.about.RunID, Purse: t.purse(ctx, s), User: user, Session: session.ID, Message: t.said(), RequestID: web.RequestID(ctx), Key: e.Key, Hash: hash[:]}
 	if session.Title == chat.Untitled && e.Title != "" {
 		if _, err := s.cfg.Chat.SetTitle(ctx, user, session.ID, e.Title); err != nil {
 			return "", run.Started{}, err
@@ -167,16 +166,15 @@ func (d Errands) Await(ctx context.Context, user, runID string) (Reply, error) {
 func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Context, Reply, error)) (Reply, error) {
 	s := d.s
 	ctx = tool.With(ctx, tool.Context{RequestID: web.RequestID(ctx)})
-	all := s.cfg.Tools.ForRun(ctx)
-	i := slices.IndexFunc(all, func(t tool.Tool) bool { return t.Spec().Name == c.Name && t.Spec().Open() })
-	if i < 0 {
+	found := s.open(ctx, c.Name)
+	if found == nil {
 		return Reply{}, fault.New(fault.Forbidden, "TOOL_NOT_PUBLIC", "No tool of this name is open to everybody.")
 	}
-	spec := all[i].Spec()
+	spec := found.Spec()
 	if c.Args = fitted(spec, c.Args); d.schemas.Check(spec, c.Args) != "" {
 		return Reply{Refused: true}, nil
 	}
-	one := s.cfg.Tools.Wrapped(all[i : i+1])[0]
+	one := s.cfg.Tools.Wrapped([]tool.Tool{found})[0]
 	type end struct {
 		reply Reply
 		err   error
@@ -198,6 +196,16 @@ func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Con
 	case <-ctx.Done():
 		return Reply{}, context.Cause(ctx)
 	}
+}
+
+// open finds a tool that is open to everybody; nil: none of this name is.
+func (s *Service) open(ctx context.Context, name string) tool.Tool {
+	for _, t := range s.cfg.Tools.ForRun(ctx) {
+		if t.Spec().Name == name && t.Spec().Open() {
+			return t
+		}
+	}
+	return nil
 }
 
 // apart runs a tool for as long as ctx lasts and no longer, whatever the tool does.

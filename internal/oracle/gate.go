@@ -41,9 +41,13 @@ func (t *turn) settle(ctx context.Context, s *Service, used *run.Account) int64 
 	return s.cfg.Settle(tool.With(context.WithoutCancel(ctx), t.about), used)
 }
 
-// purse is who pays for a turn that was admitted; nil: nobody.
-func (t *turn) purse(s *Service) run.Purse {
+// purse is who pays for a turn that was admitted; nil: nobody, as for what people who
+// are not known have for nothing.
+func (t *turn) purse(ctx context.Context, s *Service) run.Purse {
 	if s.cfg.Purse == nil {
+		return nil
+	}
+	if t.errand != nil && t.errand.Call != nil && s.open(tool.With(ctx, t.about), t.errand.Call.Name) != nil {
 		return nil
 	}
 	return s.cfg.Purse(t.about)

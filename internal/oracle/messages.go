@@ -85,7 +85,7 @@ func (s *Service) start(ctx context.Context, begin run.Start, t *turn) (run.Star
 	}
 	leave = sync.OnceFunc(leave)
 	work := s.work(t)
-	begin.ID, begin.Purse = t.about.RunID, t.purse(s)
+	begin.ID, begin.Purse = t.about.RunID, t.purse(ctx, s)
 	started, err := s.cfg.Runs.Start(ctx, begin, func(ctx context.Context, r *run.Run) run.Result {
 		defer leave()
 		return work(ctx, r)
