@@ -230,6 +230,20 @@ func Look(ctx context.Context, d *DB, fn func(q Querier) error) error {
 	return d.View(ctx, fn)
 }
 
+const inOrder = `SELECT set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)`
+
+// InOrder has the statements that q, given by View or Look, still gets read along an index
+// and stop at their limits. PostgreSQL believes of a table in parts that few rows have one
+// key, and sorts them before it takes the first, though they may be many. SQLite has no
+// parts.
+func InOrder(ctx context.Context, d *DB, q Querier) error {
+	if d.dialect != Postgres {
+		return nil
+	}
+	var sort, scan string
+	return Wrap("read in order", q.QueryRow(ctx, inOrder).Scan(&sort, &scan))
+}
+
 // recovering is true for a statement that a replica ended because what it read was
 // changed meanwhile.
 func recovering(err error) bool { return pgCode(err) == "40001" }

@@ -106,7 +106,9 @@ func (l *Log) audit(ctx context.Context, a audit) (Batch, error) {
 				return err
 			}
 		}
-		b, err = l.auditPage(ctx, q, a)
+		if err = db.InOrder(ctx, l.db, q); err == nil {
+			b, err = l.auditPage(ctx, q, a)
+		}
 		return err
 	})
 	return b, err

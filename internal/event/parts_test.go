@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -235,4 +236,49 @@ func TestPartsUnderLoad(t *testing.T) {
 		}
 	}
 	t.Log(added.Load(), "events meanwhile")
+}
+
+// TestPartsInOrder: a page of what happened to one subject, or of what one principal did,
+// reads no more than the page, however much there is.
+func TestPartsInOrder(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	for _, months := range []int{-9, 0} {
+		p := event.Parts(d)
+		p.Now = func() time.Time { return time.Now().AddDate(0, months, 0) }
+		if err := p.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const rows, of = 30_000, 1000 // a thousandth is of the one who is asked for, too few for statistics
+	if _, err := d.Exec(t.Context(), `INSERT INTO events (ws, seq, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)
+		SELECT 'ws', n, 'entity.updated', name, 1, name, '', 1, '', key, key FROM
+			(SELECT n, CASE n % $2::bigint WHEN 0 THEN 0 ELSE n END AS key, CASE n % $2::bigint WHEN 0 THEN 'did:x:0' ELSE 'did:x:' || n END AS name FROM generate_series(1, $1::bigint) AS n) AS e`, rows, of); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Exec(t.Context(), `ANALYZE events`); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]struct {
+		sql  string
+		args []any
+	}{
+		"subject": {event.SelectSubjectBefore, []any{0, "ws", "did:x:0", rows, 5}},
+		"actor":   {event.SelectActorBefore, []any{0, "ws", "did:x:0", rows, 0, 5}},
+	} {
+		err := db.Look(t.Context(), d, func(q db.Querier) error {
+			if err := db.InOrder(t.Context(), d, q); err != nil {
+				return err
+			}
+			lines, err := q.Query(t.Context(), "EXPLAIN (ANALYZE) "+ask.sql, ask.args...)
+			plan, err := db.Collect(lines, err, "explain", db.Column[string])
+			if text := strings.Join(plan, "\n"); strings.Contains(text, "Sort Method") || !strings.Contains(text, "Merge Append") {
+				t.Errorf("%s: read as\n%s", name, text)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -166,7 +166,7 @@ func (d Errands) Await(ctx context.Context, user, runID string) (Reply, error) {
 func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Context, Reply, error)) (Reply, error) {
 	s := d.s
 	ctx = tool.With(ctx, tool.Context{RequestID: web.RequestID(ctx)})
-	found := s.open(ctx, c.Name)
+	found := s.cfg.Tools.Open(ctx, c.Name)
 	if found == nil {
 		return Reply{}, fault.New(fault.Forbidden, "TOOL_NOT_PUBLIC", "No tool of this name is open to everybody.")
 	}
@@ -196,16 +196,6 @@ func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Con
 	case <-ctx.Done():
 		return Reply{}, context.Cause(ctx)
 	}
-}
-
-// open finds a tool that is open to everybody; nil: none of this name is.
-func (s *Service) open(ctx context.Context, name string) tool.Tool {
-	for _, t := range s.cfg.Tools.ForRun(ctx) {
-		if t.Spec().Name == name && t.Spec().Open() {
-			return t
-		}
-	}
-	return nil
 }
 
 // apart runs a tool for as long as ctx lasts and no longer, whatever the tool does.

@@ -47,7 +47,7 @@ func (t *turn) purse(ctx context.Context, s *Service) run.Purse {
 	if s.cfg.Purse == nil {
 		return nil
 	}
-	if t.errand != nil && t.errand.Call != nil && s.open(tool.With(ctx, t.about), t.errand.Call.Name) != nil {
+	if t.errand != nil && t.errand.Call != nil && s.cfg.Tools.Open(tool.With(ctx, t.about), t.errand.Call.Name) != nil {
 		return nil
 	}
 	return s.cfg.Purse(t.about)

@@ -112,6 +112,17 @@ func (r *Registry) Find(ctx context.Context, name string) (t Tool, found bool) {
 	return nil, false
 }
 
+// Open finds a tool that is open to everybody among those of the user of ctx; nil: none
+// of this name is.
+func (r *Registry) Open(ctx context.Context, name string) Tool {
+	for _, t := range r.ForRun(ctx) {
+		if s := t.Spec(); s.Name == name && s.Open() {
+			return t
+		}
+	}
+	return nil
+}
+
 // AddPerRun registers a source of tools that depend on the caller or the
 // request; ctx carries a Context. Its tools give way to those of Add.
 func (r *Registry) AddPerRun(source func(ctx context.Context) []Tool) {
