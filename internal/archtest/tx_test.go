@@ -2,6 +2,8 @@ package archtest
 
 import (
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"slices"
 	"testing"
@@ -169,5 +171,80 @@ func (s *s) f(ctx context.Context) error {
 			p := typedSample(t, "internal/auth", head+tt.body+"\n})\n}\n")
 			wantFinding(t, checkTx([]*typed{p}), tt.want)
 		})
+	}
+}
+
+// reads are the methods that leave rows open until they are read.
+var reads = []string{"Query", "QueryRow"}
+
+// asked is the name a statement gives the rows of a query, "" for anything else.
+func asked(s ast.Stmt) string {
+	a, ok := s.(*ast.AssignStmt)
+	if !ok || len(a.Rhs) != 1 {
+		return ""
+	}
+	call, ok := a.Rhs[0].(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	name, named := a.Lhs[0].(*ast.Ident)
+	if !ok || !named || !slices.Contains(reads, method.Sel.Name) {
+		return ""
+	}
+	return name.Name
+}
+
+// askedAgain finds rows that a second query takes the place of before they were read: on
+// PostgreSQL their connection is lost, or busy. By name: the two statements are neighbours.
+func askedAgain(body *ast.BlockStmt) (found []ast.Stmt) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		block, ok := n.(*ast.BlockStmt)
+		if !ok {
+			return true
+		}
+		for i, s := range block.List[min(1, len(block.List)):] {
+			name, next := asked(block.List[i]), s
+			if inner, ok := s.(*ast.IfStmt); ok && len(inner.Body.List) > 0 {
+				next = inner.Body.List[0]
+			}
+			if name != "" && asked(next) == name {
+				found = append(found, s)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestRowsAreRead(t *testing.T) {
+	t.Parallel()
+	all, _ := typedPackages()
+	var bad []finding
+	for _, p := range all {
+		for _, f := range p.files {
+			for _, decl := range f.Decls {
+				if d, ok := decl.(*ast.FuncDecl); ok && d.Body != nil {
+					for _, s := range askedAgain(d.Body) {
+						bad = append(bad, p.finding(s, "rows are asked for again before they were read; choose the statement first"))
+					}
+				}
+			}
+		}
+	}
+	report(t, bad)
+	for text, want := range map[string]int{
+		`rows, err := q.Query(a); if b { rows, err = q.Query(c) }; _, _ = rows, err`:      1,
+		`at := q.QueryRow(a); if b { at = q.QueryRow(c) }; _ = at`:                        1,
+		`if b { rows, err = q.Query(a) } else { rows, err = q.Query(c) }; rows.Close()`:   0,
+		`rows, err := q.Query(a); use(rows, err); rows, err = q.Query(c); use(rows, err)`: 0,
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\nfunc f() {"+text+"}", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := askedAgain(f.Decls[0].(*ast.FuncDecl).Body); len(got) != want {
+			t.Errorf("%s: %d findings, want %d", text, len(got), want)
+		}
 	}
 }

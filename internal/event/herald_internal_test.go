@@ -2,6 +2,7 @@ package event
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,11 +12,18 @@ import (
 func TestHerald(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // timers tell too
 		var told []string
-		h := newHerald(func(ws string) { told = append(told, ws) })
+		h := newHerald(func(ws string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, ws)
+		})
 		want := func(when string, list ...string) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(told, list) {
 				t.Errorf("%s told %q, want %q", when, told, list)
 			}

@@ -78,9 +78,12 @@ func overlap(ctx context.Context, tx *db.Tx, f found, n node, own bool) error {
 		kinds = []string{""} // whatever it is
 	}
 	for _, kind := range kinds {
-		rows, err := tx.Query(ctx, selectCovered, f.ws, kind, n.nid, n.starts, n.ends, least, len(f.parts)+1)
+		var rows db.Rows
+		var err error
 		if kind == "" {
 			rows, err = tx.Query(ctx, selectCoveredAny, n.nid, n.starts, n.ends, least, len(f.parts)+1)
+		} else {
+			rows, err = tx.Query(ctx, selectCovered, f.ws, kind, n.nid, n.starts, n.ends, least, len(f.parts)+1)
 		}
 		all, err := db.Collect(rows, err, "look for claims of the same", db.Column[int64])
 		if err != nil {

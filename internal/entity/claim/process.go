@@ -96,13 +96,17 @@ func scanDue(r *row, from db.Row) error { return from.Scan(&r.ws, &r.nid, &r.did
 // from being evaluated is no failure: the claim is for people then, or is put off.
 func (e *Engine) one(ctx context.Context, seen *row) (out *api.ProcessedClaim, err error) {
 	ctx = context.WithValue(web.WithCaller(ctx, web.Caller{Workspace: seen.ws}), engineKey{}, true)
-	err = e.s.db.InTx(ctx, func(tx *db.Tx) error {
-		out, err = e.evaluate(ctx, tx, seen)
+	var done *api.ProcessedClaim // only after success: a transaction that was given up may still be at it
+	err = e.s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		done, err = e.evaluate(ctx, tx, seen)
 		return err
 	})
+	if err == nil {
+		return done, nil
+	}
 	f := fault.As(err)
 	if f == nil || f.Kind == fault.Internal {
-		return out, err
+		return nil, err
 	}
 	out = &api.ProcessedClaim{Claim: seen.did, Status: Pending, ReasonCode: f.Code, Words: "The claim was not evaluated: " + f.Message + " It is looked at again in a day, unless somebody evaluates it before."}
 	return out, e.s.db.InTx(ctx, func(tx *db.Tx) error { return e.delay(ctx, tx, seen) })

@@ -182,11 +182,13 @@ func notFound() error {
 // page. The fault is CREDENTIAL_NOT_FOUND.
 func find(ctx context.Context, q db.Querier, id string) (*row, error) {
 	c := web.CallerFrom(ctx)
-	at := q.QueryRow(ctx, selectByDID, c.Workspace, id)
+	var r *row
+	var err error
 	if len(id) == pageLength {
-		at = q.QueryRow(ctx, selectByPage, id)
+		r, err = one(q.QueryRow(ctx, selectByPage, id))
+	} else {
+		r, err = one(q.QueryRow(ctx, selectByDID, c.Workspace, id))
 	}
-	r, err := one(at)
 	if err == nil && (r == nil || r.ws != c.Workspace || !sees(c, r.project)) {
 		return nil, notFound()
 	}
