@@ -69,6 +69,8 @@ var rows = []row{
 	{"plugins", "calls of plugins and of MCP servers, and what plugins cost a turn", (*bench).pluginCosts},
 	{"ucan", "the check of a token against a bare one of a signature", (*bench).tokenChecks},
 	{"sign", "signing a credential against its bare steps", (*bench).signings},
+	{"issue", "a credential over the API against a twin and a signature", (*bench).issuing},
+	{"simulate", "a dry run of a rubric over 100,000 claims against reading them and running the bare rules", (*bench).simulations},
 	{"sockets", "memory of 10,000 idle sockets", chats(chatter.Idle)},
 	{"stalled", "memory with 5,000 idle sockets and 500 readers that stall", chats(chatter.Stall)},
 	{"leave", "goroutines left after 2,000 sockets close", chats(chatter.Leave)},
@@ -129,7 +131,7 @@ func (b *bench) flags() options {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, collect, responses, export, figures, draw, behind, graph, ussd, turn, plugins, ucan, sign, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot; with -against: create, once, entity, submit, dial, step")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, collect, responses, export, figures, draw, behind, graph, ussd, turn, plugins, ucan, sign, issue, simulate, sockets, stalled, leave, first, frames, history, rounds, abort, shell, gc, boot; with -against: create, once, entity, submit, dial, step")
 	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
 	flag.BoolVar(&o.store, "postgres", false, "with -against: compare on PostgreSQL, and count its CPU too")
 	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")

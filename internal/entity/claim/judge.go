@@ -60,16 +60,21 @@ func (r *row) claim() (rubric.Claim, error) {
 	if err := json.Unmarshal([]byte(r.body), &d); err != nil {
 		return rubric.Claim{}, db.Wrap("read document", err)
 	}
-	out := rubric.Claim{
-		Kind: r.kind, Subject: r.subjectDID, Claimant: r.claimant, Amount: r.amount, Unit: r.unit, Evidence: len(d.Evidence), Submitted: time.UnixMilli(r.submitted).UTC(),
-	}
+	out := r.bare()
+	out.Evidence = len(d.Evidence)
+	return out, nil
+}
+
+// bare is claim for rules that do not ask for evidence: the document stays unread.
+func (r *row) bare() rubric.Claim {
+	out := rubric.Claim{Kind: r.kind, Subject: r.subjectDID, Claimant: r.claimant, Amount: r.amount, Unit: r.unit, Submitted: time.UnixMilli(r.submitted).UTC()}
 	if r.starts != always {
 		out.PeriodStart = time.UnixMilli(r.starts).UTC()
 	}
 	if r.ends != never {
 		out.PeriodEnd = time.UnixMilli(r.ends).UTC().AddDate(0, 0, -1)
 	}
-	return out, nil
+	return out
 }
 
 // protocolOf is the protocol whose claim types speak about a claim, in the version that

@@ -23,8 +23,9 @@ import (
 const (
 	kindSimulate = "claim.simulate"
 
-	// Past claims of a kind in the order of their numbers, with their newest evaluation.
-	listPast = `SELECT c.nid, c.did, c.project, c.kind, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.submitted_at, c.document, c.facts, c.collection,
+	// Past claims of a kind in the order of their numbers, with their newest evaluation,
+	// and with their documents only where a rule asks for what is in them.
+	listPast = `SELECT c.nid, c.did, c.project, c.kind, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.submitted_at, CASE WHEN $7 = 1 THEN c.document ELSE '' END, c.facts, c.collection,
 		COALESCE(e.outcome, ''), COALESCE(e.reason_code, ''), COALESCE(e.amount, 0)
 		FROM claims c LEFT JOIN claim_evaluations e ON e.nid = (SELECT MAX(n.nid) FROM claim_evaluations n WHERE n.claim = c.nid)
 		WHERE c.ws = $1 AND c.kind = $2 AND c.nid > $3 AND c.nid <= $4 AND c.status <> 'withdrawn' AND (c.protocol = $5 OR $5 = '') ORDER BY c.nid LIMIT $6`
@@ -174,6 +175,7 @@ type simulator struct {
 	in    simulation
 	rules *rubric.Rubric
 	known map[string]bool // facts that the rules may ask about
+	whole int             // 1: the rules ask for what is in the documents
 	st    simulationState
 	cells map[[2]string]*api.SimulatedOutcome
 	rows  []exchange.Row // not stored yet
@@ -193,6 +195,9 @@ func (s *Simulations) do(ctx context.Context, r *job.Run) error {
 	}
 	for _, f := range m.rules.Facts() {
 		m.known[f.ID] = true
+	}
+	if m.rules.AsksForEvidence() {
+		m.whole = 1
 	}
 	for i := range m.st.Counts.Outcomes {
 		o := &m.st.Counts.Outcomes[i]
@@ -221,7 +226,7 @@ func (s *Simulations) do(ctx context.Context, r *job.Run) error {
 // page asks the rubric about the next claims.
 func (m *simulator) page(ctx context.Context) error {
 	c := web.CallerFrom(ctx)
-	rows, err := m.s.db.Query(ctx, listPast, c.Workspace, m.in.Kind, m.st.After, m.st.Top, m.in.Protocol, simulated)
+	rows, err := m.s.db.Query(ctx, listPast, c.Workspace, m.in.Kind, m.st.After, m.st.Top, m.in.Protocol, simulated, m.whole)
 	n := 0
 	err = db.Each(rows, err, "read past claims", func(from db.Row) error {
 		var p past
@@ -251,9 +256,11 @@ func (m *simulator) compare(p *past) error {
 		return err
 	}
 	maps.DeleteFunc(known, func(name string, _ rubric.Known) bool { return !m.known[name] }) // nobody would have been asked
-	claim, err := p.claim()
-	if err != nil {
-		return err
+	claim := p.bare()
+	if m.whole == 1 {
+		if claim, err = p.claim(); err != nil {
+			return err
+		}
 	}
 	now, err := m.rules.Decide(claim, known)
 	if f := fault.As(err); f != nil { // such a fact would not have been taken

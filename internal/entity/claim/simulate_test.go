@@ -117,6 +117,23 @@ func TestSimulate(t *testing.T) {
 	})
 }
 
+// A rubric that asks for evidence is told how much there is.
+func TestSimulateEvidence(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		c.work(t)
+		c.claim(t, "fuel-saved")
+		c.want(t, "owner", "POST /v1/claims", claimed(c.stove, "2020-01-01", "2020-01-31", `,"evidence":["a photo","a reading"]`), "201")
+		at := c.simulate(t, "judge", `{"kind":"fuel-saved","verification":{"rubric":[
+			{"id":"none","stage":"missing_evidence","when":"claim.evidence < 2.0","then":{"outcome":"flagged","reasonCode":"LITTLE"}},
+			{"id":"rest","stage":"approval","when":"true","then":{"outcome":"approved","reasonCode":"ENOUGH"}}]}}`)
+		if got, want := outcomes(c.want(t, "judge", "GET "+at, "", "200")), "0 of 2: not_evaluated>approved 0/1, not_evaluated>flagged 0/1"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
 // rows are the claims with their evaluations, as they are stored.
 func (c *court) rows(t testing.TB) string {
 	t.Helper()

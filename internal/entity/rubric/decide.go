@@ -79,7 +79,7 @@ type findings struct {
 func (r *Rubric) ask(claim Claim, k findings) Decision {
 	values, missing := k.values, k.missing
 	vars := scope{claim: &cel.Record{Shape: r.claim, Members: claim.members()}, facts: &cel.Record{Shape: r.known, Members: members(values)}}
-	d := Decision{Outcome: Manual, ReasonCode: NoRule, Missing: missing}
+	d := Decision{Outcome: Manual, ReasonCode: NoRule, Missing: missing, Steps: make([]Step, 0, len(r.rules))}
 	for i := range r.rules {
 		each := &r.rules[i]
 		held, _, err := each.when.Holds(vars)

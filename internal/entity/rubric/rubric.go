@@ -117,6 +117,20 @@ type rule struct {
 // Facts are those the rules may ask about.
 func (r *Rubric) Facts() []Fact { return r.facts }
 
+// AsksForEvidence reports whether a rule reads how many pieces of evidence a claim has.
+// Where none does, nobody needs to count them.
+func (r *Rubric) AsksForEvidence() bool {
+	return slices.ContainsFunc(r.rules, func(each rule) bool {
+		return r.evidenceIn(each.when) || each.amount != nil && r.evidenceIn(each.amount)
+	})
+}
+
+func (r *Rubric) evidenceIn(p *cel.Program) bool {
+	return slices.ContainsFunc(p.Uses(), func(u cel.Use) bool {
+		return u.Shape == r.claim && (u.Field < 0 || claimFields[u.Field].Name == "evidence")
+	})
+}
+
 // Hash names what the rubric says: SHA-256 over its canonical form.
 func (r *Rubric) Hash() string { return r.hash }
 

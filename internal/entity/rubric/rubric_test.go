@@ -210,3 +210,21 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
+
+// Who runs rules needs to know whether any of them asks for evidence, in a condition or in
+// an amount, by its name or in the whole claim.
+func TestAsksForEvidence(t *testing.T) {
+	t.Parallel()
+	for when, want := range map[string]bool{
+		`claim.amount > 1.0`: false, `facts.evidence == 1.0`: false, `claim.evidence > 1.0`: true, `claim.amount > 1.0 || claim.evidence == 0.0`: true, `[claim].size() == 1`: true,
+	} {
+		r := compiled(t, `{"facts":[{"id":"evidence","type":"number"}],"rubric":[{"id":"a","stage":"approval","when":"`+when+`","then":{"outcome":"approved","reasonCode":"OK"}}]}`)
+		if got := r.AsksForEvidence(); got != want {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	r := compiled(t, `{"rubric":[{"id":"a","stage":"partial","when":"true","then":{"outcome":"partial_success","reasonCode":"OK","amount":"claim.amount / claim.evidence"}}]}`)
+	if !r.AsksForEvidence() {
+		t.Error("an amount that asks for evidence is not seen")
+	}
+}
