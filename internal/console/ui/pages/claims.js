@@ -1,9 +1,11 @@
 // @ts-check
-import { html } from "../vendor/preact.js";
+import { html, useState } from "../vendor/preact.js";
 import { may } from "../lib/api.js";
+import { NewCollection, Steps } from "../lib/collecting.js";
 import { base, route } from "../lib/router.js";
 import { List } from "../lib/list.js";
 import { Name } from "../lib/names.js";
+import { TryRules } from "../lib/tryrules.js";
 import { Badge, Page, Time } from "../lib/ui.js";
 import { number, t } from "../lib/words.js";
 
@@ -13,23 +15,24 @@ export const statuses = ["pending", "flagged", "disputed", "approved", "rejected
 export const amount = (a) => (a ? `${number(a.value)} ${a.unit || ""}` : "–");
 
 /** The collections claims are submitted to. */
-function Collections() {
-  return html`<${List} path="/v1/collections" id=${(c) => c.id} columns=${[
+function Collections({ turn, done }) {
+  return html`<${List} path="/v1/collections" turn=${turn} id=${(c) => c.id} columns=${[
     { label: t("claims.name"), cell: (c) => c.name }, { label: t("survey.state"), cell: (c) => html`<${Badge} value=${c.state} />` },
     { label: t("claims.places"), num: true, cell: (c) => `${number(c.counts.taken)}${c.quota ? " / " + number(c.quota) : ""}` },
     { label: t("claims.approved"), num: true, cell: (c) => number(c.counts.approved) }, { label: t("claims.rejected"), num: true, cell: (c) => number(c.counts.rejected) },
-    { label: t("claims.rules"), cell: (c) => html`<span class="nowrap">${c.version}</span>` }, { label: t("claims.window"), cell: (c) => html`<span class="nowrap">${(c.startsAt || "…").slice(0, 10)} – ${(c.endsAt || "…").slice(0, 10)}</span>` }]}
+    { label: t("claims.rules"), cell: (c) => html`<span class="nowrap">${c.version}</span>` }, { label: t("claims.window"), cell: (c) => html`<span class="nowrap">${(c.startsAt || "…").slice(0, 10)} – ${(c.endsAt || "…").slice(0, 10)}</span>` }, { label: "", cell: (c) => html`<${Steps} key=${c.state} of=${c} done=${done} />` }]}
     empty=${{ icon: "seal", title: t("claims.noCollection"), text: t("claims.noCollectionText") }} />`;
 }
 
-const scopes = { "": "claims:read", queue: "claims:evaluate", collections: "collections:read" };
+const scopes = { "": "claims:read", queue: "claims:evaluate", collections: "collections:read", rules: "claims:evaluate" };
 
 /** What stoves and households are said to have done, and what was decided. */
 export default function Claims() {
-  const tab = route.value.query.tab || "";
-  return html`<${Page} title=${t("page.claims")} about=${t(tab === "queue" ? "claims.queueAbout" : "claims.about")}>
+  const tab = route.value.query.tab || "", [turn, again] = useState(0), changed = () => again((n) => n + 1);
+  const makes = tab === "collections" && may("collections:write") && may("protocols:read");
+  return html`<${Page} title=${t("page.claims")} about=${t(tab === "queue" ? "claims.queueAbout" : "claims.about")} actions=${makes ? html`<${NewCollection} done=${changed} />` : null}>
     <nav class="tabs" aria-label=${t("page.claims")}>${Object.keys(scopes).filter((k) => may(scopes[k])).map((k) => html`<a key=${k} href=${base + "/claims" + (k && "?tab=" + k)} aria-current=${k === tab ? "page" : undefined}>${t("claims.tab." + (k || "all"))}</a>`)}</nav>
-    ${tab === "collections" ? html`<${Collections} />` : html`<${Claimed} key=${tab} queue=${tab === "queue"} />`}</${Page}>`;
+    ${tab === "collections" ? html`<${Collections} turn=${turn} done=${changed} />` : tab === "rules" ? html`<${TryRules} />` : html`<${Claimed} key=${tab} queue=${tab === "queue"} />`}</${Page}>`;
 }
 
 /** Claims, all of them or those that wait for whoever is signed in. */

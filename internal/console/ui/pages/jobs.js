@@ -15,6 +15,7 @@ function pageOf(job) {
   const about = job.links.about || "";
   const survey = about.match(/^\/v1\/surveys\/([^/]+)\/(\w+)/);
   if (about.startsWith("/v1/imports/")) return base + "/import?" + (job.progress?.note === "checking" ? "run=" : "go=") + job.id;
+  if (about.startsWith("/v1/claim-simulations/")) return base + "/claims?tab=rules&run=" + job.id;
   if (about.startsWith("/v1/exports/")) return base + "/exports";
   if (survey) return base + (survey[2] === "exports" ? "/exports?of=" + survey[1] : "/surveys/" + survey[1]);
   return about === "/v1/demo" ? base + "/" : null;
