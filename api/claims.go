@@ -108,12 +108,14 @@ type ClaimDispute struct {
 	ID        string     `json:"id" example:"disp_7310428377145344"`
 	At        time.Time  `json:"at"`
 	Disputer  string     `json:"disputer" doc:"DID of who disputes."`
-	Reason    string     `json:"reason"`
+	Reason    string     `json:"reason" doc:"In the words of who disputes; empty once they were erased."`
 	ClaimWas  string     `json:"claimWas" enum:"pending,flagged,approved" doc:"Status of the claim before."`
 	Status    string     `json:"status" enum:"open,upheld,dismissed"`
 	DecidedAt *time.Time `json:"decidedAt,omitzero"`
 	DecidedBy string     `json:"decidedBy,omitzero" doc:"DID of who decided."`
 	Decision  string     `json:"decision,omitzero" doc:"Why, in the words of who decided."`
+
+	ReasonErased bool `json:"reasonErased,omitzero" doc:"Words stood here that were erased with the person whom the claim is about."`
 }
 
 // ClaimEvaluationDraft is what somebody finds about a claim, and decides where the
@@ -142,7 +144,10 @@ type ClaimEvaluation struct {
 	Amount     float64              `json:"amount" doc:"How much this evaluation approves."`
 	Status     string               `json:"status" enum:"pending,flagged,disputed,approved,rejected" doc:"Of the claim, afterwards. It stays pending until as many oracles agree as the protocol asks for."`
 	Reason     string               `json:"reason,omitzero" doc:"In the words of who decided."`
-	Automatic  bool                 `json:"automatic,omitzero" doc:"The server has evaluated by the rubric, for the controller of the oracle, whom evaluator names."`
+
+	ReasonErased bool `json:"reasonErased,omitzero" doc:"The words of who decided were erased with the person whom the claim is about. Nothing that is recomputed rests on them."`
+
+	Automatic bool `json:"automatic,omitzero" doc:"The server has evaluated by the rubric, for the controller of the oracle, whom evaluator names."`
 }
 
 // ProcessedClaims is what became of claims that were due.

@@ -102,6 +102,38 @@ func (p *programme) plantReasons(t *testing.T, c customer) {
 	})
 }
 
+// plantClaims claims something of her household and of a stove in it, and has people write
+// about her where they dispute the claims, decide about that, and about the claims. It
+// gives the paths of the claims.
+func (p *programme) plantClaims(t *testing.T, c customer) (paths []string) {
+	t.Helper()
+	mine, _, _ := p.writers(t)
+	const words = herWords + " " + herName
+	var keys [2]struct {
+		Principal string `json:"principal"`
+		Key       string `json:"key"`
+	}
+	for i, name := range []string{"evaluator", "elder"} {
+		p.want(t, "POST", "/v1/api-keys", `{"name":"`+name+`","role":"owner"}`, &keys[i])
+	}
+	evaluator, elder := &planter{programme: p, t: t, key: keys[0].Key}, &planter{programme: p, t: t, key: keys[1].Key}
+	var oracle, stove, claimed, dispute struct {
+		DID string `json:"did"`
+		ID  string `json:"id"`
+	}
+	evaluator.write("POST /v1/entities", `{"type":"oracle","protocol":"did:ixo:protocol/oracle"}`, &oracle)
+	mine.write("POST /v1/entities", `{"type":"stove","protocol":"did:ixo:protocol/clean-cooking","relationships":[{"role":"household","target":"`+c.household+`"}]}`, &stove)
+	for kind, subject := range map[string]string{"household-use": c.household, "stove-use": stove.DID} {
+		mine.write("POST /v1/claims", `{"kind":"`+kind+`","subject":"`+subject+`","oracle":"`+oracle.DID+`","periodStart":"2026-02-01","periodEnd":"2026-02-28","amount":{"value":4,"unit":"days"}}`, &claimed)
+		path := "/v1/claims/" + claimed.ID
+		evaluator.write("POST "+path+"/disputes", `{"reason":"`+words+`"}`, &dispute)
+		elder.write("POST "+path+"/disputes/"+dispute.ID+"/decision", `{"outcome":"dismissed","reason":"`+words+`"}`, nil)
+		evaluator.write("POST "+path+"/evaluations", `{"decision":"rejected","reason":"`+words+`"}`, nil)
+		paths = append(paths, path)
+	}
+	return paths
+}
+
 // plantVerdicts has her response corrected, judged, and sent again with other
 // content, which waits or is decided about.
 func (p *programme) plantVerdicts(t *testing.T, c customer) {

@@ -173,6 +173,7 @@ func eraseWhole(t *testing.T, dsn string) {
 	}
 	talks = append(talks, p.plantTalk(t, c))
 	p.plantReasons(t, c)
+	claims := p.plantClaims(t, c)
 	others := p.plantElsewhere(t)
 	files := []string{
 		p.export(t, "/v1/exports", `{"format":"ndjson"}`),
@@ -225,6 +226,9 @@ func eraseWhole(t *testing.T, dsn string) {
 	if len(log.String()) < 1000 {
 		t.Error("nothing was logged")
 	}
+	for _, path := range claims {
+		p.standsWithoutWords(t, path)
+	}
 	for path, n := range others {
 		if w := p.send(t, owner, "GET", path, ""); strings.Count(w.Body.String(), elsewhere) != n {
 			t.Errorf("GET %s = %d %s, want %q %d times: others wrote it", path, w.Code, w.Body, elsewhere, n)
@@ -232,6 +236,29 @@ func eraseWhole(t *testing.T, dsn string) {
 	}
 	if !strings.Contains(strings.Join(cert.Stays, "\n"), privacy.Elsewhere) {
 		t.Errorf("stays = %q, want %q", cert.Stays, privacy.Elsewhere)
+	}
+}
+
+// standsWithoutWords holds a claim whose words were erased to what stays: it says so, its
+// evaluation comes to the same, and the history of its twin is whole.
+func (p *programme) standsWithoutWords(t *testing.T, path string) {
+	t.Helper()
+	for _, list := range []string{"/evaluations", "/disputes"} {
+		if w := p.send(t, owner, "GET", path+list, ""); strings.Count(w.Body.String(), `"reasonErased":true`) != 1 {
+			t.Errorf("GET %s = %d %s, want that it says what was erased", path+list, w.Code, w.Body)
+		}
+	}
+	var again struct {
+		Same bool `json:"same"`
+	}
+	if p.want(t, "POST", path+"/evaluations:recompute", "", &again); !again.Same {
+		t.Errorf("%s comes to something else without the words", path)
+	}
+	var chain struct {
+		OK bool `json:"ok"`
+	}
+	if p.want(t, "GET", strings.Replace(path, "/claims/", "/entities/", 1)+"/audit", "", &chain); !chain.OK {
+		t.Errorf("the history of %s is not whole", path)
 	}
 }
 

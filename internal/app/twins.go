@@ -124,6 +124,7 @@ func (a *App) erasers() []erase.Eraser {
 		{Name: "memberships", Erase: a.twins.groups.Forget},
 		{Name: "vouchers", Erase: a.twins.vouchers.Erase},
 		{Name: "credentials", Erase: a.twins.issued.Erase},
+		{Name: "claims", Erase: claim.Erase},
 	}, a.surveys.erasers(), lineErasers(a.customers), mindErasers(a))
 }
 

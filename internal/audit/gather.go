@@ -408,7 +408,7 @@ func (g *gatherer) claim(c *api.Claim) (out claimLine, err error) {
 // evaluation is one without what people wrote into it.
 func (g *gatherer) evaluation(c *api.Claim, e *api.ClaimEvaluation) (evaluation, error) {
 	out := evaluation{Claim: c.ID, ClaimEvaluation: *e}
-	out.Reason = ""
+	out.Reason, out.ReasonErased = "", false
 	var err error
 	if out.Evaluator, err = g.name(e.Evaluator); err != nil {
 		return out, err

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. faa8939b726f70d0d41908e625eef706d31f6fd2d2a1293a1cea1f12623dcb0e
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 99734f92426c4d2c7f16f3373577b777156cb2faf56482cf51cbff20a9c8c055
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1602,7 +1602,7 @@ CREATE TABLE claim_evaluations (
 	amount      REAL NOT NULL,
 	status      TEXT NOT NULL,
 	reason      TEXT NOT NULL
-, automatic BIGINT NOT NULL DEFAULT 0);
+, automatic BIGINT NOT NULL DEFAULT 0, erased BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX claim_evaluations_claim ON claim_evaluations (claim, nid);
 CREATE TABLE vouchers (
 	nid         BIGINT PRIMARY KEY,
@@ -1741,7 +1741,7 @@ CREATE TABLE claim_disputes (
 	decided_at BIGINT NOT NULL DEFAULT 0,
 	decided_by TEXT NOT NULL DEFAULT '',
 	answer     TEXT NOT NULL DEFAULT ''
-);
+, erased BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX claim_disputes_claim ON claim_disputes (claim, nid);
 CREATE UNIQUE INDEX claim_disputes_open ON claim_disputes (claim) WHERE status = 'open';
 CREATE TABLE claim_collections (

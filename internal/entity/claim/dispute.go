@@ -28,8 +28,8 @@ const (
 
 const (
 	insertDispute = `INSERT INTO claim_disputes (nid, ws, claim, at, disputer, reason, was, status) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open')`
-	selectDispute = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer FROM claim_disputes WHERE claim = $1 AND nid = $2`
-	listDisputes  = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer FROM claim_disputes WHERE claim = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	selectDispute = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer, erased FROM claim_disputes WHERE claim = $1 AND nid = $2`
+	listDisputes  = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer, erased FROM claim_disputes WHERE claim = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	// The claim is held, and the dispute was found open.
 	endDispute = `UPDATE claim_disputes SET status = $2, decided_at = $3, decided_by = $4, answer = $5 WHERE nid = $1`
 	// Who has judged a claim, and who has disputed it.
@@ -41,19 +41,19 @@ const (
 
 // dispute is a stored one.
 type dispute struct {
-	nid, at, decidedAt            int64
+	nid, at, decidedAt, erased    int64
 	disputer, reason, was, status string
 	decidedBy, answer             string
 }
 
 func (d *dispute) scan(from db.Row) error {
-	return from.Scan(&d.nid, &d.at, &d.disputer, &d.reason, &d.was, &d.status, &d.decidedAt, &d.decidedBy, &d.answer)
+	return from.Scan(&d.nid, &d.at, &d.disputer, &d.reason, &d.was, &d.status, &d.decidedAt, &d.decidedBy, &d.answer, &d.erased)
 }
 
 // view is a dispute as the API shows it.
 func (d *dispute) view() *api.ClaimDispute {
 	out := &api.ClaimDispute{
-		ID: disputeID + strconv.FormatInt(d.nid, 10), At: time.UnixMilli(d.at).UTC(), Disputer: d.disputer, Reason: d.reason, ClaimWas: d.was, Status: d.status, DecidedBy: d.decidedBy, Decision: d.answer,
+		ID: disputeID + strconv.FormatInt(d.nid, 10), At: time.UnixMilli(d.at).UTC(), Disputer: d.disputer, Reason: d.reason, ClaimWas: d.was, Status: d.status, DecidedBy: d.decidedBy, Decision: d.answer, ReasonErased: d.erased != 0,
 	}
 	if d.decidedAt != 0 {
 		at := time.UnixMilli(d.decidedAt).UTC()

@@ -24,7 +24,7 @@ import (
 const (
 	insertEvaluation = `INSERT INTO claim_evaluations (nid, ws, claim, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason, automatic)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
-	listEvaluations = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason, automatic FROM claim_evaluations
+	listEvaluations = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason, automatic, erased FROM claim_evaluations
 		WHERE claim = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	updateFacts = `UPDATE claims SET facts = $2, approved = $3 WHERE nid = $1`
 )
@@ -211,14 +211,14 @@ func (s *Service) evaluations(ctx context.Context, q db.Querier, claim, before i
 
 func (e *evaluation) scan(from db.Row) error {
 	e.decision = &decision{}
-	return from.Scan(&e.nid, &e.at, &e.evaluator, &e.oracle, &e.protocol, &e.version, &e.hash, &e.facts, &e.Outcome, &e.ReasonCode, &e.Rule, &e.amount, &e.status, &e.reason, &e.automatic)
+	return from.Scan(&e.nid, &e.at, &e.evaluator, &e.oracle, &e.protocol, &e.version, &e.hash, &e.facts, &e.Outcome, &e.ReasonCode, &e.Rule, &e.amount, &e.status, &e.reason, &e.automatic, &e.erased)
 }
 
 // view is an evaluation as the API shows it.
 func (e *evaluation) view() (*api.ClaimEvaluation, error) {
 	out := &api.ClaimEvaluation{
 		ID: "eval_" + strconv.FormatInt(e.nid, 10), At: time.UnixMilli(e.at).UTC(), Evaluator: e.evaluator, Oracle: e.oracle, Protocol: e.protocol, Version: e.version, RubricHash: e.hash,
-		Facts: map[string]api.KnownFact{}, Outcome: string(e.Outcome), ReasonCode: e.ReasonCode, Rule: e.Rule, Amount: e.amount, Status: e.status, Reason: e.reason, Automatic: e.automatic != 0,
+		Facts: map[string]api.KnownFact{}, Outcome: string(e.Outcome), ReasonCode: e.ReasonCode, Rule: e.Rule, Amount: e.amount, Status: e.status, Reason: e.reason, Automatic: e.automatic != 0, ReasonErased: e.erased != 0,
 	}
 	if e.facts == "" {
 		return out, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
@@ -23,7 +24,7 @@ import (
 
 const (
 	credentialProtocol = "did:ixo:protocol/credential"
-	selectApproval     = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason, automatic FROM claim_evaluations
+	selectApproval     = `SELECT nid, at, evaluator, oracle, protocol, version, rubric_hash, facts, outcome, reason_code, rule, amount, status, reason, automatic, erased FROM claim_evaluations
 		WHERE claim = $1 AND status = 'approved' ORDER BY nid DESC LIMIT 1`
 	selectEverBecame = `SELECT 1 FROM relationships WHERE src = $1 AND role = 'becomes' LIMIT 1`
 )
@@ -200,12 +201,25 @@ func (s *Service) approval(ctx context.Context, q db.Querier, r *row, i *entity.
 	if err != nil {
 		return err
 	}
-	if i.Evaluated, err = canonical(shown); err != nil {
+	if i.Evaluated, err = lasting(*shown); err != nil {
 		return err
 	}
 	i.Says.Issuer = e.oracle
 	i.Issuer, err = s.cfg.Entities.Find(ctx, q, e.oracle)
 	return err
+}
+
+// lasting is an evaluation as its hash in a credential has it: as the API gives it, in
+// canonical form, without what people wrote. The hash is in a document that never changes,
+// and their words may be erased.
+func lasting(e api.ClaimEvaluation) (jsontext.Value, error) {
+	e.Reason, e.ReasonErased = "", false
+	raw, err := web.Encode(e)
+	if err != nil {
+		return nil, err
+	}
+	out := jsontext.Value(raw)
+	return out, out.Canonicalize()
 }
 
 // agree wants everything a request says to be what the claim says.

@@ -361,10 +361,10 @@ func decided(r *row) error {
 // evaluation is what is noted about a decision.
 type evaluation struct {
 	*decision
-	nid, at, automatic        int64
-	evaluator, oracle, reason string
-	status, facts             string
-	amount                    float64
+	nid, at, automatic, erased int64
+	evaluator, oracle, reason  string
+	status, facts              string
+	amount                     float64
 }
 
 // note stores an evaluation of a claim by the caller.

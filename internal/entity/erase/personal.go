@@ -13,20 +13,20 @@ func Personal() []privacy.Table {
 		promised  = "That it was promised vouchers, their amounts and what suppliers were given of them stay, under its DID."
 		member    = "That it was a member of groups stays in the events about them, as a DID."
 		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
-		claimed   = "Claims about it stay, with its DID, its days, the amount and the evidence that was named."
+		claimed   = "Claims about it stay, with its DID, its days, the amount, the evidence that was named and the facts that were found, without what people wrote when they decided about them or disputed them."
 		issued    = "Credentials about it stay as they were signed, under a pseudonym; their records name it no more."
 		household = "The household that was registered with it stays for others who are linked to it, without its telephone number and customer id and without earlier revisions."
 		backups   = "Backups made before the erasure stay as they are: erase again after restoring one."
 	)
 	return []privacy.Table{
 		{Name: "entities", Rules: []privacy.Rule{
-			privacy.Erased("revisions", "name name_key rev_reason body"), privacy.Kept("", privacy.Elsewhere, "name name_key rev_reason body"), privacy.Kept(shared, household, "body"),
+			privacy.Erased("revisions", "name name_key rev_reason body"), privacy.Erased("claims", "rev_reason"), privacy.Kept("", privacy.Elsewhere, "name name_key rev_reason body"), privacy.Kept(shared, household, "body"),
 			privacy.Kept(privacy.Twin, twin, "did type class domain_type protocol protocol_version project status rev_action rev_actor"),
 			privacy.Kept(privacy.Twin, revisions, "rev_hash"),
 			privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
 		}},
 		{Name: "entity_history", Rules: []privacy.Rule{
-			privacy.Erased("revisions", "reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"),
+			privacy.Erased("revisions", "reason body"), privacy.Erased("claims", "reason"), privacy.Kept("", privacy.Elsewhere, "reason body"),
 			privacy.Kept(privacy.Twin, revisions, "action actor hash"), privacy.None(privacy.Request, "request"),
 		}},
 		{Name: "entity_props", Rules: []privacy.Rule{privacy.Erased("revisions", "val"), privacy.Kept(shared, household, "val")}},
@@ -41,11 +41,11 @@ func Personal() []privacy.Table {
 			privacy.Kept("", privacy.Acts, "claimant"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Program, "protocol version"),
 		}},
 		{Name: "claim_evaluations", Rules: []privacy.Rule{
-			privacy.Kept(privacy.Twin, claimed, "facts amount"), privacy.Kept("", privacy.Elsewhere, "facts reason"), privacy.Kept("", privacy.Acts, "evaluator oracle"),
+			privacy.Erased("claims", "reason"), privacy.Kept(privacy.Twin, claimed, "facts amount"), privacy.Kept("", privacy.Elsewhere, "facts reason"), privacy.Kept("", privacy.Acts, "evaluator oracle"),
 			privacy.None(privacy.Ours, "ws status"), privacy.None(privacy.Program, "protocol version rubric_hash outcome reason_code rule"),
 		}},
 		{Name: "claim_disputes", Rules: []privacy.Rule{
-			privacy.Kept("", privacy.Elsewhere, "reason answer"), privacy.Kept("", privacy.Acts, "disputer decided_by"), privacy.None(privacy.Ours, "ws was status"),
+			privacy.Erased("claims", "reason answer"), privacy.Kept("", privacy.Elsewhere, "reason answer"), privacy.Kept("", privacy.Acts, "disputer decided_by"), privacy.None(privacy.Ours, "ws was status"),
 		}},
 		{Name: "claim_leases", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "holder")}},
 		{Name: "evaluation_consents", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", privacy.Acts, "principal")}},

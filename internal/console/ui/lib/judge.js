@@ -72,7 +72,7 @@ export function Disputes({ claim, done }) {
   const dispute = async ({ reason, headers }) => { const out = await call(path, { method: "POST", headers, body: { reason } }); done(); return out; };
   const decide = (d) => async ({ value, reason, headers }) => { const out = await call(`${path}/${encodeURIComponent(d.id)}/decision`, { method: "POST", headers, body: { outcome: value, reason } }); done(); return out; };
   if (!mayDispute && of.data && !of.data.items.length) return null;
-  return html`<section class="card"><h2>${t("claim.disputes")}</h2><${Loaded} of=${of} rows=${2}>${({ items }) => items.map((d) => html`<div key=${d.id} class="dispute"><p><${Badge} value=${d.status} /> ${d.reason}</p>
+  return html`<section class="card"><h2>${t("claim.disputes")}</h2><${Loaded} of=${of} rows=${2}>${({ items }) => items.map((d) => html`<div key=${d.id} class="dispute"><p><${Badge} value=${d.status} /> ${d.reason || (d.reasonErased ? html`<em class="mute">${t("claim.erased")}</em>` : "")}</p>
       <p class="mute small"><${Name} did=${d.disputer} /> · <${Time} at=${d.at} /></p>${d.decision ? html`<p>${d.decision} <span class="mute small">– <${Name} did=${d.decidedBy} /></span></p>` : null}
       ${d.status === "open" && may("claims:adjudicate") ? html`<${Because} label=${t("claim.reason")} buttons=${[["upheld", t("claim.uphold")], ["dismissed", t("claim.dismiss")]]} send=${decide(d)} />` : null}</div>`)}</${Loaded}>
     ${mayDispute ? html`<${Because} label=${t("claim.against")} buttons=${[["", t("claim.dispute")]]} send=${dispute} />` : null}</section>`;

@@ -1,0 +1,69 @@
+package claim
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// What people wrote about claims tells of whom the claims are about: the twin itself, and
+// what it has or had, such as the stove of a household.
+const (
+	claimsAbout = `SELECT c.nid FROM entities e JOIN claims c ON c.subject = e.nid WHERE e.ws = $1 AND e.did = $2
+		UNION SELECT c.nid FROM entities e JOIN relationships r ON r.src = e.nid JOIN entities o ON o.nid = r.dst JOIN claims c ON c.subject = o.nid WHERE e.ws = $1 AND e.did = $2 AND o.domain_type = 'device'
+		UNION SELECT c.nid FROM entities e JOIN relationships r ON r.dst = e.nid JOIN entities o ON o.nid = r.src JOIN claims c ON c.subject = o.nid WHERE e.ws = $1 AND e.did = $2 AND o.domain_type = 'device'`
+	everBecame = `SELECT dst FROM relationships WHERE src = $1 AND role = 'becomes'`
+
+	blankDisputes = `UPDATE claim_disputes SET reason = '', answer = '', erased = 1 WHERE claim = $1 AND (reason <> '' OR answer <> '')`
+	// What the server wrote, and a reason that only says the code of the rule, is nobody's.
+	blankEvaluations = `UPDATE claim_evaluations SET reason = '', erased = 1 WHERE claim = $1 AND automatic = 0 AND reason <> '' AND reason <> reason_code`
+	blankRevision    = `UPDATE entities SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
+	blankRevisions   = `UPDATE entity_history SET reason = '' WHERE nid = $1 AND reason <> ''`
+)
+
+// Erase takes what people wrote when they decided about claims, disputed them or decided
+// disputes out of the claims about somebody who is erased, and out of the revisions of
+// their twins and of what they became. Facts, outcomes and hashes stay: whoever makes an
+// evaluation again comes to the same.
+func Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
+	rows, err := tx.Query(ctx, claimsAbout, ws, id)
+	all, err := db.Collect(rows, err, "find claims about somebody", db.Column[int64])
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, nid := range all {
+		n, err := blankClaim(ctx, tx, nid)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// blankClaim returns how many records have lost words.
+func blankClaim(ctx context.Context, tx *db.Tx, nid int64) (sum int64, err error) {
+	rows, err := tx.Query(ctx, everBecame, nid)
+	twins, err := db.Collect(rows, err, "find credentials of a claim", db.Column[int64])
+	if err != nil {
+		return 0, err
+	}
+	disputes, err := tx.Exec(ctx, blankDisputes, nid)
+	var evaluations int64
+	if err == nil {
+		evaluations, err = tx.Exec(ctx, blankEvaluations, nid)
+	}
+	sum = disputes + evaluations
+	for _, twin := range append(twins, nid) {
+		var newest, past int64
+		if err == nil {
+			newest, err = tx.Exec(ctx, blankRevision, twin)
+		}
+		if err == nil {
+			past, err = tx.Exec(ctx, blankRevisions, twin)
+		}
+		sum += newest + past
+	}
+	return sum, db.Wrap("erase what was written about a claim", err)
+}
