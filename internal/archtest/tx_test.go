@@ -197,8 +197,8 @@ func asked(s ast.Stmt) string {
 
 // askedAgain finds rows that a second query takes the place of before they were read: on
 // PostgreSQL their connection is lost, or busy. By name: the two statements are neighbours.
-func askedAgain(body *ast.BlockStmt) (found []ast.Stmt) {
-	ast.Inspect(body, func(n ast.Node) bool {
+func askedAgain(f *ast.File) (found []ast.Stmt) {
+	ast.Inspect(f, func(n ast.Node) bool {
 		block, ok := n.(*ast.BlockStmt)
 		if !ok {
 			return true
@@ -223,12 +223,8 @@ func TestRowsAreRead(t *testing.T) {
 	var bad []finding
 	for _, p := range all {
 		for _, f := range p.files {
-			for _, decl := range f.Decls {
-				if d, ok := decl.(*ast.FuncDecl); ok && d.Body != nil {
-					for _, s := range askedAgain(d.Body) {
-						bad = append(bad, p.finding(s, "rows are asked for again before they were read; choose the statement first"))
-					}
-				}
+			for _, s := range askedAgain(f) {
+				bad = append(bad, p.finding(s, "rows are asked for again before they were read; choose the statement first"))
 			}
 		}
 	}
@@ -243,7 +239,7 @@ func TestRowsAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := askedAgain(f.Decls[0].(*ast.FuncDecl).Body); len(got) != want {
+		if got := askedAgain(f); len(got) != want {
 			t.Errorf("%s: %d findings, want %d", text, len(got), want)
 		}
 	}
