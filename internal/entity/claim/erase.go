@@ -7,11 +7,13 @@ import (
 )
 
 // What people wrote about claims tells of whom the claims are about: the twin itself, and
-// what it has or had, such as the stove of a household.
+// what it had in the period of the claim, such as the stove of a household. A stove that
+// was somebody else's then tells of them.
 const (
+	meanwhile   = ` AND (r.since IS NULL OR r.since < c.ends) AND (r.until IS NULL OR r.until > c.starts) AND (r.removed_at IS NULL OR r.removed_at > c.starts)`
 	claimsAbout = `SELECT c.nid FROM entities e JOIN claims c ON c.subject = e.nid WHERE e.ws = $1 AND e.did = $2
-		UNION SELECT c.nid FROM entities e JOIN relationships r ON r.src = e.nid JOIN entities o ON o.nid = r.dst JOIN claims c ON c.subject = o.nid WHERE e.ws = $1 AND e.did = $2 AND o.domain_type = 'device'
-		UNION SELECT c.nid FROM entities e JOIN relationships r ON r.dst = e.nid JOIN entities o ON o.nid = r.src JOIN claims c ON c.subject = o.nid WHERE e.ws = $1 AND e.did = $2 AND o.domain_type = 'device'`
+		UNION SELECT c.nid FROM entities e JOIN relationships r ON r.src = e.nid JOIN entities o ON o.nid = r.dst JOIN claims c ON c.subject = o.nid WHERE e.ws = $1 AND e.did = $2 AND o.domain_type = 'device'` + meanwhile + `
+		UNION SELECT c.nid FROM entities e JOIN relationships r ON r.dst = e.nid JOIN entities o ON o.nid = r.src JOIN claims c ON c.subject = o.nid WHERE e.ws = $1 AND e.did = $2 AND o.domain_type = 'device'` + meanwhile
 	everBecame = `SELECT dst FROM relationships WHERE src = $1 AND role = 'becomes'`
 
 	blankDisputes = `UPDATE claim_disputes SET reason = '', answer = '', erased = 1 WHERE claim = $1 AND (reason <> '' OR answer <> '')`

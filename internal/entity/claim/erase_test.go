@@ -73,12 +73,17 @@ func TestErase(t *testing.T) {
 		home, others := c.twin(t, "owner", "household"), c.twin(t, "owner", "household")
 		mine := c.claim(t, "fuel-saved")
 		c.want(t, "owner", "POST "+at(c.stove)+"/relationships", `{"role":"household","target":"`+home+`"}`, "201")
+		before := c.twin(t, "owner", "household") // had the stove in another year
+		c.want(t, "owner", "POST "+at(c.stove)+"/relationships", `{"role":"household","target":"`+before+`","until":"1999-12-31T00:00:00Z"}`, "201")
 		became := c.written(t, mine)
 		if got, want := found(t, d), "claim_evaluations 1, claim_disputes 1, entities 1, entity_history 3, claims 0, credentials 0, events 0, "; got != want {
 			t.Fatalf("the words are in %s want %s", got, want)
 		}
 		if n := erase(t.Context(), t, d, "ws", others); n != 0 {
 			t.Errorf("another household takes %d words along", n)
+		}
+		if n := erase(t.Context(), t, d, "ws", before); n != 0 {
+			t.Errorf("a household that had the stove before takes %d words along", n)
 		}
 		if n := erase(t.Context(), t, d, "other", home); n != 0 {
 			t.Errorf("another workspace takes %d words along", n)
