@@ -180,6 +180,7 @@ type bundle struct {
 	made           time.Time
 	signed         jsontext.Value
 	files          map[string]*zip.File
+	frame          []string // what is wrong around the files
 }
 
 var errNoBundle = errors.New("this is no bundle of an audit")
@@ -190,7 +191,7 @@ func open(in io.ReaderAt, size int64) (*bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoBundle, err)
 	}
-	b := &bundle{files: map[string]*zip.File{}}
+	b := &bundle{files: map[string]*zip.File{}, frame: frame(in, size, z.File)}
 	if len(z.File) > maxFiles+1 {
 		return nil, fmt.Errorf("%w: it has more than %d files", errNoBundle, maxFiles)
 	}

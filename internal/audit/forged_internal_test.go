@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"crypto/ed25519"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,43 @@ func TestForged(t *testing.T) {
 		}
 		if got := len(r.Checks[0].Wrong) == 0; got != tt.good {
 			t.Errorf("%s: signature good = %v, %q", tt.name, got, r.Checks[0].Wrong)
+		}
+	}
+}
+
+// TestChangedByte changes each byte of a bundle in turn: of its files, of the headers
+// around them, and of what is after them.
+func TestChangedByte(t *testing.T) {
+	t.Parallel()
+	issuer := newSigner(1)
+	doc, err := (&contents{ID: "urn:uuid:0e0e6b2c-8ba2-4a47-8d7f-0a4d5c3f7d11", Format: Format, Project: "did:ixo:entity:1"}).document(issuer.did, time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc, err = issuer.Sign(doc, vc.Proof{Created: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)}); err != nil {
+		t.Fatal(err)
+	}
+	good := pack(t, doc)
+	holds := func(text []byte) bool {
+		r, err := Verify(t.Context(), bytes.NewReader(text), int64(len(text)), issuer.did)
+		return err == nil && !slices.ContainsFunc(r.Checks[:3], func(c Check) bool { return len(c.Wrong) > 0 })
+	}
+	if !holds(good) {
+		t.Fatal("the bundle does not hold as it was made")
+	}
+	// The first bit of what is packed says whether a block of it is the last: the next one,
+	// which is empty, is left out then, and the contents are the same.
+	last := 30 + len(ManifestName) + 9
+	for i := range good {
+		changed := bytes.Clone(good)
+		changed[i] ^= 1
+		if i != last && holds(changed) {
+			t.Errorf("the bundle holds with byte %d of %d changed", i, len(good))
+		}
+	}
+	for name, text := range map[string][]byte{"before": append([]byte("more"), good...), "after": append(bytes.Clone(good), 0)} {
+		if holds(text) {
+			t.Errorf("the bundle holds with bytes %s it", name)
 		}
 	}
 }

@@ -81,6 +81,7 @@ func Verify(ctx context.Context, in io.ReaderAt, size int64, issuer string) (*Re
 		keys: map[string]ed25519Key{}, claims: map[string]*record{}, lists: map[string]jsontext.Value{}, units: map[string]map[string]bool{},
 	}
 	a.check("signature", 1, a.signature(ctx, issuer))
+	a.check("archive", 1, a.frame)
 	n, wrong := a.hashes()
 	a.check("files", n, wrong)
 	for _, step := range []struct {
