@@ -300,6 +300,27 @@ func TestCheck(t *testing.T) {
 			t.Errorf("Check = %+v, %v; want all well", r, err)
 		}
 	})
+	t.Run("constraints", func(t *testing.T) {
+		t.Parallel()
+		d := dbtest.Postgres(t)
+		for _, step := range []struct {
+			name string
+			ok   bool
+		}{
+			{"parts_promise", true}, // a table that is being put in parts beside us
+			{"half_made", false},
+		} {
+			if err := d.InTx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `ALTER TABLE device_readings ADD CONSTRAINT `+step.name+` CHECK (at < 9223372036854775807) NOT VALID`)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := d.Check(t.Context()); err != nil || r.OK() != step.ok {
+				t.Errorf("Check with the constraint %s not validated = %+v, %v; want OK %v", step.name, r, err, step.ok)
+			}
+		}
+	})
 	t.Run("broken key", func(t *testing.T) {
 		t.Parallel()
 		d := batchStore(t, time.Minute)

@@ -165,6 +165,10 @@ func (p Parts) fill(sql string, numbers ...any) string {
 	return fmt.Sprintf(r.Replace(sql), numbers...)
 }
 
+// partsPromise is the constraint of a table of which a promise is being checked. One whose
+// server died is taken away with the next try.
+const partsPromise = "parts_promise"
+
 // promise has PostgreSQL know that all rows of a table are from before a moment, which
 // takes long and stops nobody, and runs fn, in which the promise must end. When
 // that fails it ends as well: it would refuse what comes after the moment.
