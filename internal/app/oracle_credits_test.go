@@ -69,14 +69,23 @@ func TestCredits(t *testing.T) {
 				t.Errorf("with credits = %d %s", w.Code, w.Body)
 			}
 		}
+		// A charge as programs before 0110 have entered it, after everything else.
+		if _, err := s.DB.Exec(t.Context(), `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at)
+			VALUES ($1, 'default', $2, 'charge', -5, 1, 'run before', '', '', 1)`, s.DB.NewNID(), user); err != nil {
+			t.Fatal(err)
+		}
 		var entries []client.CreditEntry
-		for e, err := range boss.Oracle.CreditEntries(t.Context(), user, client.PageQuery{}) {
+		for e, err := range boss.Oracle.CreditEntries(t.Context(), user, client.PageQuery{Limit: 1}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			entries = append(entries, e)
 		}
-		if len(entries) != 2 || entries[1].Amount != 100000 || entries[0].Kind != "charge" || entries[0].Amount >= 0 || entries[0].Balance != 100000+entries[0].Amount {
+		if len(entries) != 3 || entries[0].RunID != "before" || entries[0].Amount != -5 || entries[2].ID >= entries[1].ID {
+			t.Fatalf("the entries are %+v", entries)
+		}
+		entries = entries[1:]
+		if entries[1].Amount != 100000 || entries[0].Kind != "charge" || entries[0].Amount >= 0 || entries[0].Balance != 100000+entries[0].Amount {
 			t.Fatalf("the entries are %+v", entries)
 		}
 		one, err := boss.Oracle.Run(t.Context(), entries[0].RunID)

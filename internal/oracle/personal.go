@@ -43,6 +43,7 @@ func Personal() []privacy.Table {
 		{Name: "credit_accounts", Rules: []privacy.Rule{erased("did"), privacy.None(privacy.Ours, "workspace status holds")}},
 		{Name: "credit_holds", Rules: []privacy.Rule{erased("did"), privacy.None(privacy.Ours, "workspace run")}},
 		{Name: "credit_entries", Rules: []privacy.Rule{erased("did note"), privacy.Kept("", privacy.Acts, "by_did"), privacy.None(privacy.Ours, "workspace kind ref")}},
+		{Name: "credit_charges", Rules: []privacy.Rule{erased("did"), privacy.None(privacy.Ours, "workspace run")}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},
 	}
 }

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 99734f92426c4d2c7f16f3373577b777156cb2faf56482cf51cbff20a9c8c055
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 0df063eed075387eab66fd6c053e6a9d24850514caacd76ed77e4daac3923914
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -1831,3 +1831,13 @@ CREATE INDEX oracle_runs_live ON oracle_runs (user_did, session) WHERE ended_at 
 CREATE INDEX relationships_out ON relationships (src, nid) WHERE removed_at IS NULL;
 CREATE INDEX relationships_in ON relationships (dst, nid) WHERE removed_at IS NULL;
 CREATE INDEX relationships_external ON relationships (ws, dst_did, nid) WHERE dst = 0 AND removed_at IS NULL;
+CREATE TABLE credit_charges (
+  workspace TEXT NOT NULL,
+  did TEXT NOT NULL,
+  nid BIGINT NOT NULL,
+  run TEXT NOT NULL,
+  amount BIGINT NOT NULL,
+  balance BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (workspace, did, nid)
+) WITHOUT ROWID;

@@ -15,8 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -156,10 +156,8 @@ func (p *Plugin) Hold(ctx context.Context, tx *db.Tx, turn plugin.Turn) error {
 		if err := p.judge(a); err != nil {
 			return err
 		}
-		if a.holds == nil {
-			a.holds = map[string]hold{}
-		}
-		a.holds[turn.RunID] = hold{p.minimum, p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()}
+		until := p.cfg.Now().Add(p.cfg.Longest + spare).UnixMilli()
+		a.holds = append(a.holds.without(a.holds.of(turn.RunID)), hold{turn.RunID, p.minimum, until})
 		return nil
 	})
 	if errors.Is(err, errNone) {
@@ -175,7 +173,7 @@ func (p *Plugin) alter(ctx context.Context, tx *db.Tx, who holder, rule func(*ac
 	now := p.now()
 	if was := p.seen.Get(who.workspace, who.did); was != nil {
 		a := *was
-		a.holds = maps.Clone(was.holds)
+		a.holds = slices.Clone(was.holds)
 		a.end(now)
 		if rule(&a) == nil {
 			if ok, err := a.swap(ctx, tx, who, was, now); ok || err != nil {
@@ -197,6 +195,7 @@ func (p *Plugin) alter(ctx context.Context, tx *db.Tx, who holder, rule func(*ac
 
 // leave notes how a transaction has left an account, once it is stored.
 func (p *Plugin) leave(tx *db.Tx, who holder, a account) {
+	a.locked = false
 	gen := p.seen.Begin(who.workspace)
 	tx.AfterCommit(func() { p.seen.Put(who.workspace, who.did, &a, gen) })
 }
@@ -229,22 +228,39 @@ func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *
 		credits = p.price(*used)
 	}
 	a, err := p.alter(ctx, tx, who, func(a *account) error {
-		delete(a.holds, turn.RunID)
+		at := a.holds.of(turn.RunID)
+		if at < 0 && credits != 0 {
+			if err := p.uncharged(ctx, tx, a, who, turn.RunID); err != nil {
+				return err
+			}
+		}
+		a.holds = a.holds.without(at)
 		a.Balance -= credits
 		return nil
 	})
 	switch {
 	case errors.Is(err, errNone): // erased meanwhile, and the hold with it
 		return 0, nil
+	case errors.Is(err, errCharged):
+		return credits, nil
 	case err != nil || credits == 0:
 		return credits, err
 	}
-	_, first, err := p.enter(ctx, tx, who, a.Balance, entry{kind: charge, amount: -credits, ref: "run " + turn.RunID})
-	if err != nil || first {
-		return credits, err
+	return credits, p.enterCharge(ctx, tx, who, cost{turn.RunID, credits, a.Balance})
+}
+
+// uncharged is the error of a run that was charged before: nothing is held back for it
+// then, nor for one that has lasted too long. Of an account that is not locked nobody
+// knows.
+func (p *Plugin) uncharged(ctx context.Context, tx *db.Tx, a *account, who holder, run string) error {
+	if !a.locked {
+		return errUnlocked
 	}
-	_, err = p.alter(ctx, tx, who, func(a *account) error { a.Balance += credits; return nil }) // it was charged before
-	return credits, err
+	before, err := p.charged(ctx, tx, who, run)
+	if err == nil && before {
+		err = errCharged
+	}
+	return err
 }
 
 // price is what an answer costs.

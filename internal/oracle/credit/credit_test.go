@@ -208,7 +208,7 @@ func TestTwoServers(t *testing.T) {
 			}
 		}
 		var entries, sum int64
-		if err := d.QueryRow(t.Context(), `SELECT count(*), sum(amount) FROM credit_entries`).Scan(&entries, &sum); err != nil || entries != 20 || sum != -60 {
+		if err := d.QueryRow(t.Context(), `SELECT count(*), sum(amount) FROM credit_charges`).Scan(&entries, &sum); err != nil || entries != 20 || sum != -60 {
 			t.Errorf("there are %d entries of %d credits, %v", entries, sum, err)
 		}
 		servers[0].account("inactive", 940) // by hand, behind both

@@ -194,7 +194,7 @@ func (p *Plugin) serveTopUp(ctx context.Context, in *struct {
 		} else if err != nil {
 			return out, err
 		}
-		out.Value, _, err = p.enter(ctx, tx, who, a.Balance, entry{kind: topUp, amount: in.Body.Amount, ref: "top up " + db.NewID(), note: in.Body.Note, by: web.CallerFrom(ctx).DID})
+		out.Value, err = p.enter(ctx, tx, who, a.Balance, entry{kind: topUp, amount: in.Body.Amount, ref: "top up " + db.NewID(), note: in.Body.Note, by: web.CallerFrom(ctx).DID})
 		return out, err
 	})
 }

@@ -1,15 +1,14 @@
 package credit
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -24,14 +23,19 @@ const (
 		ON CONFLICT (workspace, did) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at`
 	changeText = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2`
 	// The account as it is only if it still is what somebody has seen.
-	swapText        = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2 AND status = $6 AND balance = $7 AND holds = $8`
-	insertEntryText = `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (workspace, did, ref) DO NOTHING`
-	entriesText = `SELECT nid, kind, amount, balance, ref, note, by_did, created_at FROM credit_entries WHERE workspace = $1 AND did = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	swapText         = `UPDATE credit_accounts SET balance = $3, holds = $4, updated_at = $5 WHERE workspace = $1 AND did = $2 AND status = $6 AND balance = $7 AND holds = $8`
+	insertEntryText  = `INSERT INTO credit_entries(nid, workspace, did, kind, amount, balance, ref, note, by_did, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	insertChargeText = `INSERT INTO credit_charges(workspace, did, nid, run, amount, balance, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	entriesText      = `SELECT nid, kind, amount, balance, ref, note, by_did, created_at FROM credit_entries WHERE workspace = $1 AND did = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	chargesText      = `SELECT nid, '` + charge + `', amount, balance, '` + ofRun + `' || run, '', '', created_at FROM credit_charges WHERE workspace = $1 AND did = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	// A charge of a run, among those since a number.
+	chargedText = `SELECT EXISTS (SELECT 1 FROM credit_charges WHERE workspace = $1 AND did = $2 AND nid > $3 AND run = $4)
+		OR EXISTS (SELECT 1 FROM credit_entries WHERE workspace = $1 AND did = $2 AND ref = '` + ofRun + `' || $4)`
 
 	eraseAccountText = `DELETE FROM credit_accounts WHERE workspace = $1 AND did = $2`
 	eraseHoldsText   = `DELETE FROM credit_holds WHERE workspace = $1 AND did = $2` // of programs before 0096
 	eraseEntriesText = `DELETE FROM credit_entries WHERE workspace = $1 AND did = $2`
+	eraseChargesText = `DELETE FROM credit_charges WHERE workspace = $1 AND did = $2`
 )
 
 // The kinds of entries.
@@ -40,21 +44,22 @@ const (
 	charge = "charge"
 )
 
-// errNone says that there is no account.
-var errNone = errors.New("there is no account")
+// ofRun begins the ref of an entry that is of a run.
+const ofRun = "run "
+
+// Why an account is not changed.
+var (
+	errNone     = errors.New("there is no account")
+	errCharged  = errors.New("the run was charged before")
+	errUnlocked = errors.New("somebody may change the account meanwhile")
+)
 
 // account is one with what is held back for answers in the making, by run.
 type account struct {
 	api.CreditAccount
-	holds map[string]hold
-	text  string // the holds as they are stored
-}
-
-// hold is what is held back for a run, and until when: the server of a run that has
-// lasted longer has died.
-type hold struct {
-	Amount int64 `json:"amount"`
-	Until  int64 `json:"until"`
+	holds  holds
+	text   string // the holds as they are stored
+	locked bool   // nobody changes it before the end of the transaction
 }
 
 // scanAccount reads an account as it is at a time. Holds that have ended are left out,
@@ -66,23 +71,17 @@ func scanAccount(now int64) func(*account, db.Row) error {
 			return err
 		}
 		a.CreatedAt, a.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-		if a.text != "" {
-			if err := json.Unmarshal([]byte(a.text), &a.holds); err != nil {
-				return err
-			}
-		}
+		var err error
+		a.holds, err = readHolds(a.text)
 		a.end(now)
-		return nil
+		return err
 	}
 }
 
 // end leaves out holds that have ended at a time, and counts the others.
 func (a *account) end(now int64) {
-	maps.DeleteFunc(a.holds, func(_ string, h hold) bool { return h.Until <= now })
-	a.Held = 0
-	for _, h := range a.holds {
-		a.Held += h.Amount
-	}
+	a.holds = slices.DeleteFunc(a.holds, func(h hold) bool { return h.until <= now })
+	a.Held = a.holds.held()
 }
 
 // findAccount reads an account; the error is errNone without one.
@@ -94,18 +93,18 @@ func findAccount(ctx context.Context, q db.Querier, who holder, now int64) (a ac
 // lockAccount is findAccount, and has everybody else who asks wait for the end of
 // the transaction, as everybody does on SQLite.
 func lockAccount(ctx context.Context, tx *db.Tx, who holder, now int64) (a account, err error) {
-	if tx.Dialect() != db.Postgres {
-		return findAccount(ctx, tx, who, now)
+	if tx.Dialect() == db.Postgres {
+		err = found(scanAccount(now)(&a, tx.QueryRow(ctx, lockPostgres, who.workspace, who.did)))
+	} else {
+		a, err = findAccount(ctx, tx, who, now)
 	}
-	err = found(scanAccount(now)(&a, tx.QueryRow(ctx, lockPostgres, who.workspace, who.did)))
+	a.locked = true
 	return a, err
 }
 
 // change stores the balance and the holds of an account that is locked.
 func (a *account) change(ctx context.Context, tx *db.Tx, who holder, now int64) error {
-	if err := a.write(); err != nil {
-		return err
-	}
+	a.text = a.holds.text()
 	_, err := tx.Exec(ctx, changeText, who.workspace, who.did, a.Balance, a.text, now)
 	return db.Wrap("change account", err)
 }
@@ -113,22 +112,9 @@ func (a *account) change(ctx context.Context, tx *db.Tx, who holder, now int64) 
 // swap is change for an account that was seen before, as was. It reports false, and
 // has changed nothing, when the account is another by now.
 func (a *account) swap(ctx context.Context, tx *db.Tx, who holder, was *account, now int64) (bool, error) {
-	if err := a.write(); err != nil {
-		return false, err
-	}
+	a.text = a.holds.text()
 	n, err := tx.Exec(ctx, swapText, who.workspace, who.did, a.Balance, a.text, now, was.Status, was.Balance, was.text)
 	return n > 0, db.Wrap("change account", err)
-}
-
-// write makes the text of the holds.
-func (a *account) write() error {
-	a.text = ""
-	if len(a.holds) == 0 {
-		return nil
-	}
-	text, err := json.Marshal(a.holds, json.Deterministic(true))
-	a.text = string(text)
-	return err
 }
 
 // found names the error of an account that was read.
@@ -155,24 +141,43 @@ func putAccount(ctx context.Context, tx *db.Tx, who holder, status string, now i
 	return db.Wrap("put account", err)
 }
 
-// entry is a change of an account. Of two with one ref the first counts.
+// entry is a change of an account.
 type entry struct {
 	kind          string
 	amount        int64
 	ref, note, by string
 }
 
-// enter makes the entry of a change of an account. It reports false when there is
-// one of its ref.
-func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, balance int64, e entry) (api.CreditEntry, bool, error) {
+// enter makes the entry of a change of an account that somebody has made.
+func (p *Plugin) enter(ctx context.Context, tx *db.Tx, who holder, balance int64, e entry) (api.CreditEntry, error) {
 	now, nid := p.now(), p.cfg.DB.NewNID()
-	n, err := tx.Exec(ctx, insertEntryText, nid, who.workspace, who.did, e.kind, e.amount, balance, e.ref, e.note, e.by, now)
-	return e.show(nid, balance, now), n > 0, db.Wrap("enter into the ledger", err)
+	_, err := tx.Exec(ctx, insertEntryText, nid, who.workspace, who.did, e.kind, e.amount, balance, e.ref, e.note, e.by, now)
+	return e.show(nid, balance, now), db.Wrap("enter into the ledger", err)
+}
+
+// cost is what a run has cost, and what it has left.
+type cost struct {
+	run              string
+	credits, balance int64
+}
+
+// enterCharge makes the entry of what a run costs.
+func (p *Plugin) enterCharge(ctx context.Context, tx *db.Tx, who holder, c cost) error {
+	_, err := tx.Exec(ctx, insertChargeText, who.workspace, who.did, p.cfg.DB.NewNID(), c.run, -c.credits, c.balance, p.now())
+	return db.Wrap("enter into the ledger", err)
+}
+
+// charged reports whether a run that nothing is held back for any more has been charged:
+// since it can have begun at the earliest.
+func (p *Plugin) charged(ctx context.Context, tx *db.Tx, who holder, run string) (yes bool, err error) {
+	since := db.NIDAt(p.cfg.Now().Add(-2 * (p.cfg.Longest + spare)))
+	err = tx.QueryRow(ctx, chargedText, who.workspace, who.did, since, run).Scan(&yes)
+	return yes, db.Wrap("look for a charge", err)
 }
 
 func (e entry) show(nid, balance, at int64) api.CreditEntry {
 	out := api.CreditEntry{ID: strconv.FormatInt(nid, 10), Kind: e.kind, Amount: e.amount, Balance: balance, Note: e.note, By: e.by, CreatedAt: time.UnixMilli(at).UTC()}
-	out.RunID, _ = strings.CutPrefix(e.ref, "run ")
+	out.RunID, _ = strings.CutPrefix(e.ref, ofRun)
 	if e.kind != charge {
 		out.RunID = ""
 	}
@@ -185,15 +190,27 @@ type numbered struct {
 	api.CreditEntry
 }
 
+// listEntries gives the newest entries before a number. Charges of programs before 0110
+// are among those by hand.
 func listEntries(ctx context.Context, q db.Querier, who holder, before int64, limit int) ([]numbered, error) {
 	rows, err := q.Query(ctx, entriesText, who.workspace, who.did, before, limit)
-	return db.Collect(rows, err, "list entries", func(out *numbered, row db.Row) error {
-		var e entry
-		var balance, at int64
-		err := row.Scan(&out.nid, &e.kind, &e.amount, &balance, &e.ref, &e.note, &e.by, &at)
-		out.CreditEntry = e.show(out.nid, balance, at)
-		return err
-	})
+	byHand, err := db.Collect(rows, err, "list entries", scanEntry)
+	if err != nil {
+		return nil, err
+	}
+	rows, err = q.Query(ctx, chargesText, who.workspace, who.did, before, limit)
+	charges, err := db.Collect(rows, err, "list charges", scanEntry)
+	all := slices.Concat(byHand, charges)
+	slices.SortFunc(all, func(a, b numbered) int { return cmp.Compare(b.nid, a.nid) })
+	return all[:min(limit, len(all))], err
+}
+
+func scanEntry(out *numbered, row db.Row) error {
+	var e entry
+	var balance, at int64
+	err := row.Scan(&out.nid, &e.kind, &e.amount, &balance, &e.ref, &e.note, &e.by, &at)
+	out.CreditEntry = e.show(out.nid, balance, at)
+	return err
 }
 
 // Erase removes the account of a person of a workspace. A server without the plugin
@@ -204,6 +221,7 @@ func (p *Plugin) Erase(ctx context.Context, tx *db.Tx, workspace, did string) er
 	}
 	_, err1 := tx.Exec(ctx, eraseHoldsText, workspace, did)
 	_, err2 := tx.Exec(ctx, eraseEntriesText, workspace, did)
-	_, err3 := tx.Exec(ctx, eraseAccountText, workspace, did)
-	return db.Wrap("erase credits", errors.Join(err1, err2, err3))
+	_, err3 := tx.Exec(ctx, eraseChargesText, workspace, did)
+	_, err4 := tx.Exec(ctx, eraseAccountText, workspace, did)
+	return db.Wrap("erase credits", errors.Join(err1, err2, err3, err4))
 }
