@@ -86,7 +86,8 @@ type Tools interface {
 
 // RequestTools is a plugin whose tools depend on who asks or on what they sent.
 // It is asked at the beginning of each answer and must not wait for anybody. A
-// tool whose name is taken is left out.
+// tool whose name is taken is left out. A slice may be given again and again, which
+// costs nothing; nothing in it may have changed then.
 type RequestTools interface {
 	RequestTools(ctx context.Context, turn Turn) []Tool
 }

@@ -39,7 +39,6 @@ var memories = map[string]string{
 	"internal/oracle.background":         "work of this process",
 	"internal/oracle.places":             "work of this process",
 	"internal/oracle/agent.memory":       "found by what it was made of alone; topic conversations",
-	"internal/oracle/agent.root":         "work of this process",
 	"internal/oracle/caller.guard":       "time",
 	"internal/oracle/chat.recall":        "topic conversations",
 	"internal/oracle/downstream.Service": "time; by the delegation",

@@ -87,6 +87,9 @@ func (p *pageTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 // pageTools makes the tools of a page. Each name is the page's own business;
 // what no model server would take is given another one.
 func (s *Service) pageTools(d declaration, taken []tool.Tool) []*pageTool {
+	if len(d.Tools)+len(d.Actions)+len(d.handed) == 0 {
+		return nil
+	}
 	names := namesOf(taken)
 	var out []*pageTool
 	add := func(kind tool.Kind, list []declared) {

@@ -53,6 +53,7 @@ type Plugin struct {
 	root   *os.Root // nil: no folder is set
 	skills []skill
 	told   string
+	tools  []plugin.Tool // none where there are no skills
 }
 
 var (
@@ -103,6 +104,9 @@ func (p *Plugin) open(settings plugin.Values) (err error) {
 	}
 	if err = p.look(); err == nil {
 		p.told, err = tell(p.skills)
+	}
+	if len(p.skills) > 0 {
+		p.tools = p.offer()
 	}
 	if err != nil {
 		return errors.Join(err, p.root.Close())

@@ -40,10 +40,10 @@ func cut(s string, n int) string {
 func (p *Plugin) Prompt(context.Context, plugin.Turn) (string, error) { return p.told, nil }
 
 // RequestTools are what the model can call: nothing where there are no skills.
-func (p *Plugin) RequestTools(context.Context, plugin.Turn) []plugin.Tool {
-	if len(p.skills) == 0 {
-		return nil
-	}
+func (p *Plugin) RequestTools(context.Context, plugin.Turn) []plugin.Tool { return p.tools }
+
+// offer makes the tools that read skills.
+func (p *Plugin) offer() []plugin.Tool {
 	return []plugin.Tool{
 		{
 			Name: "load_skill", ReadOnly: true, Run: p.load, Output: loadedSchema,

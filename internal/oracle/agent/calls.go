@@ -84,13 +84,14 @@ func (u *turn) run(ctx context.Context, calls []tool.Call) error {
 // decide finds out whether a call may be run; a job without a tool carries the
 // refusal.
 func (u *turn) decide(c *tool.Call) job {
-	t, known := u.tools[c.Name]
+	i, known := u.tools.find(c.Name)
 	if !known {
 		return job{call: c, spec: tool.Spec{Name: c.Name}, out: tool.Output{Err: "There is no tool of this name."}}
 	}
+	t := u.tools.all[i]
 	j := job{call: c, spec: t.Spec()}
 	j.spec.Agent = cmp.Or(j.spec.Agent, u.agent())
-	if slices.ContainsFunc(u.hidden, func(s tool.Spec) bool { return s.Name == c.Name }) {
+	if slices.Contains(u.hidden, i) {
 		j.out.Err = "The tool is not loaded. Call " + tool.LoadName + " with {\"names\":[" + strconv.Quote(j.spec.Capability) + "]} first."
 		return j
 	}

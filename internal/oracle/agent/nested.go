@@ -33,7 +33,7 @@ var errSubTime = errors.New("the time of the agent is over")
 type root struct {
 	sink  Sink
 	ready func([]tool.Tool) []tool.Tool
-	tools map[string]tool.Tool // of the first turn
+	tools toolset // of the first turn
 
 	mu     sync.Mutex
 	over   bool
@@ -144,8 +144,8 @@ func (u *turn) below(b *tool.Brief, task string) *turn {
 		own = u.root.ready(own)
 	}
 	for _, name := range b.Uses {
-		if t, ok := u.root.tools[name]; ok && t.Spec().Kind == tool.Server {
-			own = append(own, t)
+		if i, ok := u.root.tools.find(name); ok && u.root.tools.all[i].Spec().Kind == tool.Server {
+			own = append(own, u.root.tools.all[i])
 		}
 	}
 	l := Limits{Rounds: b.Rounds, Calls: b.Calls, Tokens: b.Tokens}.or(Limits{Tokens: subTokens}).or(u.a.limits)
@@ -157,7 +157,10 @@ func (u *turn) below(b *tool.Brief, task string) *turn {
 		model = u.model
 	}
 	v := newTurn(u.a, u.root, Turn{System: b.System, User: llm.Message{Content: task}, Model: model, Tools: own, Limits: l})
-	v.specs, v.hidden = append(v.specs, v.hidden...), nil // whoever made the agent has chosen its tools
+	for _, i := range v.hidden { // whoever made the agent has chosen its tools
+		v.specs = append(v.specs, v.tools.all[i].Spec())
+	}
+	v.hidden = nil
 	v.sink, v.home, v.depth = aside{u.root}, b.Step, u.depth+1
 	return v
 }

@@ -43,9 +43,9 @@ type turn struct {
 	// customer is the language of one, see Turn.
 	customer string
 	session  int64
-	tools    map[string]tool.Tool
-	specs    []tool.Spec
-	hidden   []tool.Spec // of capabilities that are not loaded
+	tools    toolset
+	specs    []tool.Spec // of the tools the model knows of
+	hidden   []int       // tools of capabilities that are not loaded
 
 	system  string
 	history []llm.Message // well-formed, not yet part of messages
@@ -84,16 +84,12 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 func newTurn(a *Agent, r *root, t Turn) *turn {
 	u := &turn{
 		a: a, root: r, limits: t.Limits.or(a.limits), model: t.Model, customer: t.Customer, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
-		tools: make(map[string]tool.Tool, len(t.Tools)), specs: make([]tool.Spec, 0, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
+		tools: newToolset(len(t.Tools)), specs: make([]tool.Spec, 0, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
 		failed: map[string]bool{}, garbled: map[string]bool{},
 	}
 	u.user.Role = llm.User
 	for _, one := range t.Tools {
-		s := one.Spec()
-		if _, taken := u.tools[s.Name]; !taken {
-			u.tools[s.Name] = one
-			u.offer(s)
-		}
+		u.offer(one)
 	}
 	return u
 }
@@ -103,7 +99,7 @@ func (u *turn) answerAll(ctx context.Context) error {
 	if len(u.hidden) > 0 {
 		u.load(loadedIn(u.history))
 	}
-	if len(u.tools) > 0 {
+	if len(u.tools.all) > 0 {
 		u.system = strings.TrimSpace(u.system + "\n\n" + dataRule)
 	}
 	u.begin(u.history)
@@ -112,13 +108,17 @@ func (u *turn) answerAll(ctx context.Context) error {
 	return err
 }
 
-// offer has the model know of a tool, unless it must be loaded first.
-func (u *turn) offer(s tool.Spec) {
-	if s.Capability != "" {
-		u.hidden = append(u.hidden, s)
-		return
+// offer has the model know of a tool, unless it must be loaded first. Of two tools of
+// one name the first counts.
+func (u *turn) offer(t tool.Tool) {
+	s := t.Spec()
+	switch {
+	case !u.tools.add(s.Name, t):
+	case s.Capability != "":
+		u.hidden = append(u.hidden, len(u.tools.all)-1)
+	default:
+		u.specs = append(u.specs, s)
 	}
-	u.specs = append(u.specs, s)
 }
 
 // load offers the tools of capabilities from the next answer on.
@@ -126,15 +126,14 @@ func (u *turn) load(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	left := make([]tool.Spec, 0, len(u.hidden))
-	for _, s := range u.hidden {
-		if slices.Contains(names, s.Capability) {
+	u.hidden = slices.DeleteFunc(u.hidden, func(i int) bool {
+		s := u.tools.all[i].Spec()
+		wanted := slices.Contains(names, s.Capability)
+		if wanted {
 			u.specs = append(u.specs, s)
-		} else {
-			left = append(left, s)
 		}
-	}
-	u.hidden = left
+		return wanted
+	})
 }
 
 // loadedIn are the capabilities that a conversation has loaded.

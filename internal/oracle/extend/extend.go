@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/plugin"
@@ -69,6 +70,7 @@ type member struct {
 	schemas *tool.Checker // of its tools, which a run may bring anew
 	log     *slog.Logger
 	started bool
+	last    atomic.Pointer[lent] // nil: it has given no tools for a run yet
 }
 
 // New checks plugins and puts them in order. The error names everything that does

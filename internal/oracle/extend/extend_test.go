@@ -221,6 +221,38 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// The tools of a run are those of its user, whether a plugin makes them anew or gives
+// the same again.
+func TestToolsGivenAgain(t *testing.T) {
+	t.Parallel()
+	shared := []plugin.Tool{says("shared", ""), {Name: "not whole"}}
+	p := &sample{about: about("p"), perRun: func(turn plugin.Turn) []plugin.Tool {
+		if turn.User == "ann" {
+			return []plugin.Tool{says("for_ann", "")}
+		}
+		return shared
+	}}
+	s, err := extend.New(extend.Config{Plugins: []plugin.Plugin{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r tool.Registry
+	if err := s.Start(t.Context(), &r); err != nil {
+		t.Fatal(err)
+	}
+	var before tool.Tool
+	for _, step := range [][2]string{{"ben", "shared"}, {"ann", "for_ann"}, {"ben", "shared"}, {"cleo", "shared"}, {"ann", "for_ann"}} {
+		got := r.ForRun(tool.With(t.Context(), tool.Context{User: step[0]}))
+		if len(got) != 1 || got[0].Spec().Name != step[1] {
+			t.Errorf("the tools of %s are %v, want %s", step[0], got, step[1])
+		}
+		if step[0] == "cleo" && got[0] != before {
+			t.Error("tools that were given again were made again")
+		}
+		before = got[0]
+	}
+}
+
 // The settings of a plugin reach it, checked and with defaults; those of the host
 // are its too.
 func TestHost(t *testing.T) {

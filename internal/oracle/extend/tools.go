@@ -60,14 +60,30 @@ func (m *member) perRun(ctx context.Context, p plugin.RequestTools) (out []tool.
 	if tool.From(ctx).Preview {
 		return nil
 	}
-	tools := slices.DeleteFunc(slices.Clone(p.RequestTools(ctx, turnOf(tool.From(ctx)))), func(t plugin.Tool) bool {
+	given := p.RequestTools(ctx, turnOf(tool.From(ctx)))
+	if len(given) == 0 {
+		return nil
+	}
+	if last := m.last.Load(); last != nil && len(last.given) == len(given) && &last.given[0] == &given[0] {
+		return last.tools
+	}
+	tools := slices.DeleteFunc(slices.Clone(given), func(t plugin.Tool) bool {
 		err := checkTool(t, m.schemas)
 		if err != nil {
 			m.log.WarnContext(ctx, "tool left out", "err", err.Error())
 		}
 		return err != nil
 	})
-	return m.adapted(tools)
+	out = m.adapted(tools)
+	m.last.Store(&lent{given, out})
+	return out
+}
+
+// lent are tools that a plugin has given for a run, and how the agent runs them. One
+// that gives the same slice again has changed nothing in it.
+type lent struct {
+	given []plugin.Tool
+	tools []tool.Tool
 }
 
 // adapted is a tool of a plugin.

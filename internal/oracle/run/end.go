@@ -67,8 +67,7 @@ type ending struct {
 	endSeq  int64
 	lastSeq int64
 	said    []chat.Entry
-	usage   *string
-	account *Account // what usage was made of
+	account *Account // what it used; nil: it is not known
 	now     int64
 }
 
@@ -94,7 +93,7 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 		said = res.Messages
 	}
 	status := r.closeFrames(res)
-	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: res.Account.encode(), account: res.Account}
+	e := ending{status: status, now: m.cfg.Now().UnixMilli(), account: res.Account}
 	if err := e.say(said, m.cfg.Now()); err != nil {
 		m.cfg.Log.ErrorContext(ctx, "answer of a run cannot be stored", "run", r.id, "err", err)
 	}
@@ -181,7 +180,7 @@ func (m *Manager) storeEnd(ctx context.Context, r *Run, e ending) error {
 	}
 }
 
-// pay charges what a run has used and notes it in the ending.
+// pay charges what a run has used and notes it in the account of the ending.
 func (e *ending) pay(ctx context.Context, tx *db.Tx, p Purse) error {
 	if p == nil {
 		return nil
@@ -190,7 +189,7 @@ func (e *ending) pay(ctx context.Context, tx *db.Tx, p Purse) error {
 	if err == nil && credits != 0 {
 		account := *e.account
 		account.Credits += credits
-		e.usage = account.encode()
+		e.account = &account
 	}
 	return err
 }

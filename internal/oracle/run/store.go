@@ -213,7 +213,7 @@ func framePiece(ctx context.Context, q db.Querier, p piece) (data []byte, err er
 // blanked meanwhile.
 func endRun(ctx context.Context, tx *db.Tx, h holder, e ending) (erased bool, err error) {
 	var mark int64
-	err = tx.QueryRow(ctx, endRunText, h.nid, h.owner, e.status, e.lastSeq, e.endSeq, e.usage, e.now).Scan(&mark)
+	err = tx.QueryRow(ctx, endRunText, h.nid, h.owner, e.status, e.lastSeq, e.endSeq, e.account.encode(), e.now).Scan(&mark)
 	switch {
 	case err == nil && mark != 0:
 		_, err = tx.Exec(ctx, endBareText, h.nid)
