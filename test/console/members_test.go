@@ -38,7 +38,7 @@ func TestMembers(t *testing.T) {
 	d.see("Members may:")
 	d.run("look for her", chromedp.SendKeys(".add-member input", "zawadi", chromedp.ByQuery))
 	d.see("Zawadi Member")
-	d.run("add her", chromedp.Click(".people-found button", chromedp.ByQuery))
+	d.run("add her", tap(".people-found button"))
 	row := fmt.Sprintf(`[...document.querySelectorAll(".members tbody tr")].find((r) => r.innerText.includes(%q))`, "Zawadi Member")
 	d.until("her row", "!!"+row)
 	d.Shot(t, "members")

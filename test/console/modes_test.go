@@ -21,9 +21,9 @@ func TestModes(t *testing.T) {
 	}
 	d.visit("/console/surveys/" + s.SurveyID)
 	d.see("of all households")
-	d.run("open the dialog", chromedp.Click(`//button[text()="How it is asked"]`, chromedp.BySearch), chromedp.WaitVisible(`dialog[open] input[value=phone]`))
+	d.run("open the dialog", tap(`//button[text()="How it is asked"]`), chromedp.WaitVisible(`dialog[open] input[value=phone]`))
 	d.Shot(t, "survey-modes")
-	d.run("choose", chromedp.Click(`dialog[open] input[value=phone]`), chromedp.Click(`dialog[open] button.primary`), chromedp.WaitNotPresent(`dialog[open]`))
+	d.run("choose", tap(`dialog[open] input[value=phone]`), tap(`dialog[open] button.primary`), chromedp.WaitNotPresent(`dialog[open]`))
 	d.see("phone call") // also stood in the dialog
 	got, err := d.owner().Surveys.Get(t.Context(), s.SurveyID)
 	if err != nil || !slices.Equal(got.Modes, []string{"visit", "phone"}) {

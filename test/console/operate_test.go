@@ -66,7 +66,7 @@ func TestErasurePage(t *testing.T) {
 	d.click("Erase a person")
 	d.fill("Subject", home.DID)
 	d.fill("Reason", "asked for it")
-	d.run("be sure", chromedp.Click("dialog[open] input[type=checkbox]"))
+	d.run("be sure", tap("dialog[open] input[type=checkbox]"))
 	d.click("Erase")
 	d.see("What stays")
 	for c, err := range d.owner().Erasures.List(t.Context(), client.PageQuery{}) {

@@ -63,7 +63,7 @@ func TestEveryPage(t *testing.T) {
 				t.Errorf("%s as %s shows a failure: %s", p.Path, role, script[string](d, `document.querySelector('main').innerText`))
 			}
 		}
-		d.run("sign out", chromedp.Click(".who button.link"), chromedp.WaitVisible("#key"))
+		d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
 	}
 }
 

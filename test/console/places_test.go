@@ -36,13 +36,13 @@ func TestPlaces(t *testing.T) {
 	d.until("its name", `document.querySelector('.picked-place strong a')?.textContent.trim().length > 2`)
 	name := script[string](d, `document.querySelector('.picked-place strong a').textContent`)
 	d.Shot(t, "places-picked")
-	d.run("open the twin", chromedp.Click(".picked-place .actions a", chromedp.ByQuery), until(`location.pathname.startsWith('/console/twins/')`))
+	d.run("open the twin", tap(".picked-place .actions a"), until(`location.pathname.startsWith('/console/twins/')`))
 	d.see(name)
 
 	// A part of the map is a filter of the API.
 	d.visit("/console/places?type=Household")
 	d.run("closer", chromedp.Focus(".places svg", chromedp.ByQuery), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.ArrowLeft))
-	d.run("only this part", chromedp.Click(".places .part", chromedp.ByQuery))
+	d.run("only this part", tap(".places .part"))
 	d.until("the box in the address", `new URLSearchParams(location.search).get('bbox')?.split(',').length === 4`)
 	part, err := d.owner().Entities.Points(t.Context(), client.PointQuery{Type: "Household", BBox: script[string](d, `new URLSearchParams(location.search).get('bbox')`)})
 	if err != nil || len(part.Items) >= len(homes.Items) {

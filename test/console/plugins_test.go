@@ -46,7 +46,7 @@ func TestPlugins(t *testing.T) {
 	}
 	d.see("Every change is asked about.")
 	d.agree()
-	d.run("do not ask", chromedp.Click(`button[aria-label="Do not ask: set_user_preferences"]`, chromedp.ByQuery))
+	d.run("do not ask", tap(`button[aria-label="Do not ask: set_user_preferences"]`))
 	d.see("runs without a question")
 	if d.talk("/grants", &given); len(given.Grants) != 1 || given.Grants[0].Tool != "set_user_preferences" {
 		t.Fatalf("grants = %+v, want the one the page gave", given)

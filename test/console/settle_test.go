@@ -22,7 +22,7 @@ func TestSettleFlag(t *testing.T) {
 		return p.Items[0]
 	}
 	d.visit("/console/surveys/" + survey + "?tab=flags")
-	d.run("settle the first", chromedp.Click(".flag-end button", chromedp.ByQuery), chromedp.SendKeys("dialog[open] textarea", "The clock was wrong.", chromedp.ByQuery), chromedp.Click("dialog[open] button.primary", chromedp.ByQuery))
+	d.run("settle the first", tap(".flag-end button"), chromedp.SendKeys("dialog[open] textarea", "The clock was wrong.", chromedp.ByQuery), tap("dialog[open] button.primary"))
 	d.see("The clock was wrong.")
 	d.Shot(t, "settled")
 	f := first()

@@ -50,7 +50,7 @@ func TestTimeline(t *testing.T) {
 	}
 	d.Shot(t, "timeline-390")
 	d.size(1280, 800)
-	d.run("open the interview", chromedp.Click(to), chromedp.WaitVisible(`main a[href$="?tab=timeline"]`))
+	d.run("open the interview", tap(to), chromedp.WaitVisible(`main a[href$="?tab=timeline"]`))
 	d.see(interview.ID)
-	d.run("go back to the time line", chromedp.Click(`main a[href$="?tab=timeline"]`), chromedp.WaitVisible(to))
+	d.run("go back to the time line", tap(`main a[href$="?tab=timeline"]`), chromedp.WaitVisible(to))
 }
