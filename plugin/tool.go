@@ -33,6 +33,9 @@ type Tool struct {
 	// Outside says that a call asks servers outside of this one, which hear what it is
 	// called with. Programs that call the tool are told.
 	Outside bool
+	// Session says that a call is about the conversation it is made in, and finds nothing
+	// without one: programs that call tools over MCP are not offered it.
+	Session bool
 	// Draft says that a call keeps a draft of the user's own and nothing else: it counts
 	// for nothing until another tool, which asks first and shows what was kept, sends it.
 	// The user is not asked before it runs.

@@ -88,7 +88,7 @@ func (p *Plugin) Tools() []plugin.Tool {
 			Description: "List the files that the user has attached to this conversation, newest first, and those that you have made for the user.",
 		},
 		{
-			Name: "read_file", Run: p.read, ReadOnly: true, Output: partSchema,
+			Name: "read_file", Run: p.read, ReadOnly: true, Session: true, Output: partSchema,
 			Description: "Read text out of a file that the user has attached to this conversation, from a line on. Tables are CSV.",
 			Schema: `{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","maxLength":255,"description":"As list_files gives it; the newest of that name is read."},` +
 				`"line":{"type":"integer","minimum":1,"description":"The first line to read; 1 without."},"lines":{"type":"integer","minimum":1,"maximum":1000,"description":"How many; 200 without."}}}`,

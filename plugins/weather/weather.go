@@ -107,7 +107,7 @@ func (p *Plugin) Settings() []plugin.Setting {
 		{Name: "units", Default: "celsius", Doc: "The word for the unit of temp_c, which is always degrees Celsius."},
 		{Name: "geocodingUrl", Kind: plugin.URL, Default: "https://geocoding-api.open-meteo.com/v1/search", Doc: "Where the source finds cities."},
 		{Name: "forecastUrl", Kind: plugin.URL, Default: "https://api.open-meteo.com/v1/forecast", Doc: "Where the source tells the weather."},
-		{Name: "perMinute", Kind: plugin.Integer, Min: 1, Max: 10000, Default: "60", Doc: "How often the source is asked in a minute."},
+		{Name: "perMinute", Kind: plugin.Integer, Min: 1, Max: 10000, Default: "60", Doc: "How many requests go to the source in a minute at most."},
 	}
 }
 

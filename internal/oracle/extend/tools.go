@@ -34,7 +34,7 @@ func (m *member) adapted(tools []plugin.Tool) []tool.Tool {
 	out := make([]tool.Tool, len(tools))
 	for i, t := range tools {
 		out[i] = &adapted{t.Run, t.Draft, tool.Spec{
-			Name: t.Name, Description: t.Description, Schema: schemaOf(t), Output: jsontext.Value(t.Output), ReadOnly: t.ReadOnly, Outside: t.Outside, Public: t.Public, Timeout: t.Timeout, Capability: capability,
+			Name: t.Name, Description: t.Description, Schema: schemaOf(t), Output: jsontext.Value(t.Output), ReadOnly: t.ReadOnly, Outside: t.Outside, Session: t.Session, Public: t.Public, Timeout: t.Timeout, Capability: capability,
 		}}
 	}
 	return out

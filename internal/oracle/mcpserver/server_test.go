@@ -76,6 +76,7 @@ func newWorld(t *testing.T) *world {
 			return tool.Output{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "You have no right to see this.")
 		}),
 		named("writes", tool.Spec{}, func(context.Context) (tool.Output, error) { return tool.Output{}, nil }),
+		named("talk", tool.Spec{ReadOnly: true, Session: true}, func(context.Context) (tool.Output, error) { return tool.Output{}, nil }),
 		named("page", tool.Spec{ReadOnly: true, Kind: tool.Browser}, func(context.Context) (tool.Output, error) { return tool.Output{}, nil }),
 		named(tool.LoadName, readOnly, func(context.Context) (tool.Output, error) { return tool.Output{}, nil }),
 	}

@@ -41,7 +41,7 @@ func (q *request) offered() []tool.Tool {
 		s := t.Spec()
 		// Capabilities are loaded in conversations; here everything is there at once.
 		loads := s.Name == tool.LoadName || s.Name == "list_capabilities"
-		if s.Kind == tool.Server && s.ReadOnly && s.Agent == "" && s.Sub == "" && !loads && !mcp.IsRemote(t) {
+		if s.Kind == tool.Server && s.ReadOnly && !s.Session && s.Agent == "" && s.Sub == "" && !loads && !mcp.IsRemote(t) {
 			out = append(out, t)
 		}
 	}

@@ -41,6 +41,7 @@ type Spec struct {
 	Timeout     time.Duration // of one call; 0: what the agent has as default
 	ReadOnly    bool          // a call changes nothing
 	Outside     bool          // a call asks servers outside of this one
+	Session     bool          // a call is about the conversation it is made in
 	Public      bool          // anybody may call it, also somebody who is not known
 	Agent       string        // name of the sub-agent the tool belongs to; empty: the main one
 	Sub         string        // step of the sub-agent that a call of the tool runs; empty: it runs none
