@@ -23,6 +23,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// Patience is how long a page may take on a busy machine before it counts as not coming.
+const Patience = 90 * time.Second
+
 // whole are browsers with windows; bare are the same engine without any, which
 // takes two thirds of the work and shows every tab at once.
 var (
@@ -246,6 +249,26 @@ func open(t *testing.T, path string) *Browser {
 	t.Cleanup(stop)
 	w.Context = limited
 	return w
+}
+
+// Tap clicks what a selector finds first (CSS, or XPath from //), once a person could: it
+// is where the mouse would be. It looks and clicks in one step of the page, which cannot
+// move the element away between them as it can under the clicks of the driver.
+func Tap(selector string) chromedp.Action {
+	find := fmt.Sprintf(`document.querySelector(%q)`, selector)
+	if strings.HasPrefix(selector, "//") {
+		find = fmt.Sprintf(`document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue`, selector)
+	}
+	return chromedp.Poll(`((e) => {
+		if (!e || e.disabled) return false;
+		e.scrollIntoView({block: "center"});
+		const [r] = e.getClientRects();
+		const there = r && document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+		if (!there || !e.contains(there) && there.closest("label")?.control !== e) return false;
+		e.focus();
+		e.click();
+		return true;
+	})(`+find+`)`, nil, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(Patience))
 }
 
 // Shot saves a picture of the page under $HEARTH_TEST_SHOTS, for people.

@@ -10,13 +10,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // say writes a message and sends it by the button.
 func (d *desk) say(text string) {
 	d.t.Helper()
 	d.run("say "+text, chromedp.WaitVisible("#say"), chromedp.SendKeys("#say", text),
-		chromedp.WaitEnabled(".say button.primary"), tap(".say button.primary"))
+		chromedp.WaitEnabled(".say button.primary"), browser.Tap(".say button.primary"))
 }
 
 // answered waits until so many answers are there whole.
@@ -91,7 +92,7 @@ func TestChat(t *testing.T) {
 		d.run("load it anew", chromedp.Reload(), chromedp.WaitVisible(".stop"))
 		d.see("word1 word2 word3")
 		d.see("word20 ")
-		d.run("stop", tap(".stop"))
+		d.run("stop", browser.Tap(".stop"))
 		d.answered(4)
 		d.see("Stopped. This is as far as it came.")
 		if run = d.runs()[0]; run.Status != "aborted" || run.Join != "" {
@@ -156,7 +157,7 @@ func TestRuns(t *testing.T) {
 	d.see("at work")
 	d.run("join it", chromedp.Evaluate(`[...document.querySelectorAll("td a")].find((a) => a.innerText === "Join it").click()`, nil), chromedp.WaitVisible(".stop"))
 	d.see("word1 word2")
-	d.run("stop", tap(".stop"))
+	d.run("stop", browser.Tap(".stop"))
 	d.answered(1)
 	d.say("/tool count_twins {}")
 	d.answered(2)
@@ -166,7 +167,7 @@ func TestRuns(t *testing.T) {
 	d.until("the tokens", fmt.Sprintf(`document.body.innerText.replaceAll(",", "").includes("%d / %d")`, run.Tokens.Input, run.Tokens.Output))
 	d.see("Open the conversation")
 	// Whoever may see the runs of others sees no conversation.
-	d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+	d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 	d.signIn(d.keyOf("manager"))
 	d.visit("/console/runs?all=true")
 	d.see("stopped")

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 const cleanCooking = "did:ixo:protocol/clean-cooking"
@@ -58,7 +59,7 @@ func TestCollections(t *testing.T) {
 	if n := script[int](d, row+`.querySelectorAll("button").length`); n != 0 {
 		t.Errorf("a closed collection has %d buttons, want none: that is final", n)
 	}
-	d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+	d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 	d.signIn(d.keyOf("auditor"))
 	d.visit("/console/claims?tab=collections")
 	d.see("Fuel of 2041")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/test/browser"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -80,7 +81,7 @@ func TestDemoButton(t *testing.T) {
 	d := open(t, "127.0.0.1")
 	d.signIn(d.server.Key)
 	d.see("This server is empty")
-	d.run("load the demo", tap(".start button.primary"))
+	d.run("load the demo", browser.Tap(".start button.primary"))
 	d.see("Loading the demo programme")
 	if dbtest.Everything() {
 		d.demoIs("ready")
@@ -152,13 +153,13 @@ func TestDemo(t *testing.T) {
 		d.visit("/console/surveys/" + s.SurveyID + "?tab=interviews")
 		d.visit("/console/surveys/" + s.SurveyID + "?tab=households")
 	}
-	d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+	d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 	d.decideTen()
 	if _, err := c.Demo.Remove(ctx); err != nil {
 		t.Fatal(err)
 	}
 	d.demoIs("none")
-	d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+	d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 	d.signIn(d.server.Key)
 	d.see("This server is empty")
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // answer types an answer on the handset and waits for the next screen.
 func (d *desk) answer(text string) {
 	d.t.Helper()
 	before := script[int](d, `document.querySelectorAll(".script > li").length`)
-	d.run("answer "+text, chromedp.SendKeys("#reply", text, chromedp.ByID), tap(".reply button"),
+	d.run("answer "+text, chromedp.SendKeys("#reply", text, chromedp.ByID), browser.Tap(".reply button"),
 		until(fmt.Sprintf(`document.querySelectorAll(".script > li").length === %d`, before+1)))
 }
 
@@ -33,13 +34,13 @@ func TestHandset(t *testing.T) {
 		d.signIn(d.server.Key)
 		d.visit("/console/handset?phone=%2B254700000001")
 		d.Expect(func(s string) bool { return strings.Contains(s, "422") || strings.Contains(s, "400") })
-		d.run("dial a real number", tap(".dial-button"))
+		d.run("dial a real number", browser.Tap(".dial-button"))
 		d.see("NUMBER_NOT_SIMULATED")
 		d.visit("/console/handset?phone=%2B999000007")
 		d.Shot(t, "handset-before")
-		d.run("dial", tap(".dial-button"), chromedp.WaitVisible("#reply"))
+		d.run("dial", browser.Tap(".dial-button"), chromedp.WaitVisible("#reply"))
 		for _, key := range []string{"2", "2"} {
-			d.run("press "+key, tap(fmt.Sprintf(`//div[@class="keypad"]/button[.=%q]`, key)))
+			d.run("press "+key, browser.Tap(fmt.Sprintf(`//div[@class="keypad"]/button[.=%q]`, key)))
 			d.answerTyped()
 		}
 		d.answer("Asha Page")
@@ -75,7 +76,7 @@ func TestHandset(t *testing.T) {
 func (d *desk) answerTyped() {
 	d.t.Helper()
 	before := script[int](d, `document.querySelectorAll(".script > li").length`)
-	d.run("send", tap(".reply button"),
+	d.run("send", browser.Tap(".reply button"),
 		until(fmt.Sprintf(`document.querySelectorAll(".script > li").length === %d`, before+1)))
 }
 
@@ -161,7 +162,7 @@ func TestLinePages(t *testing.T) {
 		t.Errorf("the table has %d rows, the API gave %d nodes", n, len(menu.Nodes))
 	}
 	d.Shot(t, "line-menu")
-	d.run("check a menu", chromedp.SendKeys("#pack", "pack: mine\n", chromedp.ByID), tap(".form button.primary"), chromedp.WaitVisible(`.checked[data-ok="false"]`))
+	d.run("check a menu", chromedp.SendKeys("#pack", "pack: mine\n", chromedp.ByID), browser.Tap(".form button.primary"), chromedp.WaitVisible(`.checked[data-ok="false"]`))
 	checked, err := line.CheckMenu(ctx, "pack: mine\n")
 	if err != nil || len(checked.Problems) == 0 {
 		t.Fatalf("check = %+v, %v", checked, err)
@@ -199,7 +200,7 @@ func (d *desk) holdOnPage(customer string) {
 	d.visit("/console/accounts")
 	d.see(customer)
 	d.Shot(d.t, "line-accounts")
-	d.run("say yes", chromedp.Evaluate(`window.confirm = () => true; 0`, nil), tap(`[data-action="hold"]`), chromedp.WaitVisible(`[data-action="release"]`))
+	d.run("say yes", chromedp.Evaluate(`window.confirm = () => true; 0`, nil), browser.Tap(`[data-action="hold"]`), chromedp.WaitVisible(`[data-action="release"]`))
 	a, err := d.owner().Line.Account(d.t.Context(), customer)
 	if err != nil || !a.Held {
 		d.t.Errorf("the account is %+v, %v; want its number held", a, err)

@@ -145,7 +145,7 @@ func TestServerStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.run("see that the stream is gone", until(`document.querySelector(".live").innerText === "reconnecting"`))
-	d.run("go on to another page", tap(`nav.side a[href="/console/keys"]`), chromedp.WaitVisible(".offline"))
+	d.run("go on to another page", browser.Tap(`nav.side a[href="/console/keys"]`), chromedp.WaitVisible(".offline"))
 	d.run("go back", chromedp.NavigateBack(), chromedp.WaitVisible(".failure, .feed"))
 	d.server = server.Run(t, server.Options{Dir: d.server.Dir, Env: []string{fmt.Sprintf("PORT=%d", d.server.Port)}})
 	d.keyNamed("after")

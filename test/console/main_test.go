@@ -20,9 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(server.Main(m, browser.Close, dropDemo)) }
 
-// patience is how long a page may take on a busy machine before it counts as not
-// coming.
-const patience = 90 * time.Second
+const patience = browser.Patience
 
 // desk is a browser at a server.
 type desk struct {
@@ -136,26 +134,6 @@ func until(expression string) chromedp.Action {
 	return chromedp.Poll(expression, nil, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(patience))
 }
 
-// tap clicks what a selector finds first (CSS, or XPath from //), once a person could: it
-// is where the mouse would be. It looks and clicks in one step of the page, which cannot
-// move the element away between them as it can under the clicks of the driver.
-func tap(selector string) chromedp.Action {
-	find := fmt.Sprintf(`document.querySelector(%q)`, selector)
-	if strings.HasPrefix(selector, "//") {
-		find = fmt.Sprintf(`document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue`, selector)
-	}
-	return until(`((e) => {
-		if (!e || e.disabled) return false;
-		e.scrollIntoView({block: "center"});
-		const [r] = e.getClientRects();
-		const there = r && document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
-		if (!there || !e.contains(there) && there.closest("label")?.control !== e) return false;
-		e.focus();
-		e.click();
-		return true;
-	})(` + find + `)`)
-}
-
 // settled holds when the shell or the sign-in is there and nothing is loading.
 const settled = `!!document.querySelector('main') && !document.querySelector('.skeleton, .boot, .stale') && !!document.querySelector('main h1, main .failure, main .empty')`
 
@@ -171,7 +149,7 @@ func (d *desk) signIn(key string) {
 	if !script[bool](d, fmt.Sprintf(`location.href === %q && document.querySelector("#key")?.value === ""`, d.base+"/console/")) {
 		d.load("/console/")
 	}
-	d.run("sign in", chromedp.SendKeys("#key", key), tap("form button.primary"), chromedp.WaitVisible("nav.side"),
+	d.run("sign in", chromedp.SendKeys("#key", key), browser.Tap("form button.primary"), chromedp.WaitVisible("nav.side"),
 		until(settled))
 }
 

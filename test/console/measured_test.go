@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestSensors finds on the tab of a survey what the API says of answers and
@@ -33,7 +34,7 @@ func TestSensors(t *testing.T) {
 	d.run("wait for the picture", until(drawn(1)))
 	d.see(fmt.Sprintf("%.1f %%", 100**use.Agreement.Agreement+1e-9)) // the page rounds 81.25 up, as people do
 	d.see(fmt.Sprintf("%d interviews are flagged", use.Mismatches))
-	d.run("see the pairs", tap("details.as-table summary"), until(fmt.Sprintf(`document.querySelectorAll("details.as-table tbody tr").length === %d`, use.Households.Paired)))
+	d.run("see the pairs", browser.Tap("details.as-table summary"), until(fmt.Sprintf(`document.querySelectorAll("details.as-table tbody tr").length === %d`, use.Households.Paired)))
 
 	d.visit(page)
 	d.choose(".card-head button", "Compare")

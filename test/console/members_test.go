@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestMembers adds somebody to a group of the demo by name and removes them again.
@@ -38,7 +39,7 @@ func TestMembers(t *testing.T) {
 	d.see("Members may:")
 	d.run("look for her", chromedp.SendKeys(".add-member input", "zawadi", chromedp.ByQuery))
 	d.see("Zawadi Member")
-	d.run("add her", tap(".people-found button"))
+	d.run("add her", browser.Tap(".people-found button"))
 	row := fmt.Sprintf(`[...document.querySelectorAll(".members tbody tr")].find((r) => r.innerText.includes(%q))`, "Zawadi Member")
 	d.until("her row", "!!"+row)
 	d.Shot(t, "members")

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestModes changes on the page of a survey how it is asked, finds it in the API,
@@ -21,9 +22,9 @@ func TestModes(t *testing.T) {
 	}
 	d.visit("/console/surveys/" + s.SurveyID)
 	d.see("of all households")
-	d.run("open the dialog", tap(`//button[text()="How it is asked"]`), chromedp.WaitVisible(`dialog[open] input[value=phone]`))
+	d.run("open the dialog", browser.Tap(`//button[text()="How it is asked"]`), chromedp.WaitVisible(`dialog[open] input[value=phone]`))
 	d.Shot(t, "survey-modes")
-	d.run("choose", tap(`dialog[open] input[value=phone]`), tap(`dialog[open] button.primary`), chromedp.WaitNotPresent(`dialog[open]`))
+	d.run("choose", browser.Tap(`dialog[open] input[value=phone]`), browser.Tap(`dialog[open] button.primary`), chromedp.WaitNotPresent(`dialog[open]`))
 	d.see("phone call") // also stood in the dialog
 	got, err := d.owner().Surveys.Get(t.Context(), s.SurveyID)
 	if err != nil || !slices.Equal(got.Modes, []string{"visit", "phone"}) {

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestOperate walks over the pages of operators: they show what the API gives, a
@@ -66,7 +67,7 @@ func TestErasurePage(t *testing.T) {
 	d.click("Erase a person")
 	d.fill("Subject", home.DID)
 	d.fill("Reason", "asked for it")
-	d.run("be sure", tap("dialog[open] input[type=checkbox]"))
+	d.run("be sure", browser.Tap("dialog[open] input[type=checkbox]"))
 	d.click("Erase")
 	d.see("What stays")
 	for c, err := range d.owner().Erasures.List(t.Context(), client.PageQuery{}) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // page is a line of the table of pages that the console has.
@@ -63,7 +64,7 @@ func TestEveryPage(t *testing.T) {
 				t.Errorf("%s as %s shows a failure: %s", p.Path, role, script[string](d, `document.querySelector('main').innerText`))
 			}
 		}
-		d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+		d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 	}
 }
 

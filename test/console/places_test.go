@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestPlaces finds the households of the demo on the map: as many as the API
@@ -36,13 +37,13 @@ func TestPlaces(t *testing.T) {
 	d.until("its name", `document.querySelector('.picked-place strong a')?.textContent.trim().length > 2`)
 	name := script[string](d, `document.querySelector('.picked-place strong a').textContent`)
 	d.Shot(t, "places-picked")
-	d.run("open the twin", tap(".picked-place .actions a"), until(`location.pathname.startsWith('/console/twins/')`))
+	d.run("open the twin", browser.Tap(".picked-place .actions a"), until(`location.pathname.startsWith('/console/twins/')`))
 	d.see(name)
 
 	// A part of the map is a filter of the API.
 	d.visit("/console/places?type=Household")
 	d.run("closer", chromedp.Focus(".places svg", chromedp.ByQuery), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.ArrowLeft))
-	d.run("only this part", tap(".places .part"))
+	d.run("only this part", browser.Tap(".places .part"))
 	d.until("the box in the address", `new URLSearchParams(location.search).get('bbox')?.split(',').length === 4`)
 	part, err := d.owner().Entities.Points(t.Context(), client.PointQuery{Type: "Household", BBox: script[string](d, `new URLSearchParams(location.search).get('bbox')`)})
 	if err != nil || len(part.Items) >= len(homes.Items) {

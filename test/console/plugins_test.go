@@ -6,6 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // preferred is what the oracle has been told to call its user.
@@ -46,7 +47,7 @@ func TestPlugins(t *testing.T) {
 	}
 	d.see("Every change is asked about.")
 	d.agree()
-	d.run("do not ask", tap(`button[aria-label="Do not ask: set_user_preferences"]`))
+	d.run("do not ask", browser.Tap(`button[aria-label="Do not ask: set_user_preferences"]`))
 	d.see("runs without a question")
 	if d.talk("/grants", &given); len(given.Grants) != 1 || given.Grants[0].Tool != "set_user_preferences" {
 		t.Fatalf("grants = %+v, want the one the page gave", given)

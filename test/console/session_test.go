@@ -20,13 +20,13 @@ func TestSignIn(t *testing.T) {
 	eachHost(t, func(t *testing.T, d *desk) {
 		d.Expect(func(s string) bool { return strings.Contains(s, "401") }) // the wrong one, and what was under way when it ended
 		d.visit("/console/")
-		d.run("try a wrong key", chromedp.SendKeys("#key", "hearth_wrong"), tap("form button.primary"), chromedp.WaitVisible(".failure"))
+		d.run("try a wrong key", chromedp.SendKeys("#key", "hearth_wrong"), browser.Tap("form button.primary"), chromedp.WaitVisible(".failure"))
 		d.see("The API key is not valid.")
 		d.signIn(d.server.Key)
 		d.Shot(t, "today-"+strings.ReplaceAll(t.Name(), "/", "-"))
-		d.run("open the audit", tap(`nav.side a[href="/console/audit"]`))
+		d.run("open the audit", browser.Tap(`nav.side a[href="/console/audit"]`))
 		d.see("An API key was made")
-		d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+		d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 		d.run("go back", chromedp.NavigateBack(), chromedp.WaitVisible("#key"))
 	})
 }
@@ -44,7 +44,7 @@ func TestPrintedLink(t *testing.T) {
 	if at := script[string](d, `location.href`); strings.Contains(at, "enter") {
 		t.Errorf("the code stays in the address: %s", at)
 	}
-	d.run("sign out", tap(".who button.link"), chromedp.WaitVisible("#key"))
+	d.run("sign out", browser.Tap(".who button.link"), chromedp.WaitVisible("#key"))
 	d.run("leave", chromedp.Navigate("about:blank"))
 	d.visit(link)
 	d.see("This link was used")

@@ -6,6 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestSettleFlag settles a flag of the demo on the tab of the survey, finds it in
@@ -22,7 +23,7 @@ func TestSettleFlag(t *testing.T) {
 		return p.Items[0]
 	}
 	d.visit("/console/surveys/" + survey + "?tab=flags")
-	d.run("settle the first", tap(".flag-end button"), chromedp.SendKeys("dialog[open] textarea", "The clock was wrong.", chromedp.ByQuery), tap("dialog[open] button.primary"))
+	d.run("settle the first", browser.Tap(".flag-end button"), chromedp.SendKeys("dialog[open] textarea", "The clock was wrong.", chromedp.ByQuery), browser.Tap("dialog[open] button.primary"))
 	d.see("The clock was wrong.")
 	d.Shot(t, "settled")
 	f := first()

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hearth-dmrv/hearth/client"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // TestTimeline: the household of an interview has it on its time line, the line leads
@@ -50,7 +51,7 @@ func TestTimeline(t *testing.T) {
 	}
 	d.Shot(t, "timeline-390")
 	d.size(1280, 800)
-	d.run("open the interview", tap(to), chromedp.WaitVisible(`main a[href$="?tab=timeline"]`))
+	d.run("open the interview", browser.Tap(to), chromedp.WaitVisible(`main a[href$="?tab=timeline"]`))
 	d.see(interview.ID)
-	d.run("go back to the time line", tap(`main a[href$="?tab=timeline"]`), chromedp.WaitVisible(to))
+	d.run("go back to the time line", browser.Tap(`main a[href$="?tab=timeline"]`), chromedp.WaitVisible(to))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
 // mistaken is a table of households; one row in every so many has a mistake.
@@ -78,7 +79,7 @@ func TestImportOfATable(t *testing.T) {
 		t.Errorf("People goes to %q, want properties.size", got)
 	}
 	d.Shot(t, "import-columns")
-	d.run("check", tap(".go button.primary"))
+	d.run("check", browser.Tap(".go button.primary"))
 	d.until("the dry run", `!!document.querySelector('.tiles')`)
 	if got, want := d.tile("Refused"), fmt.Sprint(mistakes); got != want {
 		t.Errorf("refused = %s, want %s", got, want)
@@ -88,12 +89,12 @@ func TestImportOfATable(t *testing.T) {
 	if got := script[int](d, `document.querySelectorAll('.grid-rows tbody .bad-cell strong').length`); got != min(mistakes, 25) {
 		t.Errorf("%d cells are marked on the first page, want 25", got)
 	}
-	d.run("next page", tap(".pager button:last-of-type"))
+	d.run("next page", browser.Tap(".pager button:last-of-type"))
 	d.until("the second page", fmt.Sprintf(`document.querySelectorAll('.grid-rows tbody .bad-cell strong').length === %d`, mistakes-25))
 	d.Shot(t, "import-check")
 	dry := script[string](d, `new URLSearchParams(location.search).get('run')`)
 	refused(t, d.owner(), dry, mistakes)
-	d.run("go", tap(".go button.primary"))
+	d.run("go", browser.Tap(".go button.primary"))
 	d.until("the result", `document.body.innerText.includes('See the twins')`)
 	want := rows - mistakes
 	if got := strings.ReplaceAll(d.tile("New"), ",", ""); got != fmt.Sprint(want) {
@@ -103,7 +104,7 @@ func TestImportOfATable(t *testing.T) {
 	counted(t, d.owner(), want)
 	// The same dry run again is the same import.
 	d.visit("/console/import?run=" + dry)
-	d.run("go again", tap(".go button.primary"))
+	d.run("go again", browser.Tap(".go button.primary"))
 	d.until("the result", `document.body.innerText.includes('See the twins')`)
 	counted(t, d.owner(), want)
 	list, err := d.owner().Imports.Page(t.Context(), client.TransferQuery{})
@@ -156,7 +157,7 @@ func TestExportOnThePage(t *testing.T) {
 	d.signIn(d.server.Key)
 	d.visit("/console/exports")
 	d.see("No file yet")
-	d.run("make", chromedp.SetValue("#format", "xlsx", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('#format').dispatchEvent(new Event('change', {bubbles: true}))`, nil), tap("form.card button.primary"))
+	d.run("make", chromedp.SetValue("#format", "xlsx", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('#format').dispatchEvent(new Event('change', {bubbles: true}))`, nil), browser.Tap("form.card button.primary"))
 	d.until("the file", `!!document.querySelector('tbody a[download]')`)
 	list, err := d.owner().Exports.Page(t.Context(), client.TransferQuery{Status: "succeeded"})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Format != "xlsx" {

@@ -43,9 +43,9 @@ func TestDocsInBrowser(t *testing.T) {
 	}
 	var status, body string
 	err = chromedp.Run(ctx,
-		chromedp.Click(health+` .opblock-summary-control`, chromedp.ByQuery),
+		browser.Tap(health+` .opblock-summary-control`),
 		chromedp.WaitVisible(health+` .execute`, chromedp.ByQuery),
-		chromedp.Click(health+` .execute`, chromedp.ByQuery),
+		browser.Tap(health+` .execute`),
 		chromedp.WaitVisible(health+` .live-responses-table .response-col_status`, chromedp.ByQuery),
 		chromedp.Text(health+` .live-responses-table tbody .response-col_status`, &status, chromedp.ByQuery),
 		chromedp.Text(health+` .live-responses-table .highlight-code`, &body, chromedp.ByQuery),
@@ -67,7 +67,7 @@ func TestDocsInBrowser(t *testing.T) {
 		if dbtest.Everything() {
 			wanted = "true"
 		}
-		err := chromedp.Run(ctx, chromedp.Click(health+` .opblock-summary-control`, chromedp.ByQuery), chromedp.WaitNotPresent(health+` .execute`, chromedp.ByQuery),
+		err := chromedp.Run(ctx, browser.Tap(health+` .opblock-summary-control`), chromedp.WaitNotPresent(health+` .execute`, chromedp.ByQuery),
 			chromedp.Evaluate(`document.querySelectorAll(".opblock-tag").forEach((e) => { if ((e.dataset.isOpen === "true") !== (`+wanted+`)) e.click() })`, nil))
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func openGroups(names ...string) chromedp.Action {
 	var all chromedp.Tasks
 	for _, name := range names {
 		tag := "#operations-tag-" + name
-		all = append(all, chromedp.Click(tag, chromedp.ByQuery), chromedp.WaitVisible(tag+" + * .opblock", chromedp.ByQuery))
+		all = append(all, browser.Tap(tag), chromedp.WaitVisible(tag+" + * .opblock", chromedp.ByQuery))
 	}
 	return all
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
+// busy is on the screen when a step could not be stored in time, as on a machine with
+// much else to do.
+const busy = "temporarily unavailable"
+
 // caller is a telephone behind a gateway that sends a step again until it is
 // answered.
 type caller struct {
@@ -33,7 +37,7 @@ func (c *caller) press(ctx context.Context, key string) string {
 	for ctx.Err() == nil {
 		if s := c.at.Load(); s != nil {
 			one := &server.Client{URL: s.URL}
-			if a, err := one.Do(ctx, "POST", "/api/ussd", body); err == nil && a.Status == 200 {
+			if a, err := one.Do(ctx, "POST", "/api/ussd", body); err == nil && a.Status == 200 && !strings.Contains(string(a.Body), busy) {
 				c.answers.Add(1)
 				return string(a.Body)
 			}

