@@ -31,7 +31,7 @@ type CreditEntry struct {
 
 // CreditTopUp adds credits to an account, or takes some back.
 type CreditTopUp struct {
-	Amount int64  `json:"amount" minimum:"-1000000000" maximum:"1000000000" doc:"Not 0. A negative one takes credits back, never below zero." example:"500"`
+	Amount int64  `json:"amount" minimum:"-1000000000" maximum:"1000000000" doc:"Not 0. A negative one takes credits back, none that are held for an answer and never below zero." example:"500"`
 	Note   string `json:"note,omitempty" maxLength:"200" example:"January"`
 }
 

@@ -152,7 +152,7 @@ func (u *turn) summarise(ctx context.Context, old []llm.Message, budget int) (st
 		Messages: []llm.Message{{Role: llm.System, Content: summaryRule}, {Role: llm.User, Content: transcript(old, budget*bytesPerToken)}},
 	}, func(d llm.Delta) error {
 		if d.Usage != nil {
-			u.res.Usage.Add(*d.Usage)
+			u.pay(*d.Usage)
 		}
 		b.WriteString(d.Text)
 		return nil

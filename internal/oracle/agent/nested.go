@@ -181,17 +181,24 @@ func (u *turn) pay(v llm.Usage) {
 	u.root.usage.Add(v)
 }
 
-// broke reports whether a share of the tokens of the turn is spent. Where the
-// server does not count, what was said is what is counted.
+// estimate is what an answer has cost that its server did not count: servers do so at the
+// end, and somebody may have broken it off just before. Its tokens cost what those of
+// the turn did before.
+func (u *turn) estimate(m *llm.Message) llm.Usage {
+	v := llm.Usage{Input: tokens(u.head) + tokens(u.sent) + u.specTokens(), Reasoning: len(m.Reasoning) / bytesPerToken}
+	v.Output = weight(m) - tokensPerPart + v.Reasoning
+	if was := u.res.Usage; was.Cost > 0 {
+		v.Cost = was.Cost * float64(v.Input+v.Output) / float64(max(1, was.Input+was.Output))
+	}
+	return v
+}
+
+// broke reports whether a share of the tokens of the turn is spent.
 func (u *turn) broke(share float64) bool {
 	if u.limits.Tokens <= 0 || u.res.Rounds == 1 {
 		return false
 	}
-	spent := u.res.Usage.Input + u.res.Usage.Output
-	if spent == 0 {
-		spent = (u.res.Rounds - 1) * (tokens(u.head) + tokens(u.sent))
-	}
-	return float64(spent) >= share*float64(u.limits.Tokens)
+	return float64(u.res.Usage.Input+u.res.Usage.Output) >= share*float64(u.limits.Tokens)
 }
 
 // await gives sub-agents a moment to end what they have begun.

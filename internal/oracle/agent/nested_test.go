@@ -165,13 +165,13 @@ func TestSubAgentIsAborted(t *testing.T) {
 		<-ctx.Done()
 		return tool.Output{}, ctx.Err()
 	}}
-	main := modeltest.NewFake(modeltest.Called(call("call_care_agent", `{"task":"look"}`)))
+	main := modeltest.NewFake(counted(modeltest.Called(call("call_care_agent", `{"task":"look"}`)), 5))
 	care := modeltest.NewFake(counted(modeltest.Called(call("slow", `{}`)), 7))
 	b := &tool.Brief{Step: "care_agent", System: "care", Tools: []tool.Tool{slow}}
 	e := &ear{}
 	a := agent.New(agent.Config{Model: cast(map[string]*modeltest.Fake{"main": main, "care": care})})
 	r, err := a.Turn(ctx, agent.Turn{System: "main", User: said("x"), Tools: []tool.Tool{sub(b)}}, e)
-	if !errors.Is(err, why) || r.Usage.Input != 7 {
+	if !errors.Is(err, why) || r.Usage.Input != 12 {
 		t.Errorf("result = %+v, %v", r, err)
 	}
 	check(t, r, e)

@@ -120,6 +120,9 @@ func TestAbortReachesTheModel(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r.Text != "half an " || len(r.Messages) != 1 || r.Messages[0].Content != "half an " {
 		t.Errorf("result = %+v, %v", r, err)
 	}
+	if r.Usage.Input == 0 || r.Usage.Output == 0 { // its server would have counted at the end
+		t.Errorf("what was said before the abort cost nothing: %+v", r.Usage)
+	}
 	select {
 	case <-s.Gone():
 	case <-time.After(30 * time.Second): // it would for ever

@@ -222,8 +222,10 @@ func (u *turn) answer(ctx context.Context, final bool) ([]tool.Call, error) {
 	u.started = false
 	m := llm.Message{Role: llm.Assistant}
 	var text, think strings.Builder
+	counted := false
 	err := u.a.model.Stream(ctx, u.request(final), func(d llm.Delta) error {
 		if d.Usage != nil {
+			counted = true
 			u.pay(*d.Usage)
 		}
 		m.ToolCalls = append(m.ToolCalls, d.ToolCalls[:min(len(d.ToolCalls), maxListed-len(m.ToolCalls))]...)
@@ -250,6 +252,9 @@ func (u *turn) answer(ctx context.Context, final bool) ([]tool.Call, error) {
 	})
 	u.name(m.ToolCalls)
 	m.Content, m.Reasoning = text.String(), think.String()
+	if u.started && !counted {
+		u.pay(u.estimate(&m))
+	}
 	if m.Content != "" || m.Reasoning != "" || len(m.ToolCalls) > 0 {
 		u.store(m)
 	}

@@ -183,7 +183,7 @@ func (p *Plugin) serveTopUp(ctx context.Context, in *struct {
 	}
 	return once.Do(ctx, p.cfg.Idem, func(tx *db.Tx) (web.Reply[api.CreditEntry], error) {
 		a, err := p.alter(ctx, tx, who, func(a *account) error {
-			if in.Body.Amount < 0 && a.Balance+in.Body.Amount < 0 || a.Balance > maxBalance {
+			if in.Body.Amount < 0 && a.Balance-a.Held+in.Body.Amount < 0 || a.Balance > maxBalance {
 				return fault.New(fault.Conflict, "CREDITS_OUT_OF_RANGE", "The account cannot have so few or so many credits.")
 			}
 			a.Balance += in.Body.Amount
