@@ -89,6 +89,12 @@ func TestSkills(t *testing.T) {
 	if got := run(t, p, "load_skill", map[string]string{"name": "visit"}); got != "There is no skill of this name." {
 		t.Errorf("load_skill of a folder's name = %s", got)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "secret", "SKILL.md"), []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, p, "load_skill", map[string]string{"name": "secret"}); got != "The skill cannot be read: SKILL.md has no front matter any more." {
+		t.Errorf("load_skill of a file that was broken = %s", got)
+	}
 	text := ""
 	for offset, more := int64(0), true; more; {
 		var part struct {

@@ -90,7 +90,10 @@ func (p *Plugin) load(_ context.Context, call plugin.Call) (any, error) {
 	if err != nil {
 		return nil, plugin.Unavailable("The skill cannot be read: %s.", err)
 	}
-	_, body, _ := front(text)
+	_, body, ok := front(text)
+	if !ok { // it was changed while the server runs
+		return nil, plugin.Unavailable("The skill cannot be read: %s has no front matter any more.", skillFile)
+	}
 	return loaded{Skill: s.Name, From: operator, Text: body, Files: append([]string{}, p.files(s.folder)...)}, nil
 }
 
