@@ -113,7 +113,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
 	a.changes.Follow(chat.Topic, change.Whole(m.chats.ForgetAll))
 	m.chats.Attach(extend.Part())
-	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns}
+	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns, Release: m.release}
 	if a.cfg.Postgres() {
 		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, runTopic(payload), payload) }
 	}

@@ -132,6 +132,14 @@ func (m *mind) purses() func(tool.Context) run.Purse {
 	return func(about tool.Context) run.Purse { return &purse{books, about} }
 }
 
+// release gives back what was held for a run whose server died.
+func (m *mind) release(ctx context.Context, user, run string) error {
+	if books := m.plugins.Ledger(); books != nil {
+		return books.Release(ctx, user, run)
+	}
+	return nil
+}
+
 // purse shows a ledger what the run of a message has used.
 type purse struct {
 	books *extend.Books

@@ -141,8 +141,13 @@ func holderOf(ctx context.Context) (holder, error) {
 	if c.Talker == "" {
 		return holder{}, &plugin.Error{Status: http.StatusForbidden, Message: "It is not known whose credits these are."}
 	}
-	t := chat.TalkerOf(c.Talker)
-	return holder{t.In(), t.DID}, nil
+	return talking(c.Talker), nil
+}
+
+// talking is the holder behind the name of a talker.
+func talking(user string) holder {
+	t := chat.TalkerOf(user)
+	return holder{t.In(), t.DID}
 }
 
 // Hold holds credits back for a run, in the transaction in which it begins, or refuses
@@ -247,6 +252,21 @@ func (p *Plugin) Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *
 		return credits, err
 	}
 	return credits, p.enterCharge(ctx, tx, who, cost{turn.RunID, credits, a.Balance})
+}
+
+// Release gives back what was held for a run whose server died.
+func (p *Plugin) Release(ctx context.Context, user, run string) error {
+	err := p.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		_, err := p.alter(ctx, tx, talking(user), func(a *account) error {
+			a.holds = a.holds.without(a.holds.of(run))
+			return nil
+		})
+		return err
+	})
+	if errors.Is(err, errNone) {
+		return nil
+	}
+	return err
 }
 
 // uncharged is the error of a run that was charged before: nothing is held back for it

@@ -126,8 +126,16 @@ func TestGate(t *testing.T) {
 		if got := r.stands(); !strings.Contains(got, "Status:active Balance:19 Held:10 Minimum:10") {
 			t.Errorf("it stands as %s", got)
 		}
-		r.now.Add((12 * time.Minute).Milliseconds()) // its server died
+		if err := r.p.Release(r.ctx(), amina, "run_first"); err != nil { // somebody saw that its server died
+			t.Fatal(err)
+		}
+		check("third", "")
+		check("fourth", "User has less than 10 credits, please top up to continue")
+		r.now.Add((12 * time.Minute).Milliseconds()) // nobody saw it
 		check("after a crash", "")
+		if err := r.p.Release(r.ctx(), "did:ixo:entity:nobody", "run_first"); err != nil {
+			t.Errorf("without an account: %v", err)
+		}
 	})
 }
 

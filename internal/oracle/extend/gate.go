@@ -46,6 +46,9 @@ type Ledger interface {
 	// Charge is told what an answer has used, nil for nothing, and gives what its user
 	// pays.
 	Charge(ctx context.Context, tx *db.Tx, turn plugin.Turn, used *plugin.Usage) (int64, error)
+	// Release is told of an answer that nobody will charge: its server died. The user is
+	// named as in conversations.
+	Release(ctx context.Context, user, run string) error
 }
 
 // Ledger is the one plugin that keeps one; nil: none does.
@@ -78,6 +81,12 @@ func (b *Books) hold(ctx context.Context, tx *db.Tx) (err error) {
 func (b *Books) Charge(ctx context.Context, tx *db.Tx, used *plugin.Usage) (credits int64, err error) {
 	defer b.m.recovered("Charge", &err)
 	return b.l.Charge(ctx, tx, turnOf(tool.From(ctx)), used)
+}
+
+// Release tells of an answer that nobody will charge.
+func (b *Books) Release(ctx context.Context, user, run string) (err error) {
+	defer b.m.recovered("Release", &err)
+	return b.l.Release(ctx, user, run)
 }
 
 // Settle tells the plugins what an answer has used that Before has let in, nil

@@ -1,8 +1,10 @@
 package run_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -399,9 +401,18 @@ func TestRecoverDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := g.manager()
+	var released []string
+	next := g.manager(func(c *run.Config) {
+		c.Release = func(_ context.Context, user, id string) error {
+			released = append(released, user+" "+id)
+			return errors.New("the ledger is away")
+		}
+	})
 	if n, err := next.Recover(t.Context()); n != 2 || err != nil {
 		t.Errorf("Recover() = %d, %v; want 2", n, err)
+	}
+	if want := []string{"did:key:0 " + ids[0], "did:key:1 " + ids[1]}; !slices.Equal(released, want) {
+		t.Errorf("released were %v, want %v", released, want)
 	}
 	for i, want := range []string{"a", "ab"} {
 		o, err := next.Wait(t.Context(), fmt.Sprint("did:key:", i), ids[i])

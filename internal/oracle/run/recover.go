@@ -171,6 +171,11 @@ func (rc *recovery) recoverRun(ctx context.Context, r *runRow, owner string) (bo
 		return false, err
 	}
 	rc.cfg.Log.InfoContext(ctx, "run recovered", "run", r.id)
+	if rc.cfg.Release != nil {
+		if err := rc.cfg.Release(ctx, r.user, r.id); err != nil {
+			rc.cfg.Log.WarnContext(ctx, "what was held for a run stays until it ends", "run", r.id, "err", err.Error())
+		}
+	}
 	rc.wakers.wake(r.id)
 	rc.cfg.tell(ctx, wordWake, r.id)
 	return true, nil

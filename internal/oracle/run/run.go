@@ -79,6 +79,9 @@ type Config struct {
 	Lease     time.Duration // without a beat until an instance counts as dead; 20 s
 	Poll      time.Duration // for frames of a run in another process; 250 ms
 
+	// Release is told of a run that was recovered: its user's Purse has died with its
+	// instance. It may be nil.
+	Release func(ctx context.Context, user, id string) error
 	// Publish tells the other instances; they call Receive. It may be nil.
 	Publish func(ctx context.Context, payload string)
 	// AfterFunc is time.AfterFunc, for tests with a clock of their own. It

@@ -24,6 +24,7 @@ type holder struct {
 type runRow struct {
 	nid       int64
 	id        string
+	user      string
 	sessionID string
 	requestID string
 	status    Status
@@ -64,7 +65,7 @@ const (
 
 	takeOverText  = `UPDATE oracle_runs SET owner = $3, status = 'recovering' WHERE nid = $1 AND owner = $2`
 	nextOwnerText = `SELECT owner FROM oracle_runs WHERE owner <> '' AND owner > $1 ORDER BY owner LIMIT 1`
-	listLostText  = `SELECT r.nid, r.id, r.request_id, r.session, r.turn, coalesce(s.id, '')
+	listLostText  = `SELECT r.nid, r.id, r.user_did, r.request_id, r.session, r.turn, coalesce(s.id, '')
 		FROM oracle_runs r LEFT JOIN chat_sessions s ON s.nid = r.session
 		WHERE r.owner = $1 AND r.owner <> '' AND r.nid > $2 ORDER BY r.nid LIMIT $3`
 	putBeatText     = `INSERT INTO oracle_instances(id, beat_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`
@@ -254,7 +255,7 @@ func listLost(ctx context.Context, q db.Querier, owner string, after int64, limi
 	return db.Collect(rows, err, "list runs", func(to **runRow, row db.Row) error {
 		r := &runRow{}
 		*to = r
-		return row.Scan(&r.nid, &r.id, &r.requestID, &r.begun.Session, &r.begun.Turn, &r.sessionID)
+		return row.Scan(&r.nid, &r.id, &r.user, &r.requestID, &r.begun.Session, &r.begun.Turn, &r.sessionID)
 	})
 }
 
