@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"io"
 	"net/http/httptest"
 	"strings"
@@ -91,6 +92,20 @@ func TestCredits(t *testing.T) {
 		one, err := boss.Oracle.Run(t.Context(), entries[0].RunID)
 		if err != nil || one.Credits != -entries[0].Amount || one.Tokens == nil {
 			t.Errorf("the run is %+v, %v", one, err)
+		}
+		// Nobody takes back what is held for an answer, and all the rest.
+		if _, err := s.DB.Exec(t.Context(), `UPDATE credit_accounts SET balance = 30, holds = '{"run_x":{"amount":10,"until":9000000000000}}' WHERE did = $1`, user); err != nil {
+			t.Fatal(err)
+		}
+		var refused *client.Error
+		if _, err := boss.Oracle.TopUpCredits(t.Context(), user, client.CreditTopUp{Amount: -21}); !errors.As(err, &refused) || refused.Code != "CREDITS_OUT_OF_RANGE" {
+			t.Errorf("taking back what is held = %v", err)
+		}
+		if e, err := boss.Oracle.TopUpCredits(t.Context(), user, client.CreditTopUp{Amount: -20}); err != nil || e.Balance != 10 {
+			t.Errorf("taking back the rest = %+v, %v", e, err)
+		}
+		if _, err := s.DB.Exec(t.Context(), `UPDATE credit_accounts SET holds = '' WHERE did = $1`, user); err != nil {
+			t.Fatal(err)
 		}
 		if w := s.do(t, "GET", "/credits", "", 'a'); !strings.Contains(w.Body.String(), `"status":"active"`) || !strings.Contains(w.Body.String(), `"held":0`) {
 			t.Errorf("the user sees %s", w.Body)

@@ -168,6 +168,42 @@ func TestCharge(t *testing.T) {
 	})
 }
 
+// Who is erased while an answer is charged leaves no entry behind.
+func TestErasedWhileCharged(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t) // on SQLite one waits for the other
+	r := newRig(t, d)
+	r.account("active", 30)
+	if got := r.before("run_1"); got != "" {
+		t.Fatal(got)
+	}
+	erased := make(chan error, 1)
+	err := d.InTx(r.ctx(), func(tx *db.Tx) error {
+		if _, err := r.p.Charge(r.ctx(), tx, plugin.Turn{User: amina, RunID: "run_1"}, &plugin.Usage{Input: 1001}); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(r.ctx(), `SELECT 1`); err != nil { // what was sent is there
+			return err
+		}
+		go func() {
+			erased <- d.InTx(t.Context(), func(tx *db.Tx) error { return r.p.Erase(t.Context(), tx, "default", amina) })
+		}()
+		for waits := 0; waits == 0; {
+			if err := d.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waits); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-erased); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := d.QueryRow(t.Context(), `SELECT count(*) FROM credit_charges`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d charges are left, %v", left, err)
+	}
+}
+
 // However many answers are asked for at once, no more are let in than there are
 // credits for.
 func TestOverspend(t *testing.T) {

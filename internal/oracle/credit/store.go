@@ -219,9 +219,10 @@ func (p *Plugin) Erase(ctx context.Context, tx *db.Tx, workspace, did string) er
 	if p != nil {
 		tx.AfterCommit(func() { p.seen.Drop(workspace) })
 	}
-	_, err1 := tx.Exec(ctx, eraseHoldsText, workspace, did)
-	_, err2 := tx.Exec(ctx, eraseEntriesText, workspace, did)
-	_, err3 := tx.Exec(ctx, eraseChargesText, workspace, did)
-	_, err4 := tx.Exec(ctx, eraseAccountText, workspace, did)
+	// The account goes first: it waits for whoever is charging it, whose entry goes then.
+	_, err1 := tx.Exec(ctx, eraseAccountText, workspace, did)
+	_, err2 := tx.Exec(ctx, eraseHoldsText, workspace, did)
+	_, err3 := tx.Exec(ctx, eraseEntriesText, workspace, did)
+	_, err4 := tx.Exec(ctx, eraseChargesText, workspace, did)
 	return db.Wrap("erase credits", errors.Join(err1, err2, err3, err4))
 }
