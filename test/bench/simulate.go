@@ -149,27 +149,23 @@ func (b *bench) simulation(ctx context.Context, dir string, n int) (out sample, 
 	if err != nil {
 		return out, err
 	}
-	before, err := s.CPU()
-	if err != nil {
-		return out, err
-	}
-	start := time.Now()
-	a, err := post(ctx, c, "/v1/claims:simulate", string(body))
-	if err != nil {
-		return out, err
-	}
 	var j struct {
 		ID string `json:"id"`
 	}
-	if err := errors.Join(a.JSON(&j), awaitJob(ctx, c, "/v1/jobs/"+j.ID)); err != nil {
-		return out, err
-	}
-	took := time.Since(start)
-	after, err := s.CPU()
+	start := time.Now()
+	out.ops = n
+	out.cpu, err = cpuOf(s, func() error {
+		a, err := post(ctx, c, "/v1/claims:simulate", string(body))
+		if err != nil {
+			return err
+		}
+		return errors.Join(a.JSON(&j), awaitJob(ctx, c, "/v1/jobs/"+j.ID))
+	})
+	out.took = time.Since(start)
 	if err != nil {
 		return out, err
 	}
-	return sample{ops: n, took: took, cpu: after - before}, simulatedAll(ctx, c, j.ID, n)
+	return out, simulatedAll(ctx, c, j.ID, n)
 }
 
 // simulatedAll looks whether a dry run has seen all claims, and what would change.
