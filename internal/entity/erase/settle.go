@@ -2,8 +2,12 @@ package erase
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -97,7 +101,8 @@ const settlePage = 100
 // Settle removes the copies and the old bytes of everything that was erased, and
 // completes the certificates. It reads the whole file of an SQLite store, once for
 // all of them. left says that some wait: for a download, or for others that came
-// meanwhile. The fault is STORE_UNAVAILABLE when a reader holds on to old bytes.
+// meanwhile, such as those of what was being written during an erasure. The fault is
+// STORE_UNAVAILABLE when a reader holds on to old bytes.
 func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 	select {
 	case s.settling <- struct{}{}:
@@ -107,6 +112,10 @@ func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 	}
 	all, err := listPending(ctx, s.db, 0, settlePage)
 	if err != nil || len(all) == 0 {
+		return false, err
+	}
+	late, err := s.eraseLate(ctx, all)
+	if err != nil {
 		return false, err
 	}
 	var done []row
@@ -132,7 +141,34 @@ func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 		}
 		return nil
 	})
-	return len(done) < len(all) || len(all) == settlePage, err
+	return late || len(done) < len(all) || len(all) == settlePage, err
+}
+
+// eraseLate erases what others were writing while somebody was erased: on PostgreSQL an
+// erasure does not see it, and waits for it only where it locks the same row or where
+// both hold the door of a household (vault.HoldErasures). It reports whether there was
+// anything, which then has a certificate of its own.
+func (s *Service) eraseLate(ctx context.Context, all []row) (late bool, err error) {
+	if s.db.Dialect() != db.Postgres {
+		return false, nil // one writes at a time, and an erasure has seen it all
+	}
+	if err := s.db.AwaitWriters(ctx); err != nil {
+		return false, err
+	}
+	for _, r := range all {
+		var before Certificate
+		if err := json.Unmarshal(r.body, &before); err != nil {
+			return false, fmt.Errorf("read certificate: %w", err)
+		}
+		// Whoever had it erased had every right this takes, and none of the keys it ended.
+		owner := web.WithCaller(ctx, web.Caller{Workspace: r.ws, DID: before.By, Scopes: auth.Effective(r.ws, []string{"*"})})
+		_, fresh, err := s.erase(owner, Draft{Subject: r.subject, Reason: before.Reason})
+		if err != nil {
+			return false, err
+		}
+		late = late || fresh
+	}
+	return late, nil
 }
 
 // dropCopies removes the copies of what was erased with one certificate. It

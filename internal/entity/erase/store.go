@@ -129,7 +129,7 @@ func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) 
 }
 
 const (
-	listPendingText = `SELECT ws, nid, subject FROM erasures WHERE done_at = 0 AND nid > $1 ORDER BY nid LIMIT $2`
+	listPendingText = `SELECT ws, nid, subject, body FROM erasures WHERE done_at = 0 AND nid > $1 ORDER BY nid LIMIT $2`
 	markDoneText    = `UPDATE erasures SET done_at = $3 WHERE ws = $1 AND nid = $2 AND done_at = 0`
 )
 
@@ -138,7 +138,7 @@ const (
 func listPending(ctx context.Context, q db.Querier, after int64, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, listPendingText, after, limit)
 	return db.Collect(rows, err, "list erasures", func(r *row, from db.Row) error {
-		return from.Scan(&r.ws, &r.nid, &r.subject)
+		return from.Scan(&r.ws, &r.nid, &r.subject, &r.body)
 	})
 }
 
