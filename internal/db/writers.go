@@ -18,7 +18,7 @@ const (
 // AwaitWriters waits until every transaction has ended that was writing when it was
 // called. Whoever looks for rows after it finds what such a transaction has left,
 // whatever that had locked. On SQLite, where one writes at a time, it waits for nobody.
-func (d *DB) AwaitWriters(ctx context.Context) error {
+func AwaitWriters(ctx context.Context, d *DB) error {
 	if d.Dialect() != Postgres {
 		return nil
 	}

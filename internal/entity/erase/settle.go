@@ -152,7 +152,7 @@ func (s *Service) eraseLate(ctx context.Context, all []row) (late bool, err erro
 	if s.db.Dialect() != db.Postgres {
 		return false, nil // one writes at a time, and an erasure has seen it all
 	}
-	if err := s.db.AwaitWriters(ctx); err != nil {
+	if err := db.AwaitWriters(ctx, s.db); err != nil {
 		return false, err
 	}
 	for _, r := range all {
