@@ -12,8 +12,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/claim"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
 )
 
 // Kinds of work the server gives itself.
@@ -76,7 +78,9 @@ func (a *App) retentions() []retention {
 // time, until nothing is left.
 func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	removed := 0
-	for name, make := range map[string]func(context.Context) error{"readings": a.twins.devices.MakeMonths, "events": event.Parts(a.DB).Make} {
+	for name, make := range map[string]func(context.Context) error{
+		"readings": a.twins.devices.MakeMonths, "events": event.Parts(a.DB).Make, "calls": ussd.Parts(a.DB).Make, "webhook deliveries": webhook.Parts(a.DB).Make,
+	} {
 		if err := make(ctx); err != nil {
 			a.log.WarnContext(ctx, name+" not in parts", "err", err.Error())
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
 )
 
 // explained runs judge on every statement of the program that dialect can
@@ -95,8 +97,8 @@ func TestExplainPostgres(t *testing.T) {
 	}
 	d := dbtest.Postgres(t)
 	crowd(t, d)
-	for _, months := range []int{-9, 0} { // as readings and events are kept after some months
-		for _, p := range []db.Parts{{DB: d, Table: "device_readings", By: "at", Key: "device, at"}, event.Parts(d)} {
+	for _, months := range []int{-9, 0} { // as they are kept after some months
+		for _, p := range []db.Parts{{DB: d, Table: "device_readings", By: "at", Key: "device, at"}, event.Parts(d), ussd.Parts(d), webhook.Parts(d)} {
 			p.Now = func() time.Time { return time.Now().AddDate(0, months, 0) }
 			if err := p.Make(t.Context()); err != nil {
 				t.Fatal(err)

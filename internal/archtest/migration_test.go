@@ -57,10 +57,17 @@ func checkMigrations(sqlite, postgres map[string]string) []finding {
 	return append(found, numbered(sqlite)...)
 }
 
+// missing wants a file for each of the other dialect. One of them may be a contract where
+// the other takes nothing away.
 func missing(folder string, from, in map[string]string) []finding {
+	plain := func(name string) string { return strings.Replace(name, "_contract_", "_", 1) }
+	there := map[string]bool{}
+	for name := range in {
+		there[plain(name)] = true
+	}
 	var found []finding
 	for name := range from {
-		if _, ok := in[name]; !ok {
+		if !there[plain(name)] {
 			found = append(found, finding{folder + "/" + name, "is missing; migrations come in pairs"})
 		}
 	}

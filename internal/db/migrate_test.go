@@ -57,28 +57,6 @@ const (
 	createB = `CREATE TABLE b (id BIGINT PRIMARY KEY REFERENCES a(id)); INSERT INTO b VALUES (1);`
 )
 
-func TestMigrationFilesComeInPairs(t *testing.T) {
-	t.Parallel()
-	list := func(dialect string) []string {
-		entries, err := os.ReadDir(filepath.Join("migrations", dialect))
-		if err != nil {
-			t.Fatalf("read migrations: %v", err)
-		}
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-		return names
-	}
-	lite, pg := list("sqlite"), list("postgres")
-	if !slices.Equal(lite, pg) {
-		t.Errorf("sqlite has %v, postgres has %v; want the same names", lite, pg)
-	}
-	if len(lite) == 0 {
-		t.Error("there are no migrations")
-	}
-}
-
 // These show only at COMMIT, or end the transaction of everybody in a batch.
 func TestMigrationsHaveImmediateConstraintsOnly(t *testing.T) {
 	t.Parallel()

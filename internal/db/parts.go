@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Parts is a table of PostgreSQL that is kept in parts, by months of a column that
+// Parts is a table of PostgreSQL that is kept in parts, by months or weeks of a column that
 // tells the time, so that what is old goes without its rows being touched. Before the
 // months is the part past, after them the part rest: a month that nobody has made
 // refuses nothing. There is no default part, because it would have every part asked for
@@ -23,11 +24,16 @@ type Parts struct {
 	DB    *DB
 	Table string
 	By    string           // the column; it is in the primary key
-	Key   string           // columns of the primary key, "device, at"
+	Key   string           // columns of the primary key, "device, at": it becomes that if it is another
 	Now   func() time.Time // by default that of DB
 	// Months is how many are in a part, one by default: 3 are quarters. Whoever asks without
 	// the column asks every part, so a table that is kept for years has wide ones.
 	Months int
+	// Weekly has parts of weeks, from Monday on, for a table that is kept for weeks.
+	Weekly bool
+	// Contract is the migration without which programs may still write by another primary
+	// key: the table is turned once it was applied. 0 is none.
+	Contract int
 	// NIDs says that the column has nids, or what NIDAt gives; else milliseconds.
 	NIDs bool
 	// Sequence is the one that the values come from, "" for none. It only counts: at the
@@ -44,6 +50,7 @@ type Parts struct {
 const (
 	// partsAhead is how many parts are there beforehand.
 	partsAhead = 2
+	week       = 7 * 24 * time.Hour
 	// partsLock is what whoever makes parts holds, by table.
 	partsLock = 0x48725074
 	// partsTries is how often a lock on the table is asked for. Each time others wait behind
@@ -56,6 +63,9 @@ const (
 	indexIs = `SELECT (SELECT indisunique FROM pg_index WHERE indexrelid = to_regclass($1)),
 		coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($2)), false)`
 	moveAhead = `SELECT setval(to_regclass($1), $2::bigint) FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = $1 AND coalesce(last_value, 0) < $2::bigint`
+	keyIs     = `SELECT coalesce(string_agg(a.attname, ', ' ORDER BY k.n), '') FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k(col, n), pg_attribute a
+		WHERE i.indrelid = to_regclass($1) AND i.indisprimary AND a.attrelid = i.indrelid AND a.attnum = k.col`
+	isApplied = `SELECT count(*) > 0 FROM schema_migrations WHERE version = $1`
 	isParted  = `SELECT coalesce((SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
 )
 
@@ -67,6 +77,9 @@ type part struct {
 
 // begin is the beginning of a part, some after that of at.
 func (p Parts) begin(at time.Time, after int) time.Time {
+	if p.Weekly {
+		return at.UTC().Truncate(week).Add(time.Duration(after) * week)
+	}
 	at, wide := at.UTC(), max(1, p.Months)
 	first := (int(at.Month())-1)/wide*wide + 1
 	return time.Date(at.Year(), time.Month(first+after*wide), 1, 0, 0, 0, 0, time.UTC)
@@ -115,12 +128,23 @@ func (p Parts) Make(ctx context.Context) error {
 			return err
 		}
 		if !made {
+			if may, err := p.may(ctx, c); err != nil || !may {
+				return err
+			}
 			if err := p.turn(ctx, c); err != nil {
 				return fmt.Errorf("turn %s into parts: %w", p.Table, err)
 			}
 		}
 		return p.ahead(ctx, c)
 	})
+}
+
+// may reports whether no program that works with the store needs the table as it was.
+func (p Parts) may(ctx context.Context, c *pgx.Conn) (may bool, err error) {
+	if p.Contract == 0 {
+		return true, nil
+	}
+	return may, c.QueryRow(ctx, isApplied, p.Contract).Scan(&may)
 }
 
 // alone runs fn on a connection of its own, unless another server does.
@@ -195,6 +219,10 @@ func (p Parts) run(ctx context.Context, sql string, numbers ...any) func(pgx.Tx)
 // turn makes the table the first part of a new one: the tables change places in a moment.
 func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
 	cut := p.value(p.soonest())
+	key, err := p.key(ctx, c)
+	if err != nil {
+		return err
+	}
 	before, after, err := p.indexes(ctx, c)
 	if err != nil {
 		return err
@@ -202,7 +230,7 @@ func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
 	if p.Sequence != "" {
 		after += `ALTER SEQUENCE ` + pgx.Identifier{p.Sequence}.Sanitize() + ` OWNED BY {t}.{by};`
 	}
-	err = p.promise(ctx, c, "{t}", cut, p.run(ctx, `ALTER TABLE {t} RENAME TO {past}; ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};`+before+`
+	err = p.promise(ctx, c, "{t}", cut, p.run(ctx, `ALTER TABLE {t} RENAME TO {past};`+key+before+`
 			CREATE TABLE {t} (LIKE {past} INCLUDING DEFAULTS, PRIMARY KEY ({key})) PARTITION BY RANGE ({by});`+after+`
 			ALTER TABLE {t} ATTACH PARTITION {past} FOR VALUES FROM (MINVALUE) TO (%[1]d);
 			ALTER TABLE {past} DROP CONSTRAINT parts_promise;
@@ -211,6 +239,45 @@ func (p Parts) turn(ctx context.Context, c *pgx.Conn) error {
 		p.DB.cfg.Log.Info("table in parts", "store", p.Table)
 	}
 	return err
+}
+
+// key gives what makes the primary key of the table that of its first part.
+func (p Parts) key(ctx context.Context, c *pgx.Conn) (string, error) {
+	var now string
+	if err := c.QueryRow(ctx, keyIs, p.Table).Scan(&now); err != nil {
+		return "", fmt.Errorf("look at the primary key: %w", err)
+	}
+	if now == p.Key {
+		return `ALTER TABLE {past} RENAME CONSTRAINT {pkey} TO {pastkey};`, nil
+	}
+	var built bool
+	name := p.Table + "_past_pkey"
+	if err := c.QueryRow(ctx, indexIs, name, name).Scan(new(*bool), &built); err != nil {
+		return "", fmt.Errorf("look at index %s: %w", name, err)
+	}
+	if !built {
+		if err := p.build(ctx, c, "UNIQUE", name, "({key})"); err != nil {
+			return "", err
+		}
+	}
+	return `ALTER TABLE {past} DROP CONSTRAINT {pkey}, ADD CONSTRAINT {pastkey} PRIMARY KEY USING INDEX {pastkey};`, nil
+}
+
+// build builds an index of the table without stopping anybody, anew where one who was killed
+// left a half.
+func (p Parts) build(ctx context.Context, c *pgx.Conn, unique, name, on string) error {
+	quoted := pgx.Identifier{name}.Sanitize()
+	for _, sql := range []string{
+		"SET lock_timeout = 0", // nobody waits behind it
+		"DROP INDEX CONCURRENTLY IF EXISTS " + quoted,
+		"CREATE " + unique + " INDEX CONCURRENTLY " + quoted + " ON " + p.fill("{t} "+on),
+		"SET lock_timeout = '" + partsWait + "'",
+	} {
+		if _, err := c.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("build index %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // indexes gives what takes the indexes out of the way of those of the new table, and what
@@ -229,16 +296,9 @@ func (p Parts) indexes(ctx context.Context, c *pgx.Conn) (before, after string, 
 			continue
 		}
 		before += "DROP INDEX " + old + ";"
-		if !built { // or in halves, by one who was killed
-			for _, sql := range []string{
-				"SET lock_timeout = 0", // nobody waits behind it
-				"DROP INDEX CONCURRENTLY IF EXISTS " + aside,
-				"CREATE INDEX CONCURRENTLY " + aside + " ON " + p.fill("{t} ") + p.Indexes[name],
-				"SET lock_timeout = '" + partsWait + "'",
-			} {
-				if _, err := c.Exec(ctx, sql); err != nil {
-					return "", "", fmt.Errorf("build index %s: %w", past, err)
-				}
+		if !built {
+			if err := p.build(ctx, c, "", past, p.Indexes[name]); err != nil {
+				return "", "", err
 			}
 		}
 	}
@@ -306,7 +366,11 @@ func (p Parts) behind(ctx context.Context, tx pgx.Tx, from, to time.Time, empty 
 			return errNotYet
 		}
 	}
-	name := p.Table + "_" + from.UTC().Format("200601")
+	layout := "200601"
+	if p.Weekly {
+		layout = "20060102"
+	}
+	name := p.Table + "_" + from.UTC().Format(layout)
 	return several(ctx, tx, p.fill(`ALTER TABLE {rest} RENAME TO %[1]s; ALTER INDEX {restkey} RENAME TO %[2]s;
 		ALTER TABLE {t} ATTACH PARTITION %[1]s FOR VALUES FROM (%[3]d) TO (%[4]d); ALTER TABLE %[1]s DROP CONSTRAINT IF EXISTS parts_promise;
 		CREATE TABLE {rest} PARTITION OF {t} FOR VALUES FROM (%[4]d) TO (MAXVALUE)`,
@@ -380,6 +444,20 @@ func (p Parts) Until(ctx context.Context, before int64) (end, past int64, err er
 // kept is Keep with a number in it.
 func (p Parts) kept(end int64) string {
 	return strings.ReplaceAll(p.Keep, "$1", strconv.FormatInt(end, 10))
+}
+
+// Expire drops the parts that have only rows from before a value, but for those that are
+// kept, and reports whether there were any. What is before single goes one by one: rows of
+// before there were parts, which are all where there are none.
+func (p Parts) Expire(ctx context.Context, before int64) (dropped bool, single int64, err error) {
+	end, past, err := p.Until(ctx, before)
+	if err == nil && end != 0 {
+		dropped, err = p.Drop(ctx, end, func(Querier) (bool, error) { return false, nil })
+	}
+	if past == 0 {
+		return dropped, math.MaxInt64, err
+	}
+	return dropped, max(past, end), err
 }
 
 // errNotYet ends what must not be.

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -145,5 +146,76 @@ func TestPartsComeAndGo(t *testing.T) {
 	add(-30)
 	if again, _, err := p.Until(t.Context(), end); err != nil || again != end {
 		t.Errorf("Until() = %d, %v, want %d: a row came late", again, err, end)
+	}
+}
+
+// TestPartsTakeAKey: a table whose primary key is without the column is turned once no
+// program needs that key any more, while others write it by either.
+func TestPartsTakeAKey(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	const put = `WITH again AS (UPDATE named SET said = $3 WHERE id = $1 AND at = $2 RETURNING 1)
+		INSERT INTO named (id, at, said) SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM again) ON CONFLICT DO NOTHING`
+	now := time.Now().UnixMilli()
+	for _, sql := range []string{
+		`CREATE TABLE named (id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, said TEXT NOT NULL)`,
+		`CREATE INDEX named_said ON named (said)`,
+	} {
+		if _, err := d.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Exec(t.Context(), `INSERT INTO named SELECT 'old' || n, $1::bigint - n, '' FROM generate_series(1, 1000) AS n`, now); err != nil {
+		t.Fatal(err)
+	}
+	p := db.Parts{DB: d, Table: "named", By: "at", Key: "id, at", Weekly: true, Contract: 9999, Indexes: map[string]string{"named_said": "(said)"}}
+	if err := p.Make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := p.Made(t.Context()); err != nil || made {
+		t.Fatalf("Made() = %v, %v before the contract", made, err)
+	}
+	var stop atomic.Bool
+	var writers sync.WaitGroup
+	var last [3]int64
+	for w := range last {
+		writers.Go(func() {
+			for i := int64(1); !stop.Load(); i++ {
+				for _, said := range []string{"first", "last"} {
+					if _, err := d.Exec(t.Context(), put, fmt.Sprint(w, " ", i), now+i, said); err != nil {
+						t.Errorf("a writer is refused: %v", err)
+						return
+					}
+				}
+				last[w] = i
+			}
+		})
+	}
+	p.Contract = 0
+	for range 2 {
+		if err := p.Make(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	stop.Store(true)
+	writers.Wait()
+	if made, err := p.Made(t.Context()); err != nil || !made {
+		t.Errorf("Made() = %v, %v", made, err)
+	}
+	if got, want := tally(t, d, `SELECT count(*) FROM named WHERE said = 'last'`), last[0]+last[1]+last[2]; got != want {
+		t.Errorf("%d rows have the last word, want %d", got, want)
+	}
+	if got, want := tally(t, d, `SELECT count(*) FROM named`), 1000+last[0]+last[1]+last[2]; got != want {
+		t.Errorf("%d rows, want %d", got, want)
+	}
+	if got := tally(t, d, `SELECT array_length(indkey::int2[], 1) FROM pg_index WHERE indrelid = 'named'::regclass AND indisprimary`); got != 2 {
+		t.Errorf("the key has %d columns, want 2", got)
+	}
+	p.Now = func() time.Time { return time.Now().AddDate(0, 0, 28) } // four weeks later
+	if err := p.Make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tally(t, d, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'named'::regclass`); got != 6 {
+		t.Errorf("%d parts, want the past, four weeks and the rest", got)
 	}
 }

@@ -159,6 +159,7 @@ func (d *Desk) calls(ctx context.Context, f walkFilter, simulated bool, after wa
 		return nil, nil, nil
 	}
 	defer done()
+	f.since = max(f.since, kept(s.now()))
 	list, err := listOfWalks(ctx, s.db, f, after, limit+1)
 	if err != nil {
 		return nil, nil, err
@@ -200,7 +201,7 @@ func (d *Desk) call(ctx context.Context, id string) (*api.Call, error) {
 
 // find finds a call on the line or on the simulated one.
 func (d *Desk) find(ctx context.Context, id string) (*walked, bool, error) {
-	w, err := findWalk(ctx, d.cfg.Sessions.db, id)
+	w, err := findWalk(ctx, d.cfg.Sessions.db, id, kept(d.cfg.Sessions.now()))
 	if fault.KindOf(err) != fault.NotFound {
 		return w, false, err
 	}
@@ -209,7 +210,7 @@ func (d *Desk) find(ctx context.Context, id string) (*walked, bool, error) {
 		return nil, false, err
 	}
 	defer done()
-	w, err = findWalk(ctx, s.db, id)
+	w, err = findWalk(ctx, s.db, id, kept(s.now()))
 	return w, true, err
 }
 

@@ -1,8 +1,10 @@
 package ussd_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +108,74 @@ func TestCallsAreKept(t *testing.T) {
 			t.Errorf("after 31 days = %+v", got)
 		}
 	})
+}
+
+// TestCallsGoByWeeks turns the table of calls into weeks while there are some: they are
+// read and forgotten as before, nobody reads what is older than 30 days, and weeks go whole.
+func TestCallsGoByWeeks(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	withEffects(t, d)
+	l := newLine(t, d, newClock())
+	h := deskOf(l)
+	call := func(session, phone string) {
+		l.send(session, phone, "")
+		l.send(session, phone, "3")
+		l.send(session, phone, "3*48213")
+		l.send(session, phone, "3*48213**")
+		l.clock.pass(time.Second)
+	}
+	weeks := ussd.Parts(d)
+	weeks.Now = l.clock.now
+	pass := func(days int) {
+		t.Helper()
+		for range days / 7 {
+			l.clock.pass(7 * 24 * time.Hour)
+			if err := errors.Join(weeks.Make(t.Context()), l.Expire(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := func(when string, rows int, sessions ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range ask[api.Page[api.Call]](t, h, "/v1/ussd/calls", all).Items {
+			got = append(got, c.SessionID)
+			if whole := ask[api.Call](t, h, "/v1/ussd/calls/"+c.ID, all); len(whole.Steps) != 4 {
+				t.Errorf("%s: steps of %s = %+v", when, c.SessionID, whole.Steps)
+			}
+		}
+		if !slices.Equal(got, sessions) {
+			t.Errorf("%s: calls = %v, want %v", when, got, sessions)
+		}
+		var n int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM ussd_walks`).Scan(&n); err != nil || n != rows {
+			t.Errorf("%s: %d rows, %v, want %d", when, n, err, rows)
+		}
+	}
+	call("s1", phone1)
+	if err := weeks.Make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	call("s2", phone2)
+	pass(21)
+	call("s3", phone1)
+	call("s4", phone2)
+	want("after three weeks", 4, "s4", "s3", "s2", "s1")
+	pass(14)
+	want("after five", 2, "s4", "s3") // what was there before the weeks goes one by one
+	pass(14)
+	call("s5", phone1)
+	want("after seven", 3, "s5", "s4", "s3")
+	l.clock.pass(54 * time.Hour) // 30 days and six hours after the third, on its Sunday
+	if err := l.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("in the middle of a week", 3, "s5")
+	forget(t, d, phone2)
+	want("after a number was forgotten", 2, "s5")
+	pass(7)
+	want("after eight", 1, "s5")
 }
 
 func forget(t *testing.T, d *db.DB, phone string) {

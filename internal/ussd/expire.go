@@ -42,7 +42,7 @@ func (s *Service) Expire(ctx context.Context) error {
 	for _, sweep := range []func() (int64, error){
 		func() (int64, error) { return expireDrafts(ctx, s.db, now.UnixMilli(), sweepChunk) },
 		func() (int64, error) { return expireCalls(ctx, s.db, now.Add(-callAge).UnixMilli(), sweepChunk) },
-		func() (int64, error) { return expireWalks(ctx, s.db, now.Add(-callAge).UnixMilli(), sweepChunk) },
+		func() (int64, error) { return expireWalks(ctx, s.db, kept(now), sweepChunk) },
 	} {
 		for {
 			n, err := sweep()
@@ -56,6 +56,9 @@ func (s *Service) Expire(ctx context.Context) error {
 	}
 	return dropVisits(ctx, s.db, now.Add(-visitsKept))
 }
+
+// kept is since when (ms) a call must have ended to be shown.
+func kept(now time.Time) int64 { return now.Add(-callAge).UnixMilli() }
 
 // Flush stores what was counted at the nodes of menus. Run does so now and then,
 // and when it ends.

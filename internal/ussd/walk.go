@@ -34,13 +34,33 @@ const (
 	// word.
 	insertWalk = `INSERT INTO ussd_walks (` + walkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET lang = excluded.lang, node = excluded.node, ending = excluded.ending, ended_at = excluded.ended_at, steps = excluded.steps`
-	insertWalkOnce = `INSERT INTO ussd_walks (` + walkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING`
-	selectWalk     = `SELECT ` + walkColumns + ` FROM ussd_walks WHERE id = $1`
-	listWalks      = `SELECT ` + walkColumns + ` FROM ussd_walks WHERE (ended_at, id) < ($1, $2) AND ended_at >= $3 ORDER BY ended_at DESC, id DESC LIMIT $4`
-	listWalksOf    = `SELECT ` + walkColumns + ` FROM ussd_walks WHERE phone = $5 AND (ended_at, id) < ($1, $2) AND ended_at >= $3 ORDER BY ended_at DESC, id DESC LIMIT $4`
-	deleteWalksOf  = `DELETE FROM ussd_walks WHERE phone = $1`
-	expireOldWalks = `DELETE FROM ussd_walks WHERE id IN (SELECT id FROM ussd_walks WHERE ended_at <= $1 ORDER BY ended_at LIMIT $2)`
+	// The same whether the table is in parts, whose key has the begin, or not: an id is of one
+	// begin.
+	insertWalkPostgres = `WITH again AS (UPDATE ussd_walks SET lang = $7, node = $8, ending = $9, ended_at = $11, steps = $12 WHERE id = $1 AND started_at = $10 RETURNING 1)
+		INSERT INTO ussd_walks (` + walkColumns + `) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 WHERE NOT EXISTS (SELECT 1 FROM again) ON CONFLICT DO NOTHING`
+	insertWalkOnce       = `INSERT INTO ussd_walks (` + walkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+	selectWalk           = `SELECT ` + walkColumns + ` FROM ussd_walks WHERE id = $1 AND ended_at > $2`
+	listWalks            = `SELECT ` + walkColumns + ` FROM ussd_walks WHERE (ended_at, id) < ($1, $2) AND ended_at >= $3 ORDER BY ended_at DESC, id DESC LIMIT $4`
+	listWalksOf          = `SELECT ` + walkColumns + ` FROM ussd_walks WHERE phone = $5 AND (ended_at, id) < ($1, $2) AND ended_at >= $3 ORDER BY ended_at DESC, id DESC LIMIT $4`
+	deleteWalksOf        = `DELETE FROM ussd_walks WHERE phone = $1`
+	expireOldWalksSQLite = `DELETE FROM ussd_walks WHERE id IN (SELECT id FROM ussd_walks WHERE ended_at <= $1 ORDER BY ended_at LIMIT $2)`
+	// All that began before $3 are in one table.
+	expireOldWalksPostgres = `DELETE FROM ussd_walks WHERE started_at < $3
+		AND ctid = ANY (ARRAY(SELECT ctid FROM ussd_walks WHERE ended_at <= $1 AND started_at < $3 ORDER BY ended_at LIMIT $2))`
+	// A call of before the end of a week may still go on then.
+	goingOn = `SELECT * FROM ussd_walks WHERE ended_at >= $1 AND started_at < $1`
 )
+
+// Parts are those in which PostgreSQL keeps the calls that are over: weeks of their begin.
+func Parts(d *db.DB) db.Parts {
+	return db.Parts{
+		DB: d, Table: "ussd_walks", By: "started_at", Key: "id, started_at", Weekly: true, Contract: walksContract, Keep: goingOn,
+		Indexes: map[string]string{"ussd_walks_age": "(ended_at, id)", "ussd_walks_phone": "(phone, ended_at, id)"},
+	}
+}
+
+// walksContract is the migration from which on no program takes the id alone for the key.
+const walksContract = 112
 
 // walkOf is what is kept of a call that ends now.
 func walkOf(m *marker, k *key, r *record, ending string, now int64) *walked {
@@ -74,7 +94,11 @@ func withoutIDs(trail []byte) []byte {
 
 // put stores a call, in place of what was said about it before.
 func (w *walked) put(ctx context.Context, tx *db.Tx) error {
-	err := tx.Send(ctx, insertWalk, w.values()...)
+	put := insertWalk
+	if tx.Dialect() == db.Postgres {
+		put = insertWalkPostgres
+	}
+	err := tx.Send(ctx, put, w.values()...)
 	return db.Wrap("keep call", err)
 }
 
@@ -96,10 +120,10 @@ func (w *walked) scan(row db.Row) error {
 	return row.Scan(&w.id, &w.session, &w.phone, &w.gateway, &w.code, &w.pack, &w.lang, &w.node, &w.ending, &w.started, &w.ended, &w.steps)
 }
 
-// findWalk reads a call. The fault is CALL_NOT_FOUND.
-func findWalk(ctx context.Context, q db.Querier, id string) (*walked, error) {
+// findWalk reads a call that has ended since a moment. The fault is CALL_NOT_FOUND.
+func findWalk(ctx context.Context, q db.Querier, id string, since int64) (*walked, error) {
 	w := &walked{}
-	err := w.scan(q.QueryRow(ctx, selectWalk, id))
+	err := w.scan(q.QueryRow(ctx, selectWalk, id, since))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fault.New(fault.NotFound, "CALL_NOT_FOUND", "No call that is over has this id. Calls are kept for 30 days.")
 	}
@@ -134,12 +158,20 @@ func removeWalks(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	return n, db.Wrap("remove calls", err)
 }
 
-func expireWalks(ctx context.Context, q db.Querier, before int64, limit int) (int64, error) {
-	n, err := q.Exec(ctx, expireOldWalks, before, limit)
+// expireWalks removes calls that have ended before a moment: whole weeks, and those of before
+// there were weeks one by one. Nobody reads what is older meanwhile.
+func expireWalks(ctx context.Context, d *db.DB, before int64, limit int) (int64, error) {
+	_, single, err := Parts(d).Expire(ctx, before)
 	if err != nil {
-		return 0, fmt.Errorf("expire calls: %w", err)
+		return 0, fmt.Errorf("drop parts of calls: %w", err)
 	}
-	return n, nil
+	var n int64
+	if d.Dialect() == db.SQLite {
+		n, err = d.Exec(ctx, expireOldWalksSQLite, before, limit)
+	} else {
+		n, err = d.Exec(ctx, expireOldWalksPostgres, before, limit, single)
+	}
+	return n, db.Wrap("expire calls", err)
 }
 
 // hungUp keeps the walk of a call that the gateway says is over. A session that

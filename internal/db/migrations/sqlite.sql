@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 0df063eed075387eab66fd6c053e6a9d24850514caacd76ed77e4daac3923914
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c29ffcf7db79e176ae6814fe8c99f8a33394b1fcb00409414b15d8e3ebc8e024
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL
@@ -143,7 +143,7 @@ CREATE TABLE webhook_deliveries (
 	last_error  TEXT   NOT NULL,
 	created_at  BIGINT NOT NULL,
 	updated_at  BIGINT NOT NULL,
-	done_at     BIGINT, answer TEXT NOT NULL DEFAULT '',
+	done_at     BIGINT, answer TEXT NOT NULL DEFAULT '', at BIGINT NOT NULL DEFAULT 0,
 	PRIMARY KEY (webhook, seq)
 );
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, next_at, seq) WHERE status = 'pending';

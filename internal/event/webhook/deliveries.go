@@ -16,7 +16,8 @@ import (
 type job struct {
 	hook      string
 	seq       int64
-	attempts  int // this one counted
+	attempts  int   // this one counted
+	at        int64 // when it was made first (ms), which says where its row is
 	createdAt time.Time
 	owner     string // of the lease
 	ws        string
@@ -36,15 +37,15 @@ const (
 	claimDueSQLite = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = $4, attempts = attempts + 1
 		WHERE webhook = $1 AND status = 'pending' AND next_at + 0 <= $2 AND seq IN (
 			SELECT seq FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' AND next_at <= $2 ORDER BY next_at, seq LIMIT $5)
-		RETURNING seq, attempts, created_at`
+		RETURNING seq, at, attempts, created_at`
 	// SKIP LOCKED gives two who claim at once different rows, and neither waits. It is
 	// MATERIALIZED so that the planner cannot run it twice and lock more.
 	claimDuePostgres = `WITH due AS MATERIALIZED (
-			SELECT seq AS due_seq FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' AND next_at <= $2
+			SELECT seq AS due_seq, at AS due_at FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' AND next_at <= $2
 			ORDER BY next_at, seq LIMIT $5 FOR UPDATE SKIP LOCKED)
 		UPDATE webhook_deliveries SET next_at = $3, lease_owner = $4, attempts = attempts + 1
-		FROM due WHERE webhook = $1 AND seq = due_seq
-		RETURNING seq, attempts, created_at`
+		FROM due WHERE webhook = $1 AND seq = due_seq AND at = due_at
+		RETURNING seq, at, attempts, created_at`
 	selectNextDue = `SELECT next_at FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' ORDER BY next_at, seq LIMIT 1`
 )
 
@@ -61,7 +62,7 @@ func claim(ctx context.Context, d *db.DB, l lease) ([]job, error) {
 		}
 		jobs, err = db.Collect(rows, err, "read deliveries", func(j *job, row db.Row) error {
 			var created int64
-			err := row.Scan(&j.seq, &j.attempts, &created)
+			err := row.Scan(&j.seq, &j.at, &j.attempts, &created)
 			j.hook, j.owner, j.createdAt = l.hook, l.owner, time.UnixMilli(created)
 			return err
 		})
@@ -90,21 +91,21 @@ func nextDue(ctx context.Context, q db.Querier, id string) (time.Time, bool, err
 // everything else is for the one who holds it.
 const (
 	markDelivered = `UPDATE webhook_deliveries SET status = 'delivered', lease_owner = '', last_status = $3, last_error = '', updated_at = $4, done_at = $4, answer = ''
-		WHERE webhook = $1 AND seq = $2 AND status = 'pending'`
+		WHERE webhook = $1 AND seq = $2 AND at = $5 AND status = 'pending'`
 	markRetry = `UPDATE webhook_deliveries SET next_at = $5, lease_owner = '', last_status = $3, last_error = $4, updated_at = $6, answer = ''
-		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $7`
+		WHERE webhook = $1 AND seq = $2 AND at = $8 AND status = 'pending' AND lease_owner = $7`
 	markDead = `UPDATE webhook_deliveries SET status = 'dead', lease_owner = '', last_status = $3, last_error = $4, updated_at = $5, done_at = $5, answer = ''
-		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $6`
+		WHERE webhook = $1 AND seq = $2 AND at = $7 AND status = 'pending' AND lease_owner = $6`
 	// An answer may repeat what was sent. Once the data of the event were
 	// forgotten meanwhile, it comes too late to be kept.
-	keepAnswer = `UPDATE webhook_deliveries SET answer = $3 WHERE webhook = $1 AND seq = $2
+	keepAnswer = `UPDATE webhook_deliveries SET answer = $3 WHERE webhook = $1 AND seq = $2 AND at = $6
 		AND EXISTS (SELECT 1 FROM events WHERE ws = $4 AND seq = $2 AND (data <> '' OR $5))`
 	releaseJob = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = '', attempts = attempts - 1
-		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $4`
+		WHERE webhook = $1 AND seq = $2 AND at = $5 AND status = 'pending' AND lease_owner = $4`
 )
 
 func setDelivered(ctx context.Context, q db.Querier, j job, a attempt) error {
-	n, err := q.Exec(ctx, markDelivered, j.hook, j.seq, a.status, a.at.UnixMilli())
+	n, err := q.Exec(ctx, markDelivered, j.hook, j.seq, a.status, a.at.UnixMilli(), j.at)
 	if err == nil && n > 0 {
 		err = keep(ctx, q, j, a.answer)
 	}
@@ -112,7 +113,7 @@ func setDelivered(ctx context.Context, q db.Querier, j job, a attempt) error {
 }
 
 func setRetry(ctx context.Context, q db.Querier, j job, a attempt, at time.Time) error {
-	n, err := q.Exec(ctx, markRetry, j.hook, j.seq, a.status, a.err, at.UnixMilli(), a.at.UnixMilli(), j.owner)
+	n, err := q.Exec(ctx, markRetry, j.hook, j.seq, a.status, a.err, at.UnixMilli(), a.at.UnixMilli(), j.owner, j.at)
 	if err == nil && n > 0 {
 		err = keep(ctx, q, j, a.answer)
 	}
@@ -120,7 +121,7 @@ func setRetry(ctx context.Context, q db.Querier, j job, a attempt, at time.Time)
 }
 
 func setDead(ctx context.Context, q db.Querier, j job, a attempt) error {
-	n, err := q.Exec(ctx, markDead, j.hook, j.seq, a.status, a.err, a.at.UnixMilli(), j.owner)
+	n, err := q.Exec(ctx, markDead, j.hook, j.seq, a.status, a.err, a.at.UnixMilli(), j.owner, j.at)
 	if err == nil && n > 0 {
 		err = keep(ctx, q, j, a.answer)
 	}
@@ -140,13 +141,13 @@ func keep(ctx context.Context, q db.Querier, j job, answer string) error {
 	if answer == "" {
 		return nil
 	}
-	_, err := q.Exec(ctx, keepAnswer, j.hook, j.seq, answer, j.ws, j.blank)
+	_, err := q.Exec(ctx, keepAnswer, j.hook, j.seq, answer, j.ws, j.blank, j.at)
 	return err
 }
 
 // release gives a job back as if it had not been taken.
 func release(ctx context.Context, q db.Querier, j job, now time.Time) error {
-	_, err := q.Exec(ctx, releaseJob, j.hook, j.seq, now.UnixMilli(), j.owner)
+	_, err := q.Exec(ctx, releaseJob, j.hook, j.seq, now.UnixMilli(), j.owner, j.at)
 	return wrapMark(err)
 }
 
@@ -199,9 +200,29 @@ func scanDelivery(d *Delivery, row db.Row, more ...any) error {
 const (
 	deleteSome = `DELETE FROM webhook_deliveries WHERE webhook = $1 AND seq IN (
 		SELECT seq FROM webhook_deliveries WHERE webhook = $1 ORDER BY seq LIMIT $2)`
-	deleteExpired = `DELETE FROM webhook_deliveries WHERE status <> 'pending' AND (webhook, seq) IN (
+	deleteExpiredSQLite = `DELETE FROM webhook_deliveries WHERE status <> 'pending' AND (webhook, seq) IN (
 		SELECT webhook, seq FROM webhook_deliveries WHERE done_at < $1 ORDER BY done_at LIMIT $2)`
+	// All that were made before $3 are in one table.
+	deleteExpiredPostgres = `DELETE FROM webhook_deliveries WHERE status <> 'pending' AND at < $3
+		AND ctid = ANY (ARRAY(SELECT ctid FROM webhook_deliveries WHERE done_at < $1 AND at < $3 ORDER BY done_at LIMIT $2))`
+	// What was made before the end of a week may be under way then, or sent again later.
+	notOver = `SELECT * FROM webhook_deliveries WHERE status = 'pending' AND at < $1
+		UNION ALL SELECT * FROM webhook_deliveries WHERE done_at >= $1 AND status <> 'pending' AND at < $1`
 )
+
+// Parts are those in which PostgreSQL keeps deliveries: weeks of when they were made.
+func Parts(d *db.DB) db.Parts {
+	return db.Parts{
+		DB: d, Table: "webhook_deliveries", By: "at", Key: "webhook, seq, at", Weekly: true, Contract: deliveriesContract, Keep: notOver,
+		Indexes: map[string]string{
+			"webhook_deliveries_due": "(webhook, next_at, seq) WHERE status = 'pending'", "webhook_deliveries_status": "(webhook, status, seq)",
+			"webhook_deliveries_done": "(done_at) WHERE done_at IS NOT NULL",
+		},
+	}
+}
+
+// deliveriesContract is the migration from which on no program takes the event alone for the key.
+const deliveriesContract = 112
 
 // removeDeliveries removes at most limit deliveries of a webhook and tells how
 // many went.
@@ -213,12 +234,21 @@ func removeDeliveries(ctx context.Context, q db.Querier, r ref, limit int) (int,
 	return int(n), nil
 }
 
-// removeExpired removes at most limit deliveries that ended before a time, the
-// oldest first.
-func removeExpired(ctx context.Context, q db.Querier, before time.Time, limit int) (int, error) {
-	n, err := q.Exec(ctx, deleteExpired, before.UnixMilli(), limit)
+// removeExpired removes deliveries that ended before a time: whole weeks, and at most limit of
+// those of before there were weeks, the oldest first.
+func removeExpired(ctx context.Context, d *db.DB, before time.Time, limit int) (int, error) {
+	dropped, single, err := Parts(d).Expire(ctx, before.UnixMilli())
 	if err != nil {
-		return 0, fmt.Errorf("expire deliveries: %w", err)
+		return 0, fmt.Errorf("drop parts of deliveries: %w", err)
 	}
-	return int(n), nil
+	var n int64
+	if d.Dialect() == db.SQLite {
+		n, err = d.Exec(ctx, deleteExpiredSQLite, before.UnixMilli(), limit)
+	} else {
+		n, err = d.Exec(ctx, deleteExpiredPostgres, before.UnixMilli(), limit, single)
+	}
+	if dropped {
+		n++
+	}
+	return int(n), db.Wrap("expire deliveries", err)
 }

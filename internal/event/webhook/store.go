@@ -213,15 +213,13 @@ func startReplay(ctx context.Context, q db.Querier, h *hook, from, to int64) (bo
 }
 
 const (
+	// The row of the webhook is locked, so nobody else makes one for the same event.
 	insertDelivery = `INSERT INTO webhook_deliveries (webhook, seq, type, status, attempts, next_at, lease_owner, last_status, last_error,
-			created_at, updated_at, done_at)
-		VALUES ($1, $2, $3, 'pending', 0, $4, '', 0, '', $4, $4, NULL)
-		ON CONFLICT (webhook, seq) DO NOTHING`
-	resetDelivery = `INSERT INTO webhook_deliveries (webhook, seq, type, status, attempts, next_at, lease_owner, last_status, last_error,
-			created_at, updated_at, done_at)
-		VALUES ($1, $2, $3, 'pending', 0, $4, '', 0, '', $4, $4, NULL)
-		ON CONFLICT (webhook, seq) DO UPDATE SET status = 'pending', attempts = 0, next_at = excluded.next_at, lease_owner = '',
-			created_at = excluded.created_at, updated_at = excluded.updated_at, done_at = NULL`
+			created_at, updated_at, done_at, at)
+		SELECT $1, CAST($2 AS BIGINT), $3, 'pending', 0, CAST($4 AS BIGINT), '', 0, '', CAST($4 AS BIGINT), CAST($4 AS BIGINT), NULL, CAST($4 AS BIGINT)
+		WHERE NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook = $1 AND seq = $2)`
+	resetDelivery = `UPDATE webhook_deliveries SET status = 'pending', attempts = 0, next_at = $3, lease_owner = '', created_at = $3, updated_at = $3, done_at = NULL
+		WHERE webhook = $1 AND seq = $2`
 )
 
 // move stores a step of a webhook through the log: the new position and the
@@ -250,13 +248,15 @@ func move(ctx context.Context, d *db.DB, s step) (bool, error) {
 
 func insertDeliveries(ctx context.Context, tx *db.Tx, s step) error {
 	for _, it := range s.items {
-		var err error
 		if s.replay {
-			_, err = tx.Exec(ctx, resetDelivery, s.h.ID, it.Seq, it.Type, s.at.UnixMilli())
-		} else {
-			_, err = tx.Exec(ctx, insertDelivery, s.h.ID, it.Seq, it.Type, s.at.UnixMilli())
+			n, err := tx.Exec(ctx, resetDelivery, s.h.ID, it.Seq, s.at.UnixMilli())
+			if err != nil {
+				return err
+			} else if n > 0 {
+				continue
+			}
 		}
-		if err != nil {
+		if _, err := tx.Exec(ctx, insertDelivery, s.h.ID, it.Seq, it.Type, s.at.UnixMilli()); err != nil {
 			return err
 		}
 	}

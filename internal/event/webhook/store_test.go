@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,7 +42,7 @@ func TestMoveOnce(t *testing.T) {
 		if moved, err := move(t.Context(), d, st); err != nil || !moved {
 			t.Fatalf("first move = %v, %v, want true", moved, err)
 		}
-		if err := setDelivered(t.Context(), d, job{hook: h.ID, seq: 1}, attempt{status: 200, at: now}); err != nil {
+		if err := setDelivered(t.Context(), d, job{hook: h.ID, seq: 1, at: now.UnixMilli()}, attempt{status: 200, at: now}); err != nil {
 			t.Fatal(err)
 		}
 		if moved, err := move(t.Context(), d, st); err != nil || moved {
@@ -131,4 +133,86 @@ func TestClaimOnce(t *testing.T) {
 			t.Errorf("dead = %+v, %v, want none by a stranger", dead, err)
 		}
 	})
+}
+
+// TestDeliveriesGoByWeeks turns the table of deliveries into weeks while there are some: an
+// event is still sent once and again by a replay alone, and weeks go whole, but for what is
+// under way or was sent again since.
+func TestDeliveriesGoByWeeks(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	h := storedHook(t, d)
+	now := time.UnixMilli(1_700_000_001_000)
+	p := Parts(d)
+	p.Now = func() time.Time { return now }
+	queue := func(st step) {
+		t.Helper()
+		st.h, st.at = h, now
+		if moved, err := move(t.Context(), d, st); err != nil || !moved {
+			t.Fatalf("move() = %v, %v", moved, err)
+		}
+	}
+	end := func(some int) {
+		t.Helper()
+		jobs, err := claim(t.Context(), d, lease{hook: h.ID, owner: "me", now: now, until: now.Add(time.Minute), limit: some})
+		if err != nil || len(jobs) != some {
+			t.Fatalf("claim() = %+v, %v, want %d", jobs, err, some)
+		}
+		for _, j := range jobs {
+			if err := setDelivered(t.Context(), d, j, attempt{status: 200, at: now}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := func(when, want string) {
+		t.Helper()
+		var got []string
+		all, err := listDeliveries(t.Context(), d, deliveryQuery{hook: h.ID, before: 1000, limit: 100})
+		for _, x := range all {
+			got = append(got, fmt.Sprint(x.Seq, " ", x.Status))
+		}
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%s: %v, %v, want %s", when, got, err, want)
+		}
+	}
+	queue(step{from: 0, to: 2, items: items(2)})
+	end(2)
+	if err := p.Make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	queue(step{from: 2, to: 4, items: items(4)[2:]})
+	end(1)
+	want("in parts", "4 pending, 3 delivered, 2 delivered, 1 delivered")
+	weeks := func(n int) {
+		t.Helper()
+		for range n {
+			now = now.Add(7 * 24 * time.Hour)
+			if err := p.Make(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for {
+			if n, err := removeExpired(t.Context(), d, now.Add(-30*24*time.Hour), 100); err != nil || n == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+		}
+	}
+	weeks(3)
+	queue(step{from: 4, to: 6, items: items(6)[4:]})
+	end(3) // 4 is among them
+	if ok, err := startReplay(t.Context(), d, h, 1, 1); err != nil || !ok {
+		t.Fatalf("startReplay() = %v, %v", ok, err)
+	}
+	queue(step{replay: true, from: 1, items: items(1)})
+	want("three weeks later", "6 delivered, 5 delivered, 4 delivered, 3 delivered, 2 delivered, 1 pending")
+	weeks(3)
+	want("six weeks later", "6 delivered, 5 delivered, 4 delivered, 1 pending")
+	weeks(3)
+	want("nine weeks later", "1 pending")
+	end(1)
+	weeks(7)
+	want("sixteen weeks later", "")
 }
