@@ -7,7 +7,7 @@ type SampleDesignDraft struct {
 	DesignID       string                `json:"designId,omitzero" doc:"Made by the server when absent: letters, digits, dot, dash and underscore, at most 100. A key that is limited to projects leaves it out." example:"kitui-2026"`
 	Name           string                `json:"name,omitzero"`
 	ProjectID      string                `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
-	SurveyID       string                `json:"surveyId,omitzero" doc:"The survey whose list a draw makes. Its confidence, precision, margin and parameterType must be those of the design where it says them."`
+	SurveyID       string                `json:"surveyId,omitzero" doc:"The survey whose list a draw makes. Its confidence, precision, margin, tail and parameterType must be those of the design where it says them."`
 	ParameterType  string                `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
 	Population     *float64              `json:"population,omitzero" doc:"How many households there are to choose from; that of the frame once there is one." example:"5000"`
 	Confidence     *float64              `json:"confidence" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`

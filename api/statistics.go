@@ -61,7 +61,7 @@ type SurveyEstimate struct {
 // SurveyPrecision is the precision of a figure, against what was aimed at.
 type SurveyPrecision struct {
 	Confidence float64  `json:"confidence" doc:"That of the target, else that of the figure."`
-	Relative   *float64 `json:"relative,omitzero" doc:"Half of the interval over the figure. As in the formulas for sizes of samples, z times the standard error for proportions, t for others."`
+	Relative   *float64 `json:"relative,omitzero" doc:"Half of the interval over the figure. As in the formulas for sizes of samples, z times the standard error for proportions, t for others. Of a proportion of which the sample shows no variance it is the distance to the further bound of the interval."`
 	Absolute   float64  `json:"absolute"`
 	Low        float64  `json:"low"`
 	High       float64  `json:"high"`

@@ -110,6 +110,7 @@ type SurveySampling struct {
 	MarginOfError        *float64         `json:"marginOfError,omitzero"`
 	Precision            *float64         `json:"precision,omitzero"`
 	ParameterType        string           `json:"parameterType,omitzero"` // proportion or mean
+	Tail                 string           `json:"tail,omitzero"`          // two or one
 	OnMiss               string           `json:"onMiss,omitzero"`        // none, lower or upper
 	MissLimit            *float64         `json:"missLimit,omitzero"`
 	Population           *float64         `json:"population,omitzero"`

@@ -58,7 +58,7 @@ func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodolo
 		}
 		return nil, nil
 	}
-	t := &campaign.Target{ParameterType: rule.ParameterType, Confidence: rule.Confidence, OnMiss: rule.OnMiss}
+	t := &campaign.Target{ParameterType: rule.ParameterType, Tail: rule.Tail, Confidence: rule.Confidence, OnMiss: rule.OnMiss}
 	for _, one := range []struct {
 		v  float64
 		to **float64

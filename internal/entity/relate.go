@@ -34,8 +34,8 @@ type relations struct {
 // mayBind wants the caller to control the source of a relationship that is
 // declared from its target, where that says something about the source: the
 // members of a group may act as the organisation it belongs to, and what an
-// organisation implements or an oracle verifies is theirs to say. Who may
-// verify anything may name any oracle.
+// organisation implements is theirs to say. Whoever may verify anything or submit
+// claims may name any oracle: that asks for a verdict, which its controllers give or not.
 func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	if p.Row.Role == relationship.Becomes && issuing(ctx) {
 		return nil
@@ -43,7 +43,8 @@ func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relat
 	if !p.Back || !p.ToGroup() && !relationship.Binds(p.Row.Role) {
 		return nil // the caller changes the source itself, or need not control it
 	}
-	if p.Row.Role == relationship.Verifies && auth.May(web.CallerFrom(ctx), "entities:verify") {
+	c := web.CallerFrom(ctx)
+	if p.Row.Role == relationship.Verifies && (auth.May(c, "entities:verify") || auth.May(c, "claims:write")) {
 		return nil
 	}
 	source, err := findByNID(ctx, tx, ws, p.Other.NID)

@@ -58,6 +58,27 @@ func (c *court) verdict(t testing.TB, who, id, status, want string) {
 	c.want(t, who, "POST "+at(id)+"/verification", fmt.Sprintf(`{"status":"%s","reason":"looked at it","revision":%v}`, status, revision), want)
 }
 
+// TestRolesMeet: with the shipped roles a claimant brings a claim to the oracle of an
+// evaluator, who decides, and neither does the other's part.
+func TestRolesMeet(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		protocol := c.want(t, "owner", "GET "+at(c.stove), "", "200").text("protocol")
+		stove := c.want(t, "manager", "POST /v1/entities", `{"type":"stove","protocol":"`+protocol+`"}`, "201").text("did")
+		oracle := c.want(t, "owner", "POST /v1/entities", `{"type":"oracle","protocol":"did:ixo:protocol/oracle","controller":"did:key:evaluator"}`, "201").text("did")
+		id := c.want(t, "manager", "POST /v1/claims", claimed(stove, "2026-01-01", "2026-01-31", `,"oracle":"`+oracle+`"`), "201").text("id")
+		c.want(t, "manager", "POST "+claimAt(id)+"/evaluations", `{"facts":{"usage":{"value":0.9}}}`, "403 SCOPE_MISSING")
+		c.want(t, "evaluator", "POST "+claimAt(id)+"/evaluations", `{"facts":{"usage":{"value":0.9}}}`, "201")
+		if got := c.status(t, id); got != "approved verified map[unit:kg value:12]" {
+			t.Errorf("the claim is %s", got)
+		}
+		later := c.want(t, "manager", "POST /v1/claims", claimed(stove, "2026-02-01", "2026-02-28"), "201").text("id")
+		c.want(t, "manager", "POST "+at(later)+"/relationships", `{"role":"verifiedBy","target":"`+oracle+`"}`, "201")
+		c.want(t, "evaluator", "POST "+claimAt(later)+"/evaluations", `{"facts":{"usage":{"value":0.9}}}`, "201")
+	})
+}
+
 // The rubric decides by facts, on every way to a verdict.
 func TestRubricDecides(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
@@ -31,7 +32,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
-// callerOf makes a caller: every role may everything, "limited" in one project.
+// callerOf makes a caller: every role may everything, "limited" in one project, but for the
+// shipped "manager" and "evaluator".
 func callerOf(role string) web.Caller {
 	c := web.Caller{Workspace: "ws", DID: "did:key:" + role, Key: "key-" + role, Scopes: []string{"*"}}
 	if project, ok := strings.CutPrefix(role, "limited "); ok {
@@ -39,6 +41,11 @@ func callerOf(role string) web.Caller {
 	}
 	if role == "reader" {
 		c.Scopes = []string{"claims:read", "entities:read"}
+	}
+	for _, shipped := range auth.Roles() {
+		if shipped.Name == role && role != "owner" {
+			c.Scopes = shipped.Scopes
+		}
 	}
 	if role == "stranger" {
 		c.Workspace = "other"

@@ -19,6 +19,7 @@ type Sampling struct {
 	MarginOfError        *float64             `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
 	Precision            *float64             `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
 	ParameterType        string               `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
+	Tail                 string               `json:"tail,omitzero" enum:"two,one" doc:"one: only one bound of a figure is of interest, and the target is for that; two by default. That of the methodology or the design, where it says one."`
 	OnMiss               string               `json:"onMiss,omitzero" enum:"none,lower,upper" doc:"Which bound stands in for a figure that misses the target; that of the methodology, where its protocol says it."`
 	MissLimit            *float64             `json:"missLimit,omitzero" doc:"The relative precision beyond which no bound stands in, above 0 and below 1."`
 	Population           *float64             `json:"population,omitzero" doc:"How many households there are to choose from."`
@@ -100,6 +101,7 @@ func (s *Sampling) check(c *fault.Checks) {
 	}
 	required(c, at+"/method", s.Method, methodNames())
 	check.OneOf(c, at+"/parameterType", s.ParameterType, "proportion", "mean")
+	check.OneOf(c, at+"/tail", s.Tail, "two", "one")
 	check.OneOf(c, at+"/onMiss", s.OnMiss, "none", "lower", "upper")
 	check.OneOf(c, at+"/enrolment", s.Enrolment, "list", enrolmentOpen)
 	designed := s.DesignID != nil && *s.DesignID != ""
@@ -221,6 +223,7 @@ func (s *Sampling) Complete() *Sampling {
 	if s.Method == methodStratified && len(s.Strata) == 0 {
 		out.Warnings = append(out.Warnings, noStrata)
 	}
+	out.Warnings = append(out.Warnings, s.contradicting()...)
 	switch {
 	case !probability(s.Method):
 		out.Warnings = append(out.Warnings, "not a probability sample: no confidence interval is reported")
@@ -233,6 +236,22 @@ func (s *Sampling) Complete() *Sampling {
 		out.Warnings = append(out.Warnings, s.misses(m)...)
 	}
 	return &out
+}
+
+// contradicting names known totals of which there are more or fewer households than the
+// population.
+func (s *Sampling) contradicting() []string {
+	var out []string
+	for _, t := range s.Totals {
+		var all float64
+		for _, v := range t.Values {
+			all += v
+		}
+		if s.Population != nil && math.Abs(all-*s.Population) > 1e-6*all {
+			out = append(out, fmt.Sprintf("the totals of %s make %v households, the population is %v: correct one of them", t.By, all, *s.Population))
+		}
+	}
+	return out
 }
 
 // misses says what a margin of error is too large for. A design has computed the

@@ -11,6 +11,7 @@ import (
 // agree.
 type Target struct {
 	ParameterType string
+	Tail          string // "" where it is not said
 	Confidence    float64
 	Precision     *float64
 	MarginOfError *float64
@@ -39,6 +40,9 @@ func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
 	if s.ParameterType != "" && s.ParameterType != t.ParameterType {
 		c.Add(at+"/parameterType", "mismatch", "The design is for a "+t.ParameterType+".")
 	}
+	if s.Tail != "" && t.Tail != "" && s.Tail != t.Tail {
+		c.Add(at+"/tail", "mismatch", "The design has tail "+t.Tail+".")
+	}
 	for _, one := range []struct {
 		name      string
 		got, want *float64
@@ -65,7 +69,7 @@ func (s *Sampling) Adopt(c *fault.Checks, t *Target) *Sampling {
 		name string
 		got  *string
 		want string
-	}{{"parameterType", &out.ParameterType, t.ParameterType}, {"onMiss", &out.OnMiss, t.OnMiss}} {
+	}{{"parameterType", &out.ParameterType, t.ParameterType}, {"tail", &out.Tail, t.Tail}, {"onMiss", &out.OnMiss, t.OnMiss}} {
 		switch {
 		case one.want == "" || *one.got == one.want:
 		case *one.got == "":

@@ -91,7 +91,7 @@ func (d *Design) margin(k Margin) (margin, error) {
 		}
 		n, ok := number[k.Of[i]]
 		if !ok || m.totals[n] <= 0 {
-			return m, totalsInvalid(fmt.Sprintf("Households of the sample have %s, which the totals of %s do not have.", quoted("value", k.Of[i]), k.By))
+			return m, totalsInvalid(without(k, k.Of[i]))
 		}
 		m.cell[i] = n
 		counts[n]++
@@ -106,6 +106,15 @@ func (d *Design) margin(k Margin) (margin, error) {
 		return m, joins(errCellEmpty, empty)
 	}
 	return m, nil
+}
+
+// without says what to do about households with a value that the totals do not have. It
+// does not say how many: they may be few.
+func without(k Margin, value string) string {
+	if value == "" {
+		return fmt.Sprintf("Some of its households say nothing to %s. Fit the weights to totals of something that is known of each household, such as group or stratum.", k.By)
+	}
+	return fmt.Sprintf("Some of its households have %s, which the totals of %s do not have: add it to them.", quoted("value", value), k.By)
 }
 
 // fewest is the value with the fewest households of those that have any.

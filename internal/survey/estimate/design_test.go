@@ -146,6 +146,25 @@ func TestEdges(t *testing.T) {
 	if p, ok := none.Precision(estimate.Target{Level: two95, Relative: .1, Bound: estimate.Upper}); !ok || p.Status != estimate.BoundUsed || p.Use != interval(t, none, "", two95).High || !(p.Use > .05 && p.Use < 1) {
 		t.Errorf("the upper bound of nobody: %+v", p)
 	}
+	// A sample without variance proves no precision.
+	for name, tt := range map[string]struct {
+		f      *estimate.Figure
+		status string
+	}{
+		"two of a thousand say yes":  {counted(t, [3]float64{1000, 2, 1}), estimate.BoundUsed},
+		"strata that say the same":   {counted(t, [3]float64{500, 2, 1}, [3]float64{500, 2, 0}), estimate.BoundUsed},
+		"five hundred say yes":       {counted(t, [3]float64{100_000, 500, 1}), estimate.PrecisionMet},
+		"all of fifty, who say half": {counted(t, [3]float64{50, 50, .5}), estimate.PrecisionMet},
+	} {
+		p, ok := tt.f.Precision(estimate.Target{Level: two95, Relative: .1, Bound: estimate.Lower})
+		ci := interval(t, tt.f, "", two95)
+		if far := max(tt.f.Value-ci.Low, ci.High-tt.f.Value); !ok || p.Status != tt.status || p.Absolute != far || p.Low != ci.Low || p.High != ci.High {
+			t.Errorf("%s: %+v, of %+v", name, p, ci)
+		}
+		if tt.status == estimate.BoundUsed && p.Use != ci.Low {
+			t.Errorf("%s: use %v", name, p.Use)
+		}
+	}
 	if whole := interval(t, counted(t, [3]float64{50, 50, .4}), "", two95); whole != (estimate.Interval{Low: .4, High: .4, Method: estimate.Exact}) {
 		t.Errorf("a census: %+v", whole)
 	}
@@ -155,6 +174,13 @@ func TestEdges(t *testing.T) {
 	}
 	d := must[*estimate.Design](t)((&estimate.Plan{}).Weigh(members(" 4+0-0?")))
 	y := []float64{1, 2, 3, 4}
+	// A bound below 0 says that nothing is known; numbers beyond all measure have no precision.
+	if p, ok := fig(d.Mean(estimate.Values{Y: []float64{0, 0, 0, 10}})).Precision(estimate.Target{Level: two95, Relative: .1, Bound: estimate.Lower}); !ok || p.Status != estimate.PrecisionNotMet || !math.IsNaN(p.Use) {
+		t.Errorf("the lower bound of mostly nothing: %+v", p)
+	}
+	if p, ok := fig(d.Mean(estimate.Values{Y: []float64{0, 1, 2, 1e200}})).Precision(estimate.Target{Level: two95}); ok {
+		t.Errorf("an absurd number: %+v", p)
+	}
 	if _, ok := fig(d.Mean(estimate.Values{Y: y, In: []bool{true, false, false, false}})).Interval("", two95); ok {
 		t.Error("one household has an interval")
 	}

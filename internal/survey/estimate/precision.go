@@ -42,9 +42,11 @@ type Precision struct {
 
 // Precision is the decision about a figure. As in the formulas for the size of
 // a sample, half of the interval is the standard error times a quantile: the
-// normal one for proportions, Student's t for others. A bound that stands in for
-// the figure is that of its interval. ok is false where the sample is too small to
-// say.
+// normal one for proportions, Student's t for others. A proportion of which the sample
+// shows no variance, such as that of two who both say yes, is as far off as the further
+// bound of its interval. A bound that stands in for the figure is that of its interval, of
+// the same sign: one on the other side of 0 says that nothing is known. ok is false where
+// the sample is too small to say.
 func (f *Figure) Precision(t Target) (_ Precision, ok bool) {
 	times := t.t(f.DF)
 	if f.proportion {
@@ -54,10 +56,15 @@ func (f *Figure) Precision(t Target) (_ Precision, ok bool) {
 		times = 0
 	}
 	by := times * f.SE
-	if math.IsNaN(by) || f.DF < 1 && !f.exact {
+	if math.IsNaN(by) || math.IsInf(by, 0) || f.DF < 1 && !f.exact {
 		return Precision{}, false
 	}
+	bounds, ok := f.Interval(t.Interval, t.Level)
 	out := Precision{Relative: math.NaN(), Absolute: by, Low: f.Value - by, High: f.Value + by, Use: f.Value}
+	if f.proportion && !f.exact && f.still() && ok {
+		by = max(f.Value-bounds.Low, bounds.High-f.Value)
+		out.Absolute, out.Low, out.High = by, bounds.Low, bounds.High
+	}
 	if f.Value != 0 {
 		out.Relative = by / math.Abs(f.Value)
 	}
@@ -65,8 +72,7 @@ func (f *Figure) Precision(t Target) (_ Precision, ok bool) {
 		return out, true
 	}
 	missed := t.Relative > 0 && !(out.Relative <= t.Relative) || t.Absolute > 0 && by > t.Absolute
-	far := t.Limit > 0 && !(out.Relative <= t.Limit)
-	bounds, ok := f.Interval(t.Interval, t.Level)
+	far := t.Limit > 0 && !(out.Relative <= t.Limit) || t.Bound == Lower && bounds.Low < 0 && f.Value > 0 || t.Bound == Upper && bounds.High > 0 && f.Value < 0
 	switch {
 	case !missed:
 		out.Status = PrecisionMet

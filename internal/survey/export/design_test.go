@@ -292,8 +292,8 @@ func TestListedHasNoWeights(t *testing.T) {
 func TestChoiceInStata(t *testing.T) {
 	t.Parallel()
 	for values, want := range map[string]string{
-		`["wood","gas"]`: `generate byte counted = outcome == "counted" & !inlist(home_kind, "", "dont_know", "refused")|generate double figure = cond(counted, home_kind == "wood", 0)|svy, subpop(counted): mean figure`,
-		`["2","1"]`:      `generate byte counted = outcome == "counted" & !missing(home_kind)|generate double figure = cond(counted, home_kind == 2, 0)|svy, subpop(counted): mean figure`,
+		`["wood","gas"]`: `generate byte counted = outcome == "counted" & !inlist(home_kind, "", "dont_know", "refused")|generate double figure = cond(counted, home_kind == "wood", 0)|svy, subpop(counted) level(90): mean figure`,
+		`["2","1"]`:      `generate byte counted = outcome == "counted" & !missing(home_kind)|generate double figure = cond(counted, home_kind == 2, 0)|svy, subpop(counted) level(90): mean figure`,
 	} {
 		k := &export.Column{Type: "single_choice"}
 		for _, v := range strings.Split(strings.Trim(values, `[]"`), `","`) {
@@ -320,7 +320,7 @@ func TestDesignInOtherFormats(t *testing.T) {
 		files := unpack(t, r.file(t, "auditor", r.export(t, "auditor", `{"format":"dta","design":true}`)))
 		for _, want := range []string{
 			"svyset cluster_id [pweight = weight], strata(stratum_id) fpc(fpc1) || unit, fpc(fpc2)", "merge m:1 responseId using",
-			`generate byte counted = outcome == "counted" & !missing(home_size)`, "generate double figure = cond(counted, home_size, 0)", "svy, subpop(counted): mean figure",
+			`generate byte counted = outcome == "counted" & !missing(home_size)`, "generate double figure = cond(counted, home_size, 0)", "svy, subpop(counted) level(95): mean figure",
 		} {
 			if !strings.Contains(files["reproduce.do"], want) {
 				t.Errorf("no %q in %s", want, files["reproduce.do"])

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,8 +122,8 @@ func (c *recipe) rFigures() []string {
 	domain := fmt.Sprintf(`, outcome == "counted" & !is.na(%s))`, name)
 	out := []string{
 		"figure <- svymean(" + of + ", subset(design" + domain + ")",
-		"print(figure, digits = 15)",
-		"print(confint(figure, df = degf(subset(design" + domain + ")), digits = 15)",
+		"print(c(mean = coef(figure), SE = SE(figure)), digits = 15)",
+		fmt.Sprintf("print(confint(figure, level = %v, df = degf(subset(design%s)), digits = 15)", c.confidence(), domain),
 	}
 	if len(c.o.Sampling.Totals) == 0 || !slices.Contains([]string{"group", "stratum"}, c.o.Sampling.Totals[0].By) {
 		return out
@@ -135,6 +136,14 @@ func (c *recipe) rFigures() []string {
 	return append(out, "# adjust=poststrata",
 		fmt.Sprintf("fitted <- postStratify(design, ~%s, data.frame(%s = c(%s), Freq = c(%s)))", t.By, t.By, strings.Join(names, ", "), strings.Join(values, ", ")),
 		"print(svymean("+of+", subset(fitted"+domain+", na.rm = TRUE), digits = 15)")
+}
+
+// confidence is that of the figures, where nobody asks for another.
+func (c *recipe) confidence() float64 {
+	if v := c.o.Sampling.Confidence; v != nil {
+		return *v
+	}
+	return 0.95
 }
 
 // rText is a text as R and Stata write it.
@@ -167,7 +176,7 @@ func (c *recipe) stata() []string {
 	if k := c.example(); k != nil {
 		for _, v := range newStataWriter(c.l, About{}).vars {
 			if v.column == k.Name {
-				out = append(out, stataFigure(k, v.name)...)
+				out = append(out, stataFigure(k, v.name, c.confidence())...)
 			}
 		}
 	}
@@ -177,7 +186,7 @@ func (c *recipe) stata() []string {
 // stataFigure are the lines for a figure. A household without an answer stays in the
 // design, outside of the figure: Stata leaves rows with a missing value out of both,
 // which is another variance.
-func stataFigure(k *Column, name string) []string {
+func stataFigure(k *Column, name string, confidence float64) []string {
 	figure, known := name, "!missing("+name+")" // don't know and refused are missing values of numbers
 	if form.KindOf(form.Type(k.Type)).Options && len(k.Options) > 0 {
 		first := k.Options[0].Value
@@ -189,7 +198,7 @@ func stataFigure(k *Column, name string) []string {
 	return []string{
 		`generate byte counted = outcome == "counted" & ` + known,
 		"generate double figure = cond(counted, " + figure + ", 0)",
-		"svy, subpop(counted): mean figure",
+		fmt.Sprintf("svy, subpop(counted) level(%v): mean figure", math.Round(1e4*confidence)/100),
 	}
 }
 

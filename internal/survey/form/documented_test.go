@@ -28,6 +28,7 @@ func TestDocumentedRefusals(t *testing.T) {
 		{"not an option", `{"eligibility":{"current_cooking":["wood","dung"]},"socio_economic":{"household_size":5}}`, "/responses/eligibility/current_cooking/1 not_an_option", "/responses/eligibility/current_cooking required; /responses/eligibility required"},
 		{"too small", `{"eligibility":{"current_cooking":["wood"]},"socio_economic":{"household_size":0}}`, "/responses/socio_economic/household_size out_of_range", "/responses/socio_economic required"},
 		{"too large", `{"eligibility":{"current_cooking":["wood"]},"socio_economic":{"household_size":21}}`, "/responses/socio_economic/household_size out_of_range", "/responses/socio_economic required"},
+		{"beyond all measure", `{"eligibility":{"current_cooking":["wood"]},"socio_economic":{"household_size":1e160}}`, "/responses/socio_economic/household_size out_of_range", "/responses/socio_economic required"},
 		{
 			"all at once", `{"eligibility":{"current_cooking":"wood","x":1},"socio_economic":{"household_size":"5"},"y/~z":{}}`,
 			"/responses/eligibility/current_cooking wrong_type; /responses/eligibility/x unknown_question; /responses/socio_economic/household_size wrong_type; /responses/y~1~0z unknown_section",

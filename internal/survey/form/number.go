@@ -62,10 +62,13 @@ func (a *answering) number() error {
 // maxSafe is the largest integer that every JSON reader keeps exact.
 const maxSafe = 1<<53 - 1
 
+// maxNumber leaves room for what figures make of answers: their squares, times weights.
+const maxNumber = 1e100
+
 // inRange reads a number and checks it against the bounds of the question.
 func (a *answering) inRange(raw jsontext.Value, below string) (float64, bool) {
 	f, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+	if err != nil || !(math.Abs(f) <= maxNumber) {
 		a.wrong(below, "out_of_range", "The number is too large.")
 		return 0, false
 	}

@@ -149,7 +149,7 @@ func samplingOf(old campaign.Sampling, v *Design, d *drawRow, got *Drawn) *campa
 	p := v.Parameters
 	size, population, confidence := float64(d.Drawn), float64(d.Population), p.Confidence
 	old.Method, old.Size, old.Population, old.Confidence = v.Method, &size, &population, &confidence
-	old.Precision, old.MarginOfError, old.ParameterType = p.Precision, p.MarginOfError, p.ParameterType
+	old.Precision, old.MarginOfError, old.ParameterType, old.Tail = p.Precision, p.MarginOfError, p.ParameterType, p.Tail
 	old.PopulationHash, old.DesignID, old.Enrolment = d.FrameHash, &d.DesignID, ""
 	old.Strata, old.Stages, old.Clusters, old.ClusterSelection = nil, got.Stages, got.Clusters, ""
 	if d.Plan.Clusters != nil {

@@ -232,7 +232,7 @@ func (s *core) checkSurvey(ctx context.Context, q db.Querier, v *Design) error {
 
 func targetOf(v *Design) campaign.Target {
 	p := v.Parameters
-	return campaign.Target{ParameterType: p.ParameterType, Confidence: p.Confidence, Precision: p.Precision, MarginOfError: p.MarginOfError}
+	return campaign.Target{ParameterType: p.ParameterType, Tail: p.Tail, Confidence: p.Confidence, Precision: p.Precision, MarginOfError: p.MarginOfError}
 }
 
 // Target is what a survey of a project must agree with that names a design; nil

@@ -1,10 +1,16 @@
 package statistics
 
 import (
+	"fmt"
+
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 )
+
+// census is the method, and the basis, of surveys of all households.
+const census = "census"
 
 // basis is how the households of a survey came to be in it.
 type basis struct {
@@ -20,8 +26,8 @@ func (b *basis) chance() bool { return b.why == "" }
 // not part of the sample.
 func basisOf(o *survey.Open, list []survey.Sampled) (basis, []survey.Sampled) {
 	s := o.Sampling
-	if s.Method == "census" {
-		b := basis{name: "census", enrolled: len(list) == 0}
+	if s.Method == census {
+		b := basis{name: census, enrolled: len(list) == 0}
 		if b.enrolled && s.Population == nil && len(s.Strata) == 0 {
 			b.why = "The survey has neither a list of households nor their number, so that nobody knows who is missing."
 		}
@@ -49,6 +55,29 @@ func basisOf(o *survey.Open, list []survey.Sampled) (basis, []survey.Sampled) {
 	return basis{name: survey.SourceListed, why: "The list was made by hand: nothing shows that the households were drawn by chance. Draw it here, or record the draw in sampling.drawnElsewhere."}, list
 }
 
+// missing says of a census that it is none: there are more households than those it knows.
+// Those were not left out by chance, so that nobody answers for them.
+func (sh *sheet) missing(s *campaign.Sampling) string {
+	counts := map[string]float64{}
+	for _, h := range sh.homes {
+		counts[h.Stratum]++
+	}
+	known, all, in := float64(len(sh.homes)), value(s.Population), ""
+	for _, one := range s.Strata {
+		if n := value(one.Population); counts[one.Name] < n {
+			known, all, in = counts[one.Name], n, " of stratum "+one.Name
+			break
+		}
+	}
+	switch {
+	case known >= all:
+		return ""
+	case sh.enrolled:
+		return fmt.Sprintf("The survey is to be of all %v households%s, and %v have answered without a list: nobody chose them by chance. List all, or draw a sample.", all, in, known)
+	}
+	return fmt.Sprintf("The survey is to be of all %v households%s, and its list has %v: the others were not left out by chance. List all, correct the population, or draw a sample.", all, in, known)
+}
+
 // plan is how the sample was drawn.
 func (sh *sheet) plan(a *ask) *estimate.Plan {
 	if !sh.chance() {
@@ -68,7 +97,7 @@ func (sh *sheet) plan(a *ask) *estimate.Plan {
 	}
 	for _, one := range strata {
 		h := estimate.Stratum{Name: one.Name, Population: value(one.Population)}
-		if h.Population == 0 && s.Method == "census" && !sh.enrolled {
+		if h.Population == 0 && s.Method == census && !sh.enrolled {
 			h.Population = counts[h.Name] // the list is the population
 		}
 		if p.Clustered && len(s.Stages) > 0 {

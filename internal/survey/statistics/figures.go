@@ -277,6 +277,9 @@ func (a *ask) target() (t estimate.Target, kind string, given bool) {
 	t = estimate.Target{Level: a.in.level(), Bound: a.policy(), Interval: a.in.Interval, Limit: value(s.MissLimit)}
 	t.Relative, t.Absolute = value(s.Precision), value(s.MarginOfError)
 	given = t.Relative+t.Absolute > 0
+	if given {
+		t.OneTail = s.Tail == "one"
+	}
 	if given && s.Confidence != nil {
 		t.Confidence = *s.Confidence
 	}

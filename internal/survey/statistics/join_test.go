@@ -155,3 +155,56 @@ func TestTargetsAndPolicy(t *testing.T) {
 		t.Errorf("beyond the limit: %+v", p)
 	}
 }
+
+// TestTailOfTheTarget: the decision has the tail of the sampling, whatever interval the
+// caller asks for.
+func TestTailOfTheTarget(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	var absolute []float64
+	for id, tail := range map[string]string{"two": "two", "one": "one"} {
+		v.start(t, id, strings.Replace(drawnTwo, `"parameterType":"mean"`, `"parameterType":"mean","tail":"`+tail+`"`, 1), twenty())
+		v.ask(t, id, 1, twenty())
+		e := of(t, v.get(t, "owner", id, "question=home/fuel"), "")
+		for _, asked := range []string{"one", "two"} {
+			if p := of(t, v.get(t, "owner", id, query("question=home/fuel", "tail="+asked)), "").Precision; p.Absolute != e.Precision.Absolute || p.Status != e.Precision.Status {
+				t.Errorf("tail %s: %+v for a caller who asks for %s, want %+v", tail, p, asked, e.Precision)
+			}
+		}
+		absolute = append(absolute, e.Precision.Absolute)
+	}
+	if absolute[0] == absolute[1] {
+		t.Errorf("one tail is as far off as two: %v", absolute)
+	}
+}
+
+// TestCensusOfSome: who is not on the list of a census was not left out by chance.
+func TestCensusOfSome(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	homes := twenty()
+	for i := range homes {
+		homes[i].Stratum = ""
+	}
+	for id, tt := range map[string]struct {
+		sampling string
+		listed   bool
+		want     string
+	}{
+		"whole":      {`{"method":"census","population":20}`, true, ""},
+		"part":       {`{"method":"census","population":5000}`, true, "its list has 20"},
+		"enrolled":   {`{"method":"census","population":18}`, false, ""},
+		"volunteers": {`{"method":"census","population":5000}`, false, "18 have answered without a list"},
+	} {
+		list := homes
+		if !tt.listed {
+			list = nil
+		}
+		v.start(t, id, tt.sampling, list)
+		v.ask(t, id, 1, homes)
+		s := v.get(t, "owner", id, "question=home/fuel")
+		if e := of(t, s, ""); !strings.Contains(s.NoInterval, tt.want) || (s.NoInterval == "") != (tt.want == "") || (e.Low == nil) != (tt.want != "") {
+			t.Errorf("%s: %+v, %+v", id, s, e)
+		}
+	}
+}

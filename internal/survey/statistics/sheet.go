@@ -194,6 +194,9 @@ func (s *said) settle() {
 		s.enrol()
 	}
 	s.dropSurplus()
+	if sh.name == census && sh.chance() {
+		sh.why = sh.missing(s.a.o.Sampling)
+	}
 	sh.members, sh.doubted = make([]estimate.Member, len(sh.homes)), make([]bool, len(sh.homes))
 	sh.at, sh.classes = make(map[int64]int32, len(sh.homes)), make([]response.Class, len(sh.homes))
 	for i, h := range sh.homes {

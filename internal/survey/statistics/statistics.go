@@ -99,7 +99,7 @@ type Query struct {
 	Compare    string  `query:"compare" doc:"Two values of by with a comma between: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
 	Round      int     `query:"round" doc:"The open round by default."`
 	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; that of the sampling by default, else 0.95."`
-	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound alone has the confidence."`
+	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound of the interval alone has the confidence. The decision about the target has the tail of the sampling."`
 	Interval   string  `query:"interval" enum:"wilson,kornGraubard,logit,wald" doc:"Of proportions; wilson by default."`
 	Adjust     string  `query:"adjust" enum:"none,poststrata,raking" doc:"Fit the weights to sampling.totals: to the first of them, or to all."`
 	Cell       string  `query:"cell" enum:"cluster,stratum" doc:"What makes up for households that said nothing, in samples of clusters: the cluster by default. Without clusters it is the stratum."`
