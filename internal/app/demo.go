@@ -234,7 +234,7 @@ func (a removal) campaign(ctx context.Context, h *demo.Holding, id string) (*sur
 // eachKey walks over the keys of the workspace.
 func (a removal) eachKey(ctx context.Context, visit func(auth.Key)) error {
 	for after, more := "", true; more; {
-		list, next, err := a.Auth.List(ctx, after, web.DefaultPage)
+		list, next, err := a.Auth.List(ctx, "", after, web.DefaultPage)
 		if err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (a removal) eachKey(ctx context.Context, visit func(auth.Key)) error {
 			after = k.ID
 			visit(k)
 		}
-		more = next && len(list) > 0
+		more = next != nil
 	}
 	return nil
 }

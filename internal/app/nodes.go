@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -47,13 +46,13 @@ func (o *operations) nodeRoutes(a *web.API) {
 		Summary: "List the servers that work on the store, oldest first", Scope: "operations:read", Tag: "operations",
 		Description: "Each beats every second by the clock of the database; one that was killed stays in the list, not live, for a day. " +
 			"With the embedded store it is this one.",
-		Codes: []string{"KEY_RESTRICTED"},
+		Codes: []string{codeRestricted},
 	})
 }
 
 func (o *operations) serveNodes(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Node]], error) {
-	if len(web.CallerFrom(ctx).Projects) > 0 {
-		return web.Reply[web.Page[api.Node]]{}, fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; servers are of all of them.")
+	if err := ofServer(ctx); err != nil {
+		return web.Reply[web.Page[api.Node]]{}, err
 	}
 	all, err := Nodes(ctx, o.core.DB)
 	if err != nil {

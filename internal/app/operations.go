@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
@@ -33,35 +32,50 @@ const kindVerify = "backup.verify"
 
 const backupsPath = "/v1/backups"
 
+const codeRestricted = "KEY_RESTRICTED"
+
+// ofServer refuses callers who are limited to projects: how the server is, what it
+// is set to and what it keeps belongs to none of them. The fault is KEY_RESTRICTED.
+func ofServer(ctx context.Context) error {
+	if len(web.CallerFrom(ctx).Projects) > 0 {
+		return fault.New(fault.Forbidden, codeRestricted, "This key is limited to projects; the server works for all of them. Use a key without that limit.")
+	}
+	return nil
+}
+
 func (o *operations) routes(a *web.API) {
 	const tag, read = "operations", "operations:read"
+	limited := []string{codeRestricted}
 	o.nodeRoutes(a)
 	web.Get(a, "/v1/health/summary", o.serveSummary, web.Doc{
-		Summary: "Read how the server is", Scope: read, Tag: tag,
+		Summary: "Read how the server is", Scope: read, Tag: tag, Codes: limited,
 		Description: "Checks, disk, store and the newest backup, and how the requests of the last hour ended. Counts are of this process, since it started.",
 	})
 	web.Get(a, "/v1/health/errors", o.serveErrors, web.Doc{
-		Summary: "List the last requests that failed, newest first", Scope: read, Tag: tag,
+		Summary: "List the last requests that failed, newest first", Scope: read, Tag: tag, Codes: limited,
 		Description: "The last 200 that this process answered with 5xx, until it stops. The log of the server says more under the id of the request.",
 	})
 	web.Get(a, "/v1/settings", o.serveSettings, web.Doc{
-		Summary: "List the settings of the server", Scope: read, Tag: tag,
+		Summary: "List the settings of the server", Scope: read, Tag: tag, Codes: limited,
 		Description: "As they are now, with secrets hidden. They change with a new start only.",
 	})
-	web.Get(a, backupsPath, o.serveBackups, web.Doc{Summary: "List the backups, newest first", Scope: read, Tag: tag, Description: "The files of the backup folder (`HEARTH_BACKUP_DIR`)."})
+	web.Get(a, backupsPath, o.serveBackups, web.Doc{Summary: "List the backups, newest first", Scope: read, Tag: tag, Codes: limited, Description: "The files of the backup folder (`HEARTH_BACKUP_DIR`)."})
 	web.Post(a, backupsPath, o.serveBackup, web.Doc{
 		Summary: "Make a backup", Status: http.StatusAccepted, Scope: "operations:write", Tag: tag,
 		Description: "A job copies the store while it is in use, checks the copy and removes the oldest beyond `HEARTH_BACKUP_KEEP`. Asking again within the same minute gives the same job. A restore is a command: `hearth backup restore`.",
-		Codes:       []string{"KEY_RESTRICTED"},
+		Codes:       limited,
 	})
 	web.Post(a, backupsPath+"/{id}/verify", o.serveVerify, web.Doc{
 		Summary: "Check that a backup is whole", Status: http.StatusAccepted, Scope: "operations:write", Tag: tag,
 		Description: "A job reads the whole file and compares it with its checksum. It fails when something is wrong.",
-		Codes:       []string{"BACKUP_NOT_FOUND", "KEY_RESTRICTED"},
+		Codes:       []string{"BACKUP_NOT_FOUND", codeRestricted},
 	})
 }
 
 func (o *operations) serveSummary(ctx context.Context, _ *nothing) (api.HealthSummary, error) {
+	if err := ofServer(ctx); err != nil {
+		return api.HealthSummary{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	ready, store, now := o.sys.ready(ctx), o.core.DB.Stats(), time.Now().UTC().Truncate(time.Millisecond)
@@ -79,6 +93,9 @@ func (o *operations) serveSummary(ctx context.Context, _ *nothing) (api.HealthSu
 }
 
 func (o *operations) serveErrors(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Mishap]], error) {
+	if err := ofServer(ctx); err != nil {
+		return web.Reply[web.Page[api.Mishap]]{}, err
+	}
 	var below int64
 	return web.List(ctx, o.core.cursors, in.Paging, &below, func(limit int) ([]api.Mishap, int64, error) {
 		items, next := o.trouble.List(below, limit)
@@ -99,6 +116,9 @@ func pageOf[T any](ctx context.Context, o *operations, in web.Paging, all []T) (
 }
 
 func (o *operations) serveSettings(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Setting]], error) {
+	if err := ofServer(ctx); err != nil {
+		return web.Reply[web.Page[api.Setting]]{}, err
+	}
 	titles := map[string]string{}
 	for _, g := range config.Groups() {
 		titles[g.Key] = g.Title
@@ -129,6 +149,9 @@ func (o *operations) backups() ([]api.Backup, error) {
 }
 
 func (o *operations) serveBackups(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.Backup]], error) {
+	if err := ofServer(ctx); err != nil {
+		return web.Reply[web.Page[api.Backup]]{}, err
+	}
 	all, err := o.backups()
 	if err != nil {
 		return web.Reply[web.Page[api.Backup]]{}, err
@@ -137,6 +160,9 @@ func (o *operations) serveBackups(ctx context.Context, in *struct{ web.Paging })
 }
 
 func (o *operations) serveBackup(ctx context.Context, _ *nothing) (web.Reply[job.Job], error) {
+	if err := ofServer(ctx); err != nil {
+		return web.Reply[job.Job]{}, err
+	}
 	return o.begin(ctx, job.Draft{Kind: kindBackup, Key: minuteKey(), About: backupsPath})
 }
 
@@ -152,6 +178,9 @@ func (o *operations) serveVerify(ctx context.Context, in *struct {
 	ID string `path:"id" doc:"Id of the backup." example:"hearth-20261115T001836Z.db"`
 },
 ) (web.Reply[job.Job], error) {
+	if err := ofServer(ctx); err != nil {
+		return web.Reply[job.Job]{}, err
+	}
 	if _, err := o.backup(in.ID); err != nil {
 		return web.Reply[job.Job]{}, err
 	}
@@ -160,9 +189,6 @@ func (o *operations) serveVerify(ctx context.Context, in *struct {
 
 // begin gives the server a job and answers with it.
 func (o *operations) begin(ctx context.Context, d job.Draft) (out web.Reply[job.Job], err error) {
-	if _, err := event.WholeWorkspace(ctx); err != nil {
-		return out, err
-	}
 	err = o.core.DB.InTx(ctx, func(tx *db.Tx) error {
 		id, err := o.core.Jobs.Enqueue(ctx, tx, d)
 		if err == nil {

@@ -54,9 +54,9 @@ func TestHealthSummary(t *testing.T) {
 	}
 }
 
-// TestNodesAreOfTheWhole: a key that is limited to projects does not learn which
-// servers there are.
-func TestNodesAreOfTheWhole(t *testing.T) {
+// TestServerIsOfTheWhole: a key that is limited to projects does not learn which
+// servers there are, how they are and are set, and what they keep.
+func TestServerIsOfTheWhole(t *testing.T) {
 	t.Parallel()
 	b := app.Build(t, owner, func(*config.Config) {})
 	w := runOne(b.Handler, http.MethodPost, "/v1/api-keys", shownBody{
@@ -68,12 +68,19 @@ func TestNodesAreOfTheWhole(t *testing.T) {
 	if w.Code != http.StatusCreated || key.Key == "" {
 		t.Fatalf("make a key = %d %s", w.Code, w.Body)
 	}
-	for token, want := range map[string]int{owner: 200, key.Key: 403} {
-		req := httptest.NewRequest(http.MethodGet, "/v1/nodes", nil)
-		req.Header.Set("Authorization", "Bearer "+token)
-		w := httptest.NewRecorder()
-		if b.Handler.ServeHTTP(w, req); w.Code != want {
-			t.Errorf("GET /v1/nodes = %d %s, want %d", w.Code, w.Body, want)
+	for _, route := range []string{
+		"GET /v1/nodes", "GET /v1/health/summary", "GET /v1/health/errors", "GET /v1/settings", "GET /v1/backups",
+		"POST /v1/backups", "POST /v1/backups/hearth-20260101T000000Z.db/verify",
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		for token, refused := range map[string]bool{owner: false, key.Key: true} {
+			req := httptest.NewRequest(method, path, nil)
+			req.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			b.Handler.ServeHTTP(w, req)
+			if got := w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), `"KEY_RESTRICTED"`); got != refused || w.Code >= 500 {
+				t.Errorf("%s = %d %.200s, refused should be %t", route, w.Code, w.Body, refused)
+			}
 		}
 	}
 }

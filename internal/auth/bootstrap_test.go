@@ -53,8 +53,8 @@ func TestBootstrapRace(t *testing.T) {
 
 func firstKey(t *testing.T, h *house) string {
 	t.Helper()
-	keys, more, err := h.svc.List(h.as(t, "default"), "", 10)
-	if err != nil || more || len(keys) != 1 {
+	keys, more, err := h.svc.List(h.as(t, "default"), "", "", 10)
+	if err != nil || more != nil || len(keys) != 1 {
 		t.Fatalf("List() = %v, %v, %v, want one key", keys, more, err)
 	}
 	return keys[0].ID

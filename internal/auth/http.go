@@ -29,7 +29,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, keysPath, h.serveList, web.Doc{
 		Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read",
-		Description: "With `status` a page looks at 1,000 keys at most, so it may have fewer items than `limit` although the list goes on.",
+		Description: "A key that is limited to projects sees itself and those that are limited to some of its projects. For it, and with `status`, a page looks at 1,000 keys at most, so it may have fewer items than `limit` although the list goes on.",
 	})
 	web.Get(a, keysPath+"/current", h.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})
 	web.Get(a, keysPath+"/{id}", h.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
@@ -128,7 +128,7 @@ func issuedReply(i Issued) web.Reply[Issued] {
 func (h handlers) serveList(ctx context.Context, in *keysIn) (web.Reply[web.Page[Key]], error) {
 	var last string
 	return web.List(ctx, h.service.cfg.Cursors, in.Paging, &last, func(limit int) ([]Key, any, error) {
-		return h.service.ListBy(ctx, in.Status, last, limit)
+		return h.service.List(ctx, in.Status, last, limit)
 	})
 }
 

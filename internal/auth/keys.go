@@ -142,14 +142,29 @@ func inherit(maker, k *Key) error {
 	return nil
 }
 
-// Get finds a key of the caller's workspace. A foreign key is as missing as
-// one that never was: KEY_NOT_FOUND.
+// Get finds a key of the caller's workspace. One the caller does not see is as
+// missing as one that never was: KEY_NOT_FOUND.
 func (s *Service) Get(ctx context.Context, id string) (*Key, error) {
-	k, err := findKey(ctx, s.db, web.CallerFrom(ctx).Workspace, id)
+	c := web.CallerFrom(ctx)
+	k, err := findKey(ctx, s.db, c.Workspace, id)
 	if err != nil {
 		return nil, err
 	}
+	if !k.seenBy(c) {
+		return nil, keyNotFound()
+	}
 	return k.at(s.now()), nil
+}
+
+// seenBy reports whether a key exists for a caller of its workspace. Limited to
+// projects, the caller sees its own key and those within its projects: the
+// others name people it may know nothing of.
+func (k *Key) seenBy(c web.Caller) bool {
+	if len(c.Projects) == 0 || k.ID == c.Key {
+		return true
+	}
+	outside := func(p string) bool { return !slices.Contains(c.Projects, p) }
+	return len(k.Projects) > 0 && !slices.ContainsFunc(k.Projects, outside)
 }
 
 // Current is the key the caller uses; KEY_NOT_FOUND when it uses none.
@@ -157,9 +172,10 @@ func (s *Service) Current(ctx context.Context) (*Key, error) {
 	return s.Get(ctx, web.CallerFrom(ctx).Key)
 }
 
-// List gives at most limit keys of the caller's workspace, the oldest first,
-// that come after the one with id after. more reports whether the list goes on.
-func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key, more bool, err error) {
+// scan gives at most limit keys of the caller's workspace, the oldest first,
+// that come after the one with id after, those the caller does not see too. more
+// reports whether the list goes on.
+func (s *Service) scan(ctx context.Context, after string, limit int) (keys []Key, more bool, err error) {
 	keys, err = listKeys(ctx, s.db, web.CallerFrom(ctx).Workspace, after, limit+1)
 	if err != nil {
 		return nil, false, err
@@ -174,29 +190,32 @@ func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key
 	return keys, more, nil
 }
 
-// keysScanned is how many keys a page of one status looks at, at most.
+// keysScanned is how many keys a page of some of them looks at, at most.
 const keysScanned = 1000
 
-// ListBy is List of the keys with one status, "" for all. next is where the list
-// goes on, nil at its end; a page of one status may be short before that. The
-// fault is INVALID_PARAMETER for a status there is not.
-func (s *Service) ListBy(ctx context.Context, status Status, last string, limit int) (keys []Key, next any, err error) {
+// List gives at most limit keys of the caller's workspace that it sees, the
+// oldest first, which come after the one with id last: those with one status, ""
+// for all. next is where the list goes on, nil at its end; a page of one status,
+// or for a caller limited to projects, may be short before that. The fault is
+// INVALID_PARAMETER for a status there is not.
+func (s *Service) List(ctx context.Context, status Status, last string, limit int) (keys []Key, next any, err error) {
 	switch status {
 	case "", Active, Rotated, Expired, Revoked:
 	default:
 		return nil, nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "query/status", Code: "invalid", Detail: "The value must be active, rotated, expired or revoked."})
 	}
-	if status == "" {
-		list, more, err := s.List(ctx, last, limit)
+	c := web.CallerFrom(ctx)
+	if status == "" && len(c.Projects) == 0 {
+		list, more, err := s.scan(ctx, last, limit)
 		return list, after(list, more, func(k Key) string { return k.ID }), err
 	}
-	list, more, err := s.List(ctx, last, keysScanned)
+	list, more, err := s.scan(ctx, last, keysScanned)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, k := range list {
-		if k.Status == status {
+		if k.seenBy(c) && (status == "" || k.Status == status) {
 			keys = append(keys, k)
 		}
 		if last := i == len(list)-1; len(keys) == limit && !last || last && more {
@@ -275,11 +294,15 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 }
 
 // lockOwned locks a key the caller may decide about: its own, or one that is
-// allowed no more than the caller and sees no more.
+// allowed no more than the caller and sees no more. Faults: KEY_NOT_FOUND also for
+// one the caller does not see, SCOPE_MISSING, RESTRICTION_EXCEEDED.
 func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := lockKey(ctx, tx, c.Workspace, id)
 	if err != nil {
 		return nil, err
+	}
+	if !k.seenBy(c) {
+		return nil, keyNotFound()
 	}
 	if err := s.decides(ctx, tx, c, k, "path/id"); err != nil {
 		return nil, err

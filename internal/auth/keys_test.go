@@ -137,9 +137,9 @@ func TestNoImpersonationByRotation(t *testing.T) {
 		h.make(t, "narrow", "default", auth.Draft{Name: "narrow", Scopes: []string{"keys:write", "devices:*"}, Projects: []string{"did:ixo:entity:1"}})
 		zero := int64(0)
 		_, err = h.svc.Rotate(h.with(t, "narrow"), h.ids["device"], auth.Rotation{GraceSeconds: &zero})
-		wantCode(t, err, "RESTRICTION_EXCEEDED")
+		wantCode(t, err, "KEY_NOT_FOUND")
 		_, err = h.svc.Revoke(h.with(t, "narrow"), h.ids["device"], "")
-		wantCode(t, err, "RESTRICTION_EXCEEDED")
+		wantCode(t, err, "KEY_NOT_FOUND")
 	})
 }
 

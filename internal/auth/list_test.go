@@ -72,6 +72,59 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// TestKeysOfProjects: a key that is limited to projects knows of no key that sees
+// anything else, whatever it may do itself.
+func TestKeysOfProjects(t *testing.T) {
+	t.Parallel()
+	const p1, p2, p3 = "did:ixo:entity:p1", "did:ixo:entity:p2", "did:ixo:entity:p3"
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		h.make(t, "inner before", "default", auth.Draft{Name: "x", Role: "device", Projects: []string{p2}})
+		h.make(t, "limited", "default", auth.Draft{Name: "x", Role: "owner", Projects: []string{p1, p2}})
+		h.make(t, "same", "default", auth.Draft{Name: "x", Role: "device", Projects: []string{p2, p1}})
+		h.make(t, "wider", "default", auth.Draft{Name: "x", Role: "device", Projects: []string{p1, p3}})
+		h.make(t, "other", "default", auth.Draft{Name: "x", Role: "device", Projects: []string{p3}})
+		h.make(t, "inner", "default", auth.Draft{Name: "x", Role: "device", Projects: []string{p1}})
+		h.make(t, "whole", "default", auth.Draft{Name: "x", Role: "device"})
+		seen := []string{"inner before", "limited", "same", "inner"}
+		var all []string
+		for _, name := range seen {
+			all = append(all, h.ids[name])
+		}
+		for _, limit := range []int{1, 2, 3, 4, 5, 1000} {
+			if ids, _ := walk(t, h, "limited", "/v1/api-keys", limit); !slices.Equal(ids, all) {
+				t.Errorf("pages of %d: %v, want %v", limit, ids, all)
+			}
+		}
+		if _, err := h.svc.Revoke(h.as(t, "default"), h.ids["inner"], ""); err != nil {
+			t.Fatal(err)
+		}
+		w := h.do(call{path: "/v1/api-keys?status=active", key: h.keys["limited"]})
+		if got := read[web.Page[named]](t, w); len(got.Items) != 3 {
+			t.Errorf("active keys = %s, want 3", w.Body)
+		}
+		for name, id := range h.ids {
+			status, code := 404, "KEY_NOT_FOUND"
+			if slices.Contains(seen, name) {
+				status, code = 200, ""
+			}
+			for _, method := range []string{"GET", "DELETE"} {
+				if name != "limited" || method == "GET" {
+					want(t, h.do(call{method: method, path: "/v1/api-keys/" + id, key: h.keys["limited"]}), status, code)
+				}
+			}
+			rename := call{
+				method: "PATCH", path: "/v1/api-keys/" + id, body: `{"name":"y"}`, key: h.keys["limited"],
+				header: map[string]string{"Content-Type": "application/merge-patch+json", "If-Match": "*"},
+			}
+			if w := h.do(rename); status == 404 {
+				want(t, w, status, code)
+			}
+		}
+		want(t, h.do(call{path: "/v1/api-keys/current", key: h.keys["limited"]}), 200, "")
+	})
+}
+
 // TestBusyGate uses and changes keys at the same time: a key that was revoked
 // before a request began is never let in.
 func TestBusyGate(t *testing.T) {

@@ -131,7 +131,7 @@ func keysList(ctx context.Context, c *call) error {
 		}
 		fmt.Fprintln(tw, head)
 		for after, more := "", true; more; {
-			keys, next, err := s.List(ctx, after, 100)
+			keys, next, err := s.List(ctx, "", after, 100)
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func keysList(ctx context.Context, c *call) error {
 				fmt.Fprintln(tw, strings.Join(row(k), "\t"))
 				after = k.ID
 			}
-			more = next && len(keys) > 0
+			more = next != nil
 		}
 		return tw.Flush()
 	})

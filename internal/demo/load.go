@@ -199,7 +199,7 @@ func (l *loader) close(ctx context.Context) error { return l.endKeys(context.Wit
 // endKeys revokes the keys of this load.
 func (l *loader) endKeys(ctx context.Context) error {
 	for after, more := "", true; more; {
-		list, next, err := l.s.cfg.Auth.List(ctx, after, 100)
+		list, next, err := l.s.cfg.Auth.List(ctx, "", after, 100)
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (l *loader) endKeys(ctx context.Context) error {
 				return err
 			}
 		}
-		more = next && len(list) > 0
+		more = next != nil
 	}
 	return nil
 }
