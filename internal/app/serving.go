@@ -59,19 +59,37 @@ func Address(cfg *config.Config, area string) string {
 	case "d":
 		names = []string{oracleName, mergedName}
 	}
-	var s serving
-	if text, err := os.ReadFile(filepath.Join(cfg.Data.Dir, servingName)); err == nil && json.Unmarshal(text, &s) == nil {
-		for _, name := range names {
-			if at := s.Listeners[name]; at != "" {
-				return at
-			}
-		}
+	if at := written(cfg, names); at != "" {
+		return at
 	}
 	scheme := "http"
 	if cfg.UsesTLS() {
 		scheme = "https"
 	}
 	return fmt.Sprintf("%s://localhost:%d", scheme, cfg.Server.Port)
+}
+
+// Announced is where the server of a configuration has written into its data folder
+// that it listens, "" when it has written nothing. Every listener answers whether
+// the server is ready.
+func Announced(cfg *config.Config) string {
+	return written(cfg, []string{mergedName, apiName, adminName, oracleName, ussdName})
+}
+
+// written is the address of the first of these listeners that a server has written
+// into its data folder.
+func written(cfg *config.Config, names []string) string {
+	var s serving
+	text, err := os.ReadFile(filepath.Join(cfg.Data.Dir, servingName))
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return ""
+	}
+	for _, name := range names {
+		if at := s.Listeners[name]; at != "" {
+			return at
+		}
+	}
+	return ""
 }
 
 // Serves reports whether a server uses the data folder of a configuration now. Of a

@@ -23,7 +23,7 @@ func commands() []command {
 		{name: "db migrate", summary: "Make the store or bring its schema up to date, without serving", run: dbMigrate},
 		{name: "nodes", summary: "List the servers that work on the store", run: nodes},
 		{name: "oracle adopt", summary: "Make the oracle of ORACLE_DID that of the store; stop all servers first", run: oracleAdopt, flags: oracleAdoptFlags},
-		{name: "health", summary: "Ask the running server whether it is ready", run: health},
+		{name: "health", summary: "Ask the running server whether it is ready", run: health, flags: healthFlags},
 		{name: "version", summary: "Print the version", run: printVersion},
 	}, slices.Concat(consoleCommands(), demoCommands(), pluginCommands(), twinImportCommands(), jobCommands(), responseCommands(), kitchenCommands(), projectCommands(), collectCommands(), sampleCommands(), auditCommands(), ussdCommands(), ucanCommands(), mcpCommands())...)
 }

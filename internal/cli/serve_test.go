@@ -142,9 +142,36 @@ func TestHealth(t *testing.T) {
 			ask(t, "PORT=0", "HEARTH_ADMIN_ADDR="+g.addr("admin"))
 		})
 	})
+	t.Run("by the data folder", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		withServer(t, []string{"HEARTH_DATA_DIR=" + dir}, func(g *greeting) {
+			at := g.addr("hearth")
+			host, port, _ := strings.Cut(at, ":")
+			for _, tt := range []struct {
+				args string
+				env  string
+				code int
+			}{
+				{"health", "PORT=0", 0},
+				{"health", "PORT=1", 0},
+				{"health --port 1", "PORT=" + port, 1},
+				{"health --port " + port, "HOST=" + host, 0},
+				{"health --url http://" + at + "/", "PORT=1", 0},
+				{"health --url http://127.0.0.1:1", "PORT=" + port, 1},
+				{"health --url %zz", "PORT=1", 2},
+			} {
+				var out, errs bytes.Buffer
+				p := cli.Program{Out: &out, Err: &errs, Environ: []string{"HEARTH_DATA_DIR=" + dir, tt.env}}
+				if code := p.Run(t.Context(), strings.Fields(tt.args)); code != tt.code || code == 0 && out.String() != "ready\n" {
+					t.Errorf("%s with %s = %d, %s%s, want %d", tt.args, tt.env, code, &out, &errs, tt.code)
+				}
+			}
+		})
+	})
 	t.Run("a port nobody knows", func(t *testing.T) {
 		t.Parallel()
-		p := cli.Program{Out: io.Discard, Err: io.Discard, Environ: []string{"PORT=0"}}
+		p := cli.Program{Out: io.Discard, Err: io.Discard, Environ: []string{"PORT=0", "HEARTH_DATA_DIR=" + t.TempDir()}}
 		if code := p.Run(t.Context(), []string{"health"}); code != 2 {
 			t.Errorf("health with PORT=0 = %d, want 2", code)
 		}
