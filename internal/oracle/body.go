@@ -24,12 +24,14 @@ const DefaultMaxBody = 100 << 10
 // maxNesting is how deep a body may nest.
 const maxNesting = 64
 
-// members are the members of an object, unread.
+// members are the members of an object, unread; nil is a body of a kind that
+// nobody reads.
 type members map[string]jsontext.Value
 
-// readBody reads a body as clients of this protocol expect: JSON or a form. A
-// body of any other kind, and none at all, is an object without members, and
-// what is missing is said by validation. The raw bytes come along for hashing.
+// readBody reads a body as clients of this protocol expect: JSON or a form. None
+// at all is an object without members, and what is missing is said by validation;
+// so is that a body of any other kind was not read. The raw bytes come along for
+// hashing.
 func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
 	raw, err := readRaw(w, r, s.cfg.MaxBody)
 	if err != nil {
@@ -37,10 +39,10 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []b
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
-	case err != nil || len(bytes.TrimSpace(raw)) == 0:
+	case len(bytes.TrimSpace(raw)) == 0:
 		return members{}, raw, nil
-	case media != "application/json" && media != "application/x-www-form-urlencoded":
-		return members{}, raw, nil
+	case err != nil || media != "application/json" && media != "application/x-www-form-urlencoded":
+		return nil, raw, nil
 	}
 	if set := params["charset"]; set != "" && !strings.EqualFold(set, "utf-8") {
 		return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_CHARSET", "unsupported charset \""+fault.Echo(strings.ToUpper(set))+"\"")
@@ -52,6 +54,22 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []b
 		m, err = readForm(raw)
 	}
 	return m, raw, err
+}
+
+// skipBody reads a body that nobody asks about. JSON must be whole all the same: a
+// client that sends half of it has a fault, and learns of it here.
+func (s *Service) skipBody(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
+	raw, err := readRaw(w, r, s.cfg.MaxBody)
+	if err != nil || len(bytes.TrimSpace(raw)) == 0 {
+		return nil, nil, err
+	}
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/json" {
+		var whole jsontext.Value
+		if err := json.Unmarshal(raw, &whole); err != nil {
+			return nil, nil, malformed(jsonTrouble(err), err)
+		}
+	}
+	return nil, nil, nil
 }
 
 // readRaw reads a body of any kind.

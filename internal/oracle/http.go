@@ -24,8 +24,11 @@ func (s *Service) Routes(a *web.API) {
 	add := func(method, path string, h handler, d web.Doc) {
 		d.Scope, d.UCAN, d.Tag, d.Description = web.Public, true, "oracle", d.Description+authDoc
 		var read bodyReader
-		if d.Consumes != "" {
+		switch {
+		case d.Consumes != "":
 			read = s.readBody
+		case method == http.MethodPost:
+			read = s.skipBody
 		}
 		a.Handle(method, path, s.known(h, read), d)
 	}
@@ -48,7 +51,7 @@ type adder func(method, path string, h handler, d web.Doc)
 
 func (s *Service) sessionRoutes(add adder) {
 	add("POST", "/sessions", s.serveCreateSession, web.Doc{
-		Summary: "Create a chat session", Status: http.StatusCreated, Description: "The body is ignored.", Answer: chat.Session{},
+		Summary: "Create a chat session", Status: http.StatusCreated, Description: "What the body says is ignored. Sent as JSON it must be valid.", Answer: chat.Session{},
 	})
 	add("GET", "/sessions", s.serveSessions, web.Doc{
 		Summary: "List your sessions, most recently used first", Answer: sessionList{},

@@ -24,6 +24,7 @@ const (
 	mustBeList    = " must be an array"
 	mustBeNumber  = " must be a number conforming to the specified constraints"
 	mustNotExist  = " should not exist"
+	mustBeJSON    = "Content-Type must be application/json"
 	mustBeNested  = " must be either object or array"
 	maxWrongNames = 20 // members a refusal names that should not be there
 )
@@ -36,9 +37,12 @@ type object struct {
 	bad  *fault.Checks
 }
 
-// newObject begins with what should not be there.
+// newObject begins with what should not be there, or with why nothing is.
 func newObject(path string, have members, bad *fault.Checks, known ...string) *object {
 	o := &object{path: path, have: have, bad: bad}
+	if have == nil {
+		o.bad.Add("header/Content-Type", "type", mustBeJSON)
+	}
 	wrong := 0
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if slices.Contains(known, name) {

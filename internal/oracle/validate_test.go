@@ -165,7 +165,10 @@ func TestBodies(t *testing.T) {
 		{"a form with a flag", "application/x-www-form-urlencoded", `message=hi&stream=true`, u, 400, `["stream must be a boolean value"]`},
 		{"a broken form", "application/x-www-form-urlencoded", `message=%zz`, u, 400, `The form cannot be read`},
 		{"a form that is no text", "application/x-www-form-urlencoded", `message=%ff`, u, 400, `not valid UTF-8`},
-		{"plain text counts as nothing", "text/plain", `{"message":"hi"}`, u, 400, `message should not be empty`},
+		{"plain text counts as nothing", "text/plain", `{"message":"hi"}`, u, 400, `["Content-Type must be application/json","message should not be empty","message must be a string"]`},
+		{"no type", "", `{"message":"hi"}`, u, 400, `["Content-Type must be application/json",`},
+		{"no type that can be read", "json/", `{"message":"hi"}`, u, 400, `["Content-Type must be application/json",`},
+		{"plain text without anything", "text/plain", ` `, u, 400, `"message":["message should not be empty"`},
 		{"nothing", "application/json", ``, u, 400, `message should not be empty`},
 		{"another charset", "application/json; charset=latin1", `{"message":"hi"}`, u, 415, `unsupported charset`},
 		{"the usual charset", "application/json; charset=UTF-8", `{"message":"hi"}`, u, 404, `Session not found`},
@@ -220,6 +223,12 @@ func TestOtherTexts(t *testing.T) {
 		g := h.do(u, tt.method, tt.path, tt.body)
 		if g.status != tt.status || !strings.Contains(g.body, tt.want) {
 			t.Errorf("%s %s %s:\ngot %d %s\nwant %d %s", tt.method, tt.path, tt.body, g.status, g.body, tt.status, tt.want)
+		}
+	}
+	for _, path := range []string{"/delegation", "/messages/abort"} {
+		g := h.do(u, "POST", path, `{"raw":"x","sessionId":"x"}`, "Content-Type", "text/plain")
+		if g.status != 400 || !strings.Contains(g.body, `["Content-Type must be application/json",`) {
+			t.Errorf("POST %s of plain text: got %d %s", path, g.status, g.body)
 		}
 	}
 	if g := h.do(u, "GET", "/runs/run_x", "", "Last-Event-ID", "x"); g.status != 400 || !strings.Contains(g.body, "Last-Event-ID must be an integer number") {
