@@ -174,6 +174,30 @@ func FuzzDecodeNames(f *testing.F) {
 	})
 }
 
+// choosy reads its own JSON and says what it wants.
+type choosy struct{}
+
+func (choosy) UnmarshalJSON([]byte) error { return choosyError{} }
+
+type choosyError struct{}
+
+func (choosyError) Error() string  { return "not this" }
+func (choosyError) Wanted() string { return "a string or an object" }
+
+// A type that reads its own JSON has the last word about what it takes.
+func TestOwnWords(t *testing.T) {
+	t.Parallel()
+	var b struct {
+		List []choosy `json:"list"`
+		N    int      `json:"n"`
+	}
+	err := web.DecodeStrict([]byte(`{"list":[1],"n":""}`), &b, false)
+	f := fault.As(err)
+	if f == nil || len(f.Fields) != 2 || f.Fields[0].Pointer != "/list/0" || f.Fields[0].Detail != "The value must be a string or an object." {
+		t.Errorf("DecodeStrict() = %+v, want what the type says", err)
+	}
+}
+
 // An optional text with minLength is not "" when it is given; others may be.
 func TestEmptyMembers(t *testing.T) {
 	t.Parallel()

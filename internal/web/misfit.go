@@ -66,6 +66,13 @@ func unknownField(pointer string) fault.Field {
 	return fault.Field{Pointer: pointer, Code: "unknown", Detail: "This member is not known here."}
 }
 
+// wanter is an error of a type that reads its own JSON: Wanted is what a value must
+// be, such as "a string or an object". Without it only the Go type could tell.
+type wanter interface {
+	error
+	Wanted() string
+}
+
 // wrongType is what the decoder says about one member.
 func wrongType(err *json.SemanticError) fault.Field {
 	pointer := string(err.JSONPointer)
@@ -73,7 +80,11 @@ func wrongType(err *json.SemanticError) fault.Field {
 		return unknownField(pointer)
 	}
 	detail := "The value has the wrong type."
-	if want := typeName(err); want != "" {
+	want := typeName(err)
+	if own := wanter(nil); errors.As(err, &own) {
+		want = own.Wanted()
+	}
+	if want != "" {
 		detail = "The value must be " + want + "."
 	}
 	return fault.Field{Pointer: pointer, Code: "wrong_type", Detail: detail}

@@ -1,7 +1,6 @@
 package form
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
@@ -96,14 +95,22 @@ func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return wrongKind(dec, "a string or an object of languages")
 }
 
-// errKind is what a decoder says about a value of the wrong kind.
-var errKind = errors.New("the value has the wrong kind")
+// wrongKindError is what a decoder says about a value of the wrong kind: what it
+// must be instead.
+type wrongKindError string
+
+func (e wrongKindError) Error() string {
+	return "the value has the wrong kind: it must be " + string(e)
+}
+
+// Wanted is what whoever answers a request says about the value.
+func (e wrongKindError) Wanted() string { return string(e) }
 
 func wrongKind(dec *jsontext.Decoder, want string) error {
 	if err := dec.SkipValue(); err != nil {
 		return err
 	}
-	return errors.Join(errKind, errors.New("it must be "+want))
+	return wrongKindError(want)
 }
 
 // Required tells when a question needs an answer: always, never, or when an
