@@ -4,8 +4,8 @@
 // household, head or standard adult, in each group and between them, with the
 // uncertainty of package estimate.
 //
-// A test covers at least three days, its total is the sum of its days, and a
-// household is in one test of a fuel at a time. In figures are only tests whose
+// A test covers at least three days that are over, its total is the sum of its
+// days, and a day of a household is in one test of a fuel. In figures are only tests whose
 // random selection is documented, of both groups at the same time.
 package kpt
 
@@ -101,8 +101,9 @@ func normalise(d *Draft) {
 	d.Type = "KPTClaim"
 }
 
-// checkDraft names everything that is wrong with a draft by itself.
-func checkDraft(c *fault.Checks, d *Draft) period {
+// checkDraft names everything that is wrong with a draft by itself. Its last day
+// may be today's, anywhere on earth.
+func checkDraft(c *fault.Checks, d *Draft, now time.Time) period {
 	if d.ID != "" && !idForm.MatchString(d.ID) || d.ID == "analysis" {
 		c.Add("/id", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer. The word analysis is taken.")
 	}
@@ -110,6 +111,9 @@ func checkDraft(c *fault.Checks, d *Draft) period {
 	c.Require(d.TestGroup != "", "/testGroup")
 	check.OneOf(c, "/testGroup", d.TestGroup, reference, intervention)
 	p := checkPeriod(c, d)
+	if last := now.Unix()/86400 + 1; p.end > last {
+		c.Add("/testPeriod/endDate", "out_of_range", "The test is not over: its last day can be "+dayText(last)+" at most. Record it when every day has been weighed.")
+	}
 	checkFuel(c, d)
 	checkPeople(c, d.People)
 	if s := d.Selection; s != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -27,15 +28,16 @@ const twin = "did:ixo:household/twin"
 
 type env struct {
 	*surveytest.Env
-	s *kpt.Service
+	s     *kpt.Service
+	clock *surveytest.Clock
 }
 
 // newEnv has 200 households on the list of a survey: did:ixo:household/0 and so on.
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
-	v := &env{Env: surveytest.New(t, d)}
+	v := &env{Env: surveytest.New(t, d), clock: new(surveytest.Clock)}
 	v.s = kpt.New(kpt.Config{
-		DB: d, Vault: vault.New(vault.Config{Key: v.Key}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(),
+		DB: d, Vault: vault.New(vault.Config{Key: v.Key}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Now: v.clock.Now,
 		Household: func(_ context.Context, _ db.Querier, did string) (bool, error) { return did == twin, nil },
 		Design:    func(_ context.Context, _ db.Querier, _, id string) (bool, error) { return id == "kitui", nil },
 	})
@@ -164,6 +166,59 @@ func TestRules(t *testing.T) {
 	})
 }
 
+// A day is weighed for one test of a fuel. The logs are of the last days of a
+// period, so that one which leaves out its first day may begin where another ends.
+func TestSharedDay(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		days := func(household, from, to, logs int) string {
+			return test("householdId", fmt.Sprintf(`"did:ixo:household/%d"`, household), "testPeriod", fmt.Sprintf(`{"startDate":"2024-05-%02d","endDate":"2024-05-%02d"}`, from, to),
+				"fuelMeasurements", fmt.Sprintf(`{"total":%d,"dailyLogs":[%s]}`, logs, strings.TrimSuffix(strings.Repeat("1,", logs), ",")))
+		}
+		for i, tt := range []struct {
+			name                       string
+			from, to, logs             int
+			nextFrom, nextTo, nextLogs int
+			ok                         bool
+		}{
+			{"the last day of one is the first of the other", 1, 3, 3, 3, 5, 3, false},
+			{"the first day of one is the last of the other", 3, 5, 3, 1, 3, 3, false},
+			{"the later one leaves out its first day", 1, 3, 3, 3, 6, 3, true},
+			{"the one of before leaves out its first day, which is the last of the other", 3, 6, 3, 1, 3, 3, true},
+			{"both leave out the first day", 1, 4, 3, 4, 7, 3, true},
+			{"both begin on one day", 1, 4, 3, 1, 4, 4, false},
+			{"one day after another", 1, 3, 3, 4, 6, 3, true},
+			{"one within the other", 1, 9, 9, 4, 6, 3, false},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				v.Must(t, "ws ann", "POST /v1/kpt", days(i, tt.from, tt.to, tt.logs), nil)
+				if next := days(i, tt.nextFrom, tt.nextTo, tt.nextLogs); tt.ok {
+					v.Must(t, "ws ann", "POST /v1/kpt", next, nil)
+				} else {
+					v.refused(t, "ws ann POST /v1/kpt", next, "KPT_OVERLAPS /testPeriod exists")
+				}
+			})
+		}
+	})
+}
+
+// Nothing is weighed on days to come. Tomorrow has begun somewhere.
+func TestDaysToCome(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.clock.Set(time.Date(2026, 5, 9, 18, 0, 0, 0, time.UTC))
+		until := func(end int) string {
+			return test("testPeriod", fmt.Sprintf(`{"startDate":"2026-05-%02d","endDate":"2026-05-%02d"}`, end-3, end))
+		}
+		v.refused(t, "ws ann POST /v1/kpt", until(11), "KPT_INVALID /testPeriod/endDate out_of_range")
+		var got api.KitchenTest
+		v.Must(t, "ws ann", "POST /v1/kpt", until(10), &got)
+		v.refused(t, "ws ann PUT /v1/kpt/"+got.ID+"?reason=typo", until(12), "KPT_INVALID /testPeriod/endDate out_of_range", "If-Match", `"1"`)
+	})
+}
+
 type list struct {
 	Items []api.KitchenTest `json:"items"`
 }
@@ -186,7 +241,9 @@ func TestLife(t *testing.T) {
 			t.Errorf("another collector learns which test overlaps: %s", w.Body)
 		}
 		v.Must(t, "ws ann", "POST /v1/kpt", test("fuelMeasurements", `{"fuel":"charcoal","total":3,"dailyLogs":[1,1,1]}`), nil)
-		v.Must(t, "ws ann", "POST /v1/kpt", test("testPeriod", `{"startDate":"2024-02-04","endDate":"2024-02-07"}`), nil)
+		// The 4th is weighed in k1: another test may begin on it, and leaves it out.
+		v.refused(t, "ws ann POST /v1/kpt", test("testPeriod", `{"startDate":"2024-02-04","endDate":"2024-02-07"}`), "KPT_OVERLAPS /testPeriod exists")
+		v.Must(t, "ws ann", "POST /v1/kpt", test("testPeriod", `{"startDate":"2024-02-04","endDate":"2024-02-07"}`, "fuelMeasurements", `{"total":9,"dailyLogs":[3.2,2.8,3.0]}`), nil)
 
 		got = api.KitchenTest{}
 		v.send(t, "ws reader GET /v1/kpt/k1", "", &got)

@@ -59,7 +59,7 @@ func (s *Service) Record(ctx context.Context, d Draft) (web.Reply[*Test], error)
 	var none web.Reply[*Test]
 	normalise(&d)
 	var c fault.Checks
-	p := checkDraft(&c, &d)
+	p := checkDraft(&c, &d, s.cfg.Now())
 	check.DID(&c, "/householdId", d.HouseholdID)
 	if d.ProjectID != "" {
 		check.DID(&c, "/projectId", d.ProjectID)
@@ -150,8 +150,9 @@ func (s *Service) known(ctx context.Context, q db.Querier, r *row) error {
 	return err
 }
 
-// settle wants the design of a test to exist, and no other test of the same fuel
-// in the household at the same time. Faults: KPT_INVALID, KPT_OVERLAPS.
+// settle wants the design of a test to exist, and no day of it to be counted in
+// another test of the same fuel in the household. The days that count are the last
+// ones of the period, as many as there are logs. Faults: KPT_INVALID, KPT_OVERLAPS.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, r *row) error {
 	ws := web.CallerFrom(ctx).Workspace
 	if sel := r.draft.Selection; sel != nil && sel.DesignID != "" {
@@ -166,7 +167,8 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, r *row) error {
 	if _, err := tx.Exec(ctx, touchProject, ws, r.project); err != nil {
 		return fmt.Errorf("count kitchen tests: %w", err)
 	}
-	rows, err := tx.Query(ctx, selectOverlap, ws, r.project, r.household, r.draft.FuelMeasurements.Fuel, r.start, r.end, r.nid)
+	f := r.draft.FuelMeasurements
+	rows, err := tx.Query(ctx, selectOverlap, ws, r.project, r.household, f.Fuel, r.end-int64(len(f.DailyLogs)), r.end, r.nid)
 	others, err := db.Collect(rows, err, "look for overlapping kitchen tests", func(o *row, from db.Row) error { return from.Scan(&o.id, &o.actor) })
 	if err != nil || len(others) == 0 {
 		return err
@@ -313,7 +315,7 @@ func (s *Service) correct(ctx context.Context, tx *db.Tx, r *row, d Draft) error
 	same("/id", d.ID, r.id)
 	same("/projectId", d.ProjectID, r.project)
 	same("/householdId", d.HouseholdID, r.household, s.sight(ctx, r).Names.Household(r.household))
-	p := checkDraft(&c, &d)
+	p := checkDraft(&c, &d, s.cfg.Now())
 	if err := c.Err(invalidCode, invalidText); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ const (
 	// Whoever records in a project waits for others who do: two tests of one
 	// household never come to be at the same time.
 	touchProject  = `INSERT INTO kpt_projects (ws, project, changes) VALUES ($1, $2, 1) ON CONFLICT (ws, project) DO UPDATE SET changes = kpt_projects.changes + 1`
-	selectOverlap = `SELECT kpt_id, actor FROM kpt_tests WHERE ws = $1 AND project = $2 AND household = $3 AND fuel = $4 AND status = 'recorded' AND starts < $6 AND ends > $5 AND nid <> $7 LIMIT 1`
+	selectOverlap = `SELECT kpt_id, actor FROM kpt_tests WHERE ws = $1 AND project = $2 AND household = $3 AND fuel = $4 AND status = 'recorded' AND ends - days < $6 AND ends > $5 AND nid <> $7 LIMIT 1`
 	selectListed  = `SELECT 1 FROM survey_households h JOIN surveys s ON s.nid = h.survey WHERE h.household = $3 AND s.ws = $1 AND s.project = $2 LIMIT 1`
 	listProjects  = `SELECT DISTINCT s.project FROM survey_households h JOIN surveys s ON s.nid = h.survey WHERE h.household = $2 AND s.ws = $1 LIMIT 2`
 
