@@ -8,7 +8,8 @@
 //
 //   - qid: the question in its survey, Question(survey, path...). A row of a
 //     matrix is a question of its own. Why there is no answer stands at the path
-//     with the step NoAnswer, as the code dont_know or refused.
+//     with the step NoAnswer, as the code dont_know or refused. A repeat that was
+//     answered with nothing has a row at its own path, with the code None.
 //   - code: the option that was chosen, "other" for one in other words, "true"
 //     or "false", the unit of a quantity; "" for numbers and dates. Several
 //     options are several rows.
@@ -42,6 +43,9 @@ type Row struct {
 // answer. Neither questions nor rows of a matrix can have this name.
 const NoAnswer = "noAnswer"
 
+// None is the code of a repeat that was answered: there is none of it.
+const None = "none"
+
 // Other is the code of an option that was given in other words.
 const Other = "other"
 
@@ -70,6 +74,7 @@ const (
 	moment                   // "2026-01-31T14:05:00Z"
 	clock                    // "14:05"
 	amount                   // {"unit": "kg", "value": 5}
+	nothing                  // [], of a repeat
 
 	anything = 1<<iota - 1
 )
@@ -169,6 +174,9 @@ func (r *reader) members(p *place, doc map[string]any, item int64) {
 
 // list reads the elements of a repeat, or options.
 func (r *reader) list(p *place, list []any, item int64) {
+	if len(list) == 0 {
+		r.add(p, nothing, None, 0, item)
+	}
 	for i, v := range list {
 		switch v := v.(type) {
 		case string:

@@ -88,6 +88,9 @@ func TestRows(t *testing.T) {
 			"repeat", `{"homes":[{"fuel":"a","days":[{"kg":1},{"kg":2}]},{},{"fuel":"a","days":[{"kg":1}]}]}`, "s.homes.fuel s.homes.days.kg",
 			"s.homes.days.kg \"\" 1 0\ns.homes.days.kg \"\" 1 2\ns.homes.days.kg \"\" 2 1\ns.homes.fuel \"a\" 0 0\ns.homes.fuel \"a\" 0 2",
 		},
+		{"repeat with nothing", `{"homes":[]}`, "s.homes", `s.homes "none" 0 0`},
+		{"repeat with nothing in an element", `{"homes":[{"fuel":"a"},{"fuel":"b","days":[]}]}`, "s.homes.fuel s.homes.days", "s.homes.days \"none\" 0 1\ns.homes.fuel \"a\" 0 0\ns.homes.fuel \"b\" 0 1"},
+		{"choice of nothing", `{"some":[],"order":[]}`, "s.some", ""},
 		{"escapes", `{"one":"a","words":"\\\"}{,","some":["\u0061"]}`, "s.one s.some", "s.one \"a\" 0 0\ns.some \"a\" 0 0"},
 		{"no question", `{"zzz":5}`, "s.zzz", ""},
 	} {
@@ -156,6 +159,7 @@ func TestSpans(t *testing.T) {
 		{`eq(responses.s.m.x,yes)`, `"yes" 0 0`},
 		{`eq(responses.s.homes.fuel,a)`, `"a" 0 0`},
 		{`eq(responses.s.homes.0.fuel,a)`, "unknown"},
+		{`eq(responses.s.homes,none)`, "unknown"},
 		{`eq(responses.s.n,null)`, "unknown"},
 		{`ne(responses.s.n,5)`, "unknown"},
 		{`exists(responses.s.n)`, "unknown"},

@@ -22,6 +22,9 @@ func NewPlan(f *forms.Form) *Plan {
 			continue
 		}
 		p.at(c.Path).form = as
+		for _, path := range c.Repeats {
+			p.at(path).form = nothing
+		}
 		if c.Kind.NoAnswer {
 			path := c.Path
 			if c.Kind.Rows {
@@ -144,7 +147,7 @@ func (p *Plan) Spans(survey int64, e *rql.Expr) ([]Span, bool) {
 // equal are the spans of values, based on s. Values of another kind than the
 // answers fit nothing.
 func (p *place) equal(s Span, values []rql.Value) (out []Span, ok bool) {
-	if p.form == 0 || p.form&rank != 0 {
+	if p.form == 0 || p.form&(rank|nothing) != 0 {
 		return nil, false
 	}
 	for _, v := range values {

@@ -1,5 +1,7 @@
 package form
 
+import "slices"
+
 // Column is a leaf of a form: a value an export has a place for. Groups,
 // repeats and notes are not leaves; a matrix has one column for each row.
 type Column struct {
@@ -10,7 +12,8 @@ type Column struct {
 	Label   Text
 	PII     PII // the mark, or the one it has from its group or from what it is calculated of
 	Repeat  bool
-	Options []Option // of choices, ranks and matrices
+	Repeats [][]string // the paths of the repeats it is in, the outermost first
+	Options []Option   // of choices, ranks and matrices
 	Unit    string
 	Ruled   bool // a constraint of its own says which answers fit
 	Serial  bool // it is the number on a thing, or its DID
@@ -30,12 +33,13 @@ func (f *Form) Columns() []Column {
 }
 
 func (c *container) columns(columns []Column, section string, prefix, marks []string) []Column {
+	repeats := c.repeats(prefix)
 	for _, n := range c.nodes {
 		path := append(prefix[:len(prefix):len(prefix)], n.id)
 		marks := append(marks[:len(marks):len(marks)], n.q.Indicators...)
 		column := Column{
 			Path: path, Section: section, Type: n.q.Type, Kind: n.kind, Label: n.q.Label, PII: n.mark(),
-			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil, Serial: n.q.Serial(), Indicators: marks,
+			Repeat: len(repeats) > 0, Repeats: repeats, Options: n.q.Options, Unit: n.q.Unit, Ruled: n.constraint != nil, Serial: n.q.Serial(), Indicators: marks,
 		}
 		switch {
 		case n.kind.Shown:
@@ -53,6 +57,18 @@ func (c *container) columns(columns []Column, section string, prefix, marks []st
 		}
 	}
 	return columns
+}
+
+// repeats are the paths of the repeats around c, whose own path is given.
+func (c *container) repeats(path []string) [][]string {
+	if c.owner == nil {
+		return nil
+	}
+	out := c.parent().repeats(path[:len(path)-1])
+	if c.owner.kind.Repeated {
+		out = append(out, slices.Clip(path))
+	}
+	return out
 }
 
 // mark is the PII mark that counts.

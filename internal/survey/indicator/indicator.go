@@ -77,7 +77,12 @@ func (r *reading) add(p *planned, fuel, group string) sum {
 		if group != "" && r.Group(i) != group {
 			continue
 		}
-		h := &home{fuel: fuel, per: r.per, given: func(role string) []answer.Row { return r.Given(i, p.at[role].Path) }}
+		h := &home{
+			fuel: fuel, per: r.per, given: func(role string) []answer.Row { return r.Given(i, p.at[role].Path) },
+			none: func(role string) bool {
+				return slices.ContainsFunc(p.at[role].Repeats, func(path []string) bool { return len(r.Given(i, path)) > 0 })
+			},
+		}
 		v := p.value(h)
 		s.take(i, v)
 		if !r.Answered(i) { // it would count if others than verified ones did
@@ -90,7 +95,7 @@ func (r *reading) add(p *planned, fuel, group string) sum {
 			}
 		}
 		if s.In[i] && p.burns {
-			all, _, _ := h.kilos(func(fuel string) bool { return r.per[fuel] > 0 })
+			all, _ := h.kilos(func(fuel string) bool { return r.per[fuel] > 0 })
 			for fuel := range all {
 				burning[fuel]++
 			}

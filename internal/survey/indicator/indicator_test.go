@@ -199,6 +199,49 @@ func TestDerived(t *testing.T) {
 	})
 }
 
+// A household that was asked and does not name a fuel uses none of it; one that
+// skipped the question, or whose kg nobody knows, is in no figure of the fuel.
+func TestNoFuel(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, "s", "Monitoring", true)
+		for i := range 18 {
+			week := `"week":[{"fuel_type":"wood","amount":{"value":10,"unit":"kg"}}],`
+			switch {
+			case i >= 8 && i < 14:
+				week = `"week":[],`
+			case i == 14:
+				week = `"week":[{"fuel_type":"charcoal","amount":{"value":4,"unit":"kg"}}],`
+			case i == 15:
+				week = ""
+			case i == 16:
+				week = `"week":[{"fuel_type":"wood","amount":{"value":1,"unit":"sack"}}],`
+			case i == 17:
+				week = `"week":[{"fuel_type":"wood"}],`
+			}
+			v.Must(t, "ws ann", "POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-03-02T09:00:00Z","mode":"phone",
+				"responses":{"consent":{"agree":true},"home":{%s"household_size":2}}}`, i, i, week), nil)
+		}
+		_, got := v.get(t, "owner", "s", "")
+		for id, want := range map[string]string{
+			"fuelPerHousehold": " wood 5.3333 of 15 charcoal 0.2353 of 17", "fuelPerHead": " wood 2.6667 of 15 charcoal 0.1176 of 17",
+		} {
+			said := ""
+			for _, e := range got[id].Estimates {
+				said += fmt.Sprintf(" %s %.4f of %d", e.Option, *e.Estimate, *e.N)
+			}
+			if said != want || got[id].LeftOut.Units != 1 || got[id].LeftOut.Silent != 2 {
+				t.Errorf("%s of%s, want%s; left out %s", id, said, want, text(t, got[id].LeftOut))
+			}
+		}
+		const wood, charcoal = 365.25 / 7 / 1000 * .0156 * 112 * .3, 365.25 / 7 / 1000 * .0295 * 112 * .3
+		if s := got["sdg13"]; len(s.Estimates) != 2 || math.Abs(*s.Estimates[0].Estimate-4*charcoal/3) > 1e-9 || math.Abs(*s.Estimates[1].Estimate-80*wood/12) > 1e-9 || s.LeftOut.Silent != 2 {
+			t.Errorf("sdg13 %s, want %v and %v", text(t, s), 4*charcoal/3, 80*wood/12)
+		}
+	})
+}
+
 // A project compares with its baseline, and knows its periods.
 func TestProject(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,7 @@ func find(columns []form.Column, of string, r role) (_ *form.Column, by string) 
 	return found, "id"
 }
 
-// paths are the questions that are read, each once.
+// paths are the questions that are read, each once, and the repeats they are in.
 func paths(all []planned) [][]string {
 	var out [][]string
 	seen := map[string]bool{}
@@ -104,9 +104,11 @@ func paths(all []planned) [][]string {
 		}
 		for _, r := range p.roles {
 			c := p.at[r.name]
-			if key := strings.Join(c.Path, "/"); !seen[key] {
-				seen[key] = true
-				out = append(out, c.Path)
+			for _, path := range append([][]string{c.Path}, c.Repeats...) {
+				if key := strings.Join(path, "/"); !seen[key] {
+					seen[key] = true
+					out = append(out, path)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package indicator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/cel"
@@ -63,8 +64,9 @@ func is(ok bool) value {
 // home is what a household says, by the roles of an indicator.
 type home struct {
 	given func(role string) []answer.Row
-	fuel  string             // that a figure is of
-	per   map[string]float64 // t CO2 for each t of a fuel
+	none  func(role string) bool // it answered with none of what is asked again
+	fuel  string                 // that a figure is of
+	per   map[string]float64     // t CO2 for each t of a fuel
 }
 
 // one is the answer to a question with one; false without any.
@@ -88,35 +90,41 @@ func (h *home) ofCook(v value) value {
 	return v
 }
 
-// kilos are the kg of each fuel in a week; unit is true when some of it is in
-// another unit and the fuel counts.
-func (h *home) kilos(counts func(fuel string) bool) (all map[string]float64, unit, ok bool) {
-	kinds := map[int64]string{}
+// kilos are the kg of each fuel that counts, in a week. What a household was asked
+// for and does not name is 0. Nothing is known of one that skipped the question,
+// named a fuel without its amount, or an amount of no fuel or of several; unit says
+// that some of it is in another unit.
+func (h *home) kilos(counts func(fuel string) bool) (all map[string]float64, v value) {
+	named := map[int64][]string{}
 	for _, r := range h.given("fuel") {
-		kinds[r.Item] = r.Code
+		named[r.Item] = append(named[r.Item], r.Code)
 	}
-	all = map[string]float64{}
-	for _, r := range h.given("amount") {
-		ok = true
-		fuel := kinds[r.Item]
-		if !counts(fuel) {
-			continue
+	given := h.given("amount")
+	all, v.ok = map[string]float64{}, len(named)+len(given) > 0 || h.none("amount")
+	for _, r := range given {
+		fuels := named[r.Item]
+		delete(named, r.Item)
+		switch {
+		case len(fuels) == 0, len(fuels) > 1 && slices.ContainsFunc(fuels, counts):
+			v.ok = false
+		case !counts(fuels[0]):
+		case r.Code != "" && r.Code != "kg":
+			v.unit = true
+		default:
+			all[fuels[0]] += r.Num
 		}
-		if r.Code != "" && r.Code != "kg" {
-			unit = true
-		}
-		all[fuel] += r.Num
 	}
-	return all, unit, ok
+	for _, fuels := range named {
+		v.ok = v.ok && !slices.ContainsFunc(fuels, counts)
+	}
+	return all, v
 }
 
 // weekly is the fuel of a household in a week.
 func weekly(h *home) value {
-	all, unit, ok := h.kilos(func(fuel string) bool { return fuel == h.fuel })
-	if !ok || unit {
-		return value{unit: unit}
-	}
-	return value{y: all[h.fuel], ok: true}
+	all, v := h.kilos(func(fuel string) bool { return fuel == h.fuel })
+	v.y = all[h.fuel]
+	return v
 }
 
 func symptoms(h *home) (sick, ok bool) {
@@ -172,7 +180,7 @@ var definitions = []definition{
 	},
 	{
 		id: "fuelPerHead", title: "Fuel for each person", unit: "kg per person and week", statistic: ratio, fuels: true,
-		formula: "Σ kg of the fuel in a week / Σ people, over households; a household that names no amount of the fuel counts with 0",
+		formula: "Σ kg of the fuel in a week / Σ people, over households; a household that does not name the fuel counts with 0, and one that names it without its kg is left out",
 		roles:   []role{amounts, kinds, people},
 		value: func(h *home) value {
 			v := weekly(h)
@@ -183,7 +191,7 @@ var definitions = []definition{
 	},
 	{
 		id: "fuelPerHousehold", title: "Fuel for each household", unit: "kg per household and week", statistic: mean, fuels: true,
-		formula: "mean over households of the kg of the fuel in a week; a household that names no amount of the fuel counts with 0",
+		formula: "mean over households of the kg of the fuel in a week; a household that does not name the fuel counts with 0, and one that names it without its kg is left out",
 		roles:   []role{amounts, kinds}, value: weekly,
 	},
 	{
@@ -249,11 +257,7 @@ var definitions = []definition{
 		id: "sdg13", title: "Emissions saved in a year", sdg: "SDG13", unit: "t CO2 per household and year", statistic: mean, change: true, burns: true,
 		roles: []role{amounts, kinds},
 		value: func(h *home) value {
-			all, unit, ok := h.kilos(func(fuel string) bool { return h.per[fuel] > 0 })
-			if !ok || unit {
-				return value{unit: unit}
-			}
-			v := value{ok: true}
+			all, v := h.kilos(func(fuel string) bool { return h.per[fuel] > 0 })
 			for fuel, kg := range all {
 				v.y += kg / 1000 * weeksPerYear * h.per[fuel]
 			}
