@@ -314,6 +314,7 @@ func Compute(d Draft) (*Design, error) {
 	if v.Clusters != nil && d.DesignEffect == nil {
 		v.Warnings = append(v.Warnings, "households of one cluster are alike: without a design effect the sample may be too small")
 	}
+	v.Warnings = append(v.Warnings, short(&v.SampleDesignDraft, p, plan.Strata)...)
 	return v, nil
 }
 

@@ -273,11 +273,11 @@ func (s *frames) lay(ctx context.Context, r *designRow, f *frameRow, list []Row,
 	if err := count(r, f, homes); err != nil {
 		return err
 	}
-	plan, _, err := PlanOf(&r.Design, &f.SampleFrame)
+	plan, p, err := PlanOf(&r.Design, &f.SampleFrame)
 	if err != nil {
 		return err
 	}
-	f.Plan, f.Warnings = plan, unused(&r.SampleDesignDraft, list)
+	f.Plan, f.Warnings = plan, append(unused(&r.SampleDesignDraft, list), short(&r.SampleDesignDraft, p, plan.Strata)...)
 	sum := newHasher()
 	for i := 0; i*pieceUnits < len(homes); i++ {
 		units, ids := homesText(homes[i*pieceUnits : min(len(homes), (i+1)*pieceUnits)])

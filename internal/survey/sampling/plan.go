@@ -59,6 +59,7 @@ func sizes(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) er
 	}
 	s := d.Stratification
 	floor := int(or(s.Floor, 2))
+	exact, needed := 0.0, 0
 	parts := make([]Part, len(strata))
 	for i, h := range strata {
 		known := float64(h.Population)
@@ -75,23 +76,25 @@ func sizes(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) er
 		case perStratum:
 			one := *d
 			one.ExpectedMean, one.ExpectedSD = firstOf(s.Strata[i].Mean, d.ExpectedMean), firstOf(s.Strata[i].SD, d.ExpectedSD)
-			n := Up(Size(aimOf(&one, float64(h.Population))) * p.DesignEffect)
-			strata[i].Size = max(Oversample(n, p.DropoutRate), floor)
+			n := Size(aimOf(&one, float64(h.Population))) * p.DesignEffect
+			exact, needed = exact+n, needed+Up(n)
+			strata[i].Size = max(Oversample(Up(n), p.DropoutRate), floor)
+			if h.Population > 0 {
+				strata[i].Size = min(strata[i].Size, h.Population)
+			}
 		case fixed:
 			strata[i].Size = int(*s.Strata[i].SampleSize)
 		}
 	}
 	switch s.Method {
-	case perStratum, fixed:
-		p.CalculatedSize, p.AdjustedSize, p.ExactSize = 0, 0, 0
-		for i := range strata {
-			if strata[i].Population > 0 && s.Method == perStratum {
-				strata[i].Size = min(strata[i].Size, strata[i].Population)
-			}
-			p.AdjustedSize += strata[i].Size
+	case perStratum:
+		p.AdjustedSize, p.CalculatedSize, p.ExactSize = drawnOf(strata), needed, exact
+	case fixed:
+		p.AdjustedSize = drawnOf(strata)
+		if p.ExactSize == 0 { // without a target the sizes say what is needed
+			p.CalculatedSize = left(p.AdjustedSize, p.DropoutRate)
+			p.ExactSize = float64(p.CalculatedSize)
 		}
-		p.CalculatedSize = int(math.Floor(float64(p.AdjustedSize)*(1-p.DropoutRate) + 1e-9))
-		p.ExactSize = float64(p.CalculatedSize)
 	default:
 		for i, n := range Allocate(p.AdjustedSize, floor, parts) {
 			strata[i].Size = n
@@ -143,11 +146,57 @@ func clustered(d *Draft, out *Plan, p *api.SampleParameters, have map[string]int
 	if k.PerCluster == nil {
 		return nil
 	}
-	p.AdjustedSize = 0
-	for _, h := range out.Strata {
-		p.AdjustedSize += h.Size
-	}
+	p.AdjustedSize = drawnOf(out.Strata)
 	return nil
+}
+
+// drawnOf is how many households are drawn of strata.
+func drawnOf(strata []api.SamplePlanStratum) int {
+	n := 0
+	for _, h := range strata {
+		n += h.Size
+	}
+	return n
+}
+
+// left are the responses of n households after dropout.
+func left(n int, dropout float64) int { return int(math.Floor(float64(n)*(1-dropout) + 1e-9)) }
+
+// short warns where fewer households are drawn than the target needs, because the
+// design says how many, or has no more: which precision they give instead.
+func short(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) []string {
+	if d.Precision == nil && d.MarginOfError == nil {
+		return nil
+	}
+	if !Stratified(d) || d.Stratification.Method != perStratum {
+		return shortOf("", aimOf(d, or(p.Population, 0)), p, drawnOf(strata))
+	}
+	var out []string
+	for i, h := range strata {
+		one, s := *d, d.Stratification.Strata[i]
+		one.ExpectedMean, one.ExpectedSD = firstOf(s.Mean, d.ExpectedMean), firstOf(s.SD, d.ExpectedSD)
+		out = append(out, shortOf(fmt.Sprintf(" of stratum %q", h.Name), aimOf(&one, float64(h.Population)), p, h.Size)...)
+	}
+	return out
+}
+
+func shortOf(of string, a Aim, p *api.SampleParameters, drawn int) []string {
+	needed, got := Up(Size(a)*p.DesignEffect), left(drawn, p.DropoutRate)
+	if got >= needed {
+		return nil
+	}
+	precision, asked := Precision(a, float64(max(got, 1))/p.DesignEffect), a.Margin
+	kind := "margin of error"
+	if a.Precision > 0 {
+		kind, asked = "relative precision", a.Precision
+	}
+	more := Oversample(needed, p.DropoutRate)
+	what := fmt.Sprintf("draw %d", more)
+	if a.Population > 0 && more > int(a.Population) {
+		what = "draw all and plan for less dropout"
+	}
+	return []string{fmt.Sprintf("%d households%s are drawn, of which about %d answer, and the target needs %d responses: they give a %s of %.2g, not %.2g. To reach it %s, or take %.2g for the target",
+		drawn, of, got, needed, kind, precision, asked, what, precision)}
 }
 
 // PlanOf is what a draw takes of a frame by a design: its target with the

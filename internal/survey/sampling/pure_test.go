@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -246,6 +247,70 @@ func TestDesign(t *testing.T) {
 	d.DesignEffect, d.Clusters = f(1.5), &api.SampleClusters{PerCluster: f(8)}
 	if v, err = sampling.Compute(d); err != nil || v.Method != "multistage" || v.Parameters.CalculatedSize != 536 {
 		t.Errorf("clusters: %+v, %v", v, err)
+	}
+}
+
+// What the target needs is computed whatever is drawn, and a smaller draw says which
+// precision it gives.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	half := func(n float64) sampling.Draft {
+		return sampling.Draft{ProjectID: "did:ixo:entity:123", Population: f(n), Confidence: f(.9), MarginOfError: f(.05), ExpectedMean: f(.5)}
+	}
+	for _, tt := range []struct {
+		name          string
+		edit          func(d *sampling.Draft)
+		needed, drawn int
+		exact         float64
+		warning       string
+	}{
+		{"as computed", func(*sampling.Draft) {}, 214, 214, 213.1, ""},
+		{"fixed sizes", func(d *sampling.Draft) {
+			d.Stratification = &api.SampleStratification{Method: "fixed", Strata: []api.SampleStratum{{Name: "a", Population: f(500), SampleSize: f(5)}, {Name: "b", Population: f(500), SampleSize: f(5)}}}
+		}, 214, 10, 213.1, "10 households are drawn, of which about 10 answer, and the target needs 214 responses: they give a margin of error of 0.26, not 0.05. To reach it draw 214, or take 0.26 for the target"},
+		{"fixed sizes that are enough", func(d *sampling.Draft) {
+			d.Stratification = &api.SampleStratification{Method: "fixed", Strata: []api.SampleStratum{{Name: "a", Population: f(500), SampleSize: f(107)}, {Name: "b", Population: f(500), SampleSize: f(107)}}}
+		}, 214, 214, 213.1, ""},
+		{"fixed sizes without a target", func(d *sampling.Draft) {
+			d.MarginOfError = nil
+			d.Stratification = &api.SampleStratification{Method: "fixed", Strata: []api.SampleStratum{{Name: "a", Population: f(500), SampleSize: f(5)}, {Name: "b", Population: f(500), SampleSize: f(5)}}}
+		}, 10, 10, 10, ""},
+		{"clusters", func(d *sampling.Draft) {
+			d.DesignEffect, d.Clusters = f(2), &api.SampleClusters{Drawn: f(5), PerCluster: f(8)}
+		}, 427, 40, 426.3, "40 households are drawn, of which about 40 answer, and the target needs 427 responses: they give a margin of error of 0.18"},
+		{"a relative target", func(d *sampling.Draft) {
+			d.MarginOfError, d.Precision, d.Clusters = nil, f(.1), &api.SampleClusters{Drawn: f(5), PerCluster: f(8)}
+		}, 214, 40, 213.1, "relative precision of 0.25, not 0.1"},
+		{"all, and not all answer", func(d *sampling.Draft) { d.Population, d.DropoutRate = f(40), f(.5) }, 35, 40, 34.96, "draw all and plan for less dropout"},
+		{"each stratum by itself", func(d *sampling.Draft) {
+			d.DropoutRate = f(.5)
+			d.Stratification = &api.SampleStratification{Method: "perStratum", Strata: []api.SampleStratum{{Name: "a", Population: f(960)}, {Name: "b", Population: f(40)}}}
+		}, 247, 464, 246.2, `40 households of stratum "b" are drawn, of which about 20 answer`},
+	} {
+		d := half(1000)
+		tt.edit(&d)
+		if err := sampling.Check(&d); err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		v, err := sampling.Compute(d)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		p, said := v.Parameters, ""
+		for _, w := range v.Warnings {
+			if strings.Contains(w, "target") {
+				said = w
+			}
+		}
+		if p.CalculatedSize != tt.needed || p.DrawnSize != tt.drawn || math.Abs(p.ExactSize-tt.exact) > .1 || (said == "") != (tt.warning == "") || !strings.Contains(said, tt.warning) {
+			t.Errorf("%s: %+v, %q; want %d needed (%v), %d drawn, %q", tt.name, p, said, tt.needed, tt.exact, tt.drawn, tt.warning)
+		}
+	}
+	for _, n := range []float64{2, 50, 999} {
+		a := sampling.Aim{Confidence: .9, Margin: .05, Expected: .5, Population: 1000}
+		if a.Margin = sampling.Precision(a, n); math.Abs(sampling.Size(a)-n) > 1e-6 {
+			t.Errorf("%v responses give %v, which needs %v", n, a.Margin, sampling.Size(a))
+		}
 	}
 }
 

@@ -286,10 +286,7 @@ func (s *Service) overtaken(ctx context.Context, r *designRow) error {
 		r.Warnings = append(r.Warnings, "nothing can be drawn of the newest frame: "+err.Error())
 		return nil
 	}
-	n := 0
-	for _, h := range plan.Strata {
-		n += h.Size
-	}
+	n := drawnOf(plan.Strata)
 	if n != r.Parameters.DrawnSize {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the newest frame has %d households: a draw takes %d of it, not the %d that the design says by itself", f.Population, n, r.Parameters.DrawnSize))
 	}

@@ -50,6 +50,20 @@ func Size(a Aim) float64 {
 	return zz * a.Population / ((a.Population-1)*e*e + zz)
 }
 
+// Precision is what n responses of a simple random sample give, in the unit of the
+// target: Size the other way round.
+func Precision(a Aim, n float64) float64 {
+	v, _ := a.spread()
+	zz := a.z() * a.z() * v
+	switch {
+	case a.Population == 0:
+		return math.Sqrt(zz / n)
+	case n >= a.Population:
+		return 0
+	}
+	return math.Sqrt(zz * (a.Population - n) / (n * (a.Population - 1)))
+}
+
 // Up rounds up, and forgives what floating point has added.
 func Up(n float64) int { return int(math.Ceil(n - 1e-9)) }
 

@@ -158,7 +158,7 @@ func TestFrameSmall(t *testing.T) {
 		t.Errorf("a bad filter: %+v", fields)
 	}
 	got := must(v.s.Get(ctx, "d", 0))(t).Value
-	if len(got.Warnings) != 1 { // no population is given
+	if len(got.Warnings) != 2 { // no population is given, and 8 are fewer than the target needs
 		t.Errorf("warnings %q", got.Warnings)
 	}
 	draft := small("p")
