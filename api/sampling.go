@@ -161,6 +161,14 @@ type SampleFrameCount struct {
 	Name       string `json:"name"`
 	Population int64  `json:"population"`
 	Clusters   int    `json:"clusters,omitzero"`
+	// Largest says whether clusters can be drawn by their size.
+	Largest *SampleFrameCluster `json:"largest,omitzero" doc:"The largest cluster, where the design draws clusters."`
+}
+
+// SampleFrameCluster is how many households of a frame are in a cluster.
+type SampleFrameCluster struct {
+	Name       string `json:"name"`
+	Population int64  `json:"population"`
 }
 
 // SamplePlan is what a draw takes of a frame. With the frame and the seed it

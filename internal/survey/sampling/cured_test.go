@@ -416,3 +416,45 @@ func TestSurveyOfDesign(t *testing.T) {
 	}
 	must(create("two", campaign.Sampling{Method: "multistage", Size: f(100), Stages: three[1:]}))(t)
 }
+
+// A cluster that a draw by size can meet twice is refused with the frame, before
+// anything is committed: whether it is met twice would depend on the seed.
+func TestLargeCluster(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	ctx := manager(t)
+	frame := func(large int) api.SampleFrameDraft {
+		var b strings.Builder
+		b.WriteString("household,cluster\n")
+		for i := range 100 {
+			cluster := "large"
+			if i >= large {
+				cluster = fmt.Sprint("v", i%10)
+			}
+			fmt.Fprintf(&b, "did:ixo:household/%d,%s\n", i, cluster)
+		}
+		return api.SampleFrameDraft{CSV: b.String()}
+	}
+	draft := func(selection string, drawn float64) sampling.Draft {
+		d := small("d")
+		d.Stratification, d.Population, d.Precision = nil, f(100), f(.4)
+		d.Clusters = &api.SampleClusters{Selection: selection, Drawn: f(drawn), PerCluster: f(2)}
+		return d
+	}
+	must(v.s.Create(ctx, draft("size", 5)))(t)
+	_, err := v.s.PutFrame(ctx, "d", frame(21))
+	wantCode(t, "longer than a step", err, "INSUFFICIENT_POPULATION")
+	if err != nil && !strings.Contains(err.Error(), `cluster "large" has 21 of 100 households, more than one step of 5 clusters: divide it, or draw fewer clusters`) {
+		t.Errorf("refused with %v", err)
+	}
+	if got := must(v.s.PutFrame(ctx, "d", frame(20)))(t).Value; got.Strata[0].Largest == nil || *got.Strata[0].Largest != (api.SampleFrameCluster{Name: "large", Population: 20}) {
+		t.Errorf("as long as a step: %+v", got.Strata)
+	}
+	must(v.s.Revise(ctx, "d", draft("equal", 5)))(t)
+	must(v.s.PutFrame(ctx, "d", frame(40)))(t)
+	must(v.s.Revise(ctx, "d", draft("size", 5)))(t)
+	_, err = v.s.Commit(ctx, "d", api.SampleCommit{Second: api.SampleSecond{Source: "party"}})
+	wantCode(t, "by size only later", err, "INSUFFICIENT_POPULATION")
+	must(v.s.Revise(ctx, "d", draft("size", 2)))(t)
+	must(v.s.Commit(ctx, "d", api.SampleCommit{Second: api.SampleSecond{Source: "party"}}))(t)
+}

@@ -384,6 +384,7 @@ func count(r *designRow, f *frameRow, homes []home) error {
 		counts[i].Name = n
 		strata[n] = &counts[i]
 	}
+	sizes := map[string]int64{}
 	for _, h := range homes {
 		in := strata[h.Stratum]
 		if in == nil {
@@ -402,6 +403,10 @@ func count(r *designRow, f *frameRow, homes []home) error {
 		case !known:
 			clusters[h.Cluster] = h.Stratum
 			in.Clusters++
+		}
+		sizes[h.Cluster]++
+		if n := sizes[h.Cluster]; in.Largest == nil || n > in.Largest.Population {
+			in.Largest = &api.SampleFrameCluster{Name: h.Cluster, Population: n}
 		}
 	}
 	if len(clusters) > maxGroups {

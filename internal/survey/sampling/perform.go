@@ -7,7 +7,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
@@ -27,7 +26,7 @@ func (s *drawer) perform(ctx context.Context, d *drawRow, j *job.Run) (first boo
 	}
 	got, err := Redraw(&d.Plan, d.Seed, progress(unitsOf(ctx, s.db, d.frame), d.Population, j))
 	if err != nil {
-		return false, fault.New(fault.Unprocessable, tooFewCode, "The frame cannot be drawn by this plan: "+err.Error()+".")
+		return false, undrawable(err)
 	}
 	homes, err := s.homesOf(ctx, d.frame, got)
 	if err != nil {

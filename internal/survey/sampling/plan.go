@@ -235,5 +235,31 @@ func PlanOf(v *Design, f *api.SampleFrame) (*Plan, *api.SampleParameters, error)
 		}
 	}
 	out, err := plan(&d, &p, strata, clusters)
+	if err == nil && out.Clusters != nil && out.Clusters.Selection == bySize {
+		err = steps(out, f)
+	}
 	return out, &p, err
+}
+
+// steps refuses a draw of clusters by their size where one of them is longer than a
+// step: it could be met twice, which would depend on the seed.
+func steps(p *Plan, f *api.SampleFrame) error {
+	largest := map[string]*api.SampleFrameCluster{}
+	for _, h := range f.Strata {
+		largest[h.Name] = h.Largest
+	}
+	for _, h := range p.Strata {
+		if c := largest[h.Name]; c != nil && c.Population*int64(h.Clusters) > int64(h.Population) {
+			return undrawable(tooLong(c.Name, c.Population, uint64(h.Population), h.Clusters))
+		}
+	}
+	return nil
+}
+
+func undrawable(err error) error {
+	return fault.New(fault.Unprocessable, tooFewCode, "The frame cannot be drawn by this plan: "+err.Error()+".")
+}
+
+func tooLong(cluster string, size int64, of uint64, clusters int) error {
+	return fmt.Errorf("cluster %q has %d of %d households, more than one step of %d clusters: divide it, or draw fewer clusters", cluster, size, of, clusters)
 }

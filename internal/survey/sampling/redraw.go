@@ -197,7 +197,7 @@ func choose(p *Plan, seed string, h api.SamplePlanStratum, ranked []group) ([]gr
 	var out []group
 	for _, i := range systematic(sizes, uint64(h.Clusters), start(seed, h.Name, total)) {
 		if len(out) > 0 && out[len(out)-1].name == ranked[i].name {
-			return nil, fmt.Errorf("cluster %q has %d of %d households, more than one step of %d clusters: divide it, or draw fewer clusters", ranked[i].name, ranked[i].size, total, h.Clusters)
+			return nil, tooLong(ranked[i].name, int64(ranked[i].size), total, h.Clusters)
 		}
 		out = append(out, ranked[i])
 	}
