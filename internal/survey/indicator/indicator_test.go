@@ -389,3 +389,26 @@ func TestShipped(t *testing.T) {
 		}
 	})
 }
+
+// A question of the right id and the wrong type is named, with the type it needs.
+func TestWrongType(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.Must(t, "ws owner", "POST /v1/templates", `{"templateId":"wrong","title":"Wrong","sections":[{"id":"h","questions":[{"id":"agree","type":"consent"},{"id":"respondent_is_main_cook","type":"boolean"},
+			{"id":"respiratory_symptoms","type":"boolean"},{"id":"burns","type":"boolean"},{"id":"homes","type":"repeat","questions":[{"id":"fuel_cost_month","type":"number"}]}]}]}`, nil)
+		v.Must(t, "ws owner", "POST /v1/templates/wrong/publish", `{}`, nil)
+		v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"w","type":"MonitoringSurvey","projectId":%q,"templateId":"wrong","sampling":{"method":"census"}}`, surveytest.Project), nil)
+		_, got := v.get(t, "owner", "w", "")
+		const symptoms, burns = "The question h/respiratory_symptoms has the type boolean, and symptoms needs single_choice or multiple_choice.", "The question h/burns has the type boolean, and burns needs number, integer or quantity."
+		for id, want := range map[string]string{
+			"sdg3": symptoms + " " + burns + ` Mark one that fits with indicators: ["sdg3.symptoms"].`, "sdg3Burns": burns + ` Mark one that fits with indicators: ["sdg3Burns.burns"].`,
+			"fuelCost": `The question h/homes/fuel_cost_month is asked several times in one interview, and cost needs one that is asked once. Mark one that fits with indicators: ["fuelCost.cost"].`,
+			"sdg5":     `The template has no question for: hours. Mark one that fits with indicators: ["sdg5.hours"].`,
+		} {
+			if got[id].Computable || got[id].Reason != want {
+				t.Errorf("%s: %s, want %s", id, got[id].Reason, want)
+			}
+		}
+	})
+}

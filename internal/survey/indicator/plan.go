@@ -1,6 +1,7 @@
 package indicator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,14 +24,20 @@ func plan(f *form.Form) []planned {
 	columns := f.Columns()
 	out := make([]planned, len(definitions))
 	for i := range definitions {
+		mark := ""
 		p := planned{definition: &definitions[i], at: map[string]*form.Column{}}
-		var missing, sealed []string
+		var missing, sealed, wrong []string
 		for _, r := range p.roles {
-			c, by := find(columns, p.id, r)
+			c, by := find(columns, p.id, r, true)
 			q := api.IndicatorQuestion{Role: r.name, By: by}
 			switch {
 			case c == nil:
-				missing = append(missing, r.name)
+				if near, _ := find(columns, p.id, r, false); near != nil {
+					wrong = append(wrong, r.unfit(near))
+				} else {
+					missing = append(missing, r.name)
+				}
+				mark = cmp.Or(mark, p.id+"."+r.name)
 			case closed(c):
 				sealed = append(sealed, strings.Join(c.Path, "/"))
 			}
@@ -40,8 +47,11 @@ func plan(f *form.Form) []planned {
 			p.questions = append(p.questions, q)
 		}
 		switch {
-		case len(missing) > 0:
-			p.reason = fmt.Sprintf("The template has no question for: %s. Mark one with indicators: [%q].", strings.Join(missing, ", "), p.id+"."+missing[0])
+		case len(missing)+len(wrong) > 0:
+			if len(missing) > 0 {
+				wrong = append(wrong, fmt.Sprintf("The template has no question for: %s.", strings.Join(missing, ", ")))
+			}
+			p.reason = fmt.Sprintf("%s Mark one that fits with indicators: [%q].", strings.Join(wrong, " "), mark)
 		case len(sealed) > 0:
 			p.reason = fmt.Sprintf("The answers of %s are sealed.", strings.Join(sealed, ", "))
 		case apart(p.at["amount"], p.at["fuel"]):
@@ -62,13 +72,13 @@ func closed(c *form.Column) bool { return c.PII.Private() || c.Serial }
 
 // find is the question of a role: the one that a mark names for it, else one of its
 // ids, else one with another mark of the role. Of several the first one, and one
-// that is not sealed before one that is.
-func find(columns []form.Column, of string, r role) (_ *form.Column, by string) {
+// that is not sealed before one that is. With fit it is one that can have the role.
+func find(columns []form.Column, of string, r role, fit bool) (_ *form.Column, by string) {
 	var found *form.Column
 	best := len(r.ids) + 4
 	for i := range columns {
 		c := &columns[i]
-		if c.Repeat && !r.again || !r.fits(c) {
+		if fit && r.unfit(c) != "" {
 			continue
 		}
 		rank := len(r.ids) + 2

@@ -156,7 +156,7 @@ func (s *Service) inclusion(ctx context.Context, q db.Querier, o *survey.Open, i
 	var found []criterion
 	var at [][]string
 	for _, c := range criteria {
-		if col, _ := find(columns, "inclusion", c.role); col != nil && !closed(col) {
+		if col, _ := find(columns, "inclusion", c.role, true); col != nil && !closed(col) {
 			found, at = append(found, c), append(at, col.Path)
 		}
 	}

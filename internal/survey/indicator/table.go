@@ -38,13 +38,33 @@ type role struct {
 	name  string
 	ids   []string
 	marks []string
-	fits  func(c *form.Column) bool
+	kind  kind
 	again bool // it may be asked several times in one interview
 }
 
-func yesNo(c *form.Column) bool  { return c.Kind.CEL == cel.Boolean }
-func amount(c *form.Column) bool { return c.Kind.CEL == cel.Number || c.Kind.Units }
-func choice(c *form.Column) bool { return c.Kind.Options && !c.Kind.Ordered }
+// kind is which questions can have a role.
+type kind struct {
+	fits  func(c *form.Column) bool
+	types string // for people who choose one
+}
+
+var (
+	yesNo  = kind{func(c *form.Column) bool { return c.Kind.CEL == cel.Boolean }, "boolean"}
+	amount = kind{func(c *form.Column) bool { return c.Kind.CEL == cel.Number || c.Kind.Units }, "number, integer or quantity"}
+	choice = kind{func(c *form.Column) bool { return c.Kind.Options && !c.Kind.Ordered }, "single_choice or multiple_choice"}
+)
+
+// unfit says why a question cannot have the role; "" when it can.
+func (r role) unfit(c *form.Column) string {
+	at := strings.Join(c.Path, "/")
+	switch {
+	case !r.kind.fits(c):
+		return fmt.Sprintf("The question %s has the type %s, and %s needs %s.", at, c.Type, r.name, r.kind.types)
+	case c.Repeat && !r.again:
+		return fmt.Sprintf("The question %s is asked several times in one interview, and %s needs one that is asked once.", at, r.name)
+	}
+	return ""
+}
 
 // value is what a household counts for.
 type value struct {
@@ -155,13 +175,13 @@ func factors(fnrb float64) map[string]float64 {
 
 // Roles that several indicators have.
 var (
-	mainCook = role{name: "mainCook", ids: []string{"respondent_is_main_cook"}, fits: yesNo}
-	amounts  = role{name: "amount", ids: []string{"amount", "fuel_amount_per_week"}, marks: []string{"fuel_per_capita"}, fits: amount, again: true}
-	kinds    = role{name: "fuel", ids: []string{"fuel_type"}, marks: []string{"fuel_per_capita"}, fits: choice, again: true}
-	people   = role{name: "people", ids: []string{"household_size"}, fits: amount}
-	cost     = role{name: "cost", ids: []string{"fuel_cost_month"}, marks: []string{"SDG1.4.1"}, fits: amount}
-	sick     = role{name: "symptoms", ids: []string{"respiratory_symptoms"}, fits: choice}
-	burnt    = role{name: "burns", ids: []string{"burns"}, fits: amount}
+	mainCook = role{name: "mainCook", ids: []string{"respondent_is_main_cook"}, kind: yesNo}
+	amounts  = role{name: "amount", ids: []string{"amount", "fuel_amount_per_week"}, marks: []string{"fuel_per_capita"}, kind: amount, again: true}
+	kinds    = role{name: "fuel", ids: []string{"fuel_type"}, marks: []string{"fuel_per_capita"}, kind: choice, again: true}
+	people   = role{name: "people", ids: []string{"household_size"}, kind: amount}
+	cost     = role{name: "cost", ids: []string{"fuel_cost_month"}, marks: []string{"SDG1.4.1"}, kind: amount}
+	sick     = role{name: "symptoms", ids: []string{"respiratory_symptoms"}, kind: choice}
+	burnt    = role{name: "burns", ids: []string{"burns"}, kind: amount}
 )
 
 // definitions are all indicators, in the order they are answered.
@@ -169,13 +189,13 @@ var definitions = []definition{
 	{
 		id: "usage", title: "Households that use the project stove", unit: "share of households", statistic: proportion,
 		formula: "households whose answer to used is yes / households that answered it",
-		roles:   []role{{name: "used", ids: []string{"used_last_7_days"}, marks: []string{"usage_rate"}, fits: yesNo}},
+		roles:   []role{{name: "used", ids: []string{"used_last_7_days"}, marks: []string{"usage_rate"}, kind: yesNo}},
 		value:   yes("used"),
 	},
 	{
 		id: "stacking", title: "Households that still use their old stove", unit: "share of households", statistic: proportion,
 		formula: "households whose answer to old is yes / households that answered it",
-		roles:   []role{{name: "old", ids: []string{"still_uses_old_device"}, marks: []string{"stacking_rate"}, fits: yesNo}},
+		roles:   []role{{name: "old", ids: []string{"still_uses_old_device"}, marks: []string{"stacking_rate"}, kind: yesNo}},
 		value:   yes("old"),
 	},
 	{
@@ -239,13 +259,13 @@ var definitions = []definition{
 	{
 		id: "sdg5", title: "Hours that main cooks save", sdg: "SDG5", unit: "hours per main cook and week", statistic: mean,
 		formula: "mean of hours over interviews with the main cook",
-		roles:   []role{mainCook, {name: "hours", ids: []string{"hours_saved"}, fits: amount}},
+		roles:   []role{mainCook, {name: "hours", ids: []string{"hours_saved"}, kind: amount}},
 		value:   func(h *home) value { return h.ofCook(times("hours", 1)(h)) },
 	},
 	{
 		id: "sdg7", title: "Households that cook mainly with a modern device", sdg: "SDG7", unit: "share of households", statistic: proportion,
 		formula: "households whose main stove is one of improved, lpg, electric, ethanol, biogas, pellets and solar / households that named it",
-		roles:   []role{{name: "stove", ids: []string{"main_stove_type", "baseline_stove_type"}, fits: choice}},
+		roles:   []role{{name: "stove", ids: []string{"main_stove_type", "baseline_stove_type"}, kind: choice}},
 		value: func(h *home) value {
 			r, ok := h.one("stove")
 			v := is(modern[r.Code])
@@ -305,7 +325,7 @@ type criterion struct {
 
 // criteria are looked at round by round. Their marks begin with "inclusion.".
 var criteria = []criterion{
-	{"targetArea", "true", role{name: "targetArea", ids: []string{"target_area"}, fits: yesNo}},
-	{"otherProgramme", "false", role{name: "otherProgramme", ids: []string{"household_in_other_programme"}, fits: yesNo}},
-	{"willing", "true", role{name: "willing", ids: []string{"willing_to_participate"}, fits: yesNo}},
+	{"targetArea", "true", role{name: "targetArea", ids: []string{"target_area"}, kind: yesNo}},
+	{"otherProgramme", "false", role{name: "otherProgramme", ids: []string{"household_in_other_programme"}, kind: yesNo}},
+	{"willing", "true", role{name: "willing", ids: []string{"willing_to_participate"}, kind: yesNo}},
 }
