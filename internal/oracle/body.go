@@ -58,8 +58,8 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []b
 
 // skipBody reads a body that nobody asks about. JSON must be whole all the same: a
 // client that sends half of it has a fault, and learns of it here.
-func (s *Service) skipBody(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
-	raw, err := readRaw(w, r, s.cfg.MaxBody)
+func skipBody(w http.ResponseWriter, r *http.Request, limit int64) (members, []byte, error) {
+	raw, err := readRaw(w, r, limit)
 	if err != nil || len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil, err
 	}

@@ -32,7 +32,7 @@ const (
 	walkColumns = `id, session_id, phone, gateway, code, pack, lang, node, ending, started_at, ended_at, steps`
 	// A call that goes on after its end was told, and ends again, has the last
 	// word.
-	insertWalk = `INSERT INTO ussd_walks (` + walkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+	insertWalkSQLite = `INSERT INTO ussd_walks (` + walkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET lang = excluded.lang, node = excluded.node, ending = excluded.ending, ended_at = excluded.ended_at, steps = excluded.steps`
 	// The same whether the table is in parts, whose key has the begin, or not: an id is of one
 	// begin.
@@ -94,12 +94,10 @@ func withoutIDs(trail []byte) []byte {
 
 // put stores a call, in place of what was said about it before.
 func (w *walked) put(ctx context.Context, tx *db.Tx) error {
-	put := insertWalk
 	if tx.Dialect() == db.Postgres {
-		put = insertWalkPostgres
+		return db.Wrap("keep call", tx.Send(ctx, insertWalkPostgres, w.values()...))
 	}
-	err := tx.Send(ctx, put, w.values()...)
-	return db.Wrap("keep call", err)
+	return db.Wrap("keep call", tx.Send(ctx, insertWalkSQLite, w.values()...))
 }
 
 // putOnce stores a call unless its end was told before.
