@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/entity/voucher"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
@@ -35,24 +36,41 @@ func (t *twins) certificate(ctx context.Context, q db.Querier, did string) (stri
 	if err != nil {
 		return "", err
 	}
-	if r.Status != entity.StatusActive || e.Verification.Status == "revoked" || e.Verification.Status == "expired" {
-		return "", notStanding()
-	}
-	return r.Project, nil
+	return r.Project, standing(r.Status, e.Verification.Status)
 }
 
 // stands says why a credential does not stand any more, whoever sees it.
 func (t *twins) stands(ctx context.Context, q db.Querier, ws, did string) error {
 	_, err := t.certificate(web.WithCaller(ctx, web.Caller{Workspace: ws}), q, did)
 	if fault.KindOf(err) == fault.NotFound {
-		return notStanding()
+		return notStanding("not here any more")
 	}
 	return err
 }
 
-func notStanding() error {
-	return fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential does not stand any more.").
-		With(fault.Field{Pointer: "/emissionCertificateId", Code: "revoked", Detail: "Name a credential that was not revoked."})
+// standing says why nothing is promised from a credential, by the status of its twin
+// and of the verdict about it.
+func standing(status entity.Status, verification string) error {
+	switch {
+	case verification == verdict.Revoked, verification == verdict.Expired:
+		return notStanding(verification)
+	case status == entity.StatusSuspended:
+		return notStanding("suspended")
+	case status == entity.StatusCompleted:
+		return notStanding("retired")
+	case status != entity.StatusActive:
+		return notStanding("revoked")
+	}
+	return nil
+}
+
+func notStanding(state string) error {
+	next := "Name one that stands."
+	if state == "suspended" {
+		next = "Name one that stands, or have it reinstated first."
+	}
+	return fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential does not stand: it is "+state+".").
+		With(fault.Field{Pointer: "/emissionCertificateId", Code: "revoked", Detail: "The credential is " + state + ". " + next})
 }
 
 // controls reports whether the caller is a DID or controls its twin.

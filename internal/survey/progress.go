@@ -64,7 +64,8 @@ func progressOf(ctx context.Context, q db.Querier, nid int64, v *Survey, round i
 	return p, order, nil
 }
 
-// aim fills in what is wanted, and warns where the list has too few.
+// aim fills in what is wanted, and warns where the list has too few, or more than
+// there are.
 func aim(p *Progress, s *campaign.Sampling) {
 	if s == nil {
 		return
@@ -76,6 +77,9 @@ func aim(p *Progress, s *campaign.Sampling) {
 	if listed && p.Target > p.Drawn {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the size is larger than the list of households: %d and %d", p.Target, p.Drawn))
 	}
+	if s.Population != nil && p.Drawn > int64(*s.Population) {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the list of households is larger than the population: %d and %d. Correct sampling.population, or take households off the list; otherwise there are no figures once more of them answer than there are", p.Drawn, int64(*s.Population)))
+	}
 	for _, one := range s.Strata {
 		sum := p.ByStratum[one.Name]
 		if one.Size != nil {
@@ -84,6 +88,9 @@ func aim(p *Progress, s *campaign.Sampling) {
 		p.ByStratum[one.Name] = sum
 		if listed && sum.Target > sum.Drawn {
 			p.Warnings = append(p.Warnings, fmt.Sprintf("the size of the stratum %s is larger than its part of the list: %d and %d", one.Name, sum.Target, sum.Drawn))
+		}
+		if one.Population != nil && sum.Drawn > int64(*one.Population) {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the list of the stratum %s is larger than its population: %d and %d. Correct the population, or take households off the list", one.Name, sum.Drawn, int64(*one.Population)))
 		}
 	}
 }

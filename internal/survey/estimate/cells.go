@@ -12,6 +12,7 @@ import (
 var (
 	errEmpty     = fault.New(fault.Unprocessable, "SAMPLE_EMPTY", "No household of the sample has answered.")
 	errCellEmpty = fault.New(fault.Unprocessable, "CELL_EMPTY", "Nobody in a cell has answered, so that nothing makes up for those who did not. Join it with another one:")
+	errAlone     = fault.New(fault.Unprocessable, "CELL_TOO_SMALL", "One unit alone shows no variance, and there is no other one to join it with: draw more households or clusters, or list more, so that at least two of them answer.")
 	errCellSmall = fault.New(fault.Unprocessable, "CELL_TOO_SMALL", "One unit alone shows no variance. Join the cell with another one:")
 )
 
@@ -148,8 +149,11 @@ func (p *Plan) check(strata []*cell) error {
 	if len(empty) > 0 {
 		return joins(errCellEmpty, empty)
 	}
-	if len(small) > 0 {
+	if slices.ContainsFunc(small, func(j Join) bool { return j.With != "" }) {
 		return joins(errCellSmall, small)
+	}
+	if len(small) > 0 {
+		return errAlone.Showing(Joins{Cells: small[:min(len(small), maxJoins)]})
 	}
 	return nil
 }

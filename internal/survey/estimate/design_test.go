@@ -60,6 +60,7 @@ func TestFaultsOfDesigns(t *testing.T) {
 		{"one household of a cluster", two, members("a/v1 3+0-0?", "a/v2 1+2-0?"), "CELL_TOO_SMALL", []estimate.Join{{Stratum: "a", Cluster: "v2", N: 1, With: "v1"}}},
 		{"a cluster of one", two, members("a/v1 3+0-0?", "a/v3 1+0-0?"), "", nil},
 		{"one cluster", two, members("a/v1 3+0-0?"), "CELL_TOO_SMALL", []estimate.Join{{Stratum: "a", N: 1}}},
+		{"one household of a sample without strata", estimate.Plan{Strata: []estimate.Stratum{{Population: 100}}}, members(" 1+2-0?"), "CELL_TOO_SMALL", []estimate.Join{{N: 1}}},
 		{"no size", two, members("a/v1 3+0-0?", "a/v9 3+0-0?"), "POPULATION_UNKNOWN", nil},
 		{"by size without a population", sized, members("a/v1 3+0-0?", "a/v2 3+0-0?"), "POPULATION_UNKNOWN", nil},
 		{"fine", estimate.Plan{Strata: strata}, members("a 5+0-0?", "b 3+0-0?", "c 1+1-1?"), "", nil},
@@ -71,6 +72,9 @@ func TestFaultsOfDesigns(t *testing.T) {
 		}
 		if tt.cells == nil {
 			continue
+		}
+		if alone := tt.code == "CELL_TOO_SMALL" && tt.cells[0].With == ""; alone != strings.Contains(err.Error(), "there is no other one to join it with") {
+			t.Errorf("%s: %v", tt.name, err)
 		}
 		got, _ := fault.As(err).Members.(estimate.Joins)
 		if !slices.Equal(got.Cells, tt.cells) {
