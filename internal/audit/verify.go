@@ -430,7 +430,7 @@ func (a *auditor) again(e *evaluation, rubrics map[string]*rubric.Rubric) string
 	switch {
 	case string(d.Outcome) != e.Outcome || d.ReasonCode != e.ReasonCode:
 		return fmt.Sprintf("the rubric comes to %s (%s), the evaluation says %s (%s).", d.Outcome, d.ReasonCode, e.Outcome, e.ReasonCode)
-	case d.Outcome != rubric.Manual && d.Amount != e.Amount:
+	case d.Outcome != rubric.Manual && !rubric.SameAmount(e.Amount, d.Amount):
 		return fmt.Sprintf("the rubric gives %v, the evaluation says %v.", d.Amount, e.Amount)
 	case d.Outcome == rubric.Manual && c.Amount != nil && e.Amount > c.Amount.Value:
 		return "more was approved than claimed."

@@ -267,7 +267,7 @@ func (s *Service) Recompute(ctx context.Context, id string) (*api.ClaimRecomputa
 		if d.Outcome == rubric.Manual && e.Amount >= 0 && e.Amount <= r.amount {
 			item.Amount = e.Amount // people chose it
 		}
-		item.Same = item.Outcome == e.Outcome && item.ReasonCode == e.ReasonCode && item.RubricHash == e.RubricHash && item.Amount == e.Amount
+		item.Same = item.Outcome == e.Outcome && item.ReasonCode == e.ReasonCode && item.RubricHash == e.RubricHash && rubric.SameAmount(e.Amount, item.Amount)
 		out.Same = out.Same && item.Same
 		out.Items = append(out.Items, item)
 	}

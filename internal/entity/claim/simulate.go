@@ -276,7 +276,7 @@ func (m *simulator) compare(p *past) error {
 	}
 	cell.Claims++
 	m.st.Counts.Claims++
-	if before == notEvaluated || now.Outcome == p.was.Outcome && (now.Outcome == rubric.Manual || now.Amount == p.was.Amount) {
+	if before == notEvaluated || now.Outcome == p.was.Outcome && (now.Outcome == rubric.Manual || rubric.SameAmount(p.was.Amount, now.Amount)) {
 		return nil
 	}
 	cell.Changed++

@@ -80,7 +80,7 @@ func TestSimulate(t *testing.T) {
 		}
 		want := [][]string{
 			{ids[1], "approved IN_USE 12", "partial_success LOW_USE 6"},
-			{ids[3], "partial_success LOW_USE 7.199999999999999", "partial_success LOW_USE 6"},
+			{ids[3], "partial_success LOW_USE 7.2", "partial_success LOW_USE 6"},
 			{ids[4], "rejected SOLD 0", "partial_success LOW_USE 6"},
 			{ids[5], "flagged NO_USAGE 0", "rejected NO_USAGE 0"},
 			{ids[6], "manual_review_required ODD 7", "approved IN_USE 12"},

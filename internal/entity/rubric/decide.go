@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -107,7 +108,11 @@ func (d *Decision) settle(r *rule, claim Claim, vars scope) {
 		d.Amount = claim.Amount
 	case Partial:
 		v, _, err := r.amount.Eval(vars)
-		n, ok := number(v)
+		exact, ok := number(v)
+		n := Round(exact)
+		if exact <= claim.Amount {
+			n = min(n, claim.Amount)
+		}
 		if err != nil || !ok || math.IsNaN(n) || n <= 0 || n > claim.Amount {
 			d.Outcome, d.ReasonCode = Manual, BadAmount
 			return
@@ -115,6 +120,23 @@ func (d *Decision) settle(r *rule, claim Claim, vars scope) {
 		d.Amount = n
 	}
 }
+
+// decimals is how many places behind the point an amount has that was computed. What
+// comes after them is what floating point has made of it: 0.1 × 0.7 is 0.07.
+const decimals = 9
+
+// Round is an amount as a decision has it, half to even.
+func Round(amount float64) float64 {
+	out, err := strconv.ParseFloat(strconv.FormatFloat(amount, 'f', decimals, 64), 64)
+	if err != nil {
+		return amount
+	}
+	return out
+}
+
+// SameAmount reports whether an amount that was stored is the one that is decided
+// now. Those of before may have been stored as they were computed.
+func SameAmount(stored, decided float64) bool { return stored == decided || Round(stored) == decided }
 
 func number(v cel.Value) (float64, bool) {
 	if v == nil {

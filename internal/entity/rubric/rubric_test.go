@@ -1,6 +1,7 @@
 package rubric_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -226,5 +227,35 @@ func TestAsksForEvidence(t *testing.T) {
 	r := compiled(t, `{"rubric":[{"id":"a","stage":"partial","when":"true","then":{"outcome":"partial_success","reasonCode":"OK","amount":"claim.amount / claim.evidence"}}]}`)
 	if !r.AsksForEvidence() {
 		t.Error("an amount that asks for evidence is not seen")
+	}
+}
+
+// What is signed is the amount that people would compute, not what floating point has
+// made of it.
+func TestRoundedAmount(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		amount     float64
+		expression string
+		want       float64
+		code       string
+	}{
+		{0.1, "claim.amount * 0.7", 0.07, "OK"},
+		{12, "claim.amount / 7.0", 1.714285714, "OK"},
+		{1e15, "claim.amount * 0.5", 5e14, "OK"},
+		{0.1, "claim.amount * 3.0 / 3.0", 0.1, "OK"}, // 0.10000000000000002
+		{0.12345678967, "claim.amount", 0.12345678967, "OK"},
+		{1, "claim.amount * 0.0000000001", 0, rubric.BadAmount},
+		{1, "claim.amount * 1.00000001", 0, rubric.BadAmount},
+	} {
+		r := compiled(t, fmt.Sprintf(`{"rubric":[{"id":"a","stage":"partial","when":"true","then":{"outcome":"partial_success","reasonCode":"OK","amount":%q}}]}`, tt.expression))
+		d, err := r.Decide(rubric.Claim{Amount: tt.amount}, nil)
+		if err != nil || d.Amount != tt.want || d.ReasonCode != tt.code {
+			t.Errorf("%s of %v: %v %s %v, want %v %s", tt.expression, tt.amount, d.Amount, d.ReasonCode, err, tt.want, tt.code)
+		}
+	}
+	const as = 0.06999999999999999 // as it was stored before
+	if !rubric.SameAmount(as, 0.07) || rubric.SameAmount(0.08, 0.07) || !rubric.SameAmount(0.12345678967, 0.12345678967) {
+		t.Error("amounts of before are not compared as they are decided now")
 	}
 }
