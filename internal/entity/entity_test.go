@@ -445,7 +445,11 @@ func TestProtocolOfADraft(t *testing.T) {
 	if _, err := v.p.Create(ctx, protocol.Draft{DID: "did:ixo:p:draft", Type: "Protocol", Content: protocol.Content{Properties: protocol.Object{Value: []byte(`{}`)}, Relationships: protocol.Object{Value: []byte(`{}`)}}}); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "draft", second(v.s.Create(ctx, entity.Draft{Type: "x", Protocol: "did:ixo:p:draft"})), "PROTOCOL_NOT_PUBLISHED")
+	draft := second(v.s.Create(ctx, entity.Draft{Type: "x", Protocol: "did:ixo:p:draft"}))
+	want(t, "draft", draft, "PROTOCOL_NOT_PUBLISHED")
+	if f := fault.As(draft); len(f.Fields) != 1 || f.Fields[0].Pointer != "/protocol" || !strings.Contains(f.Fields[0].Detail, "did:ixo:p:draft") {
+		t.Errorf("a draft: fields %+v, want /protocol with its DID", f.Fields)
+	}
 	if _, err := v.p.Retire(ctx, id, "*", protocol.Change{}); err != nil {
 		t.Fatalf("%+v", fault.As(err))
 	}

@@ -68,7 +68,7 @@ func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	}
 	p, err := cr.protocols.Find(ctx, caller.Workspace, d.Protocol, d.ProtocolVersion)
 	if err != nil {
-		return nil, err
+		return nil, protocol.At(err, "/protocol", d.Protocol, d.ProtocolVersion)
 	}
 	if err := cr.mayIssue(ctx, p.DomainType() == verdict.Credential); err != nil {
 		return nil, err

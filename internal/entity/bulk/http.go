@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -212,7 +213,7 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 	if p.Protocol != "" {
 		id, version, _ := strings.Cut(p.Protocol, "@")
 		if _, err := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version); err != nil {
-			return err
+			return protocol.At(err, "query/protocol", id, version)
 		}
 	}
 	return exchange.Take(s.cfg.Exchange, w, r, MaxImport, func(f *file.File) (web.Reply[Accepted], error) {

@@ -71,7 +71,7 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 	if p.Protocol != "" {
 		id, version, _ := strings.Cut(p.Protocol, "@")
 		if made, err = s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version); err != nil {
-			return err
+			return protocol.At(err, "query/protocol", id, version)
 		}
 	}
 	f, err := s.cfg.Exchange.Upload(w, r, MaxImport)

@@ -73,7 +73,7 @@ func TestImportRelationColumns(t *testing.T) {
 					bad = append(bad, fmt.Sprint(row.Line, " ", e.Pointer, " ", e.Code, " ", e.Detail[:min(len(e.Detail), 11)]))
 				}
 			}
-			told := []string{`7 Project code not_found "P9": No tw`, `8 relationships.household not_a_did "not a DID"`}
+			told := []string{`7 Project code not_found "P9": No tw`, `8 relationships.household not_a_did "not a DID"`, "9 /protocol not_found There is no"}
 			if dry == "false" {
 				told = append(told, `10 relationships.near.externalIds.erp not_found "H9": No tw`)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
@@ -250,7 +251,7 @@ func (s *Collections) Create(ctx context.Context, d api.CollectionDraft) (web.Re
 	}
 	p, err := s.cfg.Ledger.Protocols.Find(ctx, caller.Workspace, d.Protocol, d.Version)
 	if err != nil {
-		return none, err
+		return none, protocol.At(err, "/protocol", d.Protocol, d.Version)
 	}
 	made := &collection{
 		nid: s.cfg.Ledger.NewNID(), ws: caller.Workspace, project: d.ProjectID, protocol: p.DID, version: p.Version, state: open, revision: 1, created: now, updated: now, actor: caller.DID,

@@ -96,7 +96,7 @@ func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device]
 	name, version, _ := strings.Cut(d.protocol(), "@")
 	proto, err := s.cfg.Protocols.Find(ctx, ws, name, version)
 	if err != nil {
-		return none, err
+		return none, protocol.At(err, "/protocol", name, version)
 	}
 	if proto.DomainType() != "device" {
 		var c fault.Checks

@@ -141,6 +141,31 @@ func notFound() error {
 	return fault.New(fault.NotFound, "PROTOCOL_NOT_FOUND", "No protocol has this DID and version.")
 }
 
+// At adds to a fault of Find and its like where the protocol was named, and which
+// one that was. Other errors stay as they are.
+func At(err error, pointer, id, version string) error {
+	f := fault.As(err)
+	if f == nil || len(f.Fields) > 0 {
+		return err
+	}
+	name := fault.Echo(id)
+	if version != "" {
+		name += ", version " + fault.Echo(version)
+	}
+	field := fault.Field{Pointer: pointer}
+	switch f.Code {
+	case "PROTOCOL_NOT_FOUND":
+		field.Code, field.Detail = "not_found", "There is no protocol "+name+". GET /v1/protocols lists those there are."
+	case "PROTOCOL_NOT_PUBLISHED":
+		field.Code, field.Detail = "not_published", "The protocol "+name+" is not published yet."
+	case "PROTOCOL_VERSION_RETIRED":
+		field.Code, field.Detail = "retired", "The protocol "+name+" is retired."
+	default:
+		return err
+	}
+	return f.With(field)
+}
+
 // Declared is a property as one protocol declares it.
 type Declared struct {
 	Protocol string // DID
