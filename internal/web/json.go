@@ -79,12 +79,8 @@ func readWhole[T any](dec *jsontext.Decoder, v *T) error {
 var errMissing = errors.New("a member is missing")
 
 func decode(body []byte, v any, how reading) error {
-	deepest, nul := Survey(body)
-	if deepest > maxDepth {
-		return fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
-	}
-	if nul {
-		return fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
+	if err := surveyed(body); err != nil {
+		return err
 	}
 	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true), how.options())
 	if err == nil {
@@ -136,6 +132,42 @@ func caseVariant(body []byte, v any) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// surveyed refuses a body for what Survey finds.
+func surveyed(body []byte) error {
+	deepest, nul := Survey(body)
+	if deepest > maxDepth {
+		return fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
+	}
+	if !nul {
+		return nil
+	}
+	f := fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
+	if pointer, ok := nulAt(body); ok {
+		f = f.With(fault.Field{Pointer: pointer, Code: "nul_character", Detail: "Take the character U+0000 out of this text."})
+	}
+	return f
+}
+
+// nulAt finds the first string with a NUL: its pointer, or that of the object whose
+// member has such a name. It looks no further than the JSON is good.
+func nulAt(body []byte) (pointer string, found bool) {
+	dec := jsontext.NewDecoder(bytes.NewReader(body))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return "", false
+		}
+		if token.Kind() != '"' || !strings.ContainsRune(token.String(), 0) {
+			continue
+		}
+		at := dec.StackPointer()
+		if in, n := dec.StackIndex(dec.StackDepth()); in == '{' && n%2 == 1 { // a name
+			at = at.Parent()
+		}
+		return string(at), true
+	}
 }
 
 // nestsDeep reports whether a JSON text nests deeper than a body may.
@@ -192,7 +224,7 @@ func jsonFault(body []byte, err error) error {
 		return fault.New(fault.Invalid, "BODY_REQUIRED", "A JSON body is required.")
 	}
 	if !utf8.Valid(body) {
-		return fault.New(fault.Invalid, "INVALID_UTF8", "The body is not valid UTF-8.").Wrap(err)
+		return utf8Fault(body, err)
 	}
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
@@ -206,6 +238,16 @@ func jsonFault(body []byte, err error) error {
 		return fault.New(fault.Invalid, "MALFORMED_JSON", "The JSON body ends too early.").Wrap(err)
 	}
 	return fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not valid JSON.").Wrap(err)
+}
+
+// utf8Fault says where the decoder met bytes that are not UTF-8, if it came so far.
+func utf8Fault(body []byte, err error) error {
+	f := fault.New(fault.Invalid, "INVALID_UTF8", "The body is not valid UTF-8.").Wrap(err)
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) || !strings.Contains(syntax.Err.Error(), "UTF-8") {
+		return f
+	}
+	return f.With(fault.Field{Pointer: string(syntax.JSONPointer), Code: "invalid_utf8", Detail: fmt.Sprintf("The text here is not UTF-8, at %s. Save or send it as UTF-8.", whereIs(body, syntax.ByteOffset))})
 }
 
 func syntaxFault(body []byte, err *jsontext.SyntacticError) error {

@@ -94,12 +94,8 @@ func IsJSONPatch(ctx context.Context) bool {
 // names the operation: "/3/path". An error that is no fault means that the
 // document is broken.
 func JSONPatch(doc, patch []byte) ([]byte, error) {
-	deepest, nul := Survey(patch)
-	if deepest > maxDepth {
-		return nil, fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
-	}
-	if nul {
-		return nil, fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
+	if err := surveyed(patch); err != nil {
+		return nil, err
 	}
 	ops, err := parsePatch(patch)
 	switch {

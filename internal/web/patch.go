@@ -7,8 +7,6 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // MergePatch applies an RFC 7396 patch to a document and returns the new one.
@@ -17,12 +15,8 @@ import (
 // patch that is no object replaces the document; callers that store objects
 // check for that. Neither argument is changed.
 func MergePatch(doc, patch []byte) ([]byte, error) {
-	deepest, nul := Survey(patch)
-	if deepest > maxDepth {
-		return nil, fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
-	}
-	if nul {
-		return nil, fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
+	if err := surveyed(patch); err != nil {
+		return nil, err
 	}
 	change, err := parseNode(patch)
 	if err != nil {
