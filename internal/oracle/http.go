@@ -28,7 +28,9 @@ func (s *Service) Routes(a *web.API) {
 		case d.Consumes != "":
 			read = s.readBody
 		case method == http.MethodPost:
-			read = func(w http.ResponseWriter, r *http.Request) (members, []byte, error) { return skipBody(w, r, s.cfg.MaxBody) }
+			read = func(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
+				return skipBody(w, r, s.cfg.MaxBody)
+			}
 		}
 		a.Handle(method, path, s.known(h, read), d)
 	}
