@@ -56,8 +56,8 @@ func (d *DB) Backup(ctx context.Context, file string) (*Backup, error) {
 }
 
 func (d *DB) backupTo(ctx context.Context, part string) (*Backup, error) {
-	if d.dialect == Postgres {
-		if err := pgDump(ctx, d.cfg.URL, part); err != nil {
+	if e, ok := d.e.(*pg); ok {
+		if err := e.still(ctx, func() error { return pgDump(ctx, d.cfg.URL, part) }); err != nil {
 			return nil, err
 		}
 	} else {

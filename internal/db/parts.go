@@ -51,6 +51,8 @@ const (
 	week       = 7 * 24 * time.Hour
 	// partsLock is what whoever makes parts holds, by table.
 	partsLock = 0x48725074
+	// partsDump is what whoever changes parts has to itself, and dumps share.
+	partsDump = 0x48725075
 	// partsTries is how often a lock on the table is asked for. Each time others wait behind
 	// it, so it is a short time.
 	partsTries, partsWait = 40, "300ms"
@@ -178,6 +180,27 @@ func patiently(ctx context.Context, c *pgx.Conn, fn func(pgx.Tx) error) error {
 	}
 }
 
+// swap is patiently for what takes indexes away or puts tables in another place: pg_dump
+// must not be at it, which would look for them.
+func swap(ctx context.Context, c *pgx.Conn, fn func(pgx.Tx) error) error {
+	return patiently(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, 0)`, partsDump); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// still runs fn while no table changes its parts.
+func (e *pg) still(ctx context.Context, fn func() error) error {
+	return e.session(ctx, "0", func(c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, `SELECT pg_advisory_lock_shared($1, 0)`, partsDump); err != nil {
+			return mapPg(ctx, err)
+		}
+		return fn() // the lock goes with the session
+	})
+}
+
 // fill puts the names of the table into statements, and numbers.
 func (p Parts) fill(sql string, numbers ...any) string {
 	r := strings.NewReplacer("{t}", pgx.Identifier{p.Table}.Sanitize(), "{past}", pgx.Identifier{p.Table + "_past"}.Sanitize(),
@@ -220,7 +243,7 @@ func (p Parts) ahead(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 		if last == nil {
-			err = patiently(ctx, c, func(tx pgx.Tx) error { return p.behind(ctx, tx, from, p.begin(from, 1), true) })
+			err = swap(ctx, c, func(tx pgx.Tx) error { return p.behind(ctx, tx, from, p.begin(from, 1), true) })
 		} else {
 			to := p.begin(p.moment(*last), 1)
 			if to.Before(p.soonest()) {
@@ -350,7 +373,7 @@ var errNotYet = errors.New("not yet")
 // whether they are gone. Rows from before the moment that come later are taken.
 func (p Parts) Drop(ctx context.Context, end int64, unless func(q Querier) (bool, error)) (dropped bool, err error) {
 	err = p.alone(ctx, func(c *pgx.Conn) error {
-		return patiently(ctx, c, func(tx pgx.Tx) error {
+		return swap(ctx, c, func(tx pgx.Tx) error {
 			if err := several(ctx, tx, p.fill(`LOCK TABLE {t} IN ACCESS EXCLUSIVE MODE`)); err != nil {
 				return err
 			}

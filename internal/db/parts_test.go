@@ -1,7 +1,9 @@
 package db_test
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -217,5 +219,50 @@ func TestPartsTakeAKey(t *testing.T) {
 	}
 	if got := tally(t, d, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'named'::regclass`); got != 6 {
 		t.Errorf("%d parts, want the past, four weeks and the rest", got)
+	}
+}
+
+// TestPartsWaitForDumps: no table changes its parts while a backup is made, nor the other
+// way round: a dump looks for indexes that are gone by then.
+func TestPartsWaitForDumps(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	if _, err := d.Exec(t.Context(), makeMeasured); err != nil {
+		t.Fatal(err)
+	}
+	p := parted(d)
+	for what, step := range map[string]struct {
+		lock string
+		run  func() error
+	}{
+		"a dump": {`SELECT pg_advisory_xact_lock_shared(1215451253, 0)`, func() error { return p.Make(t.Context()) }},
+		"another turn": {`SELECT pg_advisory_xact_lock(1215451253, 0)`, func() error {
+			_, err := d.Backup(t.Context(), filepath.Join(t.TempDir(), "copy"))
+			return err
+		}},
+	} {
+		ended := make(chan error, 1)
+		err := d.InTx(t.Context(), func(tx *db.Tx) error {
+			if _, err := tx.Exec(t.Context(), step.lock); err != nil {
+				return err
+			}
+			go func() { ended <- step.run() }()
+			soon(t, "it waits", func() bool {
+				return tally(t, d, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 1215451253 AND NOT granted`) > 0
+			})
+			select {
+			case err := <-ended:
+				t.Errorf("beside %s: ended with %v", what, err)
+				ended <- err
+			default:
+			}
+			return nil
+		})
+		if err := errors.Join(err, <-ended); err != nil {
+			t.Errorf("after %s: %v", what, err)
+		}
+	}
+	if made, err := p.Made(t.Context()); err != nil || !made {
+		t.Errorf("Made() = %v, %v", made, err)
 	}
 }

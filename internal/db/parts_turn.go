@@ -18,16 +18,17 @@ const partsPromise = "parts_promise"
 // takes long and stops nobody, and runs fn, in which the promise must end. When
 // that fails it ends as well: it would refuse what comes after the moment.
 func (p Parts) promise(ctx context.Context, c *pgx.Conn, table string, cut int64, fn func(pgx.Tx) error) error {
-	steps := []func(pgx.Tx) error{
-		p.run(ctx, `ALTER TABLE `+table+` DROP CONSTRAINT IF EXISTS parts_promise; ALTER TABLE `+table+` ADD CONSTRAINT parts_promise CHECK ({by} < %d) NOT VALID`, cut),
-		p.run(ctx, `ALTER TABLE `+table+` VALIDATE CONSTRAINT parts_promise`),
-		fn,
+	end := `ALTER TABLE ` + table + ` DROP CONSTRAINT IF EXISTS parts_promise`
+	err := patiently(ctx, c, p.run(ctx, end+`; ALTER TABLE `+table+` ADD CONSTRAINT parts_promise CHECK ({by} < %d) NOT VALID`, cut))
+	if err == nil {
+		err = patiently(ctx, c, p.run(ctx, `ALTER TABLE `+table+` VALIDATE CONSTRAINT parts_promise`))
 	}
-	for _, step := range steps {
-		if err := patiently(ctx, c, step); err != nil {
-			end := context.WithoutCancel(ctx)
-			return errors.Join(err, patiently(end, c, p.run(end, `ALTER TABLE `+table+` DROP CONSTRAINT IF EXISTS parts_promise`)))
-		}
+	if err == nil {
+		err = swap(ctx, c, fn)
+	}
+	if err != nil {
+		ctx := context.WithoutCancel(ctx)
+		return errors.Join(err, patiently(ctx, c, p.run(ctx, end)))
 	}
 	return nil
 }

@@ -56,22 +56,6 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []b
 	return m, raw, err
 }
 
-// skipBody reads a body that nobody asks about. JSON must be whole all the same: a
-// client that sends half of it has a fault, and learns of it here.
-func skipBody(w http.ResponseWriter, r *http.Request, limit int64) (members, []byte, error) {
-	raw, err := readRaw(w, r, limit)
-	if err != nil || len(bytes.TrimSpace(raw)) == 0 {
-		return nil, nil, err
-	}
-	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/json" {
-		var whole jsontext.Value
-		if err := json.Unmarshal(raw, &whole); err != nil {
-			return nil, nil, malformed(jsonTrouble(err), err)
-		}
-	}
-	return nil, nil, nil
-}
-
 // readRaw reads a body of any kind.
 func readRaw(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))

@@ -24,13 +24,8 @@ func (s *Service) Routes(a *web.API) {
 	add := func(method, path string, h handler, d web.Doc) {
 		d.Scope, d.UCAN, d.Tag, d.Description = web.Public, true, "oracle", d.Description+authDoc
 		var read bodyReader
-		switch {
-		case d.Consumes != "":
+		if d.Consumes != "" {
 			read = s.readBody
-		case method == http.MethodPost:
-			read = func(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
-				return skipBody(w, r, s.cfg.MaxBody)
-			}
 		}
 		a.Handle(method, path, s.known(h, read), d)
 	}
@@ -53,7 +48,7 @@ type adder func(method, path string, h handler, d web.Doc)
 
 func (s *Service) sessionRoutes(add adder) {
 	add("POST", "/sessions", s.serveCreateSession, web.Doc{
-		Summary: "Create a chat session", Status: http.StatusCreated, Description: "What the body says is ignored. Sent as JSON it must be valid.", Answer: chat.Session{},
+		Summary: "Create a chat session", Status: http.StatusCreated, Description: "The body is ignored.", Answer: chat.Session{},
 	})
 	add("GET", "/sessions", s.serveSessions, web.Doc{
 		Summary: "List your sessions, most recently used first", Answer: sessionList{},

@@ -107,13 +107,8 @@ func TestSessions(t *testing.T) {
 		}
 		form := regexp.MustCompile(`^\$[A-Za-z0-9_-]{43}$`)
 		var all []string
-		for body, text := range map[string]string{`{`: "Unexpected end of JSON input", `{broken`: "not valid JSON at position"} {
-			if g := h.do(u, "POST", "/sessions", body); g.status != http.StatusBadRequest || !strings.Contains(g.body, text) {
-				t.Errorf("POST /sessions %q: %d %s, want 400", body, g.status, g.body)
-			}
-		}
-		for body, media := range map[string]string{"": "application/json", `{"anything":1}`: "application/json", `[1]`: "application/json", `{plain`: "text/plain"} {
-			g := h.do(u, "POST", "/sessions", body, "Content-Type", media)
+		for _, body := range []string{"", `{"anything":1}`, `[1]`, `{broken`} {
+			g := h.do(u, "POST", "/sessions", body)
 			var s map[string]any
 			if err := json.Unmarshal([]byte(g.body), &s); err != nil || g.status != http.StatusCreated {
 				t.Fatalf("POST /sessions %q: %d %s", body, g.status, g.body)

@@ -36,9 +36,14 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// holds wants every figure of an answer on the page with all its digits.
+// holds wants every figure of an answer on the page with all its digits, as soon as that
+// shows the first of them.
 func (d *desk) holds(s client.SurveyStatistics) {
 	d.t.Helper()
+	if len(s.Estimates) > 0 && s.Estimates[0].Estimate != nil {
+		first := strconv.FormatFloat(*s.Estimates[0].Estimate, 'g', -1, 64)
+		d.run("wait for the figures", until(`document.querySelector("main").innerText.includes(String(`+first+`))`))
+	}
 	text := script[string](d, `document.querySelector("main").innerText`)
 	seen := 0
 	if s.Basis != "drawn" || s.NoInterval != "" {
