@@ -260,7 +260,7 @@ func scheduled(t *testing.T, f *fleet) {
 	for node := range f.all {
 		until(t, "its answer is there", func() bool {
 			said := string(f.ask(t, node, 200, "GET /messages/"+now.Session, nil).Body)
-			return strings.Contains(said, "the time has come")
+			return strings.Contains(said, `"the time has come"`) // without quotes the prompt is enough
 		})
 	}
 	said := string(f.ask(t, 1, 200, "GET /messages/"+now.Session, nil).Body)
