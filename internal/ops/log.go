@@ -79,7 +79,7 @@ func KnownKeys() []string {
 		"version", "commit", "go", "os", "arch", "pid", "environment", "areas", "listener", "address", "port", "url", "docs",
 		"data_dir", "file", "setting", "warning", "signal", "timeout", "uptime", "memory_limit", "gc_percent", "max_procs",
 		// storage, jobs, events
-		"store", "durability", "migration", "schema", "instances", "job", "job_id", "attempt", "attempts", "worker", "queue", "event", "event_type",
+		"store", "durability", "migration", "schema", "instances", "certificate", "job", "job_id", "attempt", "attempts", "worker", "queue", "event", "event_type",
 		"seq", "from", "to", "again", "callers", "topic", "removed", "webhook", "delivery", "backup", "count", "size", "limit", "rows", "batch", "wait_ms", "state", "next",
 		// the areas
 		"area", "node", "gateway", "menu", "oracle", "oracle_did", "model", "tool", "run", "plugin", "action",

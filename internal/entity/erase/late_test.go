@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // TestWrittenWhileErased: what another transaction was writing about somebody while she
@@ -57,5 +58,33 @@ func TestWrittenWhileErased(t *testing.T) {
 	late := list[1]
 	if late.Counts["words"] != 1 || late.By != first.By || late.Reason != first.Reason || late.Subject != id || late.Bytes.State != erase.Released {
 		t.Errorf("certificate = %+v, want that of one word, as %+v", late, first)
+	}
+}
+
+// TestLateRefusal: a rule that has come to protect what there is now holds up nobody's
+// certificate.
+func TestLateRefusal(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	kept := ""
+	r := newRig(t, d, erase.Eraser{
+		Name:  "words",
+		Erase: func(context.Context, *db.Tx, string, string) (int64, error) { return 0, nil },
+		May: func(_ context.Context, _ db.Querier, _, did string) error {
+			if did == kept {
+				return fault.New(fault.Conflict, "LAST_OWNER", "Somebody must own the workspace.")
+			}
+			return nil
+		},
+	})
+	ctx := r.owner(t)
+	first, _, _ := r.run(ctx, t, r.create(ctx, t, household(1)))
+	second, _, _ := r.run(ctx, t, r.create(ctx, t, household(2)))
+	kept = first.Subject
+	r.settle(t)
+	for _, c := range []erase.Certificate{first, second} {
+		if got := r.certificate(ctx, t, c.ID).Bytes; got.State != erase.Released {
+			t.Errorf("bytes of %s = %+v, want released", c.ID, got)
+		}
 	}
 }

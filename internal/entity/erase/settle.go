@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -114,12 +115,16 @@ func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 	if err != nil || len(all) == 0 {
 		return false, err
 	}
-	late, err := s.eraseLate(ctx, all)
-	if err != nil {
+	if err := s.awaitWriters(ctx); err != nil {
 		return false, err
 	}
 	var done []row
 	for _, r := range all {
+		late, err := s.eraseLate(ctx, r)
+		if err != nil {
+			return false, err
+		}
+		left = left || late
 		busy, err := s.dropCopies(ctx, r)
 		if err != nil {
 			return false, err
@@ -141,34 +146,41 @@ func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 		}
 		return nil
 	})
-	return late || len(done) < len(all) || len(all) == settlePage, err
+	return left || len(done) < len(all) || len(all) == settlePage, err
+}
+
+// writersWait is how long transactions of before may take: longer than any request.
+const writersWait = 30 * time.Second
+
+// awaitWriters waits for those who were writing while somebody was erased. One that does
+// not end is an error, so that it is said and tried again.
+func (s *Service) awaitWriters(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writersWait)
+	defer cancel()
+	return db.Wrap("wait for those who were writing during an erasure", db.AwaitWriters(ctx, s.db))
 }
 
 // eraseLate erases what others were writing while somebody was erased: on PostgreSQL an
 // erasure does not see it, and waits for it only where it locks the same row or where
 // both hold the door of a household (vault.HoldErasures). It reports whether there was
-// anything, which then has a certificate of its own.
-func (s *Service) eraseLate(ctx context.Context, all []row) (late bool, err error) {
+// anything, which then has a certificate of its own. Where a rule has come to keep what
+// there is now, such as that of the last owner, it is said and stays.
+func (s *Service) eraseLate(ctx context.Context, r row) (late bool, err error) {
 	if s.db.Dialect() != db.Postgres {
 		return false, nil // one writes at a time, and an erasure has seen it all
 	}
-	if err := db.AwaitWriters(ctx, s.db); err != nil {
-		return false, err
+	var before Certificate
+	if err := json.Unmarshal(r.body, &before); err != nil {
+		return false, fmt.Errorf("read certificate: %w", err)
 	}
-	for _, r := range all {
-		var before Certificate
-		if err := json.Unmarshal(r.body, &before); err != nil {
-			return false, fmt.Errorf("read certificate: %w", err)
-		}
-		// Whoever had it erased had every right this takes, and none of the keys it ended.
-		owner := web.WithCaller(ctx, web.Caller{Workspace: r.ws, DID: before.By, Scopes: auth.Effective(r.ws, []string{"*"})})
-		_, fresh, err := s.erase(owner, Draft{Subject: r.subject, Reason: before.Reason})
-		if err != nil {
-			return false, err
-		}
-		late = late || fresh
+	// Whoever had it erased had every right this takes, and none of the keys it ended.
+	owner := web.WithCaller(ctx, web.Caller{Workspace: r.ws, DID: before.By, Scopes: auth.Effective(r.ws, []string{"*"})})
+	_, late, err = s.erase(owner, Draft{Subject: r.subject, Reason: before.Reason})
+	if k := fault.KindOf(err); fault.As(err) != nil && k != fault.Unavailable {
+		s.cfg.Log.WarnContext(ctx, "not erased once more", "certificate", idOf(r.nid), "code", fault.CodeOf(err))
+		return false, nil
 	}
-	return late, nil
+	return late, err
 }
 
 // dropCopies removes the copies of what was erased with one certificate. It
