@@ -158,9 +158,11 @@ func kitchens(a *App, s *surveys) *kpt.Service {
 
 // stored ends what waited for a response that has come: what was held of it, and
 // the draft it was made from.
-func (s *surveys) stored(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
-	if err := s.offline.Settle(ctx, tx, p); err != nil {
-		return err
+func (s *surveys) stored(ctx context.Context, tx *db.Tx, p *response.Prepared, held bool) error {
+	if held {
+		if err := s.offline.Settle(ctx, tx, p); err != nil {
+			return err
+		}
 	}
 	return s.drafts.Sent(ctx, tx, p.Open(), p.Draft().ResponseID)
 }

@@ -114,8 +114,13 @@ type question struct{ sql, answer string }
 // that is not answered stays without an answer: the commit is done by then. What
 // never began has nothing to store.
 func (s *pgSession) commit(then ...*question) error {
-	if !s.begun && s.wait.Len() == 1 {
+	switch {
+	case s.begun:
+	case s.wait.Len() == 1:
 		return nil
+	case len(then) == 0:
+		s.wait.QueuedQueries = s.wait.QueuedQueries[1:]
+		return s.flush().Close() // reads all, to the answer that it is stored
 	}
 	before := s.wait.Len()
 	s.wait.Queue("commit")

@@ -150,7 +150,7 @@ func (cr *creator) readyFor(ctx context.Context, p *Prepared, row *Row) (*ready,
 	if err != nil {
 		return nil, err
 	}
-	return &ready{columns: row.columns(p.chosen), props: prepareProps(row.NID, p.props), event: e}, nil
+	return &ready{columns: row.columns(p.chosen), props: prepareProps(cr.db.Dialect(), row.NID, p.props), event: e}, nil
 }
 
 // storeRow stores one twin, its index and its event.
@@ -162,10 +162,10 @@ func (cr *creator) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Ro
 			return err
 		}
 	}
-	if err := insert(ctx, tx, r.columns); err != nil {
+	if err := insert(ctx, tx, p.chosen, r.columns); err != nil {
 		return err
 	}
-	if err := addReady(ctx, tx, r.props); err != nil {
+	if err := addReady(ctx, tx, r.props, true); err != nil {
 		return err
 	}
 	if err := addNames(ctx, tx, row.Workspace, row.NID, p.externals); err != nil {

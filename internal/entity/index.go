@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,49 +21,61 @@ type prop struct {
 // One text for each number of rows: a statement is a constant. On SQLite a
 // statement of several rows that could fail keeps a journal of its own; one
 // that ignores what is wrong does not, and nothing can be wrong here but that a
-// row is there already.
+// row is there already. PostgreSQL takes rows by their columns, and to look whether
+// each is there already costs it as much again as to store it.
 const (
+	insertProps1SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1)`
 	insertProps2SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1)`
 	insertProps3SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1)`
 	insertProps4SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1), ($8, $9, $1)`
 
-	insertProps1 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
-	insertProps2 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
-	insertProps3 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
-	insertProps4 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1), ($8, $9, $1)
-		ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertNewPropsPostgres = `INSERT INTO entity_props (nid, pid, val) SELECT $1, p.* FROM unnest($2::bigint[], $3::text[]) AS p`
+	insertPropsPostgres    = insertNewPropsPostgres + ` ON CONFLICT (pid, val, nid) DO NOTHING`
+
 	deleteProp = `DELETE FROM entity_props WHERE pid = $1 AND val = $2 AND nid = $3`
 )
 
-// addProps enters a twin into the property index, four values at a time.
+// addProps enters a twin into the property index.
 func addProps(ctx context.Context, tx *db.Tx, nid int64, props []prop) error {
-	for len(props) > 0 {
-		n := min(len(props), 4)
-		if err := addSome(ctx, tx, propArgs(nid, props[:n])); err != nil {
-			return err
-		}
-		props = props[n:]
-	}
-	return nil
+	return addReady(ctx, tx, prepareProps(tx.Dialect(), nid, props), false)
 }
 
-// readyProps are entries of one twin that are ready to be stored.
+// readyProps are entries of one twin that are ready to be stored: the arguments of
+// their statements.
 type readyProps [][]any
 
 // prepareProps does everything for the entries of a twin that needs no transaction.
-func prepareProps(nid int64, props []prop) readyProps {
+func prepareProps(d db.Dialect, nid int64, props []prop) readyProps {
 	var out readyProps
-	for some := range slices.Chunk(props, 4) {
-		out = append(out, propArgs(nid, some))
+	props = distinct(props)
+	if d == db.SQLite {
+		for some := range slices.Chunk(props, 4) {
+			out = append(out, propArgs(nid, some))
+		}
+		return out
 	}
-	return out
+	if len(props) == 0 {
+		return nil
+	}
+	pids, vals := make([]int64, len(props)), make([]string, len(props))
+	for i, p := range props {
+		pids[i], vals[i] = p.PID, p.Val
+	}
+	return readyProps{{nid, pids, vals}}
 }
 
-// addReady is addProps for entries that were prepared before.
-func addReady(ctx context.Context, tx *db.Tx, r readyProps) error {
+// distinct has each entry once: a name may say a word twice.
+func distinct(props []prop) []prop {
+	return slices.Compact(slices.SortedFunc(slices.Values(props), func(a, b prop) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Val, b.Val))
+	}))
+}
+
+// addReady enters a twin into the property index; a fresh one has no entries yet.
+func addReady(ctx context.Context, tx *db.Tx, r readyProps, fresh bool) error {
 	for _, args := range r {
-		if err := addSome(ctx, tx, args); err != nil {
-			return err
+		if err := addSome(ctx, tx, args, fresh); err != nil {
+			return fmt.Errorf("index properties: %w", err)
 		}
 	}
 	return nil
@@ -77,30 +90,22 @@ func propArgs(nid int64, props []prop) []any {
 	return args
 }
 
-// addSome stores one to four entries.
-func addSome(ctx context.Context, tx *db.Tx, args []any) error {
-	var err error
+// addSome runs one statement of readyProps.
+func addSome(ctx context.Context, tx *db.Tx, args []any, fresh bool) error {
 	lite := tx.Dialect() == db.SQLite
 	switch n := len(args) / 2; {
+	case !lite && fresh:
+		return tx.Send(ctx, insertNewPropsPostgres, args...)
+	case !lite:
+		return tx.Send(ctx, insertPropsPostgres, args...)
 	case n == 1:
-		err = tx.Send(ctx, insertProps1, args...)
-	case n == 2 && lite:
-		err = tx.Send(ctx, insertProps2SQLite, args...)
+		return tx.Send(ctx, insertProps1SQLite, args...)
 	case n == 2:
-		err = tx.Send(ctx, insertProps2, args...)
-	case n == 3 && lite:
-		err = tx.Send(ctx, insertProps3SQLite, args...)
+		return tx.Send(ctx, insertProps2SQLite, args...)
 	case n == 3:
-		err = tx.Send(ctx, insertProps3, args...)
-	case lite:
-		err = tx.Send(ctx, insertProps4SQLite, args...)
-	default:
-		err = tx.Send(ctx, insertProps4, args...)
+		return tx.Send(ctx, insertProps3SQLite, args...)
 	}
-	if err != nil {
-		return fmt.Errorf("index properties: %w", err)
-	}
-	return nil
+	return tx.Send(ctx, insertProps4SQLite, args...)
 }
 
 // dropProps takes a twin out of the property index.

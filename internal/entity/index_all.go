@@ -22,8 +22,8 @@ const (
 			($16, $17, $18), ($19, $20, $21), ($22, $23, $24), ($25, $26, $27), ($28, $29, $30),
 			($31, $32, $33), ($34, $35, $36), ($37, $38, $39), ($40, $41, $42), ($43, $44, $45),
 			($46, $47, $48), ($49, $50, $51), ($52, $53, $54), ($55, $56, $57), ($58, $59, $60)`
-	insertProps20       = `INSERT ` + propRows + ` ON CONFLICT (pid, val, nid) DO NOTHING`
-	insertProps20SQLite = `INSERT OR IGNORE ` + propRows
+	insertProps20SQLite    = `INSERT OR IGNORE ` + propRows
+	insertAllPropsPostgres = `INSERT INTO entity_props (pid, val, nid) SELECT p.* FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS p`
 
 	nameRows = `INTO entity_externals (ws, value, scheme, nid)
 		VALUES ($1, $2, $3, $4), ($1, $5, $6, $7), ($1, $8, $9, $10), ($1, $11, $12, $13), ($1, $14, $15, $16),
@@ -38,8 +38,11 @@ type propOf struct {
 	NID int64
 }
 
-// addAllProps enters many twins into the property index.
+// addAllProps enters many new twins into the property index.
 func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
+	if tx.Dialect() == db.Postgres {
+		return addPropsByColumns(ctx, tx, list)
+	}
 	for part := range slices.Chunk(list, manyProps) {
 		if len(part) < manyProps {
 			for _, p := range part {
@@ -53,17 +56,19 @@ func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 		for _, p := range part {
 			args = append(args, p.PID, p.Val, p.NID)
 		}
-		var err error
-		if tx.Dialect() == db.SQLite {
-			err = tx.Send(ctx, insertProps20SQLite, args...)
-		} else {
-			err = tx.Send(ctx, insertProps20, args...)
-		}
-		if err != nil {
+		if err := tx.Send(ctx, insertProps20SQLite, args...); err != nil {
 			return fmt.Errorf("index properties: %w", err)
 		}
 	}
 	return nil
+}
+
+func addPropsByColumns(ctx context.Context, tx *db.Tx, list []propOf) error {
+	pids, vals, nids := make([]int64, len(list)), make([]string, len(list)), make([]int64, len(list))
+	for i, p := range list {
+		pids[i], vals[i], nids[i] = p.PID, p.Val, p.NID
+	}
+	return db.Wrap("index properties", tx.Send(ctx, insertAllPropsPostgres, pids, vals, nids))
 }
 
 // nameOf is a name of a twin.

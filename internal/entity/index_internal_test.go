@@ -21,7 +21,7 @@ func count(t testing.TB, d *db.DB, sql string) int {
 // Any number of properties goes in and comes out again.
 func TestProps(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for n := range 10 {
 			var props []prop
 			for i := range n {
@@ -41,6 +41,39 @@ func TestProps(t *testing.T) {
 			if got := count(t, d, `SELECT count(*) FROM entity_props`); got != 0 {
 				t.Errorf("%d entries are left", got)
 			}
+		}
+	})
+}
+
+// A new twin that says a word twice has one entry of it, alone and among many.
+func TestNewProps(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for n := range 7 {
+			var props []prop
+			for i := range n {
+				props = append(props, prop{PID: -1, Val: fmt.Sprint(i % 5)}, prop{PID: -2, Val: "mary"}, prop{PID: -1, Val: fmt.Sprint(i % 5)})
+			}
+			nid := int64(n)
+			if err := d.InTx(t.Context(), func(tx *db.Tx) error {
+				return addReady(t.Context(), tx, prepareProps(tx.Dialect(), nid, props), true)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want := min(n, 5) + min(n, 1)
+			if got := count(t, d, fmt.Sprintf(`SELECT count(*) FROM entity_props WHERE nid = %d`, nid)); got != want {
+				t.Errorf("%d entries, want %d", got, want)
+			}
+		}
+		var all []propOf
+		for nid := int64(100); nid < 150; nid++ {
+			all = append(all, propOf{prop{PID: 1, Val: "a"}, nid}, propOf{prop{PID: 2, Val: "b"}, nid})
+		}
+		if err := d.InTx(t.Context(), func(tx *db.Tx) error { return addAllProps(t.Context(), tx, all) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := count(t, d, `SELECT count(*) FROM entity_props WHERE nid >= 100`); got != len(all) {
+			t.Errorf("%d entries of many, want %d", got, len(all))
 		}
 	})
 }

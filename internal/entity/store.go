@@ -99,15 +99,20 @@ func scan(row db.Row) (*Row, error) {
 	return &r, nil
 }
 
-const insertEntity = `INSERT INTO entities (nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+const (
+	insertDrawn = `INSERT INTO entities (nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
 		type_key, protocol_key, project_key, status_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, chosen)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
-	ON CONFLICT (did, ws) DO NOTHING`
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`
+	insertChosen = insertDrawn + ` ON CONFLICT (did, ws) DO NOTHING`
+)
 
-// insert stores a new twin, as columns gave it. The fault is
-// ENTITY_EXISTS when its DID is taken.
-func insert(ctx context.Context, tx *db.Tx, columns []any) error {
-	n, err := tx.Exec(ctx, insertEntity, columns...)
+// insert stores a new twin, as columns gave it. The fault is ENTITY_EXISTS when a
+// DID that somebody chose is taken; one that was drawn is nobody's.
+func insert(ctx context.Context, tx *db.Tx, chosen bool, columns []any) error {
+	if !chosen {
+		return db.Wrap("insert entity", tx.Send(ctx, insertDrawn, columns...))
+	}
+	n, err := tx.Exec(ctx, insertChosen, columns...)
 	if err != nil {
 		return fmt.Errorf("insert entity: %w", err)
 	}

@@ -108,7 +108,7 @@ func (cr *creator) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) 
 			}
 		}
 		rows[i], events[i] = r.columns, r.event
-		for _, x := range p.props {
+		for _, x := range distinct(p.props) {
 			props = append(props, propOf{prop: x, NID: p.row.NID})
 		}
 		for _, x := range p.externals {
@@ -160,7 +160,7 @@ func insertAll(ctx context.Context, tx *db.Tx, rows [][]any) error {
 	for part := range slices.Chunk(rows, manyEntities) {
 		if len(part) < manyEntities {
 			for _, columns := range part {
-				if err := insert(ctx, tx, columns); err != nil {
+				if err := insert(ctx, tx, true, columns); err != nil {
 					return err
 				}
 			}

@@ -63,6 +63,8 @@ type Pace struct {
 const (
 	addLength = `INSERT INTO survey_lengths (survey, collector, bucket, shard, n) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (survey, collector, bucket, shard) DO UPDATE SET n = survey_lengths.n + excluded.n`
+	addBothPostgres = `INSERT INTO survey_lengths (survey, collector, bucket, shard, n) VALUES ($1, '', $3, $4, $5), ($1, $2, $3, $4, $5)
+		ON CONFLICT (survey, collector, bucket, shard) DO UPDATE SET n = survey_lengths.n + excluded.n`
 	selectLengths = `SELECT collector, bucket, CAST(sum(n) AS BIGINT) FROM survey_lengths WHERE survey = $1 AND collector IN ('', $2)
 		GROUP BY collector, bucket ORDER BY collector, bucket`
 	removeLengths = `DELETE FROM survey_lengths WHERE survey = $1`
@@ -76,6 +78,9 @@ type lengthPlace struct {
 
 // measure counts lengths, each place once and in one order.
 func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas []Delta) error {
+	if tx.Dialect() == db.Postgres && len(deltas) == 1 && len(deltas[0].Lengths) == 1 {
+		return measureOne(ctx, tx, survey, deltas[0].Lengths[0])
+	}
 	sums := map[lengthPlace]int{}
 	for _, d := range deltas {
 		for _, l := range d.Lengths {
@@ -97,6 +102,16 @@ func (c *counters) measure(ctx context.Context, tx *db.Tx, survey int64, deltas 
 		}
 	}
 	return nil
+}
+
+// measureOne is measure for one length on PostgreSQL, where a statement costs more
+// than a row.
+func measureOne(ctx context.Context, tx *db.Tx, survey int64, l Length) error {
+	b := bucketOf(l.Seconds)
+	if b < 0 || l.Collector == "" || l.N == 0 {
+		return nil
+	}
+	return db.Wrap("count length", tx.Send(ctx, addBothPostgres, survey, l.Collector, b, tx.Shard(), l.N))
 }
 
 // Pace says how long the interviews of a campaign and of one of its collectors

@@ -1,4 +1,4 @@
--- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. c29ffcf7db79e176ae6814fe8c99f8a33394b1fcb00409414b15d8e3ebc8e024
+-- What the migrations make, for new stores. Written by go test ./internal/db -run TestNewStores -update. 82417b22b6ae509ac77e79c2da0bb811032a58a234e0370a9806973b6b8cd779
 CREATE TABLE store_probe (
 	id BIGINT PRIMARY KEY,
 	at BIGINT NOT NULL

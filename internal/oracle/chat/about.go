@@ -60,7 +60,7 @@ func DIDs(texts ...string) []string {
 }
 
 const (
-	guardAboutPostgres = `SELECT pg_advisory_xact_lock_shared(k::bigint) FROM jsonb_array_elements_text($1::jsonb) AS k`
+	guardAboutPostgres = `SELECT pg_advisory_xact_lock_shared(k) FROM unnest($1::bigint[]) AS k`
 	beginErasePostgres = `SELECT pg_advisory_xact_lock($1)`
 	insertAboutText    = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, $2, $3)
 		ON CONFLICT (did, session) DO UPDATE SET turn = excluded.turn WHERE oracle_about.turn > excluded.turn`
@@ -97,11 +97,7 @@ func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (
 			keys[i] = door(id)
 		}
 		slices.Sort(keys)
-		list, err := json.Marshal(slices.Compact(keys))
-		if err != nil {
-			return false, err
-		}
-		if _, err := tx.Exec(ctx, guardAboutPostgres, string(list)); err != nil {
+		if err := tx.Send(ctx, guardAboutPostgres, slices.Compact(keys)); err != nil {
 			return false, fmt.Errorf("keep an erasure waiting: %w", err)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
@@ -44,11 +42,7 @@ func HoldDoors(ctx context.Context, tx *db.Tx, d db.Dialect, keys ...int64) erro
 		return nil
 	}
 	slices.Sort(keys) // in one order, or two callers and two erasures wait in a ring
-	list, err := json.Marshal(slices.Compact(keys))
-	if err != nil {
-		return err
-	}
-	if err := tx.Send(ctx, guardPostgres, string(list)); err != nil {
+	if err := tx.Send(ctx, guardPostgres, slices.Compact(keys)); err != nil {
 		return fmt.Errorf("keep an erasure waiting: %w", err)
 	}
 	return nil

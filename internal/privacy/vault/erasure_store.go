@@ -14,8 +14,8 @@ const (
 	selectAmongSQLite = `SELECT h.value FROM json_each($2) AS h
 		WHERE EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $1 AND e.household = h.value)`
 	selectAmongPostgres = `SELECT household FROM survey_erased WHERE ws = $1 AND household = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
-	// The locks of PostgreSQL that end with the transaction; those to guard are a JSON array: $1.
-	guardPostgres = `SELECT pg_advisory_xact_lock_shared(k::bigint) FROM jsonb_array_elements_text($1::jsonb) AS k`
+	// The locks of PostgreSQL that end with the transaction.
+	guardPostgres = `SELECT pg_advisory_xact_lock_shared(k) FROM unnest($1::bigint[]) AS k`
 	beginPostgres = `SELECT pg_advisory_xact_lock($1)`
 )
 

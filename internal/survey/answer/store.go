@@ -11,9 +11,10 @@ import (
 // One text for each number of rows: a statement is a constant. On SQLite a
 // statement of several rows that could fail keeps a journal of its own; one
 // that ignores what is wrong does not, and nothing can be wrong here but that a
-// row is there already.
+// row is there already. PostgreSQL takes rows by their columns, and to look whether
+// each is there already costs it as much again as to store it.
 const (
-	insert1 = `INSERT INTO answers (nid, qid, code, num, item) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
+	insert1SQLite = `INSERT OR IGNORE INTO answers (nid, qid, code, num, item) VALUES ($1, $2, $3, $4, $5)`
 
 	rows4 = ` INTO answers (nid, qid, code, num, item) VALUES ($1, $2, $3, $4, $5), ($1, $6, $7, $8, $9), ($1, $10, $11, $12, $13), ($1, $14, $15, $16, $17)`
 
@@ -21,10 +22,12 @@ const (
 		($1, $34, $35, $36, $37), ($1, $38, $39, $40, $41), ($1, $42, $43, $44, $45), ($1, $46, $47, $48, $49),
 		($1, $50, $51, $52, $53), ($1, $54, $55, $56, $57), ($1, $58, $59, $60, $61), ($1, $62, $63, $64, $65)`
 
-	insert4SQLite    = `INSERT OR IGNORE` + rows4
-	insert16SQLite   = `INSERT OR IGNORE` + rows16
-	insert4Postgres  = `INSERT` + rows4 + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
-	insert16Postgres = `INSERT` + rows16 + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
+	insert4SQLite  = `INSERT OR IGNORE` + rows4
+	insert16SQLite = `INSERT OR IGNORE` + rows16
+
+	insertNewPostgres = `INSERT INTO answers (nid, qid, code, num, item)
+		SELECT $1, r.* FROM unnest($2::bigint[], $3::text[], $4::double precision[], $5::bigint[]) AS r`
+	insertPostgres = insertNewPostgres + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
 
 	// What was measured beside an answer goes with it; package crossref stores it.
 	removePairs = `DELETE FROM cross_pairs WHERE response = $1`
@@ -39,7 +42,11 @@ const (
 type Ready [][]any
 
 // Prepare does everything for the rows of a response that needs no transaction.
-func Prepare(nid int64, rows []Row) Ready {
+func Prepare(d db.Dialect, nid int64, rows []Row) Ready {
+	rows = distinct(rows)
+	if d == db.Postgres {
+		return byColumns(nid, rows)
+	}
 	var out Ready
 	for len(rows) > 0 {
 		n := 1
@@ -58,22 +65,47 @@ func Prepare(nid int64, rows []Row) Ready {
 	return out
 }
 
-// Add stores rows.
-func Add(ctx context.Context, tx *db.Tx, ready Ready) error {
+// distinct has each row once.
+func distinct(rows []Row) []Row {
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.QID, b.QID), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Num, b.Num), cmp.Compare(a.Item, b.Item))
+	})
+	return slices.Compact(rows)
+}
+
+func byColumns(nid int64, rows []Row) Ready {
+	if len(rows) == 0 {
+		return nil
+	}
+	n := len(rows)
+	qids, codes, nums, items := make([]int64, n), make([]string, n), make([]float64, n), make([]int64, n)
+	for i, r := range rows {
+		qids[i], codes[i], nums[i], items[i] = r.QID, r.Code, r.Num, r.Item
+	}
+	return Ready{{nid, qids, codes, nums, items}}
+}
+
+// AddNew stores the rows of a response that had none.
+func AddNew(ctx context.Context, tx *db.Tx, ready Ready) error { return add(ctx, tx, ready, true) }
+
+// Add stores rows; some may be there already.
+func Add(ctx context.Context, tx *db.Tx, ready Ready) error { return add(ctx, tx, ready, false) }
+
+func add(ctx context.Context, tx *db.Tx, ready Ready, fresh bool) error {
 	lite := tx.Dialect() == db.SQLite
 	for _, args := range ready {
 		var err error
 		switch n := len(args) / 4; {
+		case !lite && fresh:
+			err = tx.Send(ctx, insertNewPostgres, args...)
+		case !lite:
+			err = tx.Send(ctx, insertPostgres, args...)
 		case n == 1:
-			err = tx.Send(ctx, insert1, args...)
-		case n == 4 && lite:
-			err = tx.Send(ctx, insert4SQLite, args...)
+			err = tx.Send(ctx, insert1SQLite, args...)
 		case n == 4:
-			err = tx.Send(ctx, insert4Postgres, args...)
-		case lite:
-			err = tx.Send(ctx, insert16SQLite, args...)
+			err = tx.Send(ctx, insert4SQLite, args...)
 		default:
-			err = tx.Send(ctx, insert16Postgres, args...)
+			err = tx.Send(ctx, insert16SQLite, args...)
 		}
 		if err != nil {
 			return db.Wrap("store answers", err)

@@ -64,7 +64,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v.s = draft.New(draft.Config{DB: d, Surveys: surveys, Vault: keys, Cursors: eventtest.Cursors(), Now: v.clock.Now})
 	responses := response.New(response.Config{
 		DB: d, Surveys: surveys, Vault: keys, Events: l, Idem: idem, Cursors: eventtest.Cursors(), Key: key,
-		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
+		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared, _ bool) error {
 			return v.s.Sent(ctx, tx, p.Open(), p.Draft().ResponseID)
 		},
 	})

@@ -38,7 +38,7 @@ func newEnv(t *testing.T, d *db.DB) *env {
 	drafts := draft.New(draft.Config{DB: d, Surveys: v.surveys, Vault: box, Cursors: eventtest.Cursors()})
 	responses := response.New(response.Config{
 		DB: d, Surveys: v.surveys, Vault: box, Events: v.Log, Cursors: eventtest.Cursors(), Key: v.Key,
-		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
+		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared, _ bool) error {
 			return drafts.Sent(ctx, tx, p.Open(), p.Draft().ResponseID)
 		},
 	})

@@ -86,7 +86,12 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v.surveys = survey.New(survey.Config{DB: d, Templates: tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
 	v.responses = response.New(response.Config{
 		DB: d, Surveys: v.surveys, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key,
-		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared) error { return v.s.Settle(ctx, tx, p) },
+		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared, held bool) error {
+			if !held {
+				return nil
+			}
+			return v.s.Settle(ctx, tx, p)
+		},
 		Settings: func(context.Context, *survey.Open) (flag.Settings, error) {
 			if v.checked != nil {
 				v.checked()

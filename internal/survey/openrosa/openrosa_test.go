@@ -98,7 +98,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	files := media.New(media.Config{DB: d, Key: key})
 	v.responses = response.New(response.Config{
 		DB: d, Surveys: surveys, Vault: vaults, Media: files, Events: l, Idem: idem, Cursors: eventtest.Cursors(), Key: key,
-		Stored: func(context.Context, *db.Tx, *response.Prepared) error { return nil },
+		Stored: func(context.Context, *db.Tx, *response.Prepared, bool) error { return nil },
 	})
 	batches := offline.New(offline.Config{DB: d, Surveys: surveys, Responses: v.responses, Vault: vaults, Events: l, Idem: idem, Cursors: eventtest.Cursors()})
 	v.s = openrosa.New(openrosa.Config{

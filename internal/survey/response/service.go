@@ -36,8 +36,9 @@ type Config struct {
 	// Settings are the limits of checks in a survey; the defaults when nil.
 	Settings func(ctx context.Context, o *survey.Open) (flag.Settings, error)
 	// Stored is told of what was sent and is stored, now or before, in the
-	// transaction: nothing is left to decide about the same content that waits.
-	Stored func(ctx context.Context, tx *db.Tx, p *Prepared) error
+	// transaction: nothing is left to decide about the same content that waits, which
+	// is so only where held is true.
+	Stored func(ctx context.Context, tx *db.Tx, p *Prepared, held bool) error
 	// Asked is told of what a response says that is stored anew or corrected, in the
 	// transaction: it may ask for a twin, or for a change of one.
 	Asked func(ctx context.Context, tx *db.Tx, p *Prepared) error
@@ -98,7 +99,7 @@ func New(cfg Config) *Service {
 		cfg.Settings = func(context.Context, *survey.Open) (flag.Settings, error) { return flag.Settings{}, nil }
 	}
 	if cfg.Stored == nil {
-		cfg.Stored = func(context.Context, *db.Tx, *Prepared) error { return nil }
+		cfg.Stored = func(context.Context, *db.Tx, *Prepared, bool) error { return nil }
 	}
 	if cfg.Asked == nil {
 		cfg.Asked = func(context.Context, *db.Tx, *Prepared) error { return nil }

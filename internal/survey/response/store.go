@@ -62,27 +62,30 @@ const (
 )
 
 // insertResponse stores nothing about a household that was erased since the
-// response was checked, nor for a survey that was paused or closed since.
+// response was checked, nor for a survey that was paused or closed since. It says
+// whether anything of the survey was ever held, for that is a row beside it.
 const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
 		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by, typed, unfit)
 	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35
 	WHERE NOT EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $2 AND e.household = $6)
 		AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = $4 AND s.status = $36)
-	ON CONFLICT DO NOTHING`
+	ON CONFLICT DO NOTHING
+	RETURNING CASE WHEN EXISTS (SELECT 1 FROM response_conflicts c WHERE c.response = -$4) THEN 1 ELSE 0 END`
 
 // insert stores a response and the rows of its answers; false when its id or its
-// place is taken, its household was erased, or its survey has another status.
-func insert(ctx context.Context, tx *db.Tx, r *Row, open survey.Status) (bool, error) {
-	n, err := tx.Exec(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
+// place is taken, its household was erased, or its survey has another status. held
+// is whether something of the survey may be held.
+func insert(ctx context.Context, tx *db.Tx, r *Row, open survey.Status) (stored, held bool, err error) {
+	var found int
+	err = tx.QueryRow(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
 		r.VStatus, r.Verifier, r.VerifiedAt, r.Reviews, r.Flags, r.Files, r.Collector, r.Sender, r.SubmittedAt, r.ReceivedAt, r.UpdatedAt, r.Revision,
-		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, bit(r.unfit()), string(open))
-	if err != nil {
-		return false, fmt.Errorf("insert response: %w", err)
+		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy, Typed, bit(r.unfit()), string(open)).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, false, nil
+	} else if err != nil {
+		return false, false, fmt.Errorf("insert response: %w", err)
 	}
-	if n == 0 {
-		return false, nil
-	}
-	return true, answer.Add(ctx, tx, r.rows)
+	return true, found != 0, answer.AddNew(ctx, tx, r.rows)
 }
 
 func bit(b bool) int {

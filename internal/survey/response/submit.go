@@ -87,7 +87,7 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 func (s *Service) TakeTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	done, err := s.StoreTx(ctx, tx, p)
 	if err == nil {
-		err = s.cfg.Stored(ctx, tx, p)
+		err = s.cfg.Stored(ctx, tx, p, done.Held || !done.Fresh)
 	}
 	return done, err
 }
@@ -268,6 +268,7 @@ func (rd *reader) answer(ctx context.Context, q db.Querier, o *survey.Open, r *R
 type Stored struct {
 	Row    *Row // that is stored now: the new one, the same one, or the one it clashes with
 	Fresh  bool // it is the new one
+	Held   bool // a fresh one: something of the survey may be held
 	Deltas []survey.Delta
 }
 
@@ -298,7 +299,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 		}
 	}
 	for range tries {
-		stored, err := insert(ctx, tx, &row, p.open.Status)
+		stored, held, err := insert(ctx, tx, &row, p.open.Status)
 		if err != nil {
 			return done, err
 		}
@@ -307,7 +308,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 			if err != nil {
 				return done, err
 			}
-			done.Deltas = append(done.Deltas, counted)
+			done.Deltas, done.Held = append(done.Deltas, counted), held
 			return done, s.storeParts(ctx, tx, p, &row)
 		}
 		against, err := s.clash(ctx, tx, p)

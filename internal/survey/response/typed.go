@@ -46,7 +46,7 @@ func (pr *preparer) typeRows(p *Prepared) error {
 	if err != nil {
 		return err
 	}
-	p.row.rows = answer.Prepare(p.row.NID, rows)
+	p.row.rows = answer.Prepare(pr.db.Dialect(), p.row.NID, rows)
 	return nil
 }
 
@@ -129,5 +129,5 @@ func typeOne(ctx context.Context, tx *db.Tx, plan *answer.Plan, r *Row) error {
 	if err != nil {
 		return err
 	}
-	return answer.Add(ctx, tx, answer.Prepare(r.NID, rows))
+	return answer.Add(ctx, tx, answer.Prepare(tx.Dialect(), r.NID, rows))
 }

@@ -1,0 +1,1 @@
+-- SQLite counts a new response by one trigger since 0083.
