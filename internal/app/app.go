@@ -279,9 +279,25 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 // prepare compiles what no start waits for, before a request needs it. What the
 // start has used up goes back to the system then: a server may rest for hours.
 func prepare(context.Context) {
-	template.Prepare()
-	protocol.Prepare()
-	debug.FreeOSMemory()
+	sparingly(50, func() {
+		template.Prepare()
+		protocol.Prepare()
+	})
+}
+
+// sparingly does something that takes much memory for a moment: garbage goes early, at
+// a share of what is in use in percent, so that the places of what went before are taken
+// again, and what is left over goes back to the system at once. Else as much again would
+// grow until the next collection.
+func sparingly(share int, f func()) {
+	usual := debug.SetGCPercent(share)
+	defer func() {
+		if usual != share { // else another server of this process is at it, and sets it back
+			debug.SetGCPercent(usual)
+		}
+		debug.FreeOSMemory()
+	}()
+	f()
 }
 
 func quiet(f func(context.Context)) func(context.Context) error {

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -51,25 +50,14 @@ type reference struct {
 	events     func() ([]byte, error) // AsyncAPI
 }
 
-// sparing is the share of garbage at which the process collects it early, in percent.
-const sparing = 20
-
 // describe fills the reference with what tables say, its own included.
 func (s *reference) describe(version string, apis ...*web.API) {
 	document := sync.OnceValue(func() *huma.OpenAPI {
 		return examples{oracle: s.oracle}.explain(web.Document("Hearth", version, apis...))
 	})
-	s.json = sync.OnceValues(func() ([]byte, error) {
-		// It takes more than all the rest of the server: garbage goes early, and what is
-		// left over at once. Else as much again would grow until the next collection.
-		usual := debug.SetGCPercent(sparing)
-		defer func() {
-			if usual != sparing { // else another server of this process is at it, and sets it back
-				debug.SetGCPercent(usual)
-			}
-			debug.FreeOSMemory()
-		}()
-		return web.DocumentJSON(document())
+	s.json = sync.OnceValues(func() (out []byte, err error) {
+		sparingly(20, func() { out, err = web.DocumentJSON(document()) }) // more than all the rest of the server takes
+		return out, err
 	})
 	s.older = sync.OnceValues(func() ([]byte, error) { return web.OlderDocument(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })

@@ -96,6 +96,7 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, r *Rec
 func (s *Service) prepare(ctx context.Context, ws string, d Draft) (*Record, []byte, error) {
 	var c fault.Checks
 	d.check(&c)
+	d.sense(&c)
 	r := d.record()
 	r.Revision, r.Created, r.CreatedBy = 1, s.now(), web.CallerFrom(ctx).DID
 	r.Updated, r.UpdatedBy, r.WrittenBy = r.Created, r.CreatedBy, []string{r.CreatedBy}

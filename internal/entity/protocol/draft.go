@@ -86,7 +86,6 @@ func (k *Content) check(c *fault.Checks) {
 		}
 	}
 	k.checkExtras(c)
-	k.sense(c)
 }
 
 // checkExtras looks at the members that are kept as they are.

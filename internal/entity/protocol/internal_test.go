@@ -82,6 +82,14 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s: %v", id, got)
 		}
 	}
+	for id, all := range l.byDID {
+		for _, p := range all {
+			var wrong fault.Checks
+			if p.Content.sense(&wrong); wrong.Err("", "") != nil {
+				t.Errorf("%s %s: %+v", id, p.Version, fault.As(wrong.Err("PROTOCOL_INVALID", "")).Fields)
+			}
+		}
+	}
 	if len(l.list) != 13 {
 		t.Errorf("%d shipped protocols, want 13", len(l.list))
 	}

@@ -97,7 +97,8 @@ func readShipped(name string) ([]*Protocol, error) {
 	return []*Protocol{first, next}, err
 }
 
-// ship compiles a version of a shipped protocol.
+// ship compiles a version of a shipped protocol. Whether it makes sense a test says:
+// to compile all rubrics for that would hold up the start.
 func ship(d Draft) (*Protocol, error) {
 	var c fault.Checks
 	d.check(&c)
