@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
@@ -32,7 +33,7 @@ const (
 )
 
 // TestScale: a page, a window and the newest of readings and events cost with many times
-// 10^5 rows, in parts, what they cost with 10^5.
+// 10^5 rows, in parts, what they cost with 10^5, and so does their retention.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	whole(t)
@@ -65,6 +66,47 @@ func TestScale(t *testing.T) {
 			t.Errorf("%s costs more than %.0f times what it did with few rows", name, timesMost)
 		}
 	}
+	l.retention(own.URL("postgres"))
+}
+
+// retention drops the parts that are before what is to come, first with many readings in
+// them and then with few: it looks at no more pages for the many.
+func (l *large) retention(url string) {
+	l.t.Helper()
+	d, err := db.Open(l.t.Context(), db.Config{URL: url})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer d.Close()
+	months := db.Parts{DB: d, Table: "device_readings", By: "at", Key: "device, at"}
+	end, _, err := months.Until(l.t.Context(), l.from.Add(span).UnixMilli())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	const before = `SELECT count(*) FROM device_readings WHERE at < $1`
+	all := l.number(before, end)
+	many := l.dropped(months, end)
+	l.exec(`INSERT INTO device_readings (device, at, temperature, data)
+		SELECT -i, $1::bigint, 20, r.data FROM generate_series(1, $2::bigint) AS i, (SELECT data FROM device_readings LIMIT 1) AS r`, end-1, fewRows)
+	few := l.dropped(months, end)
+	l.t.Logf("retention: %d pages for %d readings, %d for %d", many, all, few, fewRows)
+	if float64(many) > timesMost*float64(few) {
+		l.t.Errorf("retention looks at more than %.0f times the pages for many readings", timesMost)
+	}
+	if n := l.number(before, end); n != 0 || all <= fewRows {
+		l.t.Errorf("%d of %d readings are left", n, all)
+	}
+}
+
+// dropped drops the parts up to an end, and is how many pages were looked at meanwhile.
+func (l *large) dropped(p db.Parts, end int64) int64 {
+	l.t.Helper()
+	pages := l.settled()
+	gone, err := p.Drop(l.t.Context(), end, func(db.Querier) (bool, error) { return false, nil })
+	if err != nil || !gone {
+		l.t.Fatalf("dropped: %t, %v", gone, err)
+	}
+	return l.settled() - pages
 }
 
 // sized is a number of rows.
