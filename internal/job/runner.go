@@ -16,7 +16,7 @@ type RunnerConfig struct {
 	Handlers map[string]Handler // by kind; others' jobs are left alone
 	Every    []Every            // enqueued by time
 	Workers  int                // jobs run at once here; one more than processors by default, at least 3; a workspace has all but one at most
-	Lease    time.Duration      // how long a silent run keeps its job; 30 s by default
+	Lease    time.Duration      // how long a silent run keeps its job; 25 s by default
 	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
 	Beat     time.Duration      // how often a run renews its lease; a third of it by default
 	Backoff  func(attempt int) time.Duration
@@ -51,7 +51,7 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 		cfg.Workers = max(3, runtime.GOMAXPROCS(0)+1)
 	}
 	if cfg.Lease <= 0 {
-		cfg.Lease = 30 * time.Second
+		cfg.Lease = 25 * time.Second
 	}
 	if cfg.Grace <= 0 {
 		cfg.Grace = 8 * time.Second
