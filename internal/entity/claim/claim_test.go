@@ -89,29 +89,6 @@ func TestDraftIsSubmittedLater(t *testing.T) {
 	})
 }
 
-func TestKitchenClaim(t *testing.T) {
-	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
-		home := v.twin(t, "owner", "household")
-		body := `{"type":"KPTClaim","householdId":"` + home + `","testGroup":"intervention","testPeriod":{"startDate":"2024-02-01","endDate":"2024-02-04","durationDays":3},
-			"fuelMeasurements":{"total":%s,"dailyLogs":[3.2,2.8,3.0,2.9]},"externalFactors":{"season":"dry"},"evidence":["photo:1"]}`
-		r := v.want(t, "owner", "POST /v1/claims", fmt.Sprintf(body, "15"), "400 CLAIM_INVALID")
-		if len(r.Fields) != 1 || r.Fields[0].Pointer != "/fuelMeasurements/total" {
-			t.Errorf("fields = %v, want the total", r.Fields)
-		}
-		r = v.want(t, "owner", "POST /v1/claims", fmt.Sprintf(body, "11.9"), "201")
-		if r.text("kind") != "KPTClaim" || r.text("periodEnd") != "2024-02-04" || fmt.Sprint(r.Body["amount"]) != "map[unit:kg value:11.9]" {
-			t.Errorf("the claim is %v", r.Body)
-		}
-		v.want(t, "owner", "POST /v1/claims", fmt.Sprintf(body, "11.9"), "409 CLAIM_OVERLAPS")
-		unknown := v.want(t, "owner", "POST /v1/claims", strings.Replace(fmt.Sprintf(body, "11.9"), home, "did:ixo:household/none", 1), "422 RELATIONSHIP_TARGET_NOT_FOUND")
-		if len(unknown.Fields) != 1 || unknown.Fields[0].Pointer != "/subject" {
-			t.Errorf("fields = %v, want the subject", unknown.Fields)
-		}
-	})
-}
-
 // Nothing is claimed twice: of a stove, of its household, of what it once was part of.
 func TestNothingIsClaimedTwice(t *testing.T) {
 	t.Parallel()

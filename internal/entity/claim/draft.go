@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -58,6 +59,36 @@ func normal(d Draft, c *fault.Checks) Draft {
 	}
 	d.Data = data
 	return d
+}
+
+// asSent names the members of a documented body in a fault of the general ones that
+// normal has put them into.
+func asSent(err error, d Draft) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	names := map[string]string{}
+	if d.RedemptionID != "" {
+		names["/externalIds/redemption"] = "/redemptionId"
+		if d.Subject == "" {
+			names["/subject"] = "/verifiableCredential/credentialSubject/id"
+		}
+	}
+	if d.HouseholdID != "" {
+		names["/subject"] = "/householdId"
+	}
+	if d.Type == kitchenClaim {
+		names["/periodStart"], names["/periodEnd"] = "/testPeriod/startDate", "/testPeriod/endDate"
+		names["/amount/value"], names["/amount/unit"] = "/fuelMeasurements/total", "/fuelMeasurements/unit"
+	}
+	out := *f
+	out.Fields = slices.Clone(f.Fields)
+	for i := range out.Fields {
+		p := &out.Fields[i].Pointer
+		*p = cmp.Or(names[*p], *p)
+	}
+	return &out
 }
 
 // kitchen checks a claim of a kitchen performance test, whose total is the sum of its

@@ -66,14 +66,14 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], e
 	var none web.Reply[*api.Claim]
 	form, err := s.cfg.draft(ctx, d)
 	if err != nil {
-		return once.Refuse[*api.Claim](ctx, s.cfg.Idem, err)
+		return once.Refuse[*api.Claim](ctx, s.cfg.Idem, asSent(err, d))
 	}
 	if err := s.place(ctx, &form); err != nil {
 		return none, err
 	}
 	p, err := s.cfg.Entities.Prepare(ctx, form)
 	if err != nil {
-		return none, inBody(err, form)
+		return none, asSent(inBody(err, form), d)
 	}
 	r, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.Claim], error) {
 		made, err := s.cfg.Entities.StoreTx(ctx, tx, p)
@@ -86,7 +86,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], e
 		}
 		return web.Reply[*api.Claim]{Value: out, Status: http.StatusCreated, Location: out.Links.Self}, nil
 	})
-	return r, inBody(err, form)
+	return r, asSent(inBody(err, form), d)
 }
 
 // draft is the draft of the twin of a claim, with its evidence complete.
