@@ -42,12 +42,12 @@ func (h *house) furnishCredentials(t *testing.T) {
 		}
 		return out.DID
 	}
-	oracle := made("/v1/entities", `{"type":"Oracle","protocol":"did:ixo:protocol/oracle"}`)
+	oracle, project := made("/v1/entities", `{"type":"Oracle","protocol":"did:ixo:protocol/oracle"}`), made("/v1/entities", `{"type":"Project","protocol":"did:ixo:protocol/project"}`)
 	made("/v1/entities/"+oracle+"/issuer-keys", `{}`)
 	var report struct {
 		ID string `json:"id"`
 	}
-	if w := h.post("/v1/reports", `{"projectId":"`+oracle+`","oracle":"`+oracle+`"}`); w.Code != 202 || json.Unmarshal(w.Body.Bytes(), &report) != nil {
+	if w := h.post("/v1/reports", `{"projectId":"`+project+`","oracle":"`+oracle+`"}`); w.Code != 202 || json.Unmarshal(w.Body.Bytes(), &report) != nil {
 		t.Fatalf("a report: %d %s", w.Code, w.Body)
 	}
 	h.ids["report"] = report.ID

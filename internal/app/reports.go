@@ -55,8 +55,13 @@ type reports struct{ *App }
 // issuer finds who signs: the oracle that somebody names, or that of the newest
 // credential of the project.
 func (a reports) issuer(ctx context.Context, project, want string) (string, error) {
-	if _, err := a.twins.entities.Find(ctx, a.DB, project); err != nil {
-		return "", err
+	r, err := a.twins.entities.Find(ctx, a.DB, project)
+	if err != nil {
+		return "", nowhere(err, "/projectId")
+	}
+	if r.DomainType != "project" {
+		return "", fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No project has this DID.").
+			With(fault.Field{Pointer: "/projectId", Code: "not_found", Detail: "It is the DID of another twin. Give that of a project."})
 	}
 	if want == "" {
 		some, _, err := a.twins.issued.List(ctx, credential.Filter{Project: project}, 0, 1)
@@ -72,18 +77,26 @@ func (a reports) issuer(ctx context.Context, project, want string) (string, erro
 	return want, a.maySign(ctx, project, want)
 }
 
+// nowhere names the member that names a twin which is not there.
+func nowhere(err error, at string) error {
+	if f := fault.As(err); f != nil && f.Kind == fault.NotFound {
+		return f.With(fault.Field{Pointer: at, Code: "not_found", Detail: "No entity that you may see has this DID."})
+	}
+	return err
+}
+
 // maySign is nil for an oracle whose key has signed for the project. Any other one signs
 // for those alone who may have a key made for it: they control it, and may change it.
 func (a reports) maySign(ctx context.Context, project, oracle string) error {
 	r, err := a.twins.entities.Find(anywhere(ctx), a.DB, oracle)
 	if err != nil {
-		return err
+		return nowhere(err, "/oracle")
 	}
 	if issued, err := credential.HasIssued(ctx, a.DB, r.Workspace, project, r.NID); err != nil || issued {
 		return err
 	}
 	if _, err := a.twins.entities.Find(ctx, a.DB, oracle); err != nil {
-		return err // it is not there for this caller
+		return nowhere(err, "/oracle") // for this caller
 	}
 	if r.DomainType != "oracle" {
 		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "Reports are signed by oracles, and this twin is none.").

@@ -305,13 +305,22 @@ func TestReaderChoosesNoSigner(t *testing.T) {
 	project, oracle := made(`{"type":"project","protocol":"did:ixo:protocol/project"}`), made(`{"type":"oracle","protocol":"did:ixo:protocol/oracle"}`)
 	auditor := key(auth.Draft{Principal: "did:ixo:agent/900", Role: "auditor"})
 	limited := key(auth.Draft{Principal: "did:ixo:agent/902", Role: "auditor", Projects: []string{project}})
-	wants := func(name, key, want string) {
+	asks := func(name, key, body, want string) {
 		t.Helper()
-		w := h.as(key, "POST", "/v1/reports", `{"projectId":"`+project+`","oracle":"`+oracle+`"}`)
+		w := h.as(key, "POST", "/v1/reports", body)
 		if got := strconv.Itoa(w.Code); !strings.HasPrefix(want, got) || !strings.Contains(w.Body.String(), strings.TrimPrefix(strings.TrimPrefix(want, got), " ")) {
 			t.Errorf("%s: %d %s, want %s", name, w.Code, w.Body, want)
 		}
 	}
+	wants := func(name, key, want string) {
+		t.Helper()
+		asks(name, key, `{"projectId":"`+project+`","oracle":"`+oracle+`"}`, want)
+	}
+	for _, body := range []string{`{"projectId":"` + oracle + `"}`, `{"projectId":"` + oracle + `","oracle":"` + oracle + `"}`} {
+		asks("what is no project", keeps, body, `404 "pointer":"/projectId"`)
+	}
+	asks("no such project", keeps, `{"projectId":"did:x:none","oracle":"`+oracle+`"}`, `404 "pointer":"/projectId"`)
+	asks("no such oracle", keeps, `{"projectId":"`+project+`","oracle":"did:x:none"}`, `404 "pointer":"/oracle"`)
 	wants("a stranger who reads", auditor, "409 REPORT_NEEDS_ORACLE")
 	wants("one limited to the project", limited, "404 ENTITY_NOT_FOUND")
 	wants("a key of its controller that reads", key(auth.Draft{Principal: keeper, Role: "auditor"}), "409 REPORT_NEEDS_ORACLE")
