@@ -48,7 +48,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, onePath+"/withdraw", s.serveWithdraw, web.Doc{
 		Summary: "Withdraw a claim", Scope: "claims:write", Tag: tag, Once: true, Example: api.ClaimWithdrawal{Reason: "The period was wrong."},
 		Description: "It stays readable; its twin is deactivated, and its period is free again. One that is approved or disputed stays.",
-		Codes:       []string{"CLAIM_NOT_FOUND", "CLAIM_DECIDED", "NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ENTITY_INVALID"},
+		Codes:       []string{"CLAIM_NOT_FOUND", "CLAIM_DECIDED", "NOT_CONTROLLER", "ENTITY_INVALID"},
 	})
 	web.Post(a, onePath+"/evaluations", s.serveEvaluate, web.Doc{
 		Summary: "Evaluate a claim", Status: http.StatusCreated, Scope: "claims:evaluate", Tag: tag, Once: true, Description: evaluating,

@@ -2,6 +2,7 @@ package claim_test
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"testing"
 
@@ -89,6 +90,56 @@ func TestCredentialRevisesItsClaimOnce(t *testing.T) {
 			WHERE subject = $1 AND revision = $2`, claim, int64(wasClaim)+1).Scan(&edges, &updates)
 		if err != nil || edges != 1 || updates != 0 {
 			t.Errorf("events of the revision: %d of relationships, %d others, %v", edges, updates, err)
+		}
+	})
+}
+
+// A step that a credential cannot take is refused in the words of credentials, with what
+// can be done instead.
+func TestStepsAreRefusedInWords(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		claim := c.approved(t)
+		issue := func() string {
+			return "POST /v1/credentials/" + url.PathEscape(c.want(t, "judge", "POST /v1/credentials", `{"claim":"`+claim+`"}`, "201").text("id"))
+		}
+		id, dispute := issue(), ""
+		const invalid = "409 STATE_TRANSITION_INVALID"
+		for _, tt := range []struct{ step, want, words string }{
+			{"/reinstate", invalid, "It is active: suspend, revoke or retire it."},
+			{"/suspend", "200", ""},
+			{"/suspend", invalid, "It is suspended: reinstate or revoke it."},
+			{"/retire", invalid, "It is suspended: reinstate or revoke it."},
+			{"dispute", "201", ""},
+			{"/reinstate", "409 CREDENTIAL_DISPUTED", ""},
+			{"dismiss", "200", ""},
+			{"/revoke", "200", ""},
+			{"/suspend", invalid, "It is revoked, which is final. Its claim can become another credential."},
+			{"issue", "", ""},
+			{"/retire", "200", ""},
+			{"/suspend", invalid, "It is retired, which is final: what it says has counted."},
+		} {
+			switch tt.step {
+			case "dispute":
+				dispute = c.want(t, "neighbour", "POST "+claimAt(claim)+"/disputes", `{"reason":"sold"}`, tt.want).text("id")
+				continue
+			case "dismiss":
+				c.want(t, "elder", "POST "+claimAt(claim)+"/disputes/"+dispute+"/decision", `{"outcome":"dismissed","reason":"seen there"}`, tt.want)
+				continue
+			case "issue":
+				id = issue()
+				continue
+			}
+			r := c.want(t, "judge", id+tt.step, `{}`, tt.want)
+			if tt.words != "" && (len(r.Fields) != 1 || r.Fields[0].Detail != tt.words || r.Fields[0].Pointer != "") {
+				t.Errorf("%s: %v, want %s", tt.step, r.Fields, tt.words)
+			}
+		}
+		gone := c.claim(t, "fuel-saved")
+		c.want(t, "owner", "POST "+claimAt(gone)+"/withdraw", "", "200")
+		if r := c.want(t, "owner", "POST "+claimAt(gone)+"/withdraw", "", "409 CLAIM_DECIDED"); len(r.Fields) != 1 || r.Fields[0].Detail != "The claim is withdrawn, which is final." {
+			t.Errorf("withdrawn again: %v", r.Fields)
 		}
 	})
 }

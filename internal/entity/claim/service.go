@@ -184,14 +184,16 @@ func (s *Service) Get(ctx context.Context, id string) (*api.Claim, error) {
 }
 
 // Withdraw ends a claim that nobody has decided. Faults: CLAIM_NOT_FOUND,
-// NOT_CONTROLLER, CLAIM_DECIDED, STATE_TRANSITION_INVALID.
+// NOT_CONTROLLER, CLAIM_DECIDED.
 func (s *Service) Withdraw(ctx context.Context, id, reason string) (web.Reply[*api.Claim], error) {
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.Claim], error) {
 		r, err := find(ctx, tx, id)
 		if err != nil {
 			return web.Reply[*api.Claim]{}, err
 		}
-		if _, err := s.cfg.Entities.TransitionTx(ctx, tx, r.did, "", entity.Transition{To: entity.StatusDeactivated, Reason: reason}); err != nil {
+		if _, err := s.cfg.Entities.TransitionTx(ctx, tx, r.did, "", entity.Transition{To: entity.StatusDeactivated, Reason: reason}); fault.CodeOf(err) == "STATE_TRANSITION_INVALID" {
+			return web.Reply[*api.Claim]{}, decided(r) // its twin has ended
+		} else if err != nil {
 			return web.Reply[*api.Claim]{}, err
 		}
 		if r, err = find(ctx, tx, r.did); err != nil {

@@ -283,7 +283,7 @@ func (r *row) follow(status entity.Status) error {
 	switch status {
 	case entity.StatusActive:
 		if r.disputed != 0 {
-			return fault.New(fault.Conflict, "CREDENTIAL_DISPUTED", "The claim of this credential is disputed. Whoever adjudicates decides whether it stands again.")
+			return disputed()
 		}
 		r.suspended = false
 	case entity.StatusSuspended:
@@ -294,6 +294,10 @@ func (r *row) follow(status entity.Status) error {
 		r.retired = true
 	}
 	return nil
+}
+
+func disputed() *fault.Error {
+	return fault.New(fault.Conflict, "CREDENTIAL_DISPUTED", "The claim of this credential is disputed. Whoever adjudicates decides whether it stands again.")
 }
 
 // eventOf is the event that tells of a state.

@@ -67,7 +67,7 @@ func (s *Service) Step(ctx context.Context, id string, to entity.Status, reason 
 			return none, err
 		}
 		if _, err := s.cfg.Entities.TransitionTx(ctx, tx, r.did, "", entity.Transition{To: to, Reason: reason}); err != nil {
-			return none, err
+			return none, r.refused(err)
 		}
 		if r, err = find(ctx, tx, r.did); err != nil {
 			return none, err
@@ -75,6 +75,25 @@ func (s *Service) Step(ctx context.Context, id string, to entity.Status, reason 
 		out, err := s.is.view(r, true)
 		return web.Reply[*api.IssuedCredential]{Value: out}, err
 	})
+}
+
+// steps is what can be done with a credential in a state.
+var steps = map[string]string{
+	Active:    "It is active: suspend, revoke or retire it.",
+	Suspended: "It is suspended: reinstate or revoke it.",
+	Revoked:   "It is revoked, which is final. Its claim can become another credential.",
+	Retired:   "It is retired, which is final: what it says has counted.",
+}
+
+// refused says in the words of credentials why their twin did not take a step.
+func (r *row) refused(err error) error {
+	switch code := fault.CodeOf(err); {
+	case code == "CLAIM_NOT_VERIFIED" && r.disputed != 0:
+		return disputed()
+	case code == "STATE_TRANSITION_INVALID":
+		return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "The credential cannot take this step.").With(fault.Field{Code: "not_allowed", Detail: steps[r.stateOf()]})
+	}
+	return err
 }
 
 // Filter narrows a list; empty members do not.
