@@ -137,7 +137,7 @@ func (s *Simulations) simulation(ctx context.Context, d api.ClaimSimulationDraft
 	}
 	p, err := s.cfg.Ledger.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.Version)
 	if err != nil {
-		return out, err
+		return out, protocol.At(err, "/protocol", d.Protocol, d.Version)
 	}
 	out.Protocol, out.Kind = p.DID, protocol.SpellClaimType(p.ClaimTypes(), d.Kind)
 	if d.Verification == nil {
@@ -153,7 +153,11 @@ func (s *Simulations) rules(ctx context.Context, in simulation) (*rubric.Rubric,
 		if err != nil {
 			return nil, err
 		}
-		return p.Rubric(in.Kind)
+		out, err := p.Rubric(in.Kind)
+		if fault.CodeOf(err) == "RUBRIC_NOT_FOUND" {
+			err = check.Moved(err, "path/kind", "/kind")
+		}
+		return out, err
 	}
 	var c fault.Checks
 	out := rubric.Compile(in.Verification, "/verification", &c)

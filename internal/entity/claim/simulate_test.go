@@ -166,11 +166,13 @@ func TestSimulateRefused(t *testing.T) {
 			{`{"kind":"fuel-saved","verification":` + stricter + `,"collection":"x"}`, "400 SIMULATION_INVALID", "/collection"},
 			{`{"kind":"fuel-saved","verification":{"rubric":[]}}`, "400 SIMULATION_INVALID", "/verification/rubric"},
 			{`{"kind":"fuel-saved","verification":` + strings.Replace(stricter, "facts.usage < 0.95", "facts.used < 0.95", 1) + `}`, "400 SIMULATION_INVALID", "/verification/rubric/1/when"},
-			{`{"kind":"visits","protocol":"` + p + `"}`, "404 RUBRIC_NOT_FOUND", "path/kind"},
-			{`{"kind":"fuel-saved","protocol":"did:ixo:protocol/none"}`, "404 PROTOCOL_NOT_FOUND", ""},
+			{`{"kind":"visits","protocol":"` + p + `"}`, "404 RUBRIC_NOT_FOUND", "/kind It names these types of claims: fuel-saved, visits."},
+			{`{"kind":"fuel-saved","protocol":"did:ixo:protocol/clean-cooking","version":"1.0.0"}`, "404 RUBRIC_NOT_FOUND", "/kind This version names no types of claims. Name one that does."},
+			{`{"kind":"fuel-saved","protocol":"did:ixo:protocol/none"}`, "404 PROTOCOL_NOT_FOUND", "/protocol"},
 		} {
 			r := c.want(t, "judge", "POST /v1/claims:simulate", e.body, e.want)
-			if e.at != "" && (len(r.Fields) == 0 || r.Fields[0].Pointer != e.at) {
+			at, words, _ := strings.Cut(e.at, " ")
+			if len(r.Fields) == 0 || r.Fields[0].Pointer != at || words != "" && r.Fields[0].Detail != words {
 				t.Errorf("%s is wrong at %v, want %s", e.body, r.Fields, e.at)
 			}
 		}

@@ -33,8 +33,12 @@ func (p *Protocol) Rubric(kind string) (*rubric.Rubric, error) {
 		return nil, err
 	}
 	if r == nil {
+		words := "This version names no types of claims. Name one that does."
+		if len(types) > 0 {
+			words = "It names these types of claims: " + strings.Join(slices.Sorted(maps.Keys(types)), ", ") + "."
+		}
 		return nil, fault.New(fault.NotFound, "RUBRIC_NOT_FOUND", "The protocol has no rubric for this type of claims: people decide about them.").
-			With(fault.Field{Pointer: "path/kind", Code: "unknown", Detail: "It names these types of claims: " + strings.Join(slices.Sorted(maps.Keys(types)), ", ") + "."})
+			With(fault.Field{Pointer: "path/kind", Code: "unknown", Detail: words})
 	}
 	return r, nil
 }
