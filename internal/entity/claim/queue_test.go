@@ -64,6 +64,7 @@ func TestQueue(t *testing.T) {
 		c.queued(t, "judge", "", one, two, three)
 		c.queued(t, "second", "&status=flagged", three)
 		c.queued(t, "second", "&kind=visits", two)
+		c.queued(t, "second", "&kind=Visits", two)
 		c.queued(t, "second", "&projectId=did:ixo:entity:none")
 		for _, who := range []string{"owner", "anybody", "stranger", "limited did:ixo:entity:none"} {
 			c.queued(t, who, "")

@@ -213,12 +213,12 @@ type Filter struct {
 
 // fits reports whether a claim is in a list.
 func (f *Filter) fits(c web.Caller, r *row) bool {
-	for _, pair := range [][2]string{{f.Status, r.status}, {f.Kind, r.kind}, {f.Claimant, r.claimant}, {f.Project, r.project}, {f.Subject, r.subjectDID}, {f.Collection, collectionName(r.collection)}} {
+	for _, pair := range [][2]string{{f.Status, r.status}, {f.Claimant, r.claimant}, {f.Project, r.project}, {f.Subject, r.subjectDID}, {f.Collection, collectionName(r.collection)}} {
 		if pair[0] != "" && pair[0] != pair[1] {
 			return false
 		}
 	}
-	return sees(c, r.project)
+	return sees(c, r.project) && (f.Kind == "" || strings.EqualFold(f.Kind, r.kind)) // as types of claims are found
 }
 
 // maxLooked is how many claims one page looks at, and chunk how many at once.

@@ -271,7 +271,7 @@ func TestListCredentials(t *testing.T) {
 		v.want(t, "judge", "POST /v1/credentials/"+a.text("id")+"/revoke", `{}`, "200")
 		for path, want := range map[string]int{
 			"/v1/credentials": 2, "/v1/credentials?status=active": 1, "/v1/credentials?status=revoked": 1, "/v1/credentials?status=retired": 0,
-			"/v1/credentials?kind=fuel-saved": 2, "/v1/credentials?kind=other": 0, "/v1/credentials?limit=1": 1, "/v1/credentials?projectId=did:x:none": 0,
+			"/v1/credentials?kind=fuel-saved": 2, "/v1/credentials?kind=Fuel-Saved": 2, "/v1/credentials?kind=other": 0, "/v1/credentials?limit=1": 1, "/v1/credentials?projectId=did:x:none": 0,
 			entityAt(v.home) + "/credentials": 2, entityAt(v.oracle) + "/credentials": 2, entityAt(b.text("claim")) + "/credentials": 1,
 		} {
 			if got := v.want(t, "judge", "GET "+path, "", "200").body["items"].([]any); len(got) != want {

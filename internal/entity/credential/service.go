@@ -3,6 +3,7 @@ package credential
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -140,7 +141,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 			if err != nil {
 				return nil, 0, err
 			}
-			if f.Kind != "" && f.Kind != v.Kind {
+			if f.Kind != "" && !strings.EqualFold(f.Kind, v.Kind) {
 				continue
 			}
 			if len(out) == limit {
