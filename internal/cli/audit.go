@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/audit"
+	"github.com/hearth-dmrv/hearth/internal/cli/foreign"
 )
 
 func auditCommands() []command {
@@ -47,23 +49,7 @@ func auditVerify(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "project      %s\n", r.Project)
-	fmt.Fprintf(c.out, "made         %s\n", r.Made.UTC().Format(time.RFC3339))
-	fmt.Fprintf(c.out, "signer       %s\n", r.Issuer)
-	fmt.Fprintf(c.out, "key          %s\n", r.Key)
-	for _, t := range r.Checks {
-		if n := len(t.Wrong); n > 0 {
-			fmt.Fprintf(c.out, "%-12s %d, %d WRONG\n", t.Name, t.Count, n)
-		} else {
-			fmt.Fprintf(c.out, "%-12s %d ok\n", t.Name, t.Count)
-		}
-		for _, text := range t.Wrong {
-			fmt.Fprintf(c.out, "             %s\n", text)
-		}
-	}
-	for _, text := range r.Notes {
-		fmt.Fprintf(c.out, "note         %s\n", text)
-	}
+	tellAudit(c.out, r)
 	switch {
 	case !r.Verified():
 		return errNotAudited
@@ -73,4 +59,32 @@ func auditVerify(ctx context.Context, c *call) error {
 		fmt.Fprintln(c.out, "verified")
 	}
 	return nil
+}
+
+// tell writes a line about a file that somebody else has made. They have chosen the names
+// in it: a terminal must not obey them, and show what was not found.
+func tell(w io.Writer, head, text string) {
+	fmt.Fprintf(w, "%-12s %s\n", head, foreign.Shown(text))
+}
+
+// tellAudit writes what a bundle is and what was found in it.
+func tellAudit(w io.Writer, r *audit.Report) {
+	line := func(head, text string) { tell(w, head, text) }
+	line("project", r.Project)
+	line("made", r.Made.UTC().Format(time.RFC3339))
+	line("signer", r.Issuer)
+	line("key", r.Key)
+	for _, t := range r.Checks {
+		if n := len(t.Wrong); n > 0 {
+			line(t.Name, fmt.Sprintf("%d, %d WRONG", t.Count, n))
+		} else {
+			line(t.Name, fmt.Sprintf("%d ok", t.Count))
+		}
+		for _, text := range t.Wrong {
+			line("", text)
+		}
+	}
+	for _, text := range r.Notes {
+		line("note", text)
+	}
 }

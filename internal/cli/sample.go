@@ -53,18 +53,18 @@ func sampleVerify(_ context.Context, c *call) error {
 		return err
 	}
 	d := rec.Draw
-	fmt.Fprintf(c.out, "draw         %s of design %s, version %d\n", d.DrawID, d.DesignID, d.Version)
-	fmt.Fprintf(c.out, "frame        %d households, %s\n", d.Population, d.FrameHash)
-	fmt.Fprintf(c.out, "drawn        %d, replaced %d\n", d.Drawn, d.Replaced)
+	tell(c.out, "draw", fmt.Sprintf("%s of design %s, version %d", d.DrawID, d.DesignID, d.Version))
+	tell(c.out, "frame", fmt.Sprintf("%d households, %s", d.Population, d.FrameHash))
+	tell(c.out, "drawn", fmt.Sprintf("%d, replaced %d", d.Drawn, d.Replaced))
 	for _, t := range got.Checks {
 		word := "ok"
 		if !t.OK {
 			word = "WRONG: " + t.Detail
 		}
-		fmt.Fprintf(c.out, "%-12s %s\n", t.Name, word)
+		tell(c.out, t.Name, word)
 	}
 	for _, r := range got.Remarks {
-		fmt.Fprintf(c.out, "note         %s\n", r)
+		tell(c.out, "note", r)
 	}
 	if !got.Verified {
 		return errNotProven

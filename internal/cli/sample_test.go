@@ -56,6 +56,10 @@ func TestSampleVerify(t *testing.T) {
 			t.Errorf("%s: %d, and no %q in %s", tt.is, code, tt.want, out)
 		}
 	}
+	hidden := strings.Replace(string(text), `"drawId":"`, `"drawId":"\u001b[8m`, 1)
+	if code, out := verify(hidden); code != 1 || strings.Contains(out, "\x1b") || !strings.Contains(out, `draw         "\x1b[8m`) {
+		t.Errorf("a name that a terminal would obey: %d %q", code, out)
+	}
 	if code, out := verify(`{"format":"other"}`); code != 1 || !strings.Contains(out, "not a record of a draw") {
 		t.Errorf("no record: %d %s", code, out)
 	}
