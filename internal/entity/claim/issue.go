@@ -54,7 +54,7 @@ func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply
 	}
 	i, draft, err := s.credential(ctx, s.db, r)
 	if err == nil {
-		err = s.cfg.Entities.MayUpdate(ctx, s.db, i.Issuer)
+		err = byOracle(s.cfg.Entities.MayUpdate(ctx, s.db, i.Issuer), i.Says.Issuer)
 	}
 	if err == nil {
 		err = agree(&d, r, i.Says)
@@ -74,6 +74,15 @@ func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply
 		}
 		return web.Reply[*api.IssuedCredential]{Value: i.Says, Status: http.StatusCreated, Location: i.Says.Links.Self}, nil
 	})
+}
+
+// byOracle says of a caller who does not control an oracle that it has approved the claim.
+func byOracle(err error, oracle string) error {
+	if fault.CodeOf(err) == "NOT_CONTROLLER" {
+		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the oracle that approved the claim has its credential issued.").
+			With(fault.Field{Pointer: "/claim", Code: "not_controller", Detail: "The oracle is " + oracle + "."})
+	}
+	return err
 }
 
 // IssueApproved makes the credential of a claim whose type says that the approval issues

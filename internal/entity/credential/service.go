@@ -91,6 +91,8 @@ func (r *row) refused(err error) error {
 	switch code := fault.CodeOf(err); {
 	case code == "CLAIM_NOT_VERIFIED" && r.disputed != 0:
 		return disputed()
+	case code == "NOT_CONTROLLER":
+		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the oracle that issued the credential changes its state. GET /v1/credentials/{credentialId} names it as issuer.")
 	case code == "STATE_TRANSITION_INVALID":
 		return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "The credential cannot take this step.").With(fault.Field{Code: "not_allowed", Detail: steps[r.stateOf()]})
 	}
