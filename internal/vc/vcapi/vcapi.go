@@ -230,6 +230,10 @@ func (s *Service) verify(ctx context.Context, m map[string]any, at string, o api
 // document.
 func (s *Service) Check(ctx context.Context, in api.CredentialCheck) (*api.CredentialVerification, error) {
 	m, at, how := in.VerifiableCredential, "/verifiableCredential", s.verifier.Credential
+	if m == nil && in.VerifiablePresentation == nil {
+		return nil, under("", "CREDENTIAL_NOT_VERIFIED", "The document is not verified.",
+			[]vc.Reason{{Pointer: "/verifiableCredential", Code: "not_an_object", Detail: "Give the document here, or a presentation in verifiablePresentation."}})
+	}
 	if m == nil {
 		m, at, how = in.VerifiablePresentation, "/verifiablePresentation", s.verifier.Presentation
 	} else if in.VerifiablePresentation != nil {
@@ -238,7 +242,7 @@ func (s *Service) Check(ctx context.Context, in api.CredentialCheck) (*api.Crede
 	}
 	out, err := s.verify(ctx, m, at, in.Options, how)
 	f := fault.As(err)
-	if f == nil || m == nil {
+	if f == nil {
 		return out, err
 	}
 	if shown, ok := f.Members.(refusal); ok {

@@ -184,7 +184,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a stored credential: %+v", got)
 	}
 	for body, want := range map[string]string{
-		`{}`: "not_an_object", `{"verifiablePresentation":{},"verifiableCredential":{}}`: "not_both", `{"verifiablePresentation":{},"options":{"checks":["all"]}}`: "not_allowed",
+		`{}`: `"pointer":"/verifiableCredential","code":"not_an_object","detail":"Give the document here, or`, `{"verifiablePresentation":{},"verifiableCredential":{}}`: "not_both", `{"verifiablePresentation":{},"options":{"checks":["all"]}}`: "not_allowed",
 	} {
 		if w := post(h, path, body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %s", body, w.Code, w.Body, want)
