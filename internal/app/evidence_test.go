@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -205,19 +206,28 @@ func (s *show) checkWrongEvidence(t *testing.T) {
 		}
 		stove = c.Subject
 	}
+	calculation := calculated(t)
+	changed := maps.Clone(calculation)
+	changed["calculation"] = map[string]any{"asked": map[string]any{"module": "fuel-factor"}, "traceHash": "0000"}
 	for name, c := range map[string]struct {
 		piece map[string]any
 		at    string
+		data  map[string]any
 	}{
-		"without an id":     {map[string]any{"type": "response"}, "/evidence/0/id"},
-		"of nothing":        {map[string]any{"type": "response", "id": "none"}, "/evidence/0/id"},
-		"by another hash":   {map[string]any{"type": "entity", "id": stove, "hash": "0000"}, "/evidence/0/hash"},
-		"of no revision":    {map[string]any{"type": "entity", "id": stove, "revision": 999}, "/evidence/0"},
-		"without a time":    {map[string]any{"type": "readings", "id": stove}, "/evidence/0"},
-		"of a way up":       {map[string]any{"type": "file", "id": ".."}, "/evidence/0/id"},
-		"of the wrong type": {map[string]any{"type": "entity", "id": 7}, "/evidence/0"},
+		"without its hash":           {map[string]any{"type": "calculation"}, "/evidence/0/hash", calculation},
+		"of another calculation":     {map[string]any{"type": "calculation", "hash": "0000"}, "/evidence/0/hash", calculation},
+		"of no calculation":          {map[string]any{"type": "calculation", "hash": "0000"}, "/evidence/0/hash", nil},
+		"of one that comes out else": {map[string]any{"type": "calculation", "hash": "0000"}, "/evidence/0/hash", changed},
+
+		"without an id":     {map[string]any{"type": "response"}, "/evidence/0/id", nil},
+		"of nothing":        {map[string]any{"type": "response", "id": "none"}, "/evidence/0/id", nil},
+		"by another hash":   {map[string]any{"type": "entity", "id": stove, "hash": "0000"}, "/evidence/0/hash", nil},
+		"of no revision":    {map[string]any{"type": "entity", "id": stove, "revision": 999}, "/evidence/0", nil},
+		"without a time":    {map[string]any{"type": "readings", "id": stove}, "/evidence/0", nil},
+		"of a way up":       {map[string]any{"type": "file", "id": ".."}, "/evidence/0/id", nil},
+		"of the wrong type": {map[string]any{"type": "entity", "id": 7}, "/evidence/0", nil},
 	} {
-		_, err := s.api.Claims.Submit(t.Context(), client.ClaimDraft{Kind: "fuel-saved", Subject: stove, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Evidence: []any{c.piece}})
+		_, err := s.api.Claims.Submit(t.Context(), client.ClaimDraft{Kind: "fuel-saved", Subject: stove, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Evidence: []any{c.piece}, Data: c.data})
 		var p *client.Error
 		if !errors.As(err, &p) || p.Code != "CLAIM_INVALID" || len(p.Fields) != 1 || p.Fields[0].Pointer != c.at {
 			t.Errorf("evidence %s: %+v, want CLAIM_INVALID at %s", name, err, c.at)

@@ -34,7 +34,9 @@ func buildReports(a *App) {
 }
 
 // evidence completes the evidence of a claim that is submitted.
-func (a reports) evidence(ctx context.Context, all []any) error { return a.App.reports.Fix(ctx, all) }
+func (a reports) evidence(ctx context.Context, d *api.ClaimDraft) error {
+	return a.App.reports.Fix(ctx, d)
+}
 
 // ownCalls admits requests of this process, whose context says who calls. No listener
 // has it.

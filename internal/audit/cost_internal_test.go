@@ -88,7 +88,7 @@ func TestEvidenceCost(t *testing.T) {
 			for i := range maxPieces {
 				pieces = append(pieces, tt.piece(i))
 			}
-			if err := serviceOf(r).Fix(caller(t), pieces); err != nil {
+			if err := serviceOf(r).Fix(caller(t), &api.ClaimDraft{Evidence: pieces}); err != nil {
 				t.Fatal(err)
 			}
 			if r.revisions > tt.revisions || r.requests > tt.revisions {

@@ -62,22 +62,30 @@ func (s *Service) as(ctx context.Context) func(path string, v any) error {
 }
 
 // Fix completes pieces of evidence that name something of this server: the revision it
-// has now, and its hash. Others stay as they are. What the caller cannot read, and a hash
-// that is not right, is a fault CLAIM_INVALID.
-func (s *Service) Fix(ctx context.Context, all []any) error {
+// has now, and its hash. Others stay as they are. What the caller cannot read, a hash
+// that is not right, and a calculation that does not come out are a fault CLAIM_INVALID.
+func (s *Service) Fix(ctx context.Context, d *api.ClaimDraft) error {
 	var c fault.Checks
-	if len(all) > maxPieces {
+	if len(d.Evidence) > maxPieces {
 		c.Add("/evidence", "too_many", fmt.Sprintf("A claim has at most %d pieces of evidence.", maxPieces))
 		return c.Err("CLAIM_INVALID", "The claim is not valid.")
 	}
-	l := s.lookup()
-	for i, v := range all {
+	l, named := s.lookup(), map[string]api.ClaimEvidence{}
+	for i, v := range d.Evidence {
 		piece, ok := v.(map[string]any)
 		if !ok {
 			continue
 		}
-		if piece["type"] == "calculation" && piece["hash"] == nil {
-			c.Require(false, fmt.Sprintf("/evidence/%d/hash", i))
+		if piece["type"] == "calculation" {
+			hash, _ := piece["hash"].(string)
+			if _, seen := named[hash]; !seen {
+				named[hash] = recalculated(&api.Claim{Document: &api.ClaimBody{Data: d.Data}}, api.ClaimEvidence{Hash: hash})
+			}
+			if at := fmt.Sprintf("/evidence/%d/hash", i); hash == "" {
+				c.Require(false, at)
+			} else if found := named[hash]; found.State != same {
+				c.Add(at, "mismatch", found.Detail+" Send what POST /v1/emissions:calculate has answered as data.calculation, and its traceHash here.")
+			}
 		}
 		if err := l.fix(ctx, fmt.Sprintf("/evidence/%d", i), piece, &c); err != nil {
 			return err

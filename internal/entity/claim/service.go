@@ -32,7 +32,7 @@ type Config struct {
 	Exchange    *exchange.Service // keeps simulations
 	// Evidence completes pieces of evidence that name something of this server; nil
 	// leaves them as they are. The fault is CLAIM_INVALID.
-	Evidence func(ctx context.Context, all []any) error
+	Evidence func(ctx context.Context, d *Draft) error
 	// Rights are the scopes that a principal has now, whom the Engine speaks for; nil asks
 	// nobody.
 	Rights func(ctx context.Context, q db.Querier, ws, principal string) ([]string, error)
@@ -92,7 +92,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*api.Claim], e
 // draft is the draft of the twin of a claim, with its evidence complete.
 func (c *Config) draft(ctx context.Context, d Draft) (entity.Draft, error) {
 	if c.Evidence != nil {
-		if err := c.Evidence(ctx, d.Evidence); err != nil {
+		if err := c.Evidence(ctx, &d); err != nil {
 			return entity.Draft{}, err
 		}
 	}
