@@ -124,13 +124,20 @@ const (
 	shards       = 64
 )
 
+// aloneSetting says of a connection that what goes without BEGIN means there what
+// beginWrite does.
+const aloneSetting = "hearth.alone"
+
 func numberConns() func(context.Context, *pgx.Conn) error {
 	var last atomic.Int64
 	last.Store(rand.Int64N(shards))
 	return func(ctx context.Context, c *pgx.Conn) error {
 		n := last.Add(1) % shards
 		c.PgConn().CustomData()[shardSetting] = int(n)
-		_, err := c.Exec(ctx, `SELECT set_config('`+shardSetting+`', $1, false)`, strconv.FormatInt(n, 10))
+		var isolation string
+		err := c.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation') FROM set_config('`+shardSetting+`', $1, false)`,
+			strconv.FormatInt(n, 10)).Scan(&isolation)
+		c.PgConn().CustomData()[aloneSetting] = isolation == "read committed"
 		return err
 	}
 }

@@ -118,7 +118,7 @@ func (s *pgSession) commit(then ...*question) error {
 	case s.begun:
 	case s.wait.Len() == 1:
 		return nil
-	case len(then) == 0:
+	case len(then) == 0 && s.conn.PgConn().CustomData()[aloneSetting] == true:
 		s.wait.QueuedQueries = s.wait.QueuedQueries[1:]
 		return s.flush().Close() // reads all, to the answer that it is stored
 	}

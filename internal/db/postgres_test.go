@@ -3,6 +3,8 @@ package db_test
 import (
 	"context"
 	"errors"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -211,5 +213,36 @@ func TestPlanMadeBeforeAMigrationIsMadeAgain(t *testing.T) {
 	}
 	if err := d.InTx(t.Context(), read); err != nil {
 		t.Errorf("InTx after the change: %v", err)
+	}
+}
+
+// Whatever the role or the database has as its default, a transaction is read
+// committed, also one that is a single message.
+func TestTransactionsAreReadCommitted(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
+		u, err := url.Parse(dbtest.URL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		q.Set("default_transaction_isolation", level)
+		u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+		d, err := db.Open(t.Context(), db.Config{URL: u.String()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.Close() })
+		schema(t, d)
+		err = d.InTx(t.Context(), func(tx *db.Tx) error {
+			return tx.Send(t.Context(), `INSERT INTO item(id, name) VALUES (1, current_setting('transaction_isolation'))`)
+		})
+		var got string
+		if err == nil {
+			err = d.QueryRow(t.Context(), `SELECT name FROM item WHERE id = 1`).Scan(&got)
+		}
+		if err != nil || got != "read committed" {
+			t.Errorf("default %s: %q, %v; want read committed", level, got, err)
+		}
 	}
 }
