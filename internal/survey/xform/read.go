@@ -206,6 +206,7 @@ func (in *Instance) Audit() string { return in.root.value("meta", "audit") }
 
 // object reads the nodes inside of one.
 func (r *reader) object(at *item, n *node, out map[string]any, path string) {
+	seen := map[*item]bool{}
 	for _, k := range n.kids {
 		i := at.kid(k.name)
 		switch {
@@ -215,7 +216,10 @@ func (r *reader) object(at *item, n *node, out map[string]any, path string) {
 				r.wrong.Add(path+"/"+k.name, "unknown", "The form does not have this element.")
 			}
 		case k.template:
+		case seen[i]:
+			r.wrong.Add(path+"/"+k.name, "duplicate", "This element appears twice, and only a repeat may.")
 		default:
+			seen[i] = i.role != repeated && i.role != ours
 			r.node(i, k, n, out, path+"/"+k.name)
 		}
 	}

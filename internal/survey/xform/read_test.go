@@ -100,6 +100,30 @@ func TestUnknownElements(t *testing.T) {
 	}
 }
 
+// What is said twice is refused: one of the two would be lost. A repeat is not.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	_, x := xformtest.Load(t, "testdata/everything.json")
+	for inside, want := range map[string]string{
+		`<start><size>4</size><size>5</size></start>`:                                     "/start/size",
+		`<start><size>4</size></start><start><name/></start>`:                             "/start",
+		`<things><stoves><days>3</days><days>4</days></stoves></things>`:                  "/things/stoves/days",
+		`<things><stoves><days>3</days></stoves><stoves><days>3</days></stoves></things>`: "",
+	} {
+		in, err := xform.Parse([]byte(`<data id="everything">` + inside + `<meta><instanceID>uuid:1</instanceID></meta></data>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = x.Answers(in, none)
+		f := fault.As(err)
+		switch {
+		case want == "" && err == nil:
+		case f == nil || len(f.Fields) != 1 || f.Fields[0].Pointer != want || f.Fields[0].Code != "duplicate":
+			t.Errorf("%s: err = %v, want %q named as a duplicate", inside, err, want)
+		}
+	}
+}
+
 // What XPath cannot say is named with its place, all of it at once.
 func TestNotPossible(t *testing.T) {
 	t.Parallel()
