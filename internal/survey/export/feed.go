@@ -236,7 +236,8 @@ func (f *feed) ask(r *http.Request, in *feedTableIn) error {
 	}
 	if in.Token != "" {
 		if err := f.s.cfg.Cursors.Decode(f.scope(r), in.Token, &f.at); err != nil {
-			return err
+			return fault.New(fault.Invalid, "INVALID_CURSOR", "The token is not one of this table. Start again without it.").
+				With(fault.Field{Pointer: "query/$skiptoken", Code: "invalid", Detail: "Follow @odata.nextLink as it is."}).Wrap(err)
 		}
 		f.top = f.at.Left - 1
 	}

@@ -129,7 +129,7 @@ func TestFeedAsks(t *testing.T) {
 			"/Submissions?$filter=home_size gt 3": "INVALID_PARAMETER", "/Submissions?$filter=__system/submissionDate gt x": "INVALID_PARAMETER", "/Submissions?$filter=1 eq 1 or 2 eq 2": "INVALID_PARAMETER",
 			"/Submissions?$filter=__system/reviewState gt 'pending'": "INVALID_PARAMETER", "/Submissions?$select=home_phone": "INVALID_PARAMETER", "/Submissions?$top=-1": "INVALID_PARAMETER",
 			"/Submissions?$skip=3": "INVALID_PARAMETER", "/Submissions?$orderby=__id": "INVALID_PARAMETER", "/Submissions?pii=all": "INVALID_PARAMETER", "/Submissions?$format=xml": "INVALID_PARAMETER",
-			"/Submissions?$skiptoken=nonsense": "INVALID_CURSOR", "/Submissions?$skiptoken=" + token: "INVALID_CURSOR", "/People": "TABLE_NOT_FOUND",
+			"/Submissions?$skiptoken=nonsense": `"query/$skiptoken"`, "/Submissions?$skiptoken=" + token: "INVALID_CURSOR", "/People": "TABLE_NOT_FOUND",
 			"/Submissions_home_people?$count=true": "COUNT_NOT_POSSIBLE", "/Submissions?$count=true&$filter=__system/reviewState eq 'pending'": "COUNT_NOT_POSSIBLE",
 			"/Submissions?pii=full": "SCOPE_MISSING",
 		} {

@@ -362,9 +362,18 @@ func (a *ask) noValue(figures []figure, first, second string) error {
 			names = append(names, f.value)
 		}
 	}
-	detail := fmt.Sprintf("No household that counts has the value %q or %q.", first, second)
+	var missing []string
+	for _, value := range []string{first, second} {
+		if !slices.Contains(names, value) {
+			missing = append(missing, strconv.Quote(value))
+		}
+	}
+	if len(missing) == 0 { // one has no answer to an option that others chose
+		missing = []string{strconv.Quote(first), strconv.Quote(second)}
+	}
+	detail := "No household that counts has the value " + strings.Join(missing, " or ") + "."
 	if len(names) > 0 {
-		detail += " There are " + strings.Join(names, ", ") + "."
+		detail += " The values are: " + strings.Join(names, ", ") + "."
 	}
 	return fault.New(fault.Unprocessable, "NO_ANSWERS", detail).With(fault.Field{Pointer: "query/compare", Code: "unknown", Detail: detail})
 }

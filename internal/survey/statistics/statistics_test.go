@@ -124,6 +124,7 @@ func TestByMode(t *testing.T) {
 			t.Errorf("three households are shown: %+v", e)
 		}
 		v.refused(t, "m", "question=home/fuel&by=modes", 400, "query/by")
+		v.refused(t, "m", "question=home/fuel&by=mode&compare=ussd,visit", 422, `has the value \"ussd\". The values are: `)
 	})
 }
 
