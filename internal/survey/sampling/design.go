@@ -36,6 +36,7 @@ const (
 
 const (
 	maxPopulation = 1e9
+	maxAmount     = 1e100 // of what is measured, as in answers
 	maxReserve    = 10_000
 	usualReserve  = 1000
 )
@@ -66,7 +67,7 @@ func inside(c *fault.Checks, at string, v *float64, high float64) {
 
 func whole(c *fault.Checks, at string, v *float64, low, high float64) {
 	if v != nil && (*v != math.Trunc(*v) || *v < low || *v > high) {
-		c.Add(at, "out_of_range", fmt.Sprintf("The value must be a whole number from %v to %v.", low, high))
+		c.Add(at, "out_of_range", fmt.Sprintf("The value must be a whole number from %.0f to %.0f.", low, high))
 	}
 }
 
@@ -123,7 +124,7 @@ func checkTarget(c *fault.Checks, d *Draft) {
 	inside(c, "/precision", d.Precision, 1)
 	most := 1.0
 	if d.ParameterType == mean {
-		most = math.MaxFloat64
+		most = maxAmount
 		c.Require(d.ExpectedMean != nil || d.Precision == nil, "/expectedMean")
 		c.Require(d.ExpectedSD != nil, "/expectedSD")
 		if v := d.ExpectedMean; v != nil && *v == 0 {
@@ -133,7 +134,7 @@ func checkTarget(c *fault.Checks, d *Draft) {
 		inside(c, "/expectedMean", d.ExpectedMean, 1)
 	}
 	inside(c, "/marginOfError", d.MarginOfError, most)
-	inside(c, "/expectedSD", d.ExpectedSD, math.MaxFloat64)
+	inside(c, "/expectedSD", d.ExpectedSD, maxAmount)
 }
 
 func checkClusters(c *fault.Checks, k *api.SampleClusters) {
@@ -186,7 +187,7 @@ func checkStrata(c *fault.Checks, d *Draft) {
 			c.Add(here+"/clusters", "read_only", "The server makes this member; leave it out.")
 		}
 		c.Require(s.Method != neyman || h.SD != nil, here+"/sd")
-		inside(c, here+"/sd", h.SD, math.MaxFloat64)
+		inside(c, here+"/sd", h.SD, maxAmount)
 		if d.ParameterType != mean {
 			inside(c, here+"/mean", h.Mean, 1)
 		}

@@ -20,7 +20,10 @@ func plan(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum, clu
 	p.ExactSize = 0
 	target := d.Precision != nil || d.MarginOfError != nil
 	if target {
-		p.ExactSize = Size(aimOf(d, float64(whole))) * p.DesignEffect
+		var err error
+		if p.ExactSize, err = reach(aimOf(d, float64(whole)), p.DesignEffect); err != nil {
+			return nil, err
+		}
 	}
 	p.CalculatedSize = Up(p.ExactSize)
 	p.AdjustedSize = Oversample(p.CalculatedSize, p.DropoutRate)
@@ -76,7 +79,10 @@ func sizes(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) er
 		case perStratum:
 			one := *d
 			one.ExpectedMean, one.ExpectedSD = firstOf(s.Strata[i].Mean, d.ExpectedMean), firstOf(s.Strata[i].SD, d.ExpectedSD)
-			n := Size(aimOf(&one, float64(h.Population))) * p.DesignEffect
+			n, err := reach(aimOf(&one, float64(h.Population)), p.DesignEffect)
+			if err != nil {
+				return err
+			}
 			exact, needed = exact+n, needed+Up(n)
 			strata[i].Size = max(Oversample(Up(n), p.DropoutRate), floor)
 			if h.Population > 0 {
@@ -106,6 +112,22 @@ func sizes(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) er
 		}
 	}
 	return nil
+}
+
+// reach is Size with a design effect. The fault names a target that no population
+// is large enough for, or that cannot be computed.
+func reach(a Aim, effect float64) (float64, error) {
+	n := Size(a) * effect
+	if n <= maxPopulation*max(effect, 1) {
+		return n, nil
+	}
+	at := "/marginOfError"
+	if a.Precision > 0 {
+		at = "/precision"
+	}
+	return 0, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{
+		Pointer: at, Code: "out_of_range", Detail: "No population is large enough for this, with the mean and the spread that are expected. Take a larger value.",
+	})
 }
 
 func firstOf(a, b *float64) *float64 {
