@@ -66,9 +66,11 @@ func prepareProps(d db.Dialect, nid int64, props []prop) readyProps {
 
 // distinct has each entry once: a name may say a word twice.
 func distinct(props []prop) []prop {
-	return slices.Compact(slices.SortedFunc(slices.Values(props), func(a, b prop) int {
+	props = slices.Clone(props)
+	slices.SortFunc(props, func(a, b prop) int {
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Val, b.Val))
-	}))
+	})
+	return slices.Compact(props)
 }
 
 // addReady enters a twin into the property index; a fresh one has no entries yet.

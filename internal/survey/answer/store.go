@@ -67,7 +67,8 @@ func Prepare(d db.Dialect, nid int64, rows []Row) Ready {
 
 // distinct has each row once.
 func distinct(rows []Row) []Row {
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b Row) int {
+	rows = slices.Clone(rows)
+	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.QID, b.QID), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Num, b.Num), cmp.Compare(a.Item, b.Item))
 	})
 	return slices.Compact(rows)
