@@ -246,6 +246,9 @@ func (h *house) request(t *testing.T, r web.Route, path string) *http.Request {
 		text = strings.Replace(text, `,"revision":1`, "", 1)
 		tag = h.as(owner, http.MethodGet, strings.TrimSuffix(path, "/verification"), "").Header().Get("ETag")
 	}
+	if r.Path == "/v1/reports" && r.Method == http.MethodPost { // the twin of the example is no project
+		text = h.ids["reported"]
+	}
 	req := httptest.NewRequest(r.Method, path, strings.NewReader(text)).WithContext(t.Context())
 	n := h.calls.Add(1)
 	req.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(2 + n>>8), byte(n)}), 1234).String()

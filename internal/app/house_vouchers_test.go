@@ -47,7 +47,8 @@ func (h *house) furnishCredentials(t *testing.T) {
 	var report struct {
 		ID string `json:"id"`
 	}
-	if w := h.post("/v1/reports", `{"projectId":"`+project+`","oracle":"`+oracle+`"}`); w.Code != 202 || json.Unmarshal(w.Body.Bytes(), &report) != nil {
+	h.ids["reported"] = `{"projectId":"` + project + `","oracle":"` + oracle + `"}`
+	if w := h.post("/v1/reports", h.ids["reported"]); w.Code != 202 || json.Unmarshal(w.Body.Bytes(), &report) != nil {
 		t.Fatalf("a report: %d %s", w.Code, w.Body)
 	}
 	h.ids["report"] = report.ID

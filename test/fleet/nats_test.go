@@ -7,6 +7,8 @@ import (
 	"time"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"github.com/hearth-dmrv/hearth/test/server"
 )
 
 // natsAt runs a NATS server in this process; port -1 is any.
@@ -75,4 +77,69 @@ func TestNATS(t *testing.T) {
 	natsAt(t, again)
 	until(t, "all nodes have NATS again", func() bool { return degraded() == 0 })
 	change("with NATS again")
+}
+
+// lateMost is how long the others may act on what was before, when the node that changed it
+// was killed before it could say so: they read the versions each second.
+const lateMost = 1500 * time.Millisecond
+
+// TestKilledBeforeTheNote: with NATS the note of a change follows its commit. A node that is
+// killed while it revokes a key may have committed and told nobody; if the key is revoked, the
+// others refuse it all the same.
+func TestKilledBeforeTheNote(t *testing.T) {
+	t.Parallel()
+	whole(t)
+	s := newShaky(t, 3, "NATS_URL="+natsAt(t, -1).ClientURL())
+	silent, slowest := 0, time.Duration(0)
+	for i := range rounds() / 10 {
+		one, others := s.seats[0], []*server.Client{s.seats[1].running.Client(1), s.seats[2].running.Client(1)}
+		key := decode[struct {
+			ID  string `json:"id"`
+			Key string `json:"key"`
+		}](t, call(t, others[0], 201, "POST /v1/api-keys", object{"name": fmt.Sprint(i), "scopes": []string{"entities:read"}}))
+		for _, c := range others {
+			call(t, as(c, key.Key), 200, "GET /v1/api-keys/current", nil)
+		}
+		answered := make(chan bool, 1)
+		writer := one.running.Client(1)
+		go func() {
+			got, err := writer.Do(t.Context(), "DELETE", "/v1/api-keys/"+key.ID, nil)
+			answered <- err == nil && got.Status == 200
+		}()
+		time.Sleep(time.Duration(i%12) * 4 * time.Millisecond)
+		if err := one.running.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		since, told := time.Now(), <-answered
+		revoked := decode[struct {
+			Status string `json:"status"`
+		}](t, call(t, others[0], 200, "GET /v1/api-keys/"+key.ID, nil)).Status == "revoked"
+		if told && !revoked {
+			t.Errorf("round %d: a revocation was answered and is not there", i)
+		}
+		if revoked && !told {
+			silent++
+		}
+		for _, c := range others {
+			for revoked {
+				got, err := as(c, key.Key).Do(t.Context(), "GET", "/v1/api-keys/current", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				took := time.Since(since)
+				if got.Status == 401 || got.Status == 429 {
+					slowest = max(slowest, took)
+					break
+				}
+				if took > lateMost {
+					t.Fatalf("round %d: %s after the node was killed a revoked key is answered %d", i, took, got.Status)
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			c.Close()
+		}
+		writer.Close()
+		one.start(t, one.options.Binary)
+	}
+	t.Logf("%d revocations were committed and not answered; refused everywhere within %s", silent, slowest)
 }

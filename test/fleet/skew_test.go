@@ -22,10 +22,13 @@ import (
 // whole skips a test that takes minutes, unless make fleet runs it.
 func whole(t *testing.T) {
 	t.Helper()
-	if os.Getenv("HEARTH_FLEET_ROUNDS") == "" {
+	if !isWhole() {
 		t.Skip("it takes minutes: make fleet runs it")
 	}
 }
+
+// isWhole reports whether this is make fleet.
+func isWhole() bool { return os.Getenv("HEARTH_FLEET_ROUNDS") != "" }
 
 // skewVariable moves the clock of a program that skewed has built, by seconds.
 const skewVariable = "FLEET_TEST_SKEW"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/test/server"
@@ -23,7 +26,7 @@ func events() int64 {
 	if n, err := strconv.ParseInt(os.Getenv("HEARTH_FLEET_EVENTS"), 10, 64); err == nil {
 		return n
 	}
-	if os.Getenv("HEARTH_FLEET_ROUNDS") != "" {
+	if isWhole() {
 		return 100_000
 	}
 	return 600
@@ -36,14 +39,14 @@ type shaky struct {
 	kills atomic.Int64
 }
 
-func newShaky(t *testing.T, n int) *shaky {
+func newShaky(t *testing.T, n int, env ...string) *shaky {
 	t.Helper()
 	url, dir, program := dbtest.URL(t), t.TempDir(), server.Binary(t)
 	s := &shaky{}
 	for i := range n {
 		port := freePort(t)
 		one := &seat{options: server.Options{
-			Dir: filepath.Join(dir, fmt.Sprint(i)), DatabaseURL: url, Ready: patience, Env: append(sharedKeys(), "PORT="+port),
+			Dir: filepath.Join(dir, fmt.Sprint(i)), DatabaseURL: url, Ready: patience, Env: append(append(sharedKeys(), "PORT="+port), env...),
 		}}
 		one.start(t, program)
 		s.seats, s.urls = append(s.seats, one), append(s.urls, "http://127.0.0.1:"+port)
@@ -80,10 +83,15 @@ func (s *shaky) shake(ctx context.Context, t *testing.T) {
 }
 
 // TestStreams: a reader that goes to another node every 40 events gets each event once and
-// in order while nodes are killed, and all that was answered is among them.
+// in order while nodes are killed, and all that was answered is among them. A webhook gets
+// each at least once, and none twice once nobody is killed any more.
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	s, want := newShaky(t, 3), events()
+	s, want := newShaky(t, 3, "HEARTH_OUTBOUND_ALLOW=127.0.0.1"), events()
+	var hook *hooked
+	if isWhole() { // what a killed node was sending is sent again 40 s later
+		hook = s.hook(t)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var going sync.WaitGroup
@@ -130,6 +138,83 @@ func TestStreams(t *testing.T) {
 		t.Errorf("of %d twins that were answered %d are not in the log, and %d twice", written.Load(), missing, doubled)
 	}
 	t.Logf("%d events in order, %d kills", last, s.kills.Load())
+	if hook != nil {
+		hook.judge(t, s, &acked)
+	}
+}
+
+// judge waits for what was made during kills, and makes more without any.
+func (h *hooked) judge(t *testing.T, s *shaky, made *sync.Map) {
+	t.Helper()
+	first := h.await(t, made)
+	var calm sync.Map
+	var n atomic.Int64
+	s.write(t.Context(), 100, func(name string) bool { calm.Store(name, true); return n.Add(1) < calmWrites })
+	again := h.await(t, &calm)
+	t.Logf("a webhook was sent %d of them twice or more during kills, and %d of %d after", first, again, calmWrites)
+	if again > 0 {
+		t.Error("events were sent twice although no node was killed")
+	}
+}
+
+// calmWrites are made once no node is killed any more.
+const calmWrites = 200
+
+// hooked counts what a webhook was sent, by the twin that was made.
+type hooked struct {
+	mu   sync.Mutex
+	sent map[string]int
+}
+
+// hook makes a webhook for twins that are made, and receives what it is sent.
+func (s *shaky) hook(t *testing.T) *hooked {
+	t.Helper()
+	h := &hooked{sent: map[string]int{}}
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var e struct {
+			Subject string `json:"subject"`
+		}
+		if err := json.UnmarshalRead(r.Body, &e); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.sent[e.Subject]++
+	}))
+	t.Cleanup(at.Close)
+	c := s.seats[0].running.Client(1)
+	defer c.Close()
+	call(t, c, 201, "POST /v1/webhooks", object{"url": at.URL, "events": []string{"entity.created"}})
+	return h
+}
+
+// await waits until all names were sent, and tells how many of them more than once.
+func (h *hooked) await(t *testing.T, names *sync.Map) (doubled int) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Minute); ; {
+		missing := 0
+		doubled = 0
+		h.mu.Lock()
+		names.Range(func(name, _ any) bool {
+			switch h.sent[name.(string)] {
+			case 0:
+				missing++
+			case 1:
+			default:
+				doubled++
+			}
+			return true
+		})
+		h.mu.Unlock()
+		if missing == 0 {
+			return doubled
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d events were never sent to the webhook", missing)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }
 
 // isLast reports whether a node knows of nothing after an event. That a stream was silent for
