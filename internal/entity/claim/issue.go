@@ -76,7 +76,8 @@ func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply
 	})
 }
 
-// byOracle says of a caller who does not control an oracle that it has approved the claim.
+// byOracle names the oracle that approved the claim in the refusal of a caller who does not
+// control it.
 func byOracle(err error, oracle string) error {
 	if fault.CodeOf(err) == "NOT_CONTROLLER" {
 		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the oracle that approved the claim has its credential issued.").
