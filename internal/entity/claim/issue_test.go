@@ -32,7 +32,7 @@ func TestCredentialSaysWhatItsClaimSays(t *testing.T) {
 		const issue = "POST /v1/credentials"
 		c.want(t, "judge", issue, `{"type":["VerifiableCredential"],"issuer":"did:x:registry"}`, "403 CREDENTIAL_NEEDS_CLAIM")
 		if r := c.want(t, "owner", issue, `{"claim":"`+claim+`"}`, "403 NOT_CONTROLLER"); len(r.Fields) != 1 || r.Fields[0].Detail != "The oracle is "+c.oracle+"." {
-			t.Errorf("a caller who does not control the oracle learns %v", r.Body)
+			t.Errorf("without control of the oracle: %v", r.Body)
 		}
 		c.want(t, "stranger", issue, `{"claim":"`+claim+`"}`, "404 CLAIM_NOT_FOUND")
 		c.want(t, "judge", issue, `{"claim":"`+c.claim(t, "fuel-saved")+`"}`, "409 CLAIM_NOT_APPROVED")
@@ -109,7 +109,7 @@ func TestStepsAreRefusedInWords(t *testing.T) {
 		id, dispute := issue(), ""
 		const invalid = "409 STATE_TRANSITION_INVALID"
 		if r := c.want(t, "owner", id+"/revoke", `{}`, "403 NOT_CONTROLLER"); r.text("detail") != "Only a controller of the oracle that issued the credential changes its state. GET /v1/credentials/{credentialId} names it as issuer." {
-			t.Errorf("a caller who does not control the oracle learns %v", r.Body)
+			t.Errorf("without control of the oracle: %v", r.Body)
 		}
 		for _, tt := range []struct{ step, want, words string }{
 			{"/reinstate", invalid, "It is active: suspend, revoke or retire it."},
