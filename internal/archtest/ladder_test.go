@@ -130,6 +130,9 @@ func checkLadder(all []*file) []finding {
 				found = append(found, f.finding(spec, "api may not import %s: it stands on the standard library alone", full))
 				continue
 			}
+			if (full == "html/template" || full == "text/template") && !f.test() && !testOnly(f.dir) {
+				found = append(found, f.finding(spec, "%s may not import %s: it calls methods by name, so that the linker keeps every method of the program, 6 MB of them; pages are written with internal/web/markup", f.dir, full))
+			}
 			to, ok := strings.CutPrefix(full, module+"/")
 			if !ok {
 				continue
@@ -238,6 +241,9 @@ func TestLadderFindsBadArrows(t *testing.T) {
 		{"oracle to contract", "internal/oracle/a.go", "plugin", ""},
 		{"end-to-end test", "test/e2e/a.go", "internal/app", ""},
 		{"nobody imports checks", "internal/app/a.go", "test/bench", "tests only"},
+		{"templates", "internal/survey/a.go", "html/template", "internal/web/markup"},
+		{"templates in a test", "internal/survey/a_test.go", "html/template", ""},
+		{"an area's own template", "internal/survey/a.go", "internal/survey/template", ""},
 		{"unknown target", "internal/app/a.go", "internal/mystery", "not in the ladder"},
 		{"unknown package", "internal/mystery/a.go", "fmt", "not in the ladder"},
 		{"empty name", "internal/db/util/a.go", "fmt", "says nothing"},
@@ -245,8 +251,8 @@ func TestLadderFindsBadArrows(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			target := module + "/" + tt.imports
-			if tt.imports == "fmt" {
-				target = "fmt"
+			if tt.imports == "fmt" || tt.imports == "html/template" {
+				target = tt.imports
 			}
 			src := "package x\n\nimport _ \"" + target + "\"\n"
 			wantFinding(t, checkLadder([]*file{sample(t, tt.path, src)}), tt.want)

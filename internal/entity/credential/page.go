@@ -1,14 +1,12 @@
 package credential
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	_ "embed"
 	"encoding/base64"
 	"errors"
-	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,34 +23,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// pageText is the public page of a credential, and pageStyle how it looks.
+// pageStyle is how the public page of a credential looks.
 //
-//go:embed page.html
-var pageText string
-
 //go:embed page.css
 var pageStyle string
-
-// pageForm is the page as a template; it is safe for many goroutines.
-var pageForm = template.Must(template.New("page").Parse(pageText))
-
-// missingForm is the page of a credential that is not there.
-var missingForm = template.Must(template.New("missing").Parse(`<!doctype html>
-<html lang="{{.Lang}}">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>{{.Words.title}} · Hearth</title>
-<style>{{.Style}}</style>
-<main>
-<header>
-<p class="mark">Hearth · {{.Words.title}}</p>
-<h1>{{.Words.missing}}</h1>
-<p class="verdict bad"><span aria-hidden="true">✗</span> {{.Words.missingNote}}</p>
-</header>
-</main>
-</html>
-`))
 
 // pagePolicy lets a browser use the style of the page and nothing else.
 func pagePolicy() string {
@@ -63,7 +37,6 @@ func pagePolicy() string {
 // pageView is what the page shows. None of it is about a person.
 type pageView struct {
 	Words     map[string]string
-	Style     template.CSS
 	Lang      string
 	Says      *api.IssuedCredential
 	Amount    string
@@ -106,9 +79,7 @@ func (s *Service) Page(ctx context.Context, id, lang string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	err = pageForm.Execute(&b, v)
-	return b.Bytes(), err
+	return v.write(), nil
 }
 
 func (s *Service) pageView(ctx context.Context, r *row, lang string) (*pageView, error) {
@@ -118,8 +89,7 @@ func (s *Service) pageView(ctx context.Context, r *row, lang string) (*pageView,
 	}
 	found := s.verifier().Credential(ctx, jsontext.Value(r.document), vc.Options{})
 	v := &pageView{
-		Style: template.CSS(pageStyle), //nolint:gosec // our own file
-		Says:  says, Signer: found.Issuer, Good: found.Verified(), Reasons: found.Reasons, Warnings: found.Warnings, Signed: signed(found.Reasons), Document: "/c/" + r.page + "/credential",
+		Says: says, Signer: found.Issuer, Good: found.Verified(), Reasons: found.Reasons, Warnings: found.Warnings, Signed: signed(found.Reasons), Document: "/c/" + r.page + "/credential",
 	}
 	v.Lang, v.Words = spoken(lang)
 	v.Kind = inWords(says.Kind)
@@ -162,15 +132,6 @@ func nameOf(from db.Row) (string, error) {
 		return "", nil
 	}
 	return name, db.Wrap("read name", err)
-}
-
-// missing is the page of an id that no credential has.
-func missing(lang string) ([]byte, error) {
-	v := pageView{Style: template.CSS(pageStyle)} //nolint:gosec // our own file
-	v.Lang, v.Words = spoken(lang)
-	var b bytes.Buffer
-	err := missingForm.Execute(&b, v)
-	return b.Bytes(), err
 }
 
 // signed reports whether the reasons against a document are of its state alone.
@@ -223,7 +184,7 @@ func (s *Service) servePage(ctx context.Context, in *onPage) (web.Reply[string],
 	status := 0
 	if fault.CodeOf(err) == notFoundCode && strings.Contains(in.Accept, "text/html") {
 		status = http.StatusNotFound
-		page, err = missing(in.Language)
+		page, err = missing(in.Language), nil
 	}
 	return web.Reply[string]{Raw: page, Status: status, Media: "text/html; charset=utf-8", Cache: "private, max-age=20", Policy: pagePolicy()}, err
 }

@@ -7,7 +7,6 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -122,15 +121,11 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := page.Execute(&b, p); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
 	h := w.Header()
 	web.ForPage(h, r, "style-src "+chart.Source(style))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(web.Packed(h, r, b.Bytes())) // the client may be gone
+	_, _ = w.Write(web.Packed(h, r, p.write())) // the client may be gone
 	return nil
 }
 
@@ -264,7 +259,7 @@ func (s *Service) progress(ctx context.Context, p *Report) error {
 	if err != nil {
 		return err
 	}
-	picture := chart.Progress{Frame: chart.Frame{ID: "strata", Title: p.Say("Answers by stratum"), About: p.Say("Round %d", p.Round), Width: width, Inline: true, Language: p.Language}}
+	picture := chart.Progress{Frame: chart.Frame{ID: "strata", Title: p.say("Answers by stratum"), About: p.say("Round %d", p.Round), Width: width, Inline: true, Language: p.Language}}
 	for i := range p.Strata {
 		t, ok := of.ByStratum[p.Strata[i].Name]
 		if !ok {

@@ -1,0 +1,89 @@
+// Package markup writes pages of HTML. A page is a chain of calls, each of which
+// says what it writes: markup that stands in the source, text that is escaped, or
+// a picture or style of our own. It parses nothing and looks at no type, unlike
+// html/template, which finds methods by their names and so keeps every method of
+// the program in the binary.
+//
+// It does not know where in a page a text stands. Text is safe between tags and
+// inside quotes of an attribute that holds words or numbers; where a link leads
+// goes into Href, and nothing goes into a script, a style or the name of a tag.
+package markup
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Writer holds what has been written of a page. The zero value is an empty one.
+type Writer struct{ b []byte }
+
+// literal is markup that stands in the source: nobody outside of this package can
+// make one of a variable.
+type literal string
+
+// Own is a picture or a style that we made, which stands in the page as it is.
+type Own string
+
+// Put writes markup, which can only be a constant.
+func (w *Writer) Put(m literal) *Writer {
+	w.b = append(w.b, m...)
+	return w
+}
+
+// Text writes s so that it is read as text, between tags or inside quotes. A NUL and
+// bytes that are not UTF-8 become U+FFFD.
+func (w *Writer) Text(s string) *Writer {
+	from := 0
+	for i, r := range s {
+		size := 1
+		var as string
+		switch r {
+		case '"':
+			as = "&#34;"
+		case '&':
+			as = "&amp;"
+		case '\'':
+			as = "&#39;"
+		case '+':
+			as = "&#43;"
+		case '<':
+			as = "&lt;"
+		case '>':
+			as = "&gt;"
+		case 0:
+			as = "\uFFFD"
+		case utf8.RuneError:
+			_, size = utf8.DecodeRuneInString(s[i:])
+			as = "\uFFFD"
+		default:
+			continue
+		}
+		w.b = append(append(w.b, s[from:i]...), as...)
+		from = i + size
+	}
+	w.b = append(w.b, s[from:]...)
+	return w
+}
+
+// Tag writes an element without attributes that holds a text.
+func (w *Writer) Tag(name literal, text string) *Writer {
+	return w.Put("<").Put(name).Put(">").Text(text).Put("</").Put(name).Put(">")
+}
+
+// Own writes what we made ourselves as it is.
+func (w *Writer) Own(o Own) *Writer {
+	w.b = append(w.b, o...)
+	return w
+}
+
+// Href writes the attribute href with a path of this server. Anything else becomes
+// "#": a browser would leave this server, or run it.
+func (w *Writer) Href(path string) *Writer {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\t\n\r") {
+		path = "#"
+	}
+	return w.Put(` href="`).Text(path).Put(`"`)
+}
+
+// Bytes is the page as far as it is written.
+func (w *Writer) Bytes() []byte { return w.b }
