@@ -28,7 +28,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
-	"github.com/hearth-dmrv/hearth/internal/oracle/ledger"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
@@ -371,7 +370,7 @@ func (m *mind) routes(api *web.API) {
 // ledger enters what area D has worked on into the table of /v1.
 func (m *mind) ledger(api *web.API) {
 	if m != nil {
-		ledger.New(ledger.Config{DB: m.DB, Cursors: m.cursors}).Routes(api)
+		run.NewLedger(run.LedgerConfig{DB: m.DB, Cursors: m.cursors}).Routes(api)
 		m.plugins.Shown(api, m.cursors)
 		m.credits.Ledger(api)
 		m.mcp.Routes(api)

@@ -7,8 +7,10 @@
 // sent; that a join sees every frame once and in order; that frames with a
 // meaning elsewhere (tools, actions, errors, the end) are stored before they
 // are sent, and text within 250 ms; that the answer and the end are stored
-// together, once; and that a run whose server died is ended by another, with
-// what was stored of its answer. It knows neither HTTP nor the model.
+// together, once; that a run whose server died is ended by another, with what was
+// stored of its answer; and that nobody learns of the runs of others without the
+// right to. Ledger lists runs over HTTP; what starts, joins and aborts them knows
+// neither HTTP nor the model.
 package run
 
 import (

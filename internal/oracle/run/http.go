@@ -1,4 +1,4 @@
-package ledger
+package run
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 )
 
 // Routes adds the runs of the oracle to a.
-func (s *Service) Routes(a *web.API) {
+func (s *Ledger) Routes(a *web.API) {
 	web.Get(a, "/v1/oracle/runs", s.serveList, web.Doc{
 		Summary: "List runs of the oracle, newest first", Tag: "oracle", Scope: web.Signed,
 		Description: "A run is the work on one message: steps, duration, tokens, cost if the model's server tells it, how it ended and who asked. Kept for 30 days, " +
@@ -28,7 +28,7 @@ type listIn struct {
 	All     bool   `query:"all" doc:"Those of everybody in the workspace."`
 }
 
-func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[api.OracleRun]], error) {
+func (s *Ledger) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[api.OracleRun]], error) {
 	q := Query{Session: in.Session, All: in.All && in.Session == ""}
 	var err error
 	if q.Limit, err = in.Begin(ctx, s.cfg.Cursors, &q.Before); err != nil {
@@ -44,7 +44,7 @@ func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page
 	return web.PageOf(ctx, s.cfg.Cursors, q.Limit, items, next)
 }
 
-func (s *Service) serveGet(ctx context.Context, in *struct {
+func (s *Ledger) serveGet(ctx context.Context, in *struct {
 	ID string `path:"id" doc:"Id of the run."`
 },
 ) (api.OracleRun, error) {

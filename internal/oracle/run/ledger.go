@@ -1,10 +1,4 @@
-// Package ledger tells what the oracle has worked on: one run for each message,
-// with its steps, how long it took, what it used, how it ended and who asked.
-//
-// It promises that everybody sees their own runs, that callers with oracle:read
-// see those of their workspace without what was said or where, and that nobody
-// learns of others. A run goes with its conversation, and after 30 days.
-package ledger
+package run
 
 import (
 	"context"
@@ -20,24 +14,27 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// scope is what it takes to see the runs of others.
-const scope = "oracle:read"
+// scopeOthers is what it takes to see the runs of others.
+const scopeOthers = "oracle:read"
 
-// Config configures a Service.
-type Config struct {
+// LedgerConfig configures a Ledger.
+type LedgerConfig struct {
 	DB      *db.DB
 	Cursors web.Cursors
 }
 
-// Service tells of runs. It is safe for concurrent use.
-type Service struct{ cfg Config }
+// Ledger tells what the oracle has worked on: one run for each message, with its
+// steps, how long it took, what it used, how it ended and who asked. Everybody sees
+// their own runs, callers with oracle:read those of their workspace without what was
+// said or where. A run goes with its conversation, and after 30 days. It is safe for
+// concurrent use.
+type Ledger struct{ cfg LedgerConfig }
 
-// New makes a Service.
-func New(c Config) *Service { return &Service{c} }
+// NewLedger makes a Ledger.
+func NewLedger(c LedgerConfig) *Ledger { return &Ledger{c} }
 
 // Query asks for runs, newest first.
 type Query struct {
@@ -49,7 +46,7 @@ type Query struct {
 
 // List gives a page of runs, and where the next one begins: 0 when there is none.
 // Faults: SCOPE_MISSING and KEY_RESTRICTED for those of others.
-func (s *Service) List(ctx context.Context, q Query) (page []api.OracleRun, next int64, err error) {
+func (s *Ledger) List(ctx context.Context, q Query) (page []api.OracleRun, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	if q.All {
 		if err := maySeeOthers(c); err != nil {
@@ -59,7 +56,7 @@ func (s *Service) List(ctx context.Context, q Query) (page []api.OracleRun, next
 	if q.Before == 0 {
 		q.Before = math.MaxInt64
 	}
-	found, err := list(ctx, s.cfg.DB, c, q)
+	found, err := listRows(ctx, s.cfg.DB, c, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -76,14 +73,14 @@ func (s *Service) List(ctx context.Context, q Query) (page []api.OracleRun, next
 
 // Get finds a run. What the caller may not see looks like what does not exist:
 // RUN_NOT_FOUND.
-func (s *Service) Get(ctx context.Context, id string) (api.OracleRun, error) {
+func (s *Ledger) Get(ctx context.Context, id string) (api.OracleRun, error) {
 	c := web.CallerFrom(ctx)
-	r, err := find(ctx, s.cfg.DB, id)
+	r, err := findRow(ctx, s.cfg.DB, id)
 	if err != nil {
 		return api.OracleRun{}, err
 	}
 	if r.user != userOf(c) && (chat.TalkerOf(r.user).In() != c.Workspace || maySeeOthers(c) != nil) {
-		return api.OracleRun{}, run.NotFound()
+		return api.OracleRun{}, NotFound()
 	}
 	return r.show(userOf(c)), nil
 }
@@ -91,8 +88,8 @@ func (s *Service) Get(ctx context.Context, id string) (api.OracleRun, error) {
 // maySeeOthers reports whether a caller may know what others asked for. A
 // conversation belongs to no project, so it takes a key that sees all of them.
 func maySeeOthers(c web.Caller) error {
-	if !c.May(scope) {
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "The runs of others need the scope "+scope+", which you do not have.")
+	if !c.May(scopeOthers) {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "The runs of others need the scope "+scopeOthers+", which you do not have.")
 	}
 	if len(c.Projects) > 0 {
 		return fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; runs of others cover the whole workspace.")
@@ -108,8 +105,8 @@ func userOf(c web.Caller) string {
 	return chat.Talker{Workspace: c.Workspace, DID: c.DID, Rights: c.Rights}.User()
 }
 
-// row is a run as stored.
-type row struct {
+// ledgerRow is a run as the ledger reads it.
+type ledgerRow struct {
 	nid, turn, created int64
 	id, user, session  string
 	status, request    string
@@ -118,7 +115,7 @@ type row struct {
 }
 
 // show is a run as a user sees it.
-func (r *row) show(user string) api.OracleRun {
+func (r *ledgerRow) show(user string) api.OracleRun {
 	out := api.OracleRun{
 		ID: r.id, Status: r.status, By: chat.TalkerOf(r.user).DID, Mine: r.user == user, Turn: r.turn, RequestID: r.request,
 		StartedAt: time.UnixMilli(r.created).UTC(), Steps: []api.OracleStep{},
@@ -133,7 +130,7 @@ func (r *row) show(user string) api.OracleRun {
 		return out
 	}
 	out.EndedAt, out.DurationMS = time.UnixMilli(*r.ended).UTC(), max(*r.ended-r.created, 1)
-	var a run.Account
+	var a Account
 	if r.usage == nil || json.Unmarshal([]byte(*r.usage), &a) != nil {
 		return out // a server that died counted nothing
 	}
@@ -146,16 +143,16 @@ func (r *row) show(user string) api.OracleRun {
 }
 
 const (
-	columns = `SELECT r.nid, r.turn, r.created_at, r.id, r.user_did, coalesce(s.id, ''), r.status, r.request_id, r.usage, r.ended_at
+	ledgerColumns = `SELECT r.nid, r.turn, r.created_at, r.id, r.user_did, coalesce(s.id, ''), r.status, r.request_id, r.usage, r.ended_at
 		FROM oracle_runs r LEFT JOIN chat_sessions s ON s.nid = r.session WHERE r.status <> 'deleted' AND `
-	newest      = ` AND r.nid < $2 ORDER BY r.nid DESC LIMIT $3`
-	listMine    = columns + `r.user_did = $1` + newest
-	listAll     = columns + `r.workspace = $1` + newest
-	findText    = columns + `r.id = $1`
-	listSession = columns + `r.session = (SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $4)` + newest
+	newestFirst = ` AND r.nid < $2 ORDER BY r.nid DESC LIMIT $3`
+	listMine    = ledgerColumns + `r.user_did = $1` + newestFirst
+	listAll     = ledgerColumns + `r.workspace = $1` + newestFirst
+	findText    = ledgerColumns + `r.id = $1`
+	listSession = ledgerColumns + `r.session = (SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $4)` + newestFirst
 )
 
-func list(ctx context.Context, store *db.DB, c web.Caller, q Query) ([]row, error) {
+func listRows(ctx context.Context, store *db.DB, c web.Caller, q Query) ([]ledgerRow, error) {
 	var rows db.Rows
 	var err error
 	switch limit := q.Limit + 1; {
@@ -166,20 +163,20 @@ func list(ctx context.Context, store *db.DB, c web.Caller, q Query) ([]row, erro
 	default:
 		rows, err = store.Query(ctx, listMine, userOf(c), q.Before, limit)
 	}
-	return db.Collect(rows, err, "list runs", func(r *row, from db.Row) error { return from.Scan(r.fields()...) })
+	return db.Collect(rows, err, "list runs", func(r *ledgerRow, from db.Row) error { return from.Scan(r.fields()...) })
 }
 
-func find(ctx context.Context, q db.Querier, id string) (*row, error) {
-	r := &row{}
+func findRow(ctx context.Context, q db.Querier, id string) (*ledgerRow, error) {
+	r := &ledgerRow{}
 	err := q.QueryRow(ctx, findText, id).Scan(r.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, run.NotFound()
+		return nil, NotFound()
 	} else if err != nil {
 		return nil, fmt.Errorf("find run: %w", err)
 	}
 	return r, nil
 }
 
-func (r *row) fields() []any {
+func (r *ledgerRow) fields() []any {
 	return []any{&r.nid, &r.turn, &r.created, &r.id, &r.user, &r.session, &r.status, &r.request, &r.usage, &r.ended}
 }
