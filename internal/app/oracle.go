@@ -30,7 +30,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
-	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
 	"github.com/hearth-dmrv/hearth/internal/oracle/permit"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
@@ -63,7 +62,7 @@ type mind struct {
 	worked  func(values ...string) // counts what plugins did by time
 	llm     *outbound.Client       // nil with the built-in model
 	mcp     *mcp.Service
-	assists *mcpserver.Service
+	assists *mcp.Endpoint
 	foreign []*outbound.Client  // for MCP servers and attachments
 	inner   func() http.Handler // answers what plugins ask this server; nil until it serves
 }

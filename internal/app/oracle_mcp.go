@@ -8,7 +8,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
-	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -61,7 +60,7 @@ func (m *mind) buildMCP(ctx context.Context, tools *tool.Registry, in lookups) e
 
 // serveMCP makes what answers MCP clients, with the tools that conversations have.
 func (m *mind) serveMCP(tools *tool.Registry, in lookups) error {
-	c := mcpserver.Config{Tools: tools.ForRun, Wrapped: tools.Wrapped, Source: in.source(), Public: m.cfg.Server.PublicURL, Version: m.version, Log: m.log}
+	c := mcp.EndpointConfig{Tools: tools.ForRun, Wrapped: tools.Wrapped, Source: in.source(), Public: m.cfg.Server.PublicURL, Version: m.version, Log: m.log}
 	c.ReadSurvey = func(ctx context.Context, id string) ([]byte, error) {
 		found, err := in.surveys.surveys.Get(ctx, id)
 		return found.Raw, err
@@ -73,7 +72,7 @@ func (m *mind) serveMCP(tools *tool.Registry, in lookups) error {
 		}
 		c.Origin = cors.Allowed
 	}
-	m.assists = mcpserver.New(c)
+	m.assists = mcp.NewEndpoint(c)
 	return nil
 }
 

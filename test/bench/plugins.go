@@ -23,7 +23,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
-	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
+	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/plugin"
@@ -222,7 +222,7 @@ func mcpSide(ctx context.Context) (side, error) {
 		return tool.Output{Data: jsontext.Value(found)}, nil
 	}}
 	api := web.NewAPI(web.APIConfig{Name: "mcp", Errors: web.Problem, Gate: openGate{}})
-	mcpserver.New(mcpserver.Config{Tools: func(context.Context) []tool.Tool { return []tool.Tool{look} }}).Routes(api)
+	mcp.NewEndpoint(mcp.EndpointConfig{Tools: func(context.Context) []tool.Tool { return []tool.Tool{look} }}).Routes(api)
 	mux := http.NewServeMux()
 	api.Mount(mux)
 	address, s, err := serveEnd(ctx, mux)

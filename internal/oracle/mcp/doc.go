@@ -9,5 +9,9 @@
 // workspace is never one of our own network, and neither can keep the oracle waiting
 // or fill its memory. A call is sent once and never repeated.
 //
-// The tools that Hearth offers to others over MCP are not here.
+// The other way round, Endpoint is Hearth as an MCP server, over streamable HTTP:
+// assistants in editors and on desktops look up twins and surveys with it, as the
+// caller whose key or token they send. It keeps nothing between requests, so that any
+// instance answers any of them, and gives a caller no more than the same tools give in
+// a conversation.
 package mcp

@@ -1,4 +1,4 @@
-package mcpserver_test
+package mcp_test
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
-	"github.com/hearth-dmrv/hearth/internal/oracle/mcpserver"
+	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -80,7 +80,7 @@ func newWorld(t *testing.T) *world {
 		named("page", tool.Spec{ReadOnly: true, Kind: tool.Browser}, func(context.Context) (tool.Output, error) { return tool.Output{}, nil }),
 		named(tool.LoadName, readOnly, func(context.Context) (tool.Output, error) { return tool.Output{}, nil }),
 	}
-	s := mcpserver.New(mcpserver.Config{
+	s := mcp.NewEndpoint(mcp.EndpointConfig{
 		Tools: func(context.Context) []tool.Tool { return tools }, Public: "https://hearth.example.org", Version: "1",
 		Origin: func(origin string) bool { return origin == "https://friend.example.org" },
 		Source: lookup.Source{AsUser: func(ctx context.Context, _ string) (context.Context, error) {

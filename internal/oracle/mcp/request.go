@@ -1,4 +1,4 @@
-package mcpserver
+package mcp
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/mcp"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -22,7 +21,7 @@ const tick = time.Second
 
 // request is one request of a client.
 type request struct {
-	*Service
+	*Endpoint
 	base func() context.Context // with the caller; ends when the client leaves
 }
 
@@ -41,7 +40,7 @@ func (q *request) offered() []tool.Tool {
 		s := t.Spec()
 		// Capabilities are loaded in conversations; here everything is there at once.
 		loads := s.Name == tool.LoadName || s.Name == "list_capabilities"
-		if s.Kind == tool.Server && s.ReadOnly && !s.Session && s.Agent == "" && s.Sub == "" && !loads && !mcp.IsRemote(t) {
+		if s.Kind == tool.Server && s.ReadOnly && !s.Session && s.Agent == "" && s.Sub == "" && !loads && !IsRemote(t) {
 			out = append(out, t)
 		}
 	}
