@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/emoji"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -126,7 +125,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	for _, one := range s.pageTools(t.declared, tools) {
 		tools = append(tools, one)
 	}
-	k := &sink{s: s, run: r, ids: mark, account: &t.account, names: map[string]string{}, begun: map[string]time.Time{}, words: emoji.New(r.Text)}
+	k := &sink{s: s, run: r, ids: mark, account: &t.account, names: map[string]string{}, begun: map[string]time.Time{}, words: chat.NewEmojiWriter(r.Text)}
 	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, also by a run that is stopped
 	for _, one := range tools {
 		if p, ok := one.(*pageTool); ok {
@@ -172,7 +171,7 @@ type sink struct {
 	run   *run.Run
 	ids   ids
 	names map[string]string // what pages call their tools
-	words *emoji.Writer     // the answer on its way out
+	words *chat.EmojiWriter // the answer on its way out
 	note  func(texts ...string) error
 
 	account *run.Account

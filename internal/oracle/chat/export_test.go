@@ -21,3 +21,6 @@ func HistoryWhile(ctx context.Context, s *Store, user, session string, f func())
 	s.recall.keep(t)
 	return n, nil
 }
+
+// EmojiTable is what tests look at from outside.
+const EmojiTable = emojiTable

@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/oracle/emoji"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -226,7 +225,7 @@ func fromJSON(output string) string {
 
 // shown is what somebody said as clients get it: with emoji for shortcodes, as in
 // the stream.
-func shown(text string) string { return emoji.Replace(valid(text)) }
+func shown(text string) string { return ReplaceEmoji(valid(text)) }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "�") }
 

@@ -1,7 +1,7 @@
-package emoji
+package chat
 
-// table are the shortcodes that people and models use, each between two spaces.
-const table = " " + faces + hands + hearts + nature + food + places + things + signs
+// emojiTable are the shortcodes that people and models use, each between two spaces.
+const emojiTable = " " + faces + hands + hearts + nature + food + places + things + signs
 
 const faces = "smile=😄 smiley=😃 grinning=😀 grin=😁 laughing=😆 satisfied=😆 sweat_smile=😅 joy=😂 rofl=🤣 slightly_smiling_face=🙂 upside_down_face=🙃 " +
 	"wink=😉 blush=😊 innocent=😇 heart_eyes=😍 star_struck=🤩 kissing_heart=😘 kissing=😗 yum=😋 stuck_out_tongue=😛 stuck_out_tongue_winking_eye=😜 " +

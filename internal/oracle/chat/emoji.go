@@ -1,11 +1,4 @@
-// Package emoji turns shortcodes such as :wave: into the characters they stand
-// for, in whole texts and in texts that come in pieces.
-//
-// It promises that a text in pieces becomes what the whole text becomes, that
-// nothing is held back but the beginning of what may be a shortcode, and that
-// names which only look like one stay: a did:key: in a DID, anything inside
-// code, and every word that is not in the table.
-package emoji
+package chat
 
 import (
 	"strings"
@@ -14,23 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is how long a shortcode is at most, in bytes.
-const maxName = 32
+// maxShortcode is how long a shortcode is at most, in bytes.
+const maxShortcode = 32
 
-// Replace replaces the shortcodes of a text.
-func Replace(text string) string {
+// ReplaceEmoji replaces the shortcodes of a text, such as :wave:, by the characters
+// they stand for. Names which only look like one stay: a did:key: in a DID, anything
+// inside code, and every word that is not in the table.
+func ReplaceEmoji(text string) string {
 	if !strings.Contains(text, ":") {
 		return text
 	}
 	var b strings.Builder
-	w := New(func(s string) error { b.WriteString(s); return nil })
+	w := NewEmojiWriter(func(s string) error { b.WriteString(s); return nil })
 	_, _ = w.write(text), w.Flush() // a builder never fails
 	return b.String()
 }
 
-// Writer replaces the shortcodes of a text that comes in pieces. It is for one
-// goroutine.
-type Writer struct {
+// EmojiWriter replaces the shortcodes of a text that comes in pieces, which becomes
+// what ReplaceEmoji makes of the whole. It holds nothing back but the beginning of what
+// may be a shortcode. It is for one goroutine.
+type EmojiWriter struct {
 	out  func(string) error
 	held string // the beginning of what may be a shortcode
 	prev rune   // before what comes next; 0 at the beginning and after a shortcode
@@ -39,11 +35,11 @@ type Writer struct {
 	fence int // backticks that have opened the code we are in; 0 outside
 }
 
-// New makes a Writer that gives what it can to out.
-func New(out func(string) error) *Writer { return &Writer{out: out} }
+// NewEmojiWriter makes an EmojiWriter that gives what it can to out.
+func NewEmojiWriter(out func(string) error) *EmojiWriter { return &EmojiWriter{out: out} }
 
 // Write takes a piece. It calls out at most once.
-func (w *Writer) Write(piece string) error {
+func (w *EmojiWriter) Write(piece string) error {
 	if w.held == "" && w.run == 0 && w.fence == 0 && strings.IndexByte(piece, ':') < 0 && strings.IndexByte(piece, '`') < 0 { // almost always
 		if piece == "" {
 			return nil
@@ -54,7 +50,7 @@ func (w *Writer) Write(piece string) error {
 	return w.write(piece)
 }
 
-func (w *Writer) write(piece string) error {
+func (w *EmojiWriter) write(piece string) error {
 	text := w.held + piece
 	w.held = ""
 	var b strings.Builder
@@ -62,7 +58,7 @@ func (w *Writer) write(piece string) error {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if r == ':' && w.opens() {
-			n, char, whole := match(text[i:])
+			n, char, whole := matchShortcode(text[i:])
 			if !whole {
 				b.WriteString(text[from:i])
 				w.held, from = text[i:], len(text)
@@ -86,33 +82,33 @@ func (w *Writer) write(piece string) error {
 }
 
 // Flush gives what was held back. What comes after it is a new text.
-func (w *Writer) Flush() error {
+func (w *EmojiWriter) Flush() error {
 	text := w.held
-	*w = Writer{out: w.out}
+	*w = EmojiWriter{out: w.out}
 	if text == "" {
 		return nil
 	}
-	if n, char, _ := match(text + "\n"); n > 0 {
+	if n, char, _ := matchShortcode(text + "\n"); n > 0 {
 		text = char
 	}
 	return w.out(text)
 }
 
 // opens reports whether a colon here may begin a shortcode.
-func (w *Writer) opens() bool {
-	return w.fence == 0 && w.run == 0 && (w.prev == 0 || free(w.prev) && w.prev != ':' && w.prev != '\\')
+func (w *EmojiWriter) opens() bool {
+	return w.fence == 0 && w.run == 0 && (w.prev == 0 || freeOfWords(w.prev) && w.prev != ':' && w.prev != '\\')
 }
 
-// free reports whether a character may stand beside a shortcode: not a part of a
+// freeOfWords reports whether a character may stand beside a shortcode: not a part of a
 // word, of a path or of code.
-func free(r rune) bool {
+func freeOfWords(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`/=@&#", r)
 }
 
 // step passes over a character and follows where code begins and ends: at a run
 // of backticks, until a run of as many. Code within a line ends with it at the
 // latest.
-func (w *Writer) step(r rune) {
+func (w *EmojiWriter) step(r rune) {
 	w.prev = r
 	if r == '`' {
 		w.run++
@@ -131,30 +127,30 @@ func (w *Writer) step(r rune) {
 	}
 }
 
-// match looks at a text that begins with a colon. n is the length of the
+// matchShortcode looks at a text that begins with a colon. n is the length of the
 // shortcode it begins with, 0 when it begins with none; whole is false when only
 // what follows can tell.
-func match(text string) (n int, char string, whole bool) {
+func matchShortcode(text string) (n int, char string, whole bool) {
 	end := 1
 	for end < len(text) && isName(text[end]) {
 		end++
 	}
 	switch {
-	case end > maxName+1:
+	case end > maxShortcode+1:
 		return 0, "", true
 	case end == len(text):
 		return 0, "", false
 	case text[end] != ':' || end == 1:
 		return 0, "", true
 	}
-	char = lookup(text[1:end])
+	char = emojiOf(text[1:end])
 	switch end++; {
 	case char == "":
 		return 0, "", true
 	case end == len(text):
 		return 0, "", false
 	}
-	if r, _ := utf8.DecodeRuneInString(text[end:]); !free(r) {
+	if r, _ := utf8.DecodeRuneInString(text[end:]); !freeOfWords(r) {
 		return 0, "", true
 	}
 	return end, char, true
@@ -164,13 +160,13 @@ func isName(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '+' || c == '-'
 }
 
-// lookup is the character of a shortcode, "" when there is none.
-func lookup(name string) string { return chars()[name] }
+// emojiOf is the character of a shortcode, "" when there is none.
+func emojiOf(name string) string { return emojis()[name] }
 
-// chars is the table as a map, made when the first is asked for.
-var chars = sync.OnceValue(func() map[string]string {
+// emojis is the table as a map, made when the first is asked for.
+var emojis = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
-	for _, entry := range strings.Fields(table) {
+	for _, entry := range strings.Fields(emojiTable) {
 		name, char, _ := strings.Cut(entry, "=")
 		m[name] = char
 	}

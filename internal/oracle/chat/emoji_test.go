@@ -1,4 +1,4 @@
-package emoji_test
+package chat_test
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/emoji"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 )
 
-func TestReplace(t *testing.T) {
+func TestReplaceEmoji(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ in, want string }{
 		{"", ""},
@@ -43,10 +43,10 @@ func TestReplace(t *testing.T) {
 		{"é:wave:", "é:wave:"},
 		{"👋:wave:", "👋👋"},
 	} {
-		if got := emoji.Replace(tt.in); got != tt.want {
+		if got := chat.ReplaceEmoji(tt.in); got != tt.want {
 			t.Errorf("Replace(%q) = %q, want %q", tt.in, got, tt.want)
 		}
-		if got := emoji.Replace(tt.want); got != tt.want {
+		if got := chat.ReplaceEmoji(tt.want); got != tt.want {
 			t.Errorf("Replace(%q) again = %q", tt.want, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestPieces(t *testing.T) {
 		text := []rune(strings.Join(parts, ""))
 		var got strings.Builder
 		given := 0
-		w := emoji.New(func(s string) error { got.WriteString(s); return nil })
+		w := chat.NewEmojiWriter(func(s string) error { got.WriteString(s); return nil })
 		for len(text) > given {
 			n := rapid.IntRange(1, min(7, len(text)-given)).Draw(t, "n")
 			if err := w.Write(string(text[given : given+n])); err != nil {
@@ -72,7 +72,7 @@ func TestPieces(t *testing.T) {
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if want := emoji.Replace(string(text)); got.String() != want {
+		if want := chat.ReplaceEmoji(string(text)); got.String() != want {
 			t.Fatalf("in pieces %q, whole %q", got.String(), want)
 		}
 	})
@@ -82,7 +82,7 @@ func TestPieces(t *testing.T) {
 func TestHeldBack(t *testing.T) {
 	t.Parallel()
 	var got []string
-	w := emoji.New(func(s string) error { got = append(got, s); return nil })
+	w := chat.NewEmojiWriter(func(s string) error { got = append(got, s); return nil })
 	for _, piece := range []string{"hello ", ":wa", "ve", ":", " you", ":", " ok :", "smile"} {
 		if err := w.Write(piece); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestHeldBack(t *testing.T) {
 		t.Errorf("got %q, want %q", have, want)
 	}
 	full := errors.New("full")
-	w = emoji.New(func(string) error { return full })
+	w = chat.NewEmojiWriter(func(string) error { return full })
 	if err := w.Write("x"); !errors.Is(err, full) {
 		t.Errorf("Write() = %v, want the error of out", err)
 	}
@@ -105,12 +105,12 @@ func TestHeldBack(t *testing.T) {
 }
 
 // TestTable: each entry is one name and one character, and no name stands twice.
-func TestTable(t *testing.T) {
+func TestEmojiTable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for entry := range strings.FieldsSeq(emoji.Table) {
+	for entry := range strings.FieldsSeq(chat.EmojiTable) {
 		name, char, ok := strings.Cut(entry, "=")
-		if !ok || name == "" || char == "" || seen[name] || emoji.Replace(":"+name+":") != char {
+		if !ok || name == "" || char == "" || seen[name] || chat.ReplaceEmoji(":"+name+":") != char {
 			t.Errorf("entry %q", entry)
 		}
 		seen[name] = true
@@ -120,8 +120,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func BenchmarkWrite(b *testing.B) {
-	w := emoji.New(func(string) error { return nil })
+func BenchmarkEmojiWriter(b *testing.B) {
+	w := chat.NewEmojiWriter(func(string) error { return nil })
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = w.Write("word ")
