@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/credit"
-	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
 	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
@@ -58,11 +57,11 @@ func newPlugins(cfg *config.Config, c extend.Config) (*extend.Set, error) {
 
 // startPlugins starts the plugins of the oracle and enters their tools.
 func (m *mind) startPlugins(ctx context.Context, id Identity, added []plugin.Plugin, from lookup.Source) error {
-	services, err := downstream.New(downstream.Config{DID: id.DID, Key: id.Key, Ask: m.cfg.Oracle.UCANReauth, Now: m.DB.Now})
+	services, err := extend.NewMinter(extend.MintConfig{DID: id.DID, Key: id.Key, Ask: m.cfg.Oracle.UCANReauth, Now: m.DB.Now})
 	if err != nil {
 		return err
 	}
-	if err := m.tools.AddEvents(downstream.EventRequired); err != nil {
+	if err := m.tools.AddEvents(extend.EventDelegation); err != nil {
 		return err
 	}
 	m.state = extend.NewState(m.DB, m.chats)

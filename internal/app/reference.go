@@ -21,7 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
+	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -75,7 +75,7 @@ func channels(more []web.Message) []web.Channel {
 		{
 			Name: "sockets", Address: "/socket.io/", Title: "Sockets of a session",
 			About: "Socket.IO 4 with ?sessionId= and auth {invocation, ucanDelegation}. Plugins send events of their own beside these; list-events names all.",
-			Sent:  slices.Concat(socket.Sent(), oracle.SocketEvents(), downstream.Events(), more), Taken: socket.Taken(),
+			Sent:  slices.Concat(socket.Sent(), oracle.SocketEvents(), extend.MintEvents(), more), Taken: socket.Taken(),
 		},
 		event.Channel(),
 		webhook.Channel(),

@@ -6,7 +6,8 @@
 // everything that is wrong is named with its plugin at once. A plugin that panics
 // costs the call, the request or the section of the prompt it panicked in. Who
 // calls and what they may do is decided by others: routes get their callers
-// through a Door, tools act for the user of their run.
+// through a Door, tools act for the user of their run, and a Minter calls other
+// services with no more than that user has delegated.
 package extend
 
 import (

@@ -1,4 +1,4 @@
-package downstream
+package extend
 
 import (
 	"context"
@@ -26,10 +26,10 @@ const (
 type names struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	known map[string]name
+	known map[string]webName
 }
 
-type name struct {
+type webName struct {
 	did   did.DID
 	until time.Time
 }
@@ -64,10 +64,10 @@ func (n *names) resolve(ctx context.Context, client *http.Client, service string
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known == nil {
-		n.known = map[string]name{}
+		n.known = map[string]webName{}
 	}
 	makeRoom(n.known)
-	n.known[origin.String()] = name{want, n.now().Add(nameLife)}
+	n.known[origin.String()] = webName{want, n.now().Add(nameLife)}
 	return want, nil
 }
 

@@ -1,4 +1,4 @@
-package downstream_test
+package extend_test
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/oracle/downstream"
+	"github.com/hearth-dmrv/hearth/internal/oracle/extend"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
 const (
-	oracle  did.DID = "did:ixo:ixo1oracle000000000000000000000000000000000"
-	service did.DID = "did:web:svc.example"
+	mintOracle  did.DID = "did:ixo:ixo1oracle000000000000000000000000000000000"
+	mintService did.DID = "did:web:svc.example"
 )
 
 func seedKey(b byte) ed25519.PrivateKey {
@@ -32,21 +32,21 @@ func seedKey(b byte) ed25519.PrivateKey {
 type household struct {
 	t      *testing.T
 	me     *ucan.Signer
-	svc    *downstream.Service
+	svc    *extend.Minter
 	now    time.Time
 	given  string // what is delegated now; "": nothing
 	events []string
 }
 
-func newHousehold(t *testing.T, c downstream.Config) *household {
+func newHousehold(t *testing.T, c extend.MintConfig) *household {
 	t.Helper()
 	h := &household{t: t, now: time.Now()}
 	var err error
 	if h.me, err = ucan.NewSigner("", seedKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	c.DID, c.Now = oracle, func() time.Time { return h.now }
-	if h.svc, err = downstream.New(c); err != nil {
+	c.DID, c.Now = mintOracle, func() time.Time { return h.now }
+	if h.svc, err = extend.NewMinter(c); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -54,7 +54,7 @@ func newHousehold(t *testing.T, c downstream.Config) *household {
 
 func (h *household) delegate(ttl time.Duration, can, with string) {
 	h.t.Helper()
-	u, err := h.me.Mint(ucan.Draft{Audience: oracle, Expires: h.now.Add(ttl), Capabilities: []ucan.Capability{{Can: can, With: with}}})
+	u, err := h.me.Mint(ucan.Draft{Audience: mintOracle, Expires: h.now.Add(ttl), Capabilities: []ucan.Capability{{Can: can, With: with}}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func (h *household) ctx() context.Context {
 			return tool.Delegation{Token: tool.NewToken(h.given)}, h.given != "", nil
 		},
 		Emit: func(event string, payload any) {
-			r, _ := payload.(downstream.Required)
+			r, _ := payload.(extend.DelegationRequired)
 			h.events = append(h.events, event+" "+r.Can+" "+r.With)
 		},
 	})
@@ -76,7 +76,7 @@ func (h *household) ctx() context.Context {
 
 func (h *household) mint(w plugin.Want) (plugin.Invocation, error) {
 	if w.Service == "" {
-		w.Service = service.String()
+		w.Service = mintService.String()
 	}
 	return h.svc.Mint(h.ctx(), http.DefaultClient, w)
 }
@@ -85,15 +85,15 @@ var read = plugin.Want{Can: "memory/read", With: "ixo:memory"}
 
 // check is the service: it takes invocations for itself whose proof is the user's.
 func (h *household) check(token string) error {
-	keys := ucan.Static{oracle: {seedKey(2).Public().(ed25519.PublicKey)}}
-	_, err := ucan.New(ucan.Config{DID: service, Resolver: keys, Now: func() time.Time { return h.now }}).
+	keys := ucan.Static{mintOracle: {seedKey(2).Public().(ed25519.PublicKey)}}
+	_, err := ucan.New(ucan.Config{DID: mintService, Resolver: keys, Now: func() time.Time { return h.now }}).
 		Claim(h.t.Context(), token, ucan.Want{Can: "memory/read", With: "ixo:memory", Roots: []did.DID{h.me.DID()}, MaxTTL: time.Hour})
 	return err
 }
 
 func TestMint(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, downstream.Config{Key: seedKey(2)})
+	h := newHousehold(t, extend.MintConfig{Key: seedKey(2)})
 	h.delegate(3*time.Hour, "memory/*", "ixo:memory")
 	first, err := h.mint(read)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestMint(t *testing.T) {
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	first.Sign(r)
-	if r.Header.Get("Authorization") != "Bearer "+first.Token || r.Header.Get("X-Auth-Type") != "ucan" || first.Service != service.String() || first.Expires.Sub(h.now).Round(time.Minute) != time.Hour {
+	if r.Header.Get("Authorization") != "Bearer "+first.Token || r.Header.Get("X-Auth-Type") != "ucan" || first.Service != mintService.String() || first.Expires.Sub(h.now).Round(time.Minute) != time.Hour {
 		t.Errorf("the invocation is %+v", first)
 	}
 	if again, err := h.mint(read); err != nil || again != first {
@@ -151,21 +151,21 @@ func TestMintRefuses(t *testing.T) {
 		"everything":       {func(*household) {}, plugin.Want{With: "ixo:memory"}},
 		"ended":            {func(h *household) { h.now = h.now.Add(2 * time.Hour) }, read},
 	} {
-		h := newHousehold(t, downstream.Config{Key: seedKey(2)})
+		h := newHousehold(t, extend.MintConfig{Key: seedKey(2)})
 		h.delegate(time.Hour, "memory/*", "ixo:memory")
 		tt.change(h)
 		_, err := h.mint(tt.want)
 		var e *plugin.Error
-		if !errors.As(err, &e) || e.Status != http.StatusUnauthorized || len(h.events) != 1 || !strings.HasPrefix(h.events[0], downstream.EventRequired) {
+		if !errors.As(err, &e) || e.Status != http.StatusUnauthorized || len(h.events) != 1 || !strings.HasPrefix(h.events[0], extend.EventDelegation) {
 			t.Errorf("%s: Mint() = %v, the pages heard %v", name, err, h.events)
 		}
 	}
-	h := newHousehold(t, downstream.Config{})
+	h := newHousehold(t, extend.MintConfig{})
 	if _, err := h.mint(read); err == nil || !strings.Contains(err.Error(), "no key to sign with") {
 		t.Errorf("without a key: %v", err)
 	}
-	h = newHousehold(t, downstream.Config{Key: seedKey(2)})
-	for _, w := range []plugin.Want{{Service: "svc", With: "x"}, {Service: service.String()}, {Service: "https://127.0.0.1", With: "x"}} {
+	h = newHousehold(t, extend.MintConfig{Key: seedKey(2)})
+	for _, w := range []plugin.Want{{Service: "svc", With: "x"}, {Service: mintService.String()}, {Service: "https://127.0.0.1", With: "x"}} {
 		if _, err := h.svc.Mint(h.ctx(), nil, w); err == nil {
 			t.Errorf("Mint(%+v) is accepted", w)
 		}
@@ -175,7 +175,7 @@ func TestMintRefuses(t *testing.T) {
 // A user is asked once in a while.
 func TestAskedOnce(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, downstream.Config{Key: seedKey(2), Ask: time.Hour})
+	h := newHousehold(t, extend.MintConfig{Key: seedKey(2), Ask: time.Hour})
 	for i, want := range []string{"Tell them to authorise", "Do not ask again", "Tell them to authorise"} {
 		if i == 2 {
 			h.now = h.now.Add(time.Hour)
@@ -203,7 +203,7 @@ func TestServiceDID(t *testing.T) {
 	defer srv.Close()
 	port := srv.URL[strings.LastIndex(srv.URL, ":")+1:]
 	address, own := "http://localhost:"+port, "did:web:localhost%3A"+port
-	h := newHousehold(t, downstream.Config{Key: seedKey(2)})
+	h := newHousehold(t, extend.MintConfig{Key: seedKey(2)})
 	h.delegate(time.Hour, "memory/*", "ixo:memory")
 	want := read
 	want.Service = address + "/api/v2"
