@@ -65,7 +65,7 @@ var memories = map[string]string{
 	"internal/survey/openrosa.pot":     "work of this process",
 	"internal/survey/template.entry":   "topic templates",
 	"internal/ucan.shard":              "time: a second where keys can change",
-	"internal/ucan/keyring.Ring":       "time; keys of others",
+	"internal/ucan.Ring":               "time; keys of others",
 	"internal/ussd.Inbox":              "work of this process",
 	"internal/ussd.flightPart":         "work of this process",
 	"internal/ussd.late":               "work of this process",

@@ -6,7 +6,7 @@
 // where they cannot notice: every block has the CID it claims, a token has one
 // spelling, "not before" and attenuation count everywhere, and a delegation has
 // an end. It holds no HTTP and no storage; who has which keys it asks of a
-// Resolver, the time of a function. Lists of revoked tokens do not exist in
+// Resolver, such as a Ring before one, the time of a function. Lists of revoked tokens do not exist in
 // this version of UCAN, and single use is the caller's matter (Grant.Once).
 package ucan
 

@@ -24,7 +24,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
-	"github.com/hearth-dmrv/hearth/internal/ucan/keyring"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -86,7 +85,7 @@ func New(c Config) *Service {
 		c.DelegationTTL = math.MaxInt64
 	}
 	g := newGuard(c)
-	keys := &chain{Config: c, outside: keyring.New(keyring.Config{Source: &indexer{c}, Now: c.Now})}
+	keys := &chain{Config: c, outside: ucan.NewRing(ucan.RingConfig{Source: &indexer{c}, Now: c.Now})}
 	return &Service{cfg: c, guard: g, keys: keys, checker: ucan.New(ucan.Config{
 		DID: c.DID, Resolver: keys,
 		AuthTTL: c.AuthTTL, DelegationTTL: c.DelegationTTL, Now: c.Now, Throttle: g,

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
-	"github.com/hearth-dmrv/hearth/internal/ucan/keyring"
 )
 
 // Doer sends a request. The guarded client is one.
@@ -100,7 +99,7 @@ type indexAnswer struct {
 		IIDs struct {
 			Nodes []struct {
 				ID      string           `json:"id"`
-				Methods []keyring.Method `json:"verificationMethod"`
+				Methods []ucan.KeyMethod `json:"verificationMethod"`
 			} `json:"nodes"`
 		} `json:"iids"`
 	} `json:"data"`
@@ -144,7 +143,7 @@ func indexKeys(text []byte, id did.DID) ([]ed25519.PublicKey, error) {
 		if n.ID != id.String() {
 			continue // an indexer that answers something else must not lend its keys
 		}
-		if keys := keyring.Keys(n.Methods); len(keys) > 0 {
+		if keys := ucan.KeysOf(n.Methods); len(keys) > 0 {
 			return keys, nil
 		}
 	}

@@ -1,4 +1,4 @@
-package keyring_test
+package ucan_test
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
-	"github.com/hearth-dmrv/hearth/internal/ucan/keyring"
 )
 
 // source counts questions and answers as its test says.
@@ -62,7 +61,7 @@ func TestRingRemembers(t *testing.T) {
 			t.Parallel()
 			now := time.Unix(1e9, 0)
 			s := &source{}
-			r := keyring.New(keyring.Config{Source: s, Now: func() time.Time { return now }})
+			r := ucan.NewRing(ucan.RingConfig{Source: s, Now: func() time.Time { return now }})
 			for i, m := range tt.moves {
 				now = now.Add(m.wait)
 				s.answer = m.answer
@@ -80,7 +79,7 @@ func TestRingAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		s := &source{answer: func(context.Context) ([]ed25519.PublicKey, error) { <-gate; return one, nil }}
-		r := keyring.New(keyring.Config{Source: s})
+		r := ucan.NewRing(ucan.RingConfig{Source: s})
 		var good, left atomic.Int32
 		impatient, leave := context.WithCancel(t.Context())
 		for i := range 20 {
@@ -119,12 +118,12 @@ func TestRingGoesOn(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}
-		r := keyring.New(keyring.Config{Source: s})
+		r := ucan.NewRing(ucan.RingConfig{Source: s})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		if _, err := r.Resolve(ctx, "did:ixo:a"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != keyring.DefaultTimeout {
-			t.Errorf("got %v after %v, want the deadline after %v", err, time.Since(start), keyring.DefaultTimeout)
+		if _, err := r.Resolve(ctx, "did:ixo:a"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != ucan.DefaultWait {
+			t.Errorf("got %v after %v, want the deadline after %v", err, time.Since(start), ucan.DefaultWait)
 		}
 	})
 }
@@ -133,7 +132,7 @@ func TestRingSurvivesPanic(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	s := &source{answer: func(context.Context) ([]ed25519.PublicKey, error) { panic("source") }}
-	r := keyring.New(keyring.Config{Source: s, Now: func() time.Time { return now }})
+	r := ucan.NewRing(ucan.RingConfig{Source: s, Now: func() time.Time { return now }})
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = r.Resolve(t.Context(), "did:ixo:a")
@@ -151,7 +150,7 @@ func TestRingSurvivesPanic(t *testing.T) {
 func TestRingIsBounded(t *testing.T) {
 	t.Parallel()
 	s := &source{answer: found}
-	r := keyring.New(keyring.Config{Source: s, Entries: 10})
+	r := ucan.NewRing(ucan.RingConfig{Source: s, Entries: 10})
 	ask := func(id string) {
 		if _, err := r.Resolve(t.Context(), did.DID("did:ixo:"+id)); err != nil {
 			t.Fatal(err)
@@ -186,7 +185,7 @@ func TestKeys(t *testing.T) {
 		{"id":"#11","type":"Ed25519VerificationKey2018","publicKeyBase58":"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"},
 		{"id":"#12","type":"Ed25519VerificationKey2018"}
 	]`
-	var methods []keyring.Method
+	var methods []ucan.KeyMethod
 	if err := json.Unmarshal([]byte(document), &methods); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := keyring.Keys(methods)
+	got := ucan.KeysOf(methods)
 	if len(got) != 5 {
 		t.Errorf("%d keys, want 5", len(got))
 	}

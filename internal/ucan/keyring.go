@@ -1,8 +1,4 @@
-// Package keyring remembers which keys DIDs have. It stands between the check
-// of tokens and whatever looks DIDs up: a flood of tokens of one DID asks once,
-// an unknown DID is not asked for again at once, and known callers stay known
-// for a while when the network is down. It looks nothing up itself.
-package keyring
+package ucan
 
 import (
 	"context"
@@ -12,24 +8,23 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
-// Defaults of Config.
+// Defaults of RingConfig.
 const (
 	DefaultFresh   = 10 * time.Minute
 	DefaultUnknown = 30 * time.Second
 	DefaultStale   = time.Hour
-	DefaultTimeout = 3 * time.Second
-	DefaultEntries = 10_000
-	// pause keeps a source that is down from being asked for every token.
-	pause = 2 * time.Second
+	DefaultWait    = 3 * time.Second
+	DefaultRing    = 10_000
+	// ringPause keeps a source that is down from being asked for every token.
+	ringPause = 2 * time.Second
 )
 
-// Config says whom to ask and how long answers count. Zero values are the
+// RingConfig says whom to ask and how long answers count. Zero values are the
 // defaults.
-type Config struct {
-	Source  ucan.Resolver    // required
+type RingConfig struct {
+	Source  Resolver         // required
 	Fresh   time.Duration    // how long keys count
 	Unknown time.Duration    // how long a DID stays unknown
 	Stale   time.Duration    // how old keys may be when Source fails
@@ -38,18 +33,21 @@ type Config struct {
 	Now     func() time.Time // the clock
 }
 
-// Ring is a ucan.Resolver with a memory. It is safe for concurrent use.
+// Ring is a Resolver with a memory. It stands between the check of tokens and
+// whatever looks DIDs up: a flood of tokens of one DID asks once, an unknown DID is
+// not asked for again at once, and known callers stay known for a while when the
+// network is down. It looks nothing up itself. It is safe for concurrent use.
 type Ring struct {
-	config Config
+	config RingConfig
 
 	mu         sync.Mutex
-	young, old map[did.DID]*entry // two generations; see get
+	young, old map[did.DID]*ringEntry // two generations; see get
 }
 
-var _ ucan.Resolver = (*Ring)(nil)
+var _ Resolver = (*Ring)(nil)
 
-// entry is what is known of a DID. Its members are guarded by Ring.mu.
-type entry struct {
+// ringEntry is what is known of a DID. Its members are guarded by Ring.mu.
+type ringEntry struct {
 	keys    []ed25519.PublicKey
 	err     error         // the last answer was a failure; keys may still be there
 	learned time.Time     // when keys came
@@ -57,8 +55,8 @@ type entry struct {
 	asking  chan struct{} // closed when the one who asks has an answer; nil when nobody does
 }
 
-// New makes a Ring.
-func New(c Config) *Ring {
+// NewRing makes a Ring.
+func NewRing(c RingConfig) *Ring {
 	or := func(d *time.Duration, standard time.Duration) {
 		if *d <= 0 {
 			*d = standard
@@ -67,14 +65,14 @@ func New(c Config) *Ring {
 	or(&c.Fresh, DefaultFresh)
 	or(&c.Unknown, DefaultUnknown)
 	or(&c.Stale, DefaultStale)
-	or(&c.Timeout, DefaultTimeout)
+	or(&c.Timeout, DefaultWait)
 	if c.Entries <= 0 {
-		c.Entries = DefaultEntries
+		c.Entries = DefaultRing
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Ring{config: c, young: map[did.DID]*entry{}}
+	return &Ring{config: c, young: map[did.DID]*ringEntry{}}
 }
 
 // Resolve gives the keys of id, from memory when they are fresh. Callers who
@@ -106,7 +104,7 @@ func (r *Ring) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, er
 
 // ask asks the source and lets the others know. It goes on when its own caller
 // leaves, because others may be waiting.
-func (r *Ring) ask(ctx context.Context, id did.DID, e *entry) (_ []ed25519.PublicKey, err error) {
+func (r *Ring) ask(ctx context.Context, id did.DID, e *ringEntry) (_ []ed25519.PublicKey, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.Timeout)
 	defer cancel()
 	var keys []ed25519.PublicKey
@@ -118,7 +116,7 @@ func (r *Ring) ask(ctx context.Context, id did.DID, e *entry) (_ []ed25519.Publi
 	}()
 	keys, err = r.config.Source.Resolve(ctx, id)
 	if err == nil && len(keys) == 0 {
-		err = ucan.ErrUnknownDID
+		err = ErrUnknownDID
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +125,7 @@ func (r *Ring) ask(ctx context.Context, id did.DID, e *entry) (_ []ed25519.Publi
 }
 
 // learn notes an answer, once for each question.
-func (r *Ring) learn(e *entry, keys []ed25519.PublicKey, err error) {
+func (r *Ring) learn(e *ringEntry, keys []ed25519.PublicKey, err error) {
 	if e.asking == nil {
 		return
 	}
@@ -137,16 +135,16 @@ func (r *Ring) learn(e *entry, keys []ed25519.PublicKey, err error) {
 	switch {
 	case err == nil:
 		e.keys, e.err, e.learned, e.until = keys, nil, now, now.Add(r.config.Fresh)
-	case errors.Is(err, ucan.ErrUnknownDID):
+	case errors.Is(err, ErrUnknownDID):
 		e.keys, e.err, e.until = nil, err, now.Add(r.config.Unknown)
 	default:
-		e.err, e.until = err, now.Add(pause)
+		e.err, e.until = err, now.Add(ringPause)
 	}
 }
 
 // answer is what a caller gets from e: keys, old ones when new ones cannot be
 // had, or the failure.
-func (r *Ring) answer(e *entry) ([]ed25519.PublicKey, error) {
+func (r *Ring) answer(e *ringEntry) ([]ed25519.PublicKey, error) {
 	if e.err == nil || len(e.keys) > 0 && r.config.Now().Sub(e.learned) < r.config.Stale {
 		return e.keys, nil
 	}
@@ -155,16 +153,16 @@ func (r *Ring) answer(e *entry) ([]ed25519.PublicKey, error) {
 
 // get finds or makes the entry of id. When the young ones are many, they grow
 // old and the old ones are forgotten; who is asked for becomes young again.
-func (r *Ring) get(id did.DID) *entry {
+func (r *Ring) get(id did.DID) *ringEntry {
 	if e, ok := r.young[id]; ok {
 		return e
 	}
 	e, ok := r.old[id]
 	if !ok {
-		e = &entry{}
+		e = &ringEntry{}
 	}
 	if len(r.young) >= max(1, r.config.Entries/2) {
-		r.old, r.young = r.young, map[did.DID]*entry{}
+		r.old, r.young = r.young, map[did.DID]*ringEntry{}
 	}
 	delete(r.old, id)
 	r.young[id] = e

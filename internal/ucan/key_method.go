@@ -1,18 +1,17 @@
-package keyring
+package ucan
 
 import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/hex"
-	"math/big"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 )
 
-// Method is a verification method of a DID document, as far as it can hold an
+// KeyMethod is a verification method of a DID document, as far as it can hold an
 // Ed25519 key.
-type Method struct {
+type KeyMethod struct {
 	ID                 string `json:"id"`
 	Type               string `json:"type"`
 	PublicKeyMultibase string `json:"publicKeyMultibase"`
@@ -24,10 +23,10 @@ type Method struct {
 	} `json:"publicKeyJwk"`
 }
 
-// Keys gives the Ed25519 keys of a document that sign: methods whose type says
+// KeysOf gives the Ed25519 keys of a document that sign: methods whose type says
 // so, that are JSON web keys, or that are called signing keys. Anything else in
 // the list is passed over; one odd method does not make a DID useless.
-func Keys(methods []Method) []ed25519.PublicKey {
+func KeysOf(methods []KeyMethod) []ed25519.PublicKey {
 	var out []ed25519.PublicKey
 	for _, m := range methods {
 		if !strings.Contains(m.Type, "Ed25519") && m.Type != "JsonWebKey2020" && !strings.Contains(m.ID, "signing") {
@@ -40,7 +39,7 @@ func Keys(methods []Method) []ed25519.PublicKey {
 	return out
 }
 
-func (m Method) key() ed25519.PublicKey {
+func (m KeyMethod) key() ed25519.PublicKey {
 	switch {
 	case m.PublicKeyMultibase != "":
 		key, _ := did.DID("did:key:" + m.PublicKeyMultibase).Ed25519()
@@ -49,31 +48,11 @@ func (m Method) key() ed25519.PublicKey {
 		key, _ := hex.DecodeString(m.PublicKeyHex)
 		return key
 	case m.PublicKeyBase58 != "":
-		return base58(m.PublicKeyBase58)
+		key, _ := did.DecodeMultibase("z" + m.PublicKeyBase58)
+		return key
 	case m.PublicKeyJwk.Crv == "Ed25519":
 		key, _ := base64.RawURLEncoding.DecodeString(m.PublicKeyJwk.X)
 		return key
 	}
 	return nil
-}
-
-const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-
-// base58 reads a key of 32 bytes; nil when the text is none.
-func base58(text string) ed25519.PublicKey {
-	n, radix := new(big.Int), big.NewInt(58)
-	if len(text) > 2*ed25519.PublicKeySize {
-		return nil
-	}
-	for i := range len(text) {
-		digit := strings.IndexByte(alphabet, text[i])
-		if digit < 0 {
-			return nil
-		}
-		n.Add(n.Mul(n, radix), big.NewInt(int64(digit)))
-	}
-	if n.BitLen() > 8*ed25519.PublicKeySize {
-		return nil
-	}
-	return n.FillBytes(make([]byte, ed25519.PublicKeySize))
 }
