@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/socketio"
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
+	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 )
 
 const (
@@ -34,7 +34,7 @@ func enter(b *testing.B, address string) bare {
 	}
 	request := "GET /socket.io/?EIO=4&transport=websocket&sessionId=s-1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nUser-Agent: " + strings.Repeat("x", 100) + "\r\n\r\n"
-	hello := ws.AppendMasked([]byte(request), ws.Text, false, [4]byte{1, 2, 3, 4}, []byte("40"+`{"token":"`+strings.Repeat("t", 700)+`"}`))
+	hello := engine.AppendMasked([]byte(request), engine.OpText, false, [4]byte{1, 2, 3, 4}, []byte("40"+`{"token":"`+strings.Repeat("t", 700)+`"}`))
 	if _, err := conn.Write(hello); err != nil {
 		b.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func BenchmarkBroadcast(b *testing.B) {
 		}()
 	}
 	payload := strings.Repeat("x", 200)
-	size := int64(ws.HeaderSize(len(payload)+14) + len(payload) + 14) // 42["said!",""] around it
+	size := int64(engine.HeaderSize(len(payload)+14) + len(payload) + 14) // 42["said!",""] around it
 	b.ReportAllocs()
 	b.ResetTimer()
 	start, n := cpu(b), 0

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/socketio"
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
 )
 
 func TestEvents(t *testing.T) {
@@ -55,7 +54,7 @@ func TestBinaryEvents(t *testing.T) {
 	c := join(t, url, none)
 	send(t, c, `452-3["echo",{"x":[{"_placeholder":true,"num":1}]},{"_placeholder":true,"num":0}]`)
 	for _, b := range []string{"first", "second"} {
-		if err := c.SendFrame(ws.Binary, []byte(b)); err != nil {
+		if err := c.SendFrame(engine.OpBinary, []byte(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +87,7 @@ func TestCall(t *testing.T) {
 	expect(t, c, `451-0["question",42,{"_placeholder":true,"num":0}]`)
 	send(t, c, "43999[1]") // nobody asked
 	send(t, c, `461-0["yes",{"_placeholder":true,"num":0}]`)
-	if err := c.SendFrame(ws.Binary, []byte("raw")); err != nil {
+	if err := c.SendFrame(engine.OpBinary, []byte("raw")); err != nil {
 		t.Fatal(err)
 	}
 	got := wait(t, first)
@@ -334,7 +333,7 @@ func TestShutdown(t *testing.T) {
 	if err := server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Shutdown() error = %v, want the deadline", err)
 	}
-	if op, data, err := c.Next(); op != ws.Close || string(data) != "\x03\xe9" || err != nil {
+	if op, data, err := c.Next(); op != engine.OpClose || string(data) != "\x03\xe9" || err != nil {
 		t.Errorf("client got %v %x %v, want close 1001 and no 41", op, data, err)
 	}
 	wait(t, ended)

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
 )
 
 type transport string
@@ -151,7 +149,7 @@ func (c *Conn) full(times int) bool {
 
 // Close sends what is queued and ends the connection, so that the client does
 // not take it for an accident. It does not wait.
-func (c *Conn) Close() { c.close(ReasonForced, ws.StatusNormal) }
+func (c *Conn) Close() { c.close(ReasonForced, StatusNormal) }
 
 func (c *Conn) close(reason Reason, code int) {
 	c.mu.Lock()
@@ -163,7 +161,7 @@ func (c *Conn) close(reason Reason, code int) {
 	c.timer.Reset(closeTimeout)
 	switch {
 	case c.mode == websocket:
-		c.pushLocked(Packet{frame: ws.CloseFrame(code, "")})
+		c.pushLocked(Packet{frame: CloseFrame(code, "")})
 		c.mu.Unlock()
 	case c.poll != nil:
 		c.mu.Unlock()
@@ -182,7 +180,7 @@ func (c *Conn) shut() {
 		c.finish(ReasonShutdown, 0)
 		return
 	}
-	c.close(ReasonShutdown, ws.StatusGoingAway)
+	c.close(ReasonShutdown, StatusGoingAway)
 }
 
 // push queues a packet of our own, past the bounds.
@@ -272,7 +270,7 @@ func lastWord(reason Reason) byte {
 func hangUp(sock net.Conn, code int) {
 	if code != 0 {
 		_ = sock.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = sock.Write(ws.CloseFrame(code, "")) // a courtesy
+		_, _ = sock.Write(CloseFrame(code, "")) // a courtesy
 	}
 	_ = sock.Close()
 }
@@ -293,7 +291,7 @@ func (c *Conn) receive(ctx context.Context, p received) error {
 		}
 		return c.handler.Message(ctx, p.data, p.binary)
 	case typeClose:
-		c.finish(ReasonTransportClose, ws.StatusNormal)
+		c.finish(ReasonTransportClose, StatusNormal)
 		return nil
 	case typePong, typeNoop:
 		return nil
@@ -316,7 +314,7 @@ func (c *Conn) overdue() bool {
 	late := c.state == open && !time.Now().Before(c.pongBy)
 	c.mu.Unlock()
 	if late {
-		c.finish(ReasonPingTimeout, ws.StatusNormal)
+		c.finish(ReasonPingTimeout, StatusNormal)
 	}
 	return late
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
 )
 
 // refusal is an error as engine.io clients know it.
@@ -56,7 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		errTransport.write(w)
 	case q.Get("EIO") != "4":
 		errVersion.write(w)
-	case (t == websocket) != ws.Requested(r):
+	case (t == websocket) != Requested(r):
 		errRequest.write(w)
 	case q.Has("sid"):
 		s.serveKnown(w, r, q.Get("sid"), t)
@@ -128,7 +127,7 @@ func (s *Server) serveNew(w http.ResponseWriter, r *http.Request, t transport) {
 }
 
 func (s *Server) openWebsocket(w http.ResponseWriter, r *http.Request, c *Conn) {
-	sock, begin, err := ws.Accept(w, r)
+	sock, begin, err := Accept(w, r)
 	if err != nil {
 		s.mu.Lock()
 		s.count--
@@ -141,11 +140,11 @@ func (s *Server) openWebsocket(w http.ResponseWriter, r *http.Request, c *Conn) 
 	c.sock = sock
 	c.start(r)
 	if !s.add(c) {
-		c.finish(ReasonShutdown, ws.StatusGoingAway)
+		c.finish(ReasonShutdown, StatusGoingAway)
 		return
 	}
 	ctx := context.WithoutCancel(r.Context())
-	reader := ws.NewReader(sock, begin, s.cfg.MaxPayload)
+	reader := NewReader(sock, begin, s.cfg.MaxPayload)
 	c.push(s.openPacket(c))
 	s.Go(func() { c.read(ctx, reader) })
 }
@@ -153,7 +152,7 @@ func (s *Server) openWebsocket(w http.ResponseWriter, r *http.Request, c *Conn) 
 // refuseHandshake answers what cannot become a websocket. After a hijack there
 // is nobody to answer.
 func refuseHandshake(w http.ResponseWriter, err error) {
-	if errors.Is(err, ws.ErrHandshake) || errors.Is(err, http.ErrNotSupported) {
+	if errors.Is(err, ErrHandshake) || errors.Is(err, http.ErrNotSupported) {
 		errRequest.write(w)
 	}
 }
@@ -200,13 +199,13 @@ func (s *Server) serveKnown(w http.ResponseWriter, r *http.Request, id string, t
 // late is accepted and closed: clients see that sooner than a refused
 // handshake.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, c *Conn) {
-	sock, begin, err := ws.Accept(w, r)
+	sock, begin, err := Accept(w, r)
 	if err != nil {
 		refuseHandshake(w, err)
 		return
 	}
 	ctx := context.WithoutCancel(r.Context())
-	reader := ws.NewReader(sock, begin, s.cfg.MaxPayload)
+	reader := NewReader(sock, begin, s.cfg.MaxPayload)
 	s.Go(func() {
 		if c.probe(sock, reader) {
 			c.read(ctx, reader)

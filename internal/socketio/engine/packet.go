@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"unicode/utf8"
-
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
 )
 
 // The packet types of engine.io, as they stand on the wire.
@@ -45,24 +43,24 @@ func Text(parts ...[]byte) Packet {
 	for _, p := range parts {
 		size += len(p)
 	}
-	return build(ws.Text, size, []byte{typeMessage}, parts)
+	return build(OpText, size, []byte{typeMessage}, parts)
 }
 
 // Binary makes a message packet with a binary payload. It copies data.
 func Binary(data []byte) Packet {
-	p := build(ws.Binary, len(data), nil, [][]byte{data})
+	p := build(OpBinary, len(data), nil, [][]byte{data})
 	p.binary = true
 	return p
 }
 
 // control makes a packet of another type.
 func control(kind byte, data string) Packet {
-	return build(ws.Text, 1+len(data), []byte{kind}, [][]byte{[]byte(data)})
+	return build(OpText, 1+len(data), []byte{kind}, [][]byte{[]byte(data)})
 }
 
-func build(op ws.Opcode, size int, first []byte, parts [][]byte) Packet {
-	head := ws.HeaderSize(size)
-	frame := ws.AppendHeader(make([]byte, 0, head+size), op, size)
+func build(op Opcode, size int, first []byte, parts [][]byte) Packet {
+	head := HeaderSize(size)
+	frame := AppendHeader(make([]byte, 0, head+size), op, size)
 	frame = append(frame, first...)
 	for _, p := range parts {
 		frame = append(frame, p...)

@@ -4,6 +4,10 @@
 // on polling; a writer exists only while there is something to write. Queues
 // are bounded: who does not read is closed, and nobody waits for him.
 //
+// The framing of RFC 6455 is here too: the opening handshake of a server, a Reader
+// that joins fragments and checks what it must, and frames built ahead of time so that
+// one can be sent to many. Extensions, compression among them, are not negotiated.
+//
 // It knows nothing of what the messages mean; socket.io is the package above.
 package engine
 

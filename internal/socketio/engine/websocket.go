@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net"
 	"time"
-
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
 )
 
 const (
@@ -17,7 +15,7 @@ const (
 // read waits for the client, handles what it has sent and leaves the rest to a
 // new goroutine: one that only waits has the smallest stack there is, and a
 // stack that has grown to handle a message stays large.
-func (c *Conn) read(ctx context.Context, reader *ws.Reader) {
+func (c *Conn) read(ctx context.Context, reader *Reader) {
 	if reader.Wait() != nil {
 		c.finish(ReasonTransportClose, 0)
 		return
@@ -31,21 +29,21 @@ func (c *Conn) read(ctx context.Context, reader *ws.Reader) {
 }
 
 // next handles one message or control frame, and reports whether more may come.
-func (c *Conn) next(ctx context.Context, reader *ws.Reader) bool {
+func (c *Conn) next(ctx context.Context, reader *Reader) bool {
 	op, data, err := reader.Next()
 	if err == nil {
 		err = c.frame(ctx, op, data)
 	}
-	var broken *ws.CloseError
+	var broken *CloseError
 	switch {
 	case err == nil:
 		return true
 	case errors.As(err, &broken):
 		c.finish(ReasonTransportError, broken.Code)
-	case op == ws.Text || op == ws.Binary:
-		c.finish(ReasonParseError, ws.StatusProtocol)
-	case op == ws.Close:
-		c.finish(ReasonTransportClose, ws.StatusNormal)
+	case op == OpText || op == OpBinary:
+		c.finish(ReasonParseError, StatusProtocol)
+	case op == OpClose:
+		c.finish(ReasonTransportClose, StatusNormal)
 	default:
 		c.finish(ReasonTransportClose, 0)
 	}
@@ -53,22 +51,22 @@ func (c *Conn) next(ctx context.Context, reader *ws.Reader) bool {
 }
 
 // frame handles one message or control frame. An error ends the connection.
-func (c *Conn) frame(ctx context.Context, op ws.Opcode, data []byte) error {
+func (c *Conn) frame(ctx context.Context, op Opcode, data []byte) error {
 	switch op {
-	case ws.Text:
+	case OpText:
 		p, err := parseText(data)
 		if err != nil {
 			return err
 		}
 		return c.receive(ctx, p)
-	case ws.Binary:
+	case OpBinary:
 		return c.receive(ctx, received{kind: typeMessage, binary: true, data: data})
-	case ws.Ping:
-		if err := c.Send(Packet{frame: ws.Frame(ws.Pong, data)}); errors.Is(err, ErrSlow) {
+	case OpPing:
+		if err := c.Send(Packet{frame: Frame(OpPong, data)}); errors.Is(err, ErrSlow) {
 			return err
 		}
 		return nil
-	case ws.Close:
+	case OpClose:
 		return ErrClosed
 	}
 	return nil
@@ -156,11 +154,11 @@ func (s *Server) writeBatch(sock net.Conn, batch []Packet) error {
 }
 
 // probe runs a second connection until it has taken over, or has not.
-func (c *Conn) probe(sock net.Conn, reader *ws.Reader) bool {
+func (c *Conn) probe(sock net.Conn, reader *Reader) bool {
 	c.mu.Lock()
 	if c.state != open || c.mode != polling || c.candidate != nil {
 		c.mu.Unlock()
-		hangUp(sock, ws.StatusNormal)
+		hangUp(sock, StatusNormal)
 		return false
 	}
 	c.candidate = sock
@@ -169,10 +167,10 @@ func (c *Conn) probe(sock net.Conn, reader *ws.Reader) bool {
 	_ = sock.SetDeadline(time.Now().Add(upgradeTimeout)) // a connection without deadlines fails its read
 	for {
 		op, data, err := reader.Next()
-		if err != nil || op == ws.Close || op == ws.Binary {
+		if err != nil || op == OpClose || op == OpBinary {
 			break
 		}
-		if op != ws.Text {
+		if op != OpText {
 			continue // a ping during this short time goes without its pong
 		}
 		if p, err := parseText(data); err == nil && p.kind == typeUpgrade && c.takeOver(sock) {
@@ -184,7 +182,7 @@ func (c *Conn) probe(sock net.Conn, reader *ws.Reader) bool {
 	c.mu.Lock()
 	c.candidate, c.probed = nil, false
 	c.mu.Unlock()
-	hangUp(sock, ws.StatusNormal)
+	hangUp(sock, StatusNormal)
 	return false
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
 )
 
 func TestWebsocketMessages(t *testing.T) {
@@ -23,16 +22,16 @@ func TestWebsocketMessages(t *testing.T) {
 	expect(t, c, "4hello")
 	expect(t, c, "4żółć")
 	data := bytes.Repeat([]byte{0, 255}, 50_000)
-	if err := c.SendFrame(ws.Binary, data); err != nil {
+	if err := c.SendFrame(engine.OpBinary, data); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := c.Binary(); err != nil || !bytes.Equal(got, data) {
 		t.Errorf("binary echo = %d bytes, %v, want %d", len(got), err, len(data))
 	}
-	if err := c.SendFrame(ws.Ping, []byte("are you there")); err != nil {
+	if err := c.SendFrame(engine.OpPing, []byte("are you there")); err != nil {
 		t.Fatal(err)
 	}
-	if op, got, err := c.Next(); op != ws.Pong || string(got) != "are you there" || err != nil {
+	if op, got, err := c.Next(); op != engine.OpPong || string(got) != "are you there" || err != nil {
 		t.Errorf("answer to a ping = %v %q %v, want a pong", op, got, err)
 	}
 	if got := wait(t, g.conns).Transport(); got != "websocket" {
@@ -44,20 +43,20 @@ func TestWebsocketMistakesClose(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		op     ws.Opcode
+		op     engine.Opcode
 		data   string
 		reason engine.Reason
 		code   string
 	}{
-		{"unknown type", ws.Text, "abc", engine.ReasonParseError, "\x03\xea"},
-		{"empty", ws.Text, "", engine.ReasonParseError, "\x03\xea"},
-		{"ping from the client", ws.Text, "2", engine.ReasonParseError, "\x03\xea"},
-		{"handler refuses", ws.Text, "4bad", engine.ReasonParseError, "\x03\xea"},
-		{"not UTF-8", ws.Text, "4\xff", engine.ReasonTransportError, "\x03\xef"},
+		{"unknown type", engine.OpText, "abc", engine.ReasonParseError, "\x03\xea"},
+		{"empty", engine.OpText, "", engine.ReasonParseError, "\x03\xea"},
+		{"ping from the client", engine.OpText, "2", engine.ReasonParseError, "\x03\xea"},
+		{"handler refuses", engine.OpText, "4bad", engine.ReasonParseError, "\x03\xea"},
+		{"not UTF-8", engine.OpText, "4\xff", engine.ReasonTransportError, "\x03\xef"},
 		{"unknown opcode", 5, "x", engine.ReasonTransportError, "\x03\xea"},
-		{"close packet", ws.Text, "1", engine.ReasonTransportClose, "\x03\xe8"},
-		{"close frame", ws.Close, "\x03\xe8", engine.ReasonTransportClose, "\x03\xe8"},
-		{"empty close frame", ws.Close, "", engine.ReasonTransportClose, "\x03\xe8"},
+		{"close packet", engine.OpText, "1", engine.ReasonTransportClose, "\x03\xe8"},
+		{"close frame", engine.OpClose, "\x03\xe8", engine.ReasonTransportClose, "\x03\xe8"},
+		{"empty close frame", engine.OpClose, "", engine.ReasonTransportClose, "\x03\xe8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +65,7 @@ func TestWebsocketMistakesClose(t *testing.T) {
 			if err := c.SendFrame(tt.op, []byte(tt.data)); err != nil {
 				t.Fatal(err)
 			}
-			if op, got, err := c.Next(); op != ws.Close || string(got) != tt.code || err != nil {
+			if op, got, err := c.Next(); op != engine.OpClose || string(got) != tt.code || err != nil {
 				t.Errorf("answer = %v %x %v, want close %x", op, got, err, tt.code)
 			}
 			g.ended(tt.reason)
@@ -105,10 +104,10 @@ func TestServerClosesWebsocket(t *testing.T) {
 	c := g.dial("")
 	send(t, c, "4close", "4ignored", "4ignored")
 	expect(t, c, "4bye")
-	if op, _, err := c.Next(); op != ws.Close || err != nil {
+	if op, _, err := c.Next(); op != engine.OpClose || err != nil {
 		t.Errorf("got %v, %v, want a close frame", op, err)
 	}
-	if err := c.SendFrame(ws.Close, []byte("\x03\xe8")); err != nil {
+	if err := c.SendFrame(engine.OpClose, []byte("\x03\xe8")); err != nil {
 		t.Fatal(err)
 	}
 	g.ended(engine.ReasonForced)
@@ -168,7 +167,7 @@ func TestFailedUpgradeLeavesPolling(t *testing.T) {
 	}{
 		{"no probe", func(c *siotest.Client) error { return c.Send("4hello") }},
 		{"upgrade without probe", func(c *siotest.Client) error { return c.Send("5") }},
-		{"binary", func(c *siotest.Client) error { return c.SendFrame(ws.Binary, []byte("x")) }},
+		{"binary", func(c *siotest.Client) error { return c.SendFrame(engine.OpBinary, []byte("x")) }},
 		{"garbage", func(c *siotest.Client) error { return c.SendRaw([]byte("garbage")) }},
 		{"cut", func(c *siotest.Client) error { return c.Cut() }},
 	} {
@@ -354,10 +353,10 @@ func TestShutdownLetsClientsReconnect(t *testing.T) {
 	until(t, "the poll waits", func() bool { return engine.Polls(conn) })
 	done := make(chan error, 1)
 	go func() { done <- g.server.Shutdown(t.Context()) }()
-	if op, data, err := c.Next(); op != ws.Close || string(data) != "\x03\xe9" || err != nil {
+	if op, data, err := c.Next(); op != engine.OpClose || string(data) != "\x03\xe9" || err != nil {
 		t.Errorf("websocket got %v %x %v, want close 1001", op, data, err)
 	}
-	if err := c.SendFrame(ws.Close, []byte("\x03\xe9")); err != nil {
+	if err := c.SendFrame(engine.OpClose, []byte("\x03\xe9")); err != nil {
 		t.Fatal(err)
 	}
 	if a := wait(t, waiting); a.body != "1" {

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
+	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 )
 
 // Patience is how long a client waits for anything, unless Dial's context has
@@ -29,7 +29,7 @@ const maxMessage = 16 << 20
 // Client is one connection. It is for one goroutine.
 type Client struct {
 	conn   net.Conn
-	reader *ws.Reader
+	reader *engine.Reader
 	sent   [][]byte // binary messages that came and nobody asked for yet
 }
 
@@ -88,11 +88,11 @@ func (c *Client) handshake(u *url.URL, headers http.Header) error {
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusSwitchingProtocols || answer.Header.Get("Sec-Websocket-Accept") != ws.AcceptKey(key) {
+	if answer.StatusCode != http.StatusSwitchingProtocols || answer.Header.Get("Sec-Websocket-Accept") != engine.AcceptKey(key) {
 		return &StatusError{Status: answer.StatusCode}
 	}
 	begin, _ := buffered.Peek(buffered.Buffered())
-	c.reader = ws.NewClientReader(c.conn, begin, maxMessage)
+	c.reader = engine.NewClientReader(c.conn, begin, maxMessage)
 	return nil
 }
 
@@ -125,11 +125,11 @@ func Join(ctx context.Context, address string, auth any) (*Client, error) {
 }
 
 // Send sends a text message, as it is.
-func (c *Client) Send(text string) error { return c.SendFrame(ws.Text, []byte(text)) }
+func (c *Client) Send(text string) error { return c.SendFrame(engine.OpText, []byte(text)) }
 
 // SendFrame sends a message or control frame.
-func (c *Client) SendFrame(op ws.Opcode, data []byte) error {
-	return c.SendRaw(ws.AppendMasked(nil, op, false, [4]byte{1, 2, 3, 4}, data))
+func (c *Client) SendFrame(op engine.Opcode, data []byte) error {
+	return c.SendRaw(engine.AppendMasked(nil, op, false, [4]byte{1, 2, 3, 4}, data))
 }
 
 // SendRaw sends bytes.
@@ -148,7 +148,7 @@ func (c *Client) Emit(event string, args ...any) error {
 }
 
 // Next reads a message or control frame, whatever it is.
-func (c *Client) Next() (ws.Opcode, []byte, error) { return c.reader.Next() }
+func (c *Client) Next() (engine.Opcode, []byte, error) { return c.reader.Next() }
 
 // Text reads the next text message. Pings are answered, and binary messages kept
 // for Binary.
@@ -158,15 +158,15 @@ func (c *Client) Text() (string, error) {
 		switch {
 		case err != nil:
 			return "", err
-		case op == ws.Close:
-			return "", &ws.CloseError{Code: ws.StatusNormal, Reason: string(data)}
-		case op == ws.Binary:
+		case op == engine.OpClose:
+			return "", &engine.CloseError{Code: engine.StatusNormal, Reason: string(data)}
+		case op == engine.OpBinary:
 			c.sent = append(c.sent, data)
-		case op == ws.Text && string(data) == "2":
+		case op == engine.OpText && string(data) == "2":
 			if err := c.Send("3"); err != nil {
 				return "", err
 			}
-		case op == ws.Text:
+		case op == engine.OpText:
 			return string(data), nil
 		}
 	}
@@ -180,7 +180,7 @@ func (c *Client) Binary() ([]byte, error) {
 		return first, nil
 	}
 	op, data, err := c.reader.Next()
-	if err == nil && op != ws.Binary {
+	if err == nil && op != engine.OpBinary {
 		err = fmt.Errorf("got %q, want a binary message", data)
 	}
 	return data, err
@@ -213,7 +213,7 @@ func (c *Client) Event(name string) ([]json.RawMessage, error) {
 // Close ends the connection as a client does that leaves.
 func (c *Client) Close() error {
 	_ = c.Send("41") // the connection may be closed already
-	_ = c.SendFrame(ws.Close, nil)
+	_ = c.SendFrame(engine.OpClose, nil)
 	return c.conn.Close()
 }
 

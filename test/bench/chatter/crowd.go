@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
+	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -58,7 +58,7 @@ func (t *Talker) Key() string { return t.token + "\r\nX-Auth-Type: ucan" }
 // guest is one socket, as the client has it.
 type guest struct {
 	conn   net.Conn
-	reader *ws.Reader
+	reader *engine.Reader
 }
 
 // enter connects a socket of t as a browser does, from the n-th address, and
@@ -91,7 +91,7 @@ func (g *guest) handshake(t *Talker, host string) error {
 		return fmt.Errorf("websocket refused: %s", answer.Status)
 	}
 	begin, _ := buffered.Peek(buffered.Buffered())
-	g.reader = ws.NewClientReader(g.conn, begin, 1<<20)
+	g.reader = engine.NewClientReader(g.conn, begin, 1<<20)
 	if err := g.expect("0{"); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (g *guest) expect(start string) error {
 }
 
 func (g *guest) send(text string) error {
-	_, err := g.conn.Write(ws.AppendMasked(nil, ws.Text, false, [4]byte{1, 2, 3, 4}, []byte(text)))
+	_, err := g.conn.Write(engine.AppendMasked(nil, engine.OpText, false, [4]byte{1, 2, 3, 4}, []byte(text)))
 	return err
 }
 
@@ -119,7 +119,7 @@ func (g *guest) send(text string) error {
 func (g *guest) stay() {
 	for {
 		op, data, err := g.reader.Next()
-		if err == nil && op == ws.Text && string(data) == "2" {
+		if err == nil && op == engine.OpText && string(data) == "2" {
 			err = g.send("3")
 		}
 		if err != nil {
@@ -159,7 +159,7 @@ func (c crowd) leave() {
 		}
 		if i%2 == 0 {
 			_ = g.send("41") // it may be closed already
-			_, _ = g.conn.Write(ws.AppendMasked(nil, ws.Close, false, [4]byte{}, nil))
+			_, _ = g.conn.Write(engine.AppendMasked(nil, engine.OpClose, false, [4]byte{}, nil))
 		}
 		_ = g.conn.Close()
 	}

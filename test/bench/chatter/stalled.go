@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
+	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 )
 
 // stalledBar is the most memory the server may ever have had, in MB.
@@ -98,7 +98,7 @@ func (s *stuck) keep(c net.Conn) error {
 
 // sockets opens sockets that ask the server for much and read nothing of it.
 func (s *stuck) sockets(ctx context.Context, hosts []*Talker, n int) error {
-	ask := ws.AppendMasked(nil, ws.Text, false, [4]byte{1, 2, 3, 4}, []byte(`42["list-events"]`))
+	ask := engine.AppendMasked(nil, engine.OpText, false, [4]byte{1, 2, 3, 4}, []byte(`42["list-events"]`))
 	for i := range n {
 		g, err := enter(ctx, hosts[i%len(hosts)], calmSockets/socketsOfAddress+1)
 		if err != nil {

@@ -1,4 +1,4 @@
-package ws_test
+package engine_test
 
 import (
 	"bufio"
@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
+	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 )
 
 func TestAcceptKey(t *testing.T) {
 	t.Parallel()
 	// The example of RFC 6455, 1.3.
-	if got, want := ws.AcceptKey("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="; got != want {
+	if got, want := engine.AcceptKey("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="; got != want {
 		t.Errorf("AcceptKey() = %s, want %s", got, want)
 	}
 }
@@ -28,17 +28,17 @@ const goodRequest = "GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrad
 func accepting(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, begin, err := ws.Accept(w, r)
+		conn, begin, err := engine.Accept(w, r)
 		if err != nil {
-			if !errors.Is(err, ws.ErrHandshake) {
+			if !errors.Is(err, engine.ErrHandshake) {
 				t.Errorf("Accept() error = %v, want ErrHandshake", err)
 			}
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
 		defer conn.Close()
-		if op, data, err := ws.NewReader(conn, begin, limit).Next(); err == nil {
-			_, _ = conn.Write(ws.Frame(op, data))
+		if op, data, err := engine.NewReader(conn, begin, limit).Next(); err == nil {
+			_, _ = conn.Write(engine.Frame(op, data))
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -70,7 +70,7 @@ func TestAccept(t *testing.T) {
 			}
 			defer conn.Close()
 			// The message follows in the same write: it must not get lost.
-			request := strings.Replace(goodRequest, tt.old, tt.new, 1) + string(part(ws.Text, false, "early"))
+			request := strings.Replace(goodRequest, tt.old, tt.new, 1) + string(part(engine.OpText, false, "early"))
 			if _, err := io.WriteString(conn, request); err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestAccept(t *testing.T) {
 			if tt.status != 101 {
 				return
 			}
-			if _, data, err := ws.NewClientReader(buffered, nil, limit).Next(); err != nil || string(data) != "early" {
+			if _, data, err := engine.NewClientReader(buffered, nil, limit).Next(); err != nil || string(data) != "early" {
 				t.Errorf("echo = %q, %v, want early", data, err)
 			}
 		})

@@ -1,9 +1,4 @@
-// Package ws speaks the framing of RFC 6455: the opening handshake of a server,
-// a reader that joins fragments and checks what it must, and frames built ahead
-// of time so that one can be sent to many. It starts no goroutine and sets no
-// deadline: both belong to the caller. Extensions, compression among them, are
-// not negotiated.
-package ws
+package engine
 
 import (
 	"encoding/binary"
@@ -16,12 +11,12 @@ type Opcode byte
 
 // The opcodes of RFC 6455, 5.2.
 const (
-	Continuation Opcode = 0x0
-	Text         Opcode = 0x1
-	Binary       Opcode = 0x2
-	Close        Opcode = 0x8
-	Ping         Opcode = 0x9
-	Pong         Opcode = 0xA
+	OpContinuation Opcode = 0x0
+	OpText         Opcode = 0x1
+	OpBinary       Opcode = 0x2
+	OpClose        Opcode = 0x8
+	OpPing         Opcode = 0x9
+	OpPong         Opcode = 0xA
 )
 
 // The status codes a close frame of ours carries, RFC 6455, 7.4.1.
@@ -82,7 +77,7 @@ func appendHeader(dst []byte, first, mask byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, first, mask|127), uint64(n))
 }
 
-// Frame builds a final, unmasked frame: what a server sends.
+// Frame builds a final, unmasked frame of a websocket: what a server sends.
 func Frame(op Opcode, payload []byte) []byte {
 	dst := make([]byte, 0, HeaderSize(len(payload))+len(payload))
 	return append(AppendHeader(dst, op, len(payload)), payload...)
@@ -95,7 +90,7 @@ func CloseFrame(code int, reason string) []byte {
 		reason = reason[:len(reason)-size]
 	}
 	payload := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(reason)), uint16(code))
-	return Frame(Close, append(payload, reason...))
+	return Frame(OpClose, append(payload, reason...))
 }
 
 // AppendMasked appends a masked frame, what a client sends, to dst. With more

@@ -1,4 +1,4 @@
-package ws
+package engine
 
 import (
 	"crypto/sha1"

@@ -1,4 +1,4 @@
-package ws
+package engine
 
 import (
 	"encoding/binary"
@@ -15,7 +15,7 @@ const (
 	firstChunk = 4096
 )
 
-// Reader reads the messages of one connection. It is for one goroutine.
+// Reader reads the messages of one websocket. It is for one goroutine.
 type Reader struct {
 	src    io.Reader
 	buf    []byte // bytes read and not yet used: buf[r:w]
@@ -67,9 +67,9 @@ func (r *Reader) Next() (Opcode, []byte, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		if h.op >= Close {
+		if h.op >= OpClose {
 			payload, err := r.payload(nil, h)
-			if err == nil && h.op == Close {
+			if err == nil && h.op == OpClose {
 				_, err = checkClose(payload)
 			}
 			return h.op, payload, err
@@ -86,7 +86,7 @@ func (r *Reader) Next() (Opcode, []byte, error) {
 		}
 		op, payload := r.message, r.gathered
 		r.message, r.gathered = 0, nil
-		if op == Text && !utf8.Valid(payload) {
+		if op == OpText && !utf8.Valid(payload) {
 			return 0, nil, &CloseError{Code: StatusInvalid, Reason: "text that is not UTF-8"}
 		}
 		return op, payload, nil
@@ -96,14 +96,14 @@ func (r *Reader) Next() (Opcode, []byte, error) {
 // begin checks that a data frame may come now and fits the limit.
 func (r *Reader) begin(h header) error {
 	switch {
-	case h.op == Continuation && r.message == 0:
+	case h.op == OpContinuation && r.message == 0:
 		return &CloseError{Code: StatusProtocol, Reason: "a continuation of nothing"}
-	case h.op != Continuation && r.message != 0:
+	case h.op != OpContinuation && r.message != 0:
 		return &CloseError{Code: StatusProtocol, Reason: "a message inside a message"}
 	case h.size > uint64(r.limit-len(r.gathered)):
 		return &CloseError{Code: StatusTooBig, Reason: "the message is over the limit"}
 	}
-	if h.op != Continuation {
+	if h.op != OpContinuation {
 		r.message = h.op
 	}
 	return nil
@@ -150,13 +150,13 @@ func (r *Reader) header() (header, error) {
 }
 
 func (r *Reader) checkHeader(h header, first, second byte) error {
-	known := h.op <= Binary || h.op >= Close && h.op <= Pong
+	known := h.op <= OpBinary || h.op >= OpClose && h.op <= OpPong
 	switch {
 	case first&rsvBits != 0:
 		return &CloseError{Code: StatusProtocol, Reason: "a reserved bit is set"}
 	case !known:
 		return &CloseError{Code: StatusProtocol, Reason: "an unknown opcode"}
-	case h.op >= Close && (!h.fin || h.size > MaxControl):
+	case h.op >= OpClose && (!h.fin || h.size > MaxControl):
 		return &CloseError{Code: StatusProtocol, Reason: "a control frame that is long or in parts"}
 	case (second&maskBit != 0) != r.masked:
 		return &CloseError{Code: StatusProtocol, Reason: "frames of clients are masked, those of servers are not"}
