@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -107,9 +107,9 @@ func TestSocketEndsWithItsToken(t *testing.T) {
 	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)
 	address := server.URL + "/socket.io/?sessionId=" + url.QueryEscape(h.ids["chat"])
-	join := func(auth map[string]string) *siotest.Client {
+	join := func(auth map[string]string) *clienttest.Client {
 		t.Helper()
-		c, err := siotest.Join(t.Context(), address, auth)
+		c, err := clienttest.Join(t.Context(), address, auth)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestSocketEndsWithItsToken(t *testing.T) {
 	bare := join(map[string]string{"invocation": short()})
 	stays := join(map[string]string{"invocation": short(), "ucanDelegation": minted(t, 'a', h.OracleDID(), time.Now().Add(time.Hour))})
 	foreign := join(map[string]string{"invocation": short(), "ucanDelegation": minted(t, 'b', h.OracleDID(), time.Now().Add(time.Hour))})
-	for name, c := range map[string]*siotest.Client{"alone": bare, "with somebody else's delegation": foreign} {
+	for name, c := range map[string]*clienttest.Client{"alone": bare, "with somebody else's delegation": foreign} {
 		for text := ""; text != "41"; {
 			var err error
 			if text, err = c.Text(); err != nil {
@@ -149,7 +149,7 @@ func TestSocketOrigins(t *testing.T) {
 	server := httptest.NewServer(b.Handler)
 	t.Cleanup(server.Close)
 	for origin, allowed := range map[string]bool{site: true, "https://evil.example": false, "null": false, "http://app.example.org": false} {
-		c, err := siotest.Dial(t.Context(), server.URL+"/socket.io/", http.Header{"Origin": {origin}})
+		c, err := clienttest.Dial(t.Context(), server.URL+"/socket.io/", http.Header{"Origin": {origin}})
 		if (err == nil) != allowed {
 			t.Errorf("websocket from %s: %v, want allowed %v", origin, err, allowed)
 		}

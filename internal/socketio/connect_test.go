@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/socketio"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
 )
 
 func TestHandshake(t *testing.T) {
@@ -27,7 +27,7 @@ func TestHandshake(t *testing.T) {
 		}
 		return nil
 	})
-	c, err := siotest.Dial(t.Context(), url+"?sessionId=a%20b", http.Header{"User-Agent": {"test"}})
+	c, err := clienttest.Dial(t.Context(), url+"?sessionId=a%20b", http.Header{"User-Agent": {"test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestNoGoroutineStays(t *testing.T) {
 		s.On("echo", func(_ context.Context, e *socketio.Event) { _ = e.Ack(e.Values()...) })
 	})
 	before := runtime.NumGoroutine()
-	var clients []*siotest.Client
+	var clients []*clienttest.Client
 	for range 50 {
 		c := join(t, url, none)
 		wait(t, sockets)

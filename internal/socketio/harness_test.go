@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/socketio"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 )
 
 const patience = 10 * time.Second
@@ -47,9 +47,9 @@ func admitting(t testing.TB, cfg socketio.Config, f func(s *socketio.Socket)) (*
 	return server, url, sockets
 }
 
-func join(t testing.TB, url string, auth any) *siotest.Client {
+func join(t testing.TB, url string, auth any) *clienttest.Client {
 	t.Helper()
-	c, err := siotest.Join(t.Context(), url, auth)
+	c, err := clienttest.Join(t.Context(), url, auth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +57,9 @@ func join(t testing.TB, url string, auth any) *siotest.Client {
 	return c
 }
 
-func dial(t testing.TB, url string) *siotest.Client {
+func dial(t testing.TB, url string) *clienttest.Client {
 	t.Helper()
-	c, err := siotest.Dial(t.Context(), url, nil)
+	c, err := clienttest.Dial(t.Context(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func dial(t testing.TB, url string) *siotest.Client {
 	return c
 }
 
-func send(t testing.TB, c *siotest.Client, texts ...string) {
+func send(t testing.TB, c *clienttest.Client, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if err := c.Send(text); err != nil {
@@ -79,7 +79,7 @@ func send(t testing.TB, c *siotest.Client, texts ...string) {
 	}
 }
 
-func expect(t testing.TB, c *siotest.Client, wants ...string) {
+func expect(t testing.TB, c *clienttest.Client, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
 		got, err := c.Text()
@@ -90,7 +90,7 @@ func expect(t testing.TB, c *siotest.Client, wants ...string) {
 }
 
 // gone wants the connection to end, past anything but events.
-func gone(t testing.TB, c *siotest.Client) {
+func gone(t testing.TB, c *clienttest.Client) {
 	t.Helper()
 	text, err := c.Text()
 	if err == nil || strings.Contains(err.Error(), "timeout") {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
@@ -206,7 +206,7 @@ type talker struct {
 	s       *server.Server
 	token   string
 	session string
-	page    *siotest.Client
+	page    *clienttest.Client
 }
 
 // begin makes a session, and a page on it that hears of calls and answers none.
@@ -222,7 +222,7 @@ func (k *talker) begin() {
 	k.read("POST", "/sessions", "", &made)
 	k.session = made.SessionID
 	address := k.s.URL + "/socket.io/?sessionId=" + url.QueryEscape(k.session)
-	k.page = must(siotest.Join(k.t.Context(), address, map[string]string{"invocation": k.token}))(k.t)
+	k.page = must(clienttest.Join(k.t.Context(), address, map[string]string{"invocation": k.token}))(k.t)
 	k.t.Cleanup(func() { _ = k.page.Cut() })
 	if _, err := k.page.Event("connected"); err != nil {
 		k.t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -63,9 +63,9 @@ func (f *fleet) session(t *testing.T, node int) string {
 }
 
 // page opens a conversation as a page does, at a node.
-func (f *fleet) page(t *testing.T, node int, session string) *siotest.Client {
+func (f *fleet) page(t *testing.T, node int, session string) *clienttest.Client {
 	t.Helper()
-	c, err := siotest.Join(t.Context(), f.all[node].URL+"/socket.io/?sessionId="+session, object{"invocation": f.token})
+	c, err := clienttest.Join(t.Context(), f.all[node].URL+"/socket.io/?sessionId="+session, object{"invocation": f.token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ type pageCall struct {
 }
 
 // hear waits for a call at a page.
-func hear(t *testing.T, c *siotest.Client, event string) pageCall {
+func hear(t *testing.T, c *clienttest.Client, event string) pageCall {
 	t.Helper()
 	args, err := c.Event(event)
 	var out pageCall

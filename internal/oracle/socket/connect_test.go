@@ -14,7 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -225,15 +225,15 @@ func TestCaps(t *testing.T) {
 			r := start(t, change)
 			first := r.join(t, hers, "alice")
 			r.join(t, his, "bob")
-			var refusal *siotest.StatusError
-			if _, err := siotest.Dial(t.Context(), r.url, nil); !errors.As(err, &refusal) || refusal.Status != 429 && refusal.Status != 503 {
+			var refusal *clienttest.StatusError
+			if _, err := clienttest.Dial(t.Context(), r.url, nil); !errors.As(err, &refusal) || refusal.Status != 429 && refusal.Status != 503 {
 				t.Fatalf("third connection: %v, want 429 or 503", err)
 			}
 			if err := first.Cut(); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "there is room again", func() bool {
-				c, err := siotest.Dial(t.Context(), r.url, nil)
+				c, err := clienttest.Dial(t.Context(), r.url, nil)
 				return err == nil && c.Cut() == nil
 			})
 		})
@@ -246,7 +246,7 @@ func TestOrigin(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *socket.Config) { c.Origin = func(o string) bool { return o == "https://app.example" } })
 	for origin, ok := range map[string]bool{"https://app.example": true, "https://evil.example": false, "null": false} {
-		c, err := siotest.Dial(t.Context(), r.url, http.Header{"Origin": {origin}})
+		c, err := clienttest.Dial(t.Context(), r.url, http.Header{"Origin": {origin}})
 		if (err == nil) != ok {
 			t.Errorf("Dial from %s: %v, want ok %v", origin, err, ok)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
@@ -135,7 +135,7 @@ func start(t testing.TB, change func(*socket.Config)) *rig {
 
 // page is a client of the test.
 type page struct {
-	*siotest.Client
+	*clienttest.Client
 	t   testing.TB
 	doc *webtest.Channel // what the reference says of events
 }
@@ -148,7 +148,7 @@ func (r *rig) dial(t testing.TB, session string, auth any) *page {
 	if session != "" {
 		address += "?sessionId=" + url.QueryEscape(session) + "&userDid=" + url.QueryEscape("did:key:somebody-else")
 	}
-	c, err := siotest.Join(t.Context(), address, auth)
+	c, err := clienttest.Join(t.Context(), address, auth)
 	if err != nil {
 		t.Fatal(err)
 	}

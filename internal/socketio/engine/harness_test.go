@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
 )
 
 const patience = 10 * time.Second
@@ -164,9 +164,9 @@ func (g *rig) want(method, query, body string, status int, text string) {
 }
 
 // dial opens a websocket and reads the open packet, unless it is for an upgrade.
-func (g *rig) dial(query string) *siotest.Client {
+func (g *rig) dial(query string) *clienttest.Client {
 	g.t.Helper()
-	c, err := siotest.Dial(g.t.Context(), g.url+"?"+query, nil)
+	c, err := clienttest.Dial(g.t.Context(), g.url+"?"+query, nil)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (g *rig) dial(query string) *siotest.Client {
 	return c
 }
 
-func send(t *testing.T, c *siotest.Client, texts ...string) {
+func send(t *testing.T, c *clienttest.Client, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if err := c.Send(text); err != nil {
@@ -188,7 +188,7 @@ func send(t *testing.T, c *siotest.Client, texts ...string) {
 	}
 }
 
-func expect(t *testing.T, c *siotest.Client, want string) {
+func expect(t *testing.T, c *clienttest.Client, want string) {
 	t.Helper()
 	if got, err := c.Text(); err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
@@ -196,7 +196,7 @@ func expect(t *testing.T, c *siotest.Client, want string) {
 }
 
 // gone reads until the connection ends.
-func gone(t *testing.T, c *siotest.Client) {
+func gone(t *testing.T, c *clienttest.Client) {
 	t.Helper()
 	for {
 		if _, err := c.Text(); err != nil {

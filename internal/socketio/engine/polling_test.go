@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
 )
 
 func TestRefusedRequests(t *testing.T) {
@@ -199,8 +199,8 @@ func TestOriginAndCORS(t *testing.T) {
 	if a := some.do("GET", eio, "", origin("https://evil.example")); a.status != 403 || strings.TrimSpace(a.body) != `{"code":4,"message":"Forbidden"}` {
 		t.Errorf("bad origin = %v, want 403", a)
 	}
-	_, err := siotest.Dial(t.Context(), some.url, http.Header{"Origin": {"https://evil.example"}})
-	var refused *siotest.StatusError
+	_, err := clienttest.Dial(t.Context(), some.url, http.Header{"Origin": {"https://evil.example"}})
+	var refused *clienttest.StatusError
 	if !errors.As(err, &refused) || refused.Status != 403 {
 		t.Errorf("websocket of a bad origin = %v, want 403", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
-	"github.com/hearth-dmrv/hearth/internal/socketio/siotest"
 )
 
 func TestWebsocketMessages(t *testing.T) {
@@ -163,13 +163,13 @@ func TestFailedUpgradeLeavesPolling(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		do   func(c *siotest.Client) error
+		do   func(c *clienttest.Client) error
 	}{
-		{"no probe", func(c *siotest.Client) error { return c.Send("4hello") }},
-		{"upgrade without probe", func(c *siotest.Client) error { return c.Send("5") }},
-		{"binary", func(c *siotest.Client) error { return c.SendFrame(engine.OpBinary, []byte("x")) }},
-		{"garbage", func(c *siotest.Client) error { return c.SendRaw([]byte("garbage")) }},
-		{"cut", func(c *siotest.Client) error { return c.Cut() }},
+		{"no probe", func(c *clienttest.Client) error { return c.Send("4hello") }},
+		{"upgrade without probe", func(c *clienttest.Client) error { return c.Send("5") }},
+		{"binary", func(c *clienttest.Client) error { return c.SendFrame(engine.OpBinary, []byte("x")) }},
+		{"garbage", func(c *clienttest.Client) error { return c.SendRaw([]byte("garbage")) }},
+		{"cut", func(c *clienttest.Client) error { return c.Cut() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -386,7 +386,7 @@ func TestShutdownCutsWhoDoesNotClose(t *testing.T) {
 func TestNoGoroutineStays(t *testing.T) {
 	g := start(t, engine.Config{})
 	before := runtime.NumGoroutine()
-	var clients []*siotest.Client
+	var clients []*clienttest.Client
 	for range 50 {
 		c := g.dial("")
 		send(t, c, "4x")

@@ -1,7 +1,4 @@
-// Package siotest is a socket.io client for tests. It speaks websocket only,
-// starts no goroutine, and answers pings while it reads. It is also the way for
-// tests to say things no well-behaved client would.
-package siotest
+package clienttest
 
 import (
 	"bufio"
@@ -26,7 +23,8 @@ const Patience = 20 * time.Second
 // maxMessage is the most a server may send us in one message.
 const maxMessage = 16 << 20
 
-// Client is one connection. It is for one goroutine.
+// Client is one connection, over websocket only. It starts no goroutine, answers pings
+// while it reads, and can say what no well-behaved client would. It is for one goroutine.
 type Client struct {
 	conn   net.Conn
 	reader *engine.Reader
