@@ -1,5 +1,5 @@
 // Scenarios with the real socket.io-client against the playground of
-// internal/socketio/suiteserver. Each one makes its own connections.
+// test/suiteserver. Each one makes its own connections.
 import assert from "node:assert/strict";
 import { io } from "socket.io-client";
 import { cleanup, next, patience, play, quiet, scenario, within } from "./kit/run.mjs";
