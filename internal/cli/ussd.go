@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
-	"github.com/hearth-dmrv/hearth/internal/ussd/handset"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
@@ -148,7 +147,7 @@ func (s *simFlags) start(ctx context.Context, c *call, in io.Reader, terminal bo
 	if s.lang != "" && (pack == nil || !pack.Speaks(s.lang)) {
 		return errUsage{"the menu has no language " + s.lang}
 	}
-	return handset.Run(ctx, handset.Config{
+	return dialog.RunHandset(ctx, dialog.HandsetConfig{
 		Phone:    dialog.PhoneConfig{Send: s.client(), Base: s.base(c), Number: s.phone, Code: s.code, Mode: wire.Mode(s.text), Secret: s.gatewaySecret(c)},
 		Gateways: gateways, Gateway: s.gateway, Pack: pack, Lang: s.lang, Key: s.key, In: in, Out: c.out, Terminal: terminal,
 	})

@@ -2,7 +2,8 @@
 // typed on a handset and what must be on its screen. It reads them, plays them
 // against any server or handler, checks size and framing of every answer, and
 // reports which nodes of a menu no dialog visits. A live session can be saved
-// as a dialog with what is secret left out.
+// as a dialog with what is secret left out, also from RunHandset, by which people walk
+// through a line.
 //
 // The lines of a dialog are described in syntax.go, from which docs/ussd.md is
 // made:

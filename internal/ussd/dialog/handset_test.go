@@ -1,4 +1,4 @@
-package handset_test
+package dialog_test
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
-	"github.com/hearth-dmrv/hearth/internal/ussd/handset"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
@@ -47,8 +46,8 @@ nodes:
     back: home
 `
 
-// line answers by what was typed last and keeps what it was sent.
-type line struct {
+// handsetLine answers by what was typed last and keeps what it was sent.
+type handsetLine struct {
 	mu     sync.Mutex
 	set    *wire.Set
 	texts  []string
@@ -58,16 +57,16 @@ type line struct {
 	odd    bool              // never gives the same answer
 }
 
-func newLine(t *testing.T) *line {
+func newHandsetLine(t *testing.T) *handsetLine {
 	t.Helper()
 	set, err := wire.Open("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &line{set: set, nodes: map[string]string{}}
+	return &handsetLine{set: set, nodes: map[string]string{}}
 }
 
-func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *handsetLine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id, ok := strings.CutPrefix(r.URL.Path, "/api/ussd/debug/"); ok {
@@ -109,13 +108,13 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.Write(w, q, reply)
 }
 
-// run types lines into a handset and gives what it showed.
-func run(t *testing.T, l *line, c handset.Config, lines ...string) string {
+// runHandset types lines into a handset and gives what it showed.
+func runHandset(t *testing.T, l *handsetLine, c dialog.HandsetConfig, lines ...string) string {
 	t.Helper()
 	var out strings.Builder
 	c.In, c.Out, c.Gateways = strings.NewReader(strings.Join(lines, "\n")+"\n"), &out, l.set
 	c.Phone.Send, c.Phone.Base = dialog.Direct(l), "http://line.test"
-	if err := handset.Run(t.Context(), c); err != nil {
+	if err := dialog.RunHandset(t.Context(), c); err != nil {
 		t.Fatalf("Run() = %v", err)
 	}
 	return out.String()
@@ -132,7 +131,7 @@ func pack(t *testing.T) *menu.Pack {
 
 func TestScreen(t *testing.T) {
 	t.Parallel()
-	out := run(t, newLine(t), handset.Config{Phone: dialog.PhoneConfig{Number: "+254700000001", Code: "*384#"}}, "", "8")
+	out := runHandset(t, newHandsetLine(t), dialog.HandsetConfig{Phone: dialog.PhoneConfig{Number: "+254700000001", Code: "*384#"}}, "", "8")
 	for _, want := range []string{
 		"The documented interface  +254700000001  *384#",
 		"│ Welcome                            │\n│ 1. PIN                             │\n",
@@ -145,7 +144,7 @@ func TestScreen(t *testing.T) {
 	if strings.Contains(out, "\x1b[") {
 		t.Errorf("colours without a terminal:\n%q", out)
 	}
-	if out := run(t, newLine(t), handset.Config{Terminal: true}, ""); !strings.Contains(out, "\x1b[1m") {
+	if out := runHandset(t, newHandsetLine(t), dialog.HandsetConfig{Terminal: true}, ""); !strings.Contains(out, "\x1b[1m") {
 		t.Errorf("no colours on a terminal:\n%q", out)
 	}
 }
@@ -154,7 +153,7 @@ func TestScreen(t *testing.T) {
 // the frame.
 func TestHostileScreen(t *testing.T) {
 	t.Parallel()
-	out := run(t, newLine(t), handset.Config{}, "", "7")
+	out := runHandset(t, newHandsetLine(t), dialog.HandsetConfig{}, "", "7")
 	if strings.Contains(out, "\x1b") || !strings.Contains(out, "no handset shows") || !strings.Contains(out, "UCS-2") {
 		t.Errorf("screen:\n%q", out)
 	}
@@ -194,8 +193,8 @@ func TestCommands(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLine(t)
-			out := run(t, l, handset.Config{}, tt.lines...)
+			l := newHandsetLine(t)
+			out := runHandset(t, l, dialog.HandsetConfig{}, tt.lines...)
 			if got := strings.Join(l.texts, ","); !strings.Contains(out, tt.want) || got != tt.texts {
 				t.Errorf("texts = %q, want %q; screen:\n%s\nwant %q", got, tt.texts, out, tt.want)
 			}
@@ -205,9 +204,9 @@ func TestCommands(t *testing.T) {
 
 func TestCopiesThatDiffer(t *testing.T) {
 	t.Parallel()
-	l := newLine(t)
+	l := newHandsetLine(t)
 	l.odd = true
-	out := run(t, l, handset.Config{}, "", ":dup", "1", ":again")
+	out := runHandset(t, l, dialog.HandsetConfig{}, "", ":dup", "1", ":again")
 	if !strings.Contains(out, "! The other copy got another answer") || !strings.Contains(out, "! Not the answer it was before.") {
 		t.Errorf("screen:\n%s", out)
 	}
@@ -215,13 +214,13 @@ func TestCopiesThatDiffer(t *testing.T) {
 
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	l := newLine(t)
-	out := run(t, l, handset.Config{Pack: pack(t), Lang: "sw"}, "", ":redial")
+	l := newHandsetLine(t)
+	out := runHandset(t, l, dialog.HandsetConfig{Pack: pack(t), Lang: "sw"}, "", ":redial")
 	if got := strings.Join(l.texts, ","); got != ",9,9*2,,9,9*2" || !strings.Contains(out, "(9 for the language sw)") || !strings.Contains(out, "Karibu") {
 		t.Errorf("texts = %q, screen:\n%s", got, out)
 	}
-	l = newLine(t)
-	run(t, l, handset.Config{Pack: pack(t), Lang: "en"}, "")
+	l = newHandsetLine(t)
+	runHandset(t, l, dialog.HandsetConfig{Pack: pack(t), Lang: "en"}, "")
 	if len(l.texts) != 1 {
 		t.Errorf("texts = %q, want the dial alone for the first language", l.texts)
 	}
@@ -229,13 +228,13 @@ func TestLanguage(t *testing.T) {
 
 // A walk is saved without what was typed at a PIN, whether the server tells
 // where the session is or not, and can be read.
-func TestSave(t *testing.T) {
+func TestHandsetSave(t *testing.T) {
 	t.Parallel()
 	for _, blind := range []bool{false, true} {
-		l := newLine(t)
+		l := newHandsetLine(t)
 		l.blind = blind
 		file := filepath.Join(t.TempDir(), "walk.dialog")
-		out := run(t, l, handset.Config{Pack: pack(t), Gateway: "africastalking"}, "", "1", "48213", "1", "0", ":redial", "8", ":save "+file)
+		out := runHandset(t, l, dialog.HandsetConfig{Pack: pack(t), Gateway: "africastalking"}, "", "1", "48213", "1", "0", ":redial", "8", ":save "+file)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -257,13 +256,13 @@ func TestSave(t *testing.T) {
 // Ctrl-C ends it while it waits for a line, and leaves the next line to the shell.
 func TestStops(t *testing.T) {
 	t.Parallel()
-	l := newLine(t)
+	l := newHandsetLine(t)
 	r, w := io.Pipe()
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	var out strings.Builder
-	go func() { done <- handset.Run(ctx, handset.Config{In: r, Out: &out, Gateways: l.set}) }()
+	go func() { done <- dialog.RunHandset(ctx, dialog.HandsetConfig{In: r, Out: &out, Gateways: l.set}) }()
 	cancel()
 	select {
 	case err := <-done:
@@ -277,8 +276,8 @@ func TestStops(t *testing.T) {
 
 func TestNoGateway(t *testing.T) {
 	t.Parallel()
-	l := newLine(t)
-	err := handset.Run(t.Context(), handset.Config{In: strings.NewReader(""), Out: io.Discard, Gateways: l.set, Gateway: "none"})
+	l := newHandsetLine(t)
+	err := dialog.RunHandset(t.Context(), dialog.HandsetConfig{In: strings.NewReader(""), Out: io.Discard, Gateways: l.set, Gateway: "none"})
 	if err == nil || !strings.Contains(err.Error(), "africastalking") {
 		t.Errorf("Run() = %v, want the names there are", err)
 	}
@@ -292,12 +291,12 @@ func TestLimitOfThePack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := run(t, newLine(t), handset.Config{Pack: p}, ""); !strings.Contains(out, "86 left of 120 (GSM-7)") {
+	if out := runHandset(t, newHandsetLine(t), dialog.HandsetConfig{Pack: p}, ""); !strings.Contains(out, "86 left of 120 (GSM-7)") {
 		t.Errorf("the handset shows another limit:\n%s", out)
 	}
-	far := newLine(t)
+	far := newHandsetLine(t)
 	far.limits = `{"gsm7":150,"ucs2":60}`
-	if out := run(t, far, handset.Config{Pack: p}, ""); !strings.Contains(out, "116 left of 150 (GSM-7)") {
+	if out := runHandset(t, far, dialog.HandsetConfig{Pack: p}, ""); !strings.Contains(out, "116 left of 150 (GSM-7)") {
 		t.Errorf("the limit is not that of the server's menu:\n%s", out)
 	}
 }

@@ -1,4 +1,4 @@
-package handset
+package dialog
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
-
-	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
 )
 
 // columns is how wide the screen of the telephone is.
@@ -47,7 +45,7 @@ func (h *handset) prompt() {
 }
 
 // show draws the screen and, below it, how much room is left.
-func (h *handset) show(a dialog.Answer) {
+func (h *handset) show(a Answer) {
 	if a.Wrong != "" && a.Text == "" {
 		h.complain("%s\n%s", a.Wrong, printable(a.Raw))
 		return

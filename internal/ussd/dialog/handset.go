@@ -1,9 +1,4 @@
-// Package handset is a telephone in a terminal: it dials a USSD server through
-// the dialect of a gateway, shows its screens and the room left on them, and
-// can do what networks do: drop the call, deliver twice or late. A walk can be
-// saved as a dialog. It reads lines, so that a pipe works as well as a
-// terminal.
-package handset
+package dialog
 
 import (
 	"bufio"
@@ -16,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
@@ -24,9 +18,9 @@ import (
 // maxDelay keeps a slip of the pen from stopping the handset for an hour.
 const maxDelay = time.Minute
 
-// Config is a handset and where it stands.
-type Config struct {
-	Phone    dialog.PhoneConfig
+// HandsetConfig is a handset and where it stands.
+type HandsetConfig struct {
+	Phone    PhoneConfig
 	Gateways *wire.Set  // to change the dialect while it runs
 	Gateway  string     // the dialect it begins with
 	Pack     *menu.Pack // the menu of the server, as far as it is known; nil knows nothing of it
@@ -39,25 +33,29 @@ type Config struct {
 
 // handset is one at work.
 type handset struct {
-	Config
-	phone  *dialog.Phone
+	HandsetConfig
+	phone  *Phone
 	delay  time.Duration
 	double bool
 	node   string // of the last screen, "" when it is not known
 	screen string // the last screen
-	turns  []dialog.Turn
+	turns  []Turn
 }
 
-// Run takes lines until the input ends, :quit or the end of ctx.
-func Run(ctx context.Context, c Config) error {
-	h := &handset{Config: c}
+// RunHandset is a telephone in a terminal: it dials a USSD server through the dialect
+// of a gateway, shows its screens and the room left on them, and can do what networks
+// do: drop the call, deliver twice or late. A walk can be saved as a dialog. It reads
+// lines, so that a pipe works as well as a terminal, until the input ends, :quit or the
+// end of ctx.
+func RunHandset(ctx context.Context, c HandsetConfig) error {
+	h := &handset{HandsetConfig: c}
 	if err := h.renew(); err != nil {
 		return err
 	}
 	h.say("%s  %s  %s", h.title(), h.phone.Number(), h.phone.Code())
 	h.say("Enter dials. :help lists what else it can do.")
 	lines := make(chan string)
-	go read(ctx, c.In, lines)
+	go readLines(ctx, c.In, lines)
 	for {
 		h.prompt()
 		select {
@@ -82,9 +80,9 @@ func Run(ctx context.Context, c Config) error {
 
 var errQuit = errors.New("quit")
 
-// read gives the lines of r to Run. It ends with the input, or after the next
+// readLines gives the lines of r to RunHandset. It ends with the input, or after the next
 // line when Run has ended: a read of a terminal cannot be called off.
-func read(ctx context.Context, r io.Reader, to chan<- string) {
+func readLines(ctx context.Context, r io.Reader, to chan<- string) {
 	defer close(to)
 	for s := bufio.NewScanner(r); s.Scan(); {
 		select {
@@ -104,7 +102,7 @@ func (h *handset) renew() error {
 	if h.Pack != nil {
 		h.Phone.Limits = h.Pack.Within(h.Phone.Gateway.Limits)
 	}
-	phone, err := dialog.NewPhone(h.Phone)
+	phone, err := NewPhone(h.Phone)
 	if err != nil {
 		return err
 	}
@@ -253,7 +251,7 @@ func (h *handset) send(ctx context.Context, text string, dials bool) error {
 		return err
 	}
 	mask := h.mask(text)
-	var a, b dialog.Answer
+	var a, b Answer
 	var err error
 	double := h.double
 	if h.double = false; double {
@@ -264,7 +262,7 @@ func (h *handset) send(ctx context.Context, text string, dials bool) error {
 	if err != nil {
 		return err
 	}
-	t := dialog.Turn{Input: text, Mask: mask, Hangup: dials && len(h.turns) > 0, Screen: a.Framed()}
+	t := Turn{Input: text, Mask: mask, Hangup: dials && len(h.turns) > 0, Screen: a.Framed()}
 	if mask != "" {
 		t.Input = ""
 	}
@@ -297,12 +295,12 @@ func (h *handset) again(ctx context.Context) error {
 
 // ask finds out where the session is, when the server tells, and measures the
 // answer by the limits of the server's menu: the one here may be another.
-func (h *handset) ask(ctx context.Context, a dialog.Answer) dialog.Answer {
+func (h *handset) ask(ctx context.Context, a Answer) Answer {
 	h.node, h.screen = "", a.Framed()
 	if a.End {
 		return a
 	}
-	place, err := dialog.Where(ctx, dialog.Server{Send: h.Phone.Send, Base: h.Phone.Base, Key: h.Key}, h.phone.Session())
+	place, err := Where(ctx, Server{Send: h.Phone.Send, Base: h.Phone.Base, Key: h.Key}, h.phone.Session())
 	if err != nil {
 		return a
 	}
@@ -326,7 +324,7 @@ func (h *handset) mask(text string) string {
 			if n.Input != nil && n.Input.Secret && text != menu.KeyBack && text != menu.KeyExit {
 				return n.Input.Name
 			}
-			if dialog.Secretive(text) && !n.HasKey(text) {
+			if Secretive(text) && !n.HasKey(text) {
 				return "digits"
 			}
 			return ""
@@ -336,7 +334,7 @@ func (h *handset) mask(text string) string {
 	switch {
 	case len(text) >= 4 && strings.Trim(text, "0123456789") == "" && (strings.Contains(speaks, "pin") || strings.Contains(speaks, "code")):
 		return "pin"
-	case dialog.Secretive(text):
+	case Secretive(text):
 		return "digits"
 	}
 	return ""
@@ -348,7 +346,7 @@ func (h *handset) save(file string) error {
 	if file == "" || len(h.turns) == 0 {
 		return errors.New("want a file, and at least one call to save")
 	}
-	s := dialog.Saved{Title: "saved from the simulator", Gateway: h.Gateway, Code: h.phone.Code(), Mode: h.Phone.Mode, Turns: append([]dialog.Turn(nil), h.turns...)}
+	s := Saved{Title: "saved from the simulator", Gateway: h.Gateway, Code: h.phone.Code(), Mode: h.Phone.Mode, Turns: append([]Turn(nil), h.turns...)}
 	for i := range s.Turns {
 		if s.Turns[i].Node != "" {
 			s.Turns[i].Screen = ""
