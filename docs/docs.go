@@ -4,10 +4,7 @@ package docs
 
 import _ "embed"
 
-//go:generate go run ../internal/archtest/codes .. errors.md
-//go:generate go run ../internal/config/gen -o configuration.md
-//go:generate go run ../internal/ussd/reference ussd.md
-//go:generate go run ../internal/survey/xlsform/reference xlsform.md
+//go:generate go run ../build/pages .
 //go:generate go run ../cmd/hearth plugin sync ../examples/oracle
 
 // Errors is the page of all error codes, in Markdown.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -328,18 +327,5 @@ func TestUsage(t *testing.T) {
 		if !strings.Contains(b.String(), "--"+s.Flag()) {
 			t.Errorf("help lacks --%s", s.Flag())
 		}
-	}
-}
-
-// docs/configuration.md is what the table says. Write it anew with
-// go run ./internal/config/gen.
-func TestDocsAreFresh(t *testing.T) {
-	t.Parallel()
-	got, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != config.Markdown() {
-		t.Error("docs/configuration.md is stale: run go run ./internal/config/gen")
 	}
 }

@@ -8,7 +8,7 @@ import (
 // docHead is the hand-written part of docs/configuration.md.
 const docHead = `# Configuration
 
-<!-- Generated from the table in internal/config by "go run ./internal/config/gen". Do not edit. -->
+<!-- Generated from the table in internal/config by "make generate". Do not edit. -->
 
 Hearth starts with no configuration at all. Every setting below can be given in three ways; the later one wins:
 

@@ -1,32 +1,14 @@
-// Command reference makes docs/xlsform.md from the tables that the program reads
-// workbooks with. Give it the file.
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 )
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run(args []string) error {
-	if len(args) != 1 {
-		return errors.New("give the file to write")
-	}
-	return os.WriteFile(args[0], []byte(Page()), 0o644)
-}
-
-const begin = `# XLSForm
+const xlsformBegin = `# XLSForm
 
 ` + "`POST /v1/templates:import`" + ` makes a draft of an XLSForm workbook, as ODK, KoboToolbox and SurveyCTO use it, and
 ` + "`GET /v1/templates/{templateId}/versions/{version}/xlsform`" + ` writes one. This page is made from the code: ` + "`go generate ./docs`" + `.
@@ -52,7 +34,7 @@ curl -H "Authorization: Bearer $KEY" -F form=@survey.xlsx -F files=@villages.csv
 
 `
 
-const middle = `
+const xlsformMiddle = `
 The first line names the columns. Cells are text in UTF-8. Choices are in the columns ` + "`name`" + ` and ` + "`label`" + `, or in those that ` + "`value=`" + ` and ` + "`label=`" + ` in the
 column parameters name. A file that is missing is named with the row that needs it. An update keeps the files it does not send, and
 ` + "`GET /v1/templates/{templateId}/versions/{version}/files`" + ` gives them back.
@@ -72,7 +54,7 @@ column parameters name. A file that is missing is named with the row that needs 
 
 `
 
-const end = `
+const xlsformEnd = `
 ` + "`now()`" + ` and ` + "`today()`" + ` are the time and day of the response, ` + "`uuid()`" + ` and ` + "`random()`" + ` follow from its id: a response that is sent again is the same.
 What ` + "`once()`" + ` calculates is kept when a response is corrected.
 
@@ -81,15 +63,16 @@ What ` + "`once()`" + ` calculates is kept when a response is corrected.
 Other programs leave them alone. Each is optional; a workbook that this server wrote shows them in use.
 `
 
-// Page is the page.
-func Page() string {
+// xlsformPage is what is read of XLSForm workbooks, from the tables that the program
+// reads them with.
+func xlsformPage() string {
 	var b strings.Builder
-	b.WriteString(begin)
+	b.WriteString(xlsformBegin)
 	fmt.Fprintf(&b, "A template has at most %d files of %d MiB and %d rows each, %d MiB together; a cell has at most %d characters. The name of a file has no\n"+
 		"slash, backslash or control character and does not begin with a dot.\n", form.MaxFiles, form.MaxFileBytes>>20, form.MaxFileRows, form.MaxAllFiles>>20, form.MaxText)
-	b.WriteString(middle)
+	b.WriteString(xlsformMiddle)
 	b.WriteString("`" + strings.Join(xlsform.Functions(), "` `") + "`\n")
-	b.WriteString(end)
+	b.WriteString(xlsformEnd)
 	sheet := ""
 	for _, c := range xlsform.HearthColumns() {
 		if c.Sheet != sheet {

@@ -1,7 +1,3 @@
-// Command reference makes the parts of docs/ussd.md that list what menu packs
-// and dialogs may say, from the tables that the program itself uses. A part
-// stands between a line "<!-- made from the code: name -->" and a line
-// "<!-- end -->"; the rest of the page is written by hand. Give it the file.
 package main
 
 import (
@@ -16,6 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
+// A part of docs/ussd.md that is made from the code stands between these; the rest of
+// the page is written by hand.
 const (
 	opening = "<!-- made from the code: "
 	closing = "<!-- end -->"
@@ -36,9 +34,9 @@ func offered() map[string]machine.Action {
 	return all
 }
 
-// Page gives the page with its parts as the code has them now. A part that is
+// ussdPage gives the page with its parts as the code has them now. A part that is
 // missing, not known or not closed is an error.
-func Page(page string) (string, error) {
+func ussdPage(page string) (string, error) {
 	var out strings.Builder
 	left := parts()
 	for {
@@ -63,13 +61,13 @@ func Page(page string) (string, error) {
 	return out.String(), nil
 }
 
-// row is a name and what it means.
-type row struct{ name, about string }
+// offer is a name and what it means.
+type offer struct{ name, about string }
 
-func params(of []machine.Param) []row {
-	rows := make([]row, len(of))
+func params(of []machine.Param) []offer {
+	rows := make([]offer, len(of))
 	for i, p := range of {
-		rows[i] = row{p.Name, p.About}
+		rows[i] = offer{p.Name, p.About}
 		if p.Secret {
 			rows[i].about += "; always secret"
 		}
@@ -77,11 +75,11 @@ func params(of []machine.Param) []row {
 	return rows
 }
 
-func table(title string, rows []row) string {
+func table(title string, rows []offer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | |\n|---|---|\n", title)
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s |\n", code(r.name), cell(r.about))
+		fmt.Fprintf(&b, "| %s | %s |\n", code(r.name), escaped(r.about))
 	}
 	return b.String()
 }
@@ -93,25 +91,25 @@ func actions(all map[string]machine.Action) string {
 		a := all[name]
 		takes := make([]string, len(a.Takes))
 		for i, t := range a.Takes {
-			takes[i] = code(t.Name) + " (" + cell(t.About) + ")"
+			takes[i] = code(t.Name) + " (" + escaped(t.About) + ")"
 		}
 		if a.Texts {
 			takes = []string{"a text by language: `en`, `sw`, …"}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(name), strings.Join(takes, ", "), codes(a.Results), codes(a.Sets), cell(a.About))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(name), strings.Join(takes, ", "), codeList(a.Results), codeList(a.Sets), escaped(a.About))
 	}
 	return b.String()
 }
 
 func syntax() string {
-	var rows []row
+	var rows []offer
 	for _, f := range dialog.Syntax() {
-		rows = append(rows, row{f.Line, f.About})
+		rows = append(rows, offer{f.Line, f.About})
 	}
 	return table("A line of a dialog", rows)
 }
 
-func codes(names []string) string {
+func codeList(names []string) string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = code(n)
@@ -119,6 +117,6 @@ func codes(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-func code(s string) string { return "`" + cell(s) + "`" }
+func code(s string) string { return "`" + escaped(s) + "`" }
 
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+func escaped(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

@@ -9,6 +9,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+// codesPage is the page of every error code of the API, found in the source below root
+// where the fault is made.
+func codesPage(root string) (string, error) {
+	files, err := readSource(root)
+	if err != nil {
+		return "", err
+	}
+	found, err := scan(files)
+	if err != nil {
+		return "", err
+	}
+	return string(render(found)), nil
+}
+
 // kinds gives the value of every fault kind by its name.
 var kinds = map[string]fault.Kind{
 	"Internal": fault.Internal, "Invalid": fault.Invalid, "Unauthenticated": fault.Unauthenticated,

@@ -9,19 +9,19 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// TestPageIsMadeFromTheCode: docs/ussd.md is what the code gives.
-func TestPageIsMadeFromTheCode(t *testing.T) {
+// TestUSSDPageIsWhole: docs/ussd.md is what the code gives.
+func TestUSSDPageIsWhole(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/ussd.md")
+	page, err := os.ReadFile("../../docs/ussd.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Page(string(page))
+	want, err := ussdPage(string(page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want != string(page) {
-		t.Error("docs/ussd.md is not what the code gives: run go generate ./docs")
+		t.Error("docs/ussd.md is stale: run make generate")
 	}
 	names := []string{"`> 2`", "`:again`"}
 	for _, c := range machine.Checks() {
@@ -40,7 +40,7 @@ func TestPageIsMadeFromTheCode(t *testing.T) {
 	}
 }
 
-func TestPageRefuses(t *testing.T) {
+func TestUSSDPageRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, want string }{
 		"nothing":    {"# USSD\n", "the page has no part actions, checks"},
@@ -48,8 +48,8 @@ func TestPageRefuses(t *testing.T) {
 		"not closed": {"<!-- made from the code: checks -->\n", `"checks" is not known, there twice or not closed`},
 		"twice":      {strings.Repeat("<!-- made from the code: checks -->\n<!-- end -->\n", 2), `"checks" is not known, there twice`},
 	} {
-		if _, err := Page(tt.page); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: Page() = %v, want %q", name, err, tt.want)
+		if _, err := ussdPage(tt.page); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: ussdPage() = %v, want %q", name, err, tt.want)
 		}
 	}
 }

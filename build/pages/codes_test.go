@@ -1,31 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"strings"
 	"testing"
 )
-
-const root = "../../.."
-
-func TestPageIsFresh(t *testing.T) {
-	t.Parallel()
-	want, err := generate(root)
-	if err != nil {
-		t.Fatalf("generate: %v", err)
-	}
-	got, err := os.ReadFile(root + "/docs/errors.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("docs/errors.md is stale: run make generate")
-	}
-}
 
 func scanText(t *testing.T, body string) ([]use, error) {
 	t.Helper()
