@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
-	"github.com/hearth-dmrv/hearth/internal/survey/draft"
+	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
@@ -390,7 +390,7 @@ func (a removal) removeSurveys(ctx context.Context, h *demo.Holding) error {
 			return err
 		}
 		err = a.DB.InTx(ctx, func(tx *db.Tx) error {
-			return errors.Join(draft.RemoveAll(ctx, tx, o.NID), a.surveys.quality.Remove(ctx, tx, h.Workspace, o.NID), crossref.Remove(ctx, tx, o.NID))
+			return errors.Join(interview.RemoveDrafts(ctx, tx, o.NID), a.surveys.quality.Remove(ctx, tx, h.Workspace, o.NID), crossref.Remove(ctx, tx, o.NID))
 		})
 		if err != nil {
 			return err

@@ -21,7 +21,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
-	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
@@ -51,7 +50,7 @@ type surveys struct {
 	media      *media.Store
 	responses  *response.Service
 	offline    *offline.Service
-	drafts     *draft.Service
+	drafts     *interview.Drafts
 	interviews *interview.Service
 	collect    *openrosa.Service
 	proposals  *proposal.Service
@@ -94,7 +93,7 @@ func (a *App) buildSurveys() {
 	s.offline = offline.New(offline.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
-	s.drafts, s.collect = draft.New(draft.Config{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors}), phonesOf(a, s)
+	s.drafts, s.collect = interview.NewDrafts(interview.DraftsConfig{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors}), phonesOf(a, s)
 	s.verify = verify.New(verify.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})
@@ -276,7 +275,7 @@ func (s *surveys) erasers() []erase.Eraser {
 func (s *surveys) retentions(config.Events) []retention {
 	return []retention{
 		{"unused attachments", media.Life, s.media.Expire},
-		{"unsent interviews", draft.Life, s.drafts.Expire},
+		{"unsent interviews", interview.DraftLife, s.drafts.Expire},
 		{"submissions that wait for files", openrosa.Patience, s.collect.Finish},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -35,7 +34,7 @@ func newEnv(t *testing.T, d *db.DB) *env {
 	v.surveys = survey.New(survey.Config{
 		DB: d, Templates: v.Templates, Events: v.Log, Cursors: eventtest.Cursors(), Vault: box, Asks: func(string) []string { return []string{"ussd", "chat"} },
 	})
-	drafts := draft.New(draft.Config{DB: d, Surveys: v.surveys, Vault: box, Cursors: eventtest.Cursors()})
+	drafts := interview.NewDrafts(interview.DraftsConfig{DB: d, Surveys: v.surveys, Vault: box, Cursors: eventtest.Cursors()})
 	responses := response.New(response.Config{
 		DB: d, Surveys: v.surveys, Vault: box, Events: v.Log, Cursors: eventtest.Cursors(), Key: v.Key,
 		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared, _ bool) error {

@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -27,7 +26,7 @@ import (
 type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
-	Drafts    *draft.Service
+	Drafts    *Drafts
 	Responses *response.Service
 	Key       secret.Key // makes the ids of responses
 	Now       func() time.Time
@@ -108,7 +107,7 @@ type talk struct {
 	home     *survey.Household
 	id       string
 	revision int64
-	content  draft.Content
+	content  Content
 	answers  map[string]any
 	result   *form.Result
 	steps    []Step
@@ -194,7 +193,7 @@ func (s *Service) resume(ctx context.Context, t *talk) error {
 	r, err := s.cfg.Drafts.Get(ctx, t.o.SurveyID, t.id)
 	switch {
 	case fault.CodeOf(err) == "DRAFT_NOT_FOUND":
-		t.content = draft.Content{HouseholdID: t.ref.Household, StartedAt: s.cfg.Now().UTC().Truncate(time.Millisecond)}
+		t.content = Content{HouseholdID: t.ref.Household, StartedAt: s.cfg.Now().UTC().Truncate(time.Millisecond)}
 	case err != nil:
 		return err
 	default:

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/draft"
 )
 
 // maxTrials is how many interviews may be tried before those who try begin anew.
@@ -14,7 +13,7 @@ const maxTrials = 1000
 // trial keeps interviews that somebody tries. Nothing of them is stored.
 type trial struct {
 	mu   sync.Mutex
-	kept map[string]draft.Content
+	kept map[string]Content
 	sent map[string]bool
 }
 
@@ -22,23 +21,23 @@ type trial struct {
 // is in the memory of the Service that is returned, and gone with it.
 func (s *Service) Trial() *Service {
 	out := *s
-	out.trial = &trial{kept: map[string]draft.Content{}, sent: map[string]bool{}}
+	out.trial = &trial{kept: map[string]Content{}, sent: map[string]bool{}}
 	return &out
 }
 
 // resume gives what was answered before.
-func (t *trial) resume(id, household string, now time.Time) (draft.Content, int64) {
+func (t *trial) resume(id, household string, now time.Time) (Content, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c, ok := t.kept[id]; ok {
 		c.Passed = append([]string(nil), c.Passed...)
 		return c, 1
 	}
-	return draft.Content{HouseholdID: household, StartedAt: now.UTC().Truncate(time.Millisecond)}, 0
+	return Content{HouseholdID: household, StartedAt: now.UTC().Truncate(time.Millisecond)}, 0
 }
 
 // save keeps an interview. Faults: TOO_MANY_DRAFTS.
-func (t *trial) save(id string, c draft.Content) error {
+func (t *trial) save(id string, c Content) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, ok := t.kept[id]; !ok && len(t.kept)+len(t.sent) >= maxTrials {

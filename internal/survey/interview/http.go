@@ -1,4 +1,4 @@
-package draft
+package interview
 
 import (
 	"context"
@@ -13,7 +13,7 @@ const drafting = "For an interview in a browser, which is saved as one types. On
 	"If-Match with the ETag of what you have read keeps two windows from overwriting each other; without it the last one to save wins. You may have 100 drafts in a workspace. Nothing is announced about drafts."
 
 // Routes adds drafts to a.
-func (s *Service) Routes(a *web.API) {
+func (s *Drafts) Routes(a *web.API) {
 	const scope, tag, path = "responses:write", "responses", "/v1/surveys/{surveyId}/drafts/{responseId}"
 	missing := []string{"SURVEY_NOT_FOUND", "DRAFT_NOT_FOUND"}
 	web.Put(a, path, s.serveSave, web.Doc{
@@ -22,7 +22,7 @@ func (s *Service) Routes(a *web.API) {
 			"householdId": "did:ixo:household/123", "language": "en", "startedAt": "2024-02-20T10:00:00Z", "section": "eligibility",
 			"responses": map[string]any{"eligibility": map[string]any{"current_cooking": []string{"wood"}}},
 		},
-		Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "HOUSEHOLD_ERASED", "DRAFT_SENT", "TOO_MANY_DRAFTS", "DRAFT_OF_ANOTHER", "STALE_REVISION"},
+		Codes: []string{"SURVEY_NOT_FOUND", invalidDraft, "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "HOUSEHOLD_ERASED", "DRAFT_SENT", "TOO_MANY_DRAFTS", "DRAFT_OF_ANOTHER", "STALE_REVISION"},
 	})
 	web.Get(a, path, s.serveGet, web.Doc{Summary: "Read an interview you have not finished", Scope: scope, Tag: tag, Codes: missing})
 	web.Delete(a, path, s.serveDiscard, web.Doc{Summary: "Discard an interview you have not finished", Scope: scope, Tag: tag, Codes: missing})
@@ -37,20 +37,20 @@ type one struct {
 	ID     string `path:"responseId" doc:"The id the response is to have; yours to choose." example:"resp_789"`
 }
 
-func (s *Service) serveSave(ctx context.Context, in *struct {
+func (s *Drafts) serveSave(ctx context.Context, in *struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the draft you have read; not needed."`
 	Body    Content
 },
-) (web.Reply[*Summary], error) {
+) (web.Reply[*DraftSummary], error) {
 	return s.Save(ctx, in.Survey, in.ID, in.IfMatch, in.Body)
 }
 
-func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*Draft], error) {
+func (s *Drafts) serveGet(ctx context.Context, in *one) (web.Reply[*Draft], error) {
 	return s.Get(ctx, in.Survey, in.ID)
 }
 
-func (s *Service) serveDiscard(ctx context.Context, in *one) (*Summary, error) {
+func (s *Drafts) serveDiscard(ctx context.Context, in *one) (*DraftSummary, error) {
 	return s.Discard(ctx, in.Survey, in.ID)
 }
 
@@ -59,9 +59,9 @@ type place struct {
 	Before int64 `json:"b"`
 }
 
-func (s *Service) serveOwn(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Summary]], error) {
+func (s *Drafts) serveOwn(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[DraftSummary]], error) {
 	at := place{math.MaxInt64}
-	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]Summary, place, error) {
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]DraftSummary, place, error) {
 		items, next, err := s.Own(ctx, at.Before, limit)
 		return items, place{next}, err
 	})

@@ -1,4 +1,4 @@
-package draft
+package interview
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. Now has a default.
-type Config struct {
+// DraftsConfig configures Drafts. Now has a default.
+type DraftsConfig struct {
 	DB      *db.DB
 	Surveys *survey.Service
 	Vault   *vault.Vault
@@ -28,26 +28,27 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Service holds the use cases of drafts.
-type Service struct {
-	cfg Config
+// Drafts keeps interviews that collectors have begun and not sent, so that a
+// browser that closes loses nothing.
+type Drafts struct {
+	cfg DraftsConfig
 	db  *db.DB
 }
 
-// New makes a Service over a migrated store.
-func New(cfg Config) *Service {
+// NewDrafts makes Drafts over a migrated store.
+func NewDrafts(cfg DraftsConfig) *Drafts {
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	return &Drafts{cfg: cfg, db: cfg.DB}
 }
 
 // Save keeps what a collector has so far, in place of what was saved before.
 // ifMatch may be "": then the last one to save wins. Faults: DRAFT_INVALID,
 // SURVEY_NOT_FOUND, SURVEY_NOT_ACTIVE, COLLECTOR_UNKNOWN, HOUSEHOLD_ERASED,
 // DRAFT_SENT, TOO_MANY_DRAFTS, STALE_REVISION.
-func (s *Service) Save(ctx context.Context, surveyID, id, ifMatch string, c Content) (web.Reply[*Summary], error) {
-	var out web.Reply[*Summary]
+func (s *Drafts) Save(ctx context.Context, surveyID, id, ifMatch string, c Content) (web.Reply[*DraftSummary], error) {
+	var out web.Reply[*DraftSummary]
 	if err := c.check(id); err != nil {
 		return out, err
 	}
@@ -69,7 +70,7 @@ func (s *Service) Save(ctx context.Context, surveyID, id, ifMatch string, c Cont
 		if err := s.saveTx(ctx, tx, o, saving{row: &next, nid: nid, household: c.HouseholdID, text: text, ifMatch: ifMatch, now: now}); err != nil {
 			return err
 		}
-		out = web.Reply[*Summary]{Value: summary(o.SurveyID, &next), ETag: web.ETag(next.revision), Status: http.StatusOK}
+		out = web.Reply[*DraftSummary]{Value: summary(o.SurveyID, &next), ETag: web.ETag(next.revision), Status: http.StatusOK}
 		if next.revision == 1 {
 			out.Status = http.StatusCreated
 		}
@@ -80,7 +81,7 @@ func (s *Service) Save(ctx context.Context, surveyID, id, ifMatch string, c Cont
 
 // saving is what saveTx stores.
 type saving struct {
-	row       *row // named; filled in
+	row       *stored // named; filled in
 	nid       int64
 	household string
 	text      []byte
@@ -88,7 +89,7 @@ type saving struct {
 	now       time.Time
 }
 
-func (s *Service) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d saving) error {
+func (s *Drafts) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d saving) error {
 	r := d.row
 	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), o.Workspace, d.household); err != nil {
 		return err
@@ -145,38 +146,38 @@ func mayCollect(ctx context.Context, o *survey.Open) error {
 }
 
 // named is the row of a draft of the caller, before it is looked for.
-func (s *Service) named(ctx context.Context, o *survey.Open, id string) *row {
-	return &row{ws: o.Workspace, survey: o.NID, owner: web.CallerFrom(ctx).DID, id: id}
+func (s *Drafts) named(ctx context.Context, o *survey.Open, id string) *stored {
+	return &stored{ws: o.Workspace, survey: o.NID, owner: web.CallerFrom(ctx).DID, id: id}
 }
 
-func (r *row) ref(o *survey.Open) vault.Ref {
+func (r *stored) ref(o *survey.Open) vault.Ref {
 	return vault.Ref{Workspace: r.ws, Project: o.Project, Household: r.household}
 }
 
-func summary(surveyID string, r *row) *Summary {
+func summary(surveyID string, r *stored) *DraftSummary {
 	saved, path := time.UnixMilli(r.savedAt).UTC(), "/v1/surveys/"+url.PathEscape(surveyID)
-	return &Summary{HouseholdID: r.household, DraftState: api.DraftState{
-		ResponseID: r.id, SurveyID: surveyID, Revision: r.revision, SavedAt: saved, ExpiresAt: saved.Add(Life),
+	return &DraftSummary{HouseholdID: r.household, DraftState: api.DraftState{
+		ResponseID: r.id, SurveyID: surveyID, Revision: r.revision, SavedAt: saved, ExpiresAt: saved.Add(DraftLife),
 		Links: api.DraftLinks{Self: path + "/drafts/" + url.PathEscape(r.id), Survey: path},
 	}}
 }
 
 // find reads a draft of the caller. Faults: SURVEY_NOT_FOUND, DRAFT_NOT_FOUND.
-func (s *Service) find(ctx context.Context, q db.Querier, surveyID, id string) (*survey.Open, *row, error) {
+func (s *Drafts) find(ctx context.Context, q db.Querier, surveyID, id string) (*survey.Open, *stored, error) {
 	o, err := s.cfg.Surveys.Open(ctx, surveyID)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := s.named(ctx, o, id)
 	there, err := r.fill(ctx, q)
-	if err == nil && (!there || s.cfg.Now().Sub(time.UnixMilli(r.savedAt)) >= Life) {
-		err = notFound()
+	if err == nil && (!there || s.cfg.Now().Sub(time.UnixMilli(r.savedAt)) >= DraftLife) {
+		err = noDraft()
 	}
 	return o, r, err
 }
 
 // Get reads a draft of the caller. Faults: SURVEY_NOT_FOUND, DRAFT_NOT_FOUND.
-func (s *Service) Get(ctx context.Context, surveyID, id string) (web.Reply[*Draft], error) {
+func (s *Drafts) Get(ctx context.Context, surveyID, id string) (web.Reply[*Draft], error) {
 	var out web.Reply[*Draft]
 	o, r, err := s.find(ctx, s.db, surveyID, id)
 	if err != nil {
@@ -184,7 +185,7 @@ func (s *Service) Get(ctx context.Context, surveyID, id string) (web.Reply[*Draf
 	}
 	text, err := s.cfg.Vault.Open(ctx, s.db, r.ref(o), r.bind(), r.sealed)
 	if errors.Is(err, vault.ErrDestroyed) {
-		return out, notFound()
+		return out, noDraft()
 	} else if err != nil {
 		return out, err
 	}
@@ -197,8 +198,8 @@ func (s *Service) Get(ctx context.Context, surveyID, id string) (web.Reply[*Draf
 
 // Discard removes a draft of the caller. Faults: SURVEY_NOT_FOUND,
 // DRAFT_NOT_FOUND.
-func (s *Service) Discard(ctx context.Context, surveyID, id string) (*Summary, error) {
-	var out *Summary
+func (s *Drafts) Discard(ctx context.Context, surveyID, id string) (*DraftSummary, error) {
+	var out *DraftSummary
 	o, r, err := s.find(ctx, s.db, surveyID, id)
 	if err != nil {
 		return nil, err
@@ -206,7 +207,7 @@ func (s *Service) Discard(ctx context.Context, surveyID, id string) (*Summary, e
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec(ctx, deleteDraft, o.NID, r.owner, r.id)
 		if err == nil && n == 0 {
-			return notFound()
+			return noDraft()
 		}
 		out = summary(o.SurveyID, r)
 		return db.Wrap("discard draft", err)
@@ -216,12 +217,12 @@ func (s *Service) Discard(ctx context.Context, surveyID, id string) (*Summary, e
 
 // Own lists the drafts of the caller, those begun last first, in all surveys it
 // sees. next is 0 at the end; a page may be short.
-func (s *Service) Own(ctx context.Context, before int64, limit int) (items []Summary, next int64, err error) {
+func (s *Drafts) Own(ctx context.Context, before int64, limit int) (items []DraftSummary, next int64, err error) {
 	c := web.CallerFrom(ctx)
-	rows, err := s.db.Query(ctx, selectOwn, c.Workspace, c.DID, before, s.cfg.Now().Add(-Life).UnixMilli(), limit+1)
+	rows, err := s.db.Query(ctx, selectOwn, c.Workspace, c.DID, before, s.cfg.Now().Add(-DraftLife).UnixMilli(), limit+1)
 	n, last := 0, int64(0)
 	err = db.Each(rows, err, "list drafts", func(from db.Row) error {
-		var r row
+		var r stored
 		var surveyID, project string
 		if err := from.Scan(&r.nid, &r.id, &r.household, &r.revision, &r.savedAt, &surveyID, &project); err != nil {
 			return err
@@ -241,14 +242,14 @@ func (s *Service) Own(ctx context.Context, before int64, limit int) (items []Sum
 
 // Sent removes the draft of a response that the caller has sent. It is part of
 // the transaction that stores the response.
-func (s *Service) Sent(ctx context.Context, tx *db.Tx, o *survey.Open, id string) error {
+func (s *Drafts) Sent(ctx context.Context, tx *db.Tx, o *survey.Open, id string) error {
 	err := tx.Send(ctx, deleteDraft, o.NID, web.CallerFrom(ctx).DID, id)
 	return db.Wrap("remove the draft of a response", err)
 }
 
 // Erase removes the drafts of interviews with a person, and by one. It is an
 // erase.Eraser.
-func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
+func (s *Drafts) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
 	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, person); err != nil {
 		return 0, err
 	}
@@ -257,7 +258,7 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int6
 }
 
 // Expire removes drafts that were saved last before a moment, and tells how many.
-func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Drafts) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int64
 	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
 		n, err = tx.Exec(ctx, deleteOld, before.UnixMilli(), limit)
@@ -266,8 +267,8 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 	return int(n), db.Wrap("expire drafts", err)
 }
 
-// RemoveAll removes the drafts of a survey that goes itself.
-func RemoveAll(ctx context.Context, tx *db.Tx, survey int64) error {
+// RemoveDrafts removes the drafts of a survey that goes itself.
+func RemoveDrafts(ctx context.Context, tx *db.Tx, survey int64) error {
 	_, err := tx.Exec(ctx, deleteSurvey, survey)
 	return db.Wrap("remove drafts", err)
 }

@@ -1,4 +1,4 @@
-package draft_test
+package interview_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/draft"
+	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
@@ -47,21 +47,21 @@ func callerOf(ws, role string) web.Caller {
 	return c
 }
 
-type env struct {
+type draftEnv struct {
 	d     *db.DB
-	s     *draft.Service
+	s     *interview.Drafts
 	h     surveytest.Server
 	clock surveytest.Clock
 }
 
-func newEnv(t testing.TB, d *db.DB) *env {
+func newDraftEnv(t testing.TB, d *db.DB) *draftEnv {
 	t.Helper()
-	key, v := surveytest.Key(t), &env{d: d}
+	key, v := surveytest.Key(t), &draftEnv{d: d}
 	l := event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})
 	keys, idem := vault.New(vault.Config{Key: key}), once.New(once.Config{DB: d, Key: key})
 	templates := template.New(template.Config{DB: d, Events: l, Cursors: eventtest.Cursors()})
 	surveys := survey.New(survey.Config{DB: d, Templates: templates, Events: l, Idem: idem, Cursors: eventtest.Cursors()})
-	v.s = draft.New(draft.Config{DB: d, Surveys: surveys, Vault: keys, Cursors: eventtest.Cursors(), Now: v.clock.Now})
+	v.s = interview.NewDrafts(interview.DraftsConfig{DB: d, Surveys: surveys, Vault: keys, Cursors: eventtest.Cursors(), Now: v.clock.Now})
 	responses := response.New(response.Config{
 		DB: d, Surveys: surveys, Vault: keys, Events: l, Idem: idem, Cursors: eventtest.Cursors(), Key: key,
 		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared, _ bool) error {
@@ -76,14 +76,14 @@ func newEnv(t testing.TB, d *db.DB) *env {
 }
 
 // survey makes an active survey in a project.
-func (v *env) survey(t testing.TB, id, project string, strict bool) {
+func (v *draftEnv) survey(t testing.TB, id, project string, strict bool) {
 	t.Helper()
 	v.must(t, "owner", "POST /v1/surveys", fmt.Sprintf(homeSurvey, id, project, strict))
 	v.must(t, "owner", "POST /v1/surveys/"+id+"/activate", `{}`)
 }
 
 // must sends a request that succeeds, and gives its answer.
-func (v *env) must(t testing.TB, role, request, body string, headers ...string) string {
+func (v *draftEnv) must(t testing.TB, role, request, body string, headers ...string) string {
 	t.Helper()
 	w := v.h.Send(t, "ws "+role, request, body, headers...)
 	if w.Code >= 300 {
@@ -96,7 +96,7 @@ func (v *env) must(t testing.TB, role, request, body string, headers ...string) 
 type ask struct{ role, request, body string }
 
 // refused sends a request that is refused with a code, which the answer names.
-func (v *env) refused(t testing.TB, a ask, want string, headers ...string) {
+func (v *draftEnv) refused(t testing.TB, a ask, want string, headers ...string) {
 	t.Helper()
 	w := v.h.Send(t, "ws "+a.role, a.request, a.body, headers...)
 	if w.Code < 400 || !strings.Contains(w.Body.String(), want) {
@@ -107,7 +107,7 @@ func (v *env) refused(t testing.TB, a ask, want string, headers ...string) {
 func TestSaveReadAndSend(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newDraftEnv(t, d)
 		w := v.h.Send(t, "ws ann", "PUT /v1/surveys/s/drafts/r1", answers)
 		if w.Code != http.StatusCreated || w.Header().Get("ETag") != `"1"` {
 			t.Fatalf("save = %d %s %s", w.Code, w.Header().Get("ETag"), w.Body)
@@ -150,7 +150,7 @@ func TestSaveReadAndSend(t *testing.T) {
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newDraftEnv(t, d)
 		v.survey(t, "strict", "one", true)
 		for _, tt := range []struct{ role, path, body, want string }{
 			{"ann", "s/drafts/r1", `{"responses":{}}`, "/householdId"},
@@ -181,7 +181,7 @@ func TestWhatIsRefused(t *testing.T) {
 func TestTooManyAndPages(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newDraftEnv(t, d)
 		v.survey(t, "two", "two", false)
 		v.must(t, "far", "PUT /v1/surveys/two/drafts/r0", answers)
 		for i := range 100 {
@@ -206,7 +206,7 @@ func TestTooManyAndPages(t *testing.T) {
 func TestErasedAndExpired(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newDraftEnv(t, d)
 		v.must(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers)
 		v.must(t, "ann", "PUT /v1/surveys/s/drafts/r2", strings.Replace(answers, "household/1", "household/2", 1))
 		if got := v.stored(t); len(got) != 2 || bytes.Contains(got[0], []byte("0700")) {
@@ -218,9 +218,9 @@ func TestErasedAndExpired(t *testing.T) {
 		if got := v.stored(t); len(got) != 1 {
 			t.Errorf("%d drafts are stored, want 1", len(got))
 		}
-		v.clock.Set(time.Now().Add(draft.Life + time.Minute))
+		v.clock.Set(time.Now().Add(interview.DraftLife + time.Minute))
 		v.refused(t, ask{"ann", "GET /v1/surveys/s/drafts/r2", ""}, "DRAFT_NOT_FOUND")
-		if n, err := v.s.Expire(t.Context(), v.clock.Now().Add(-draft.Life), 10); n != 1 || err != nil || len(v.stored(t)) != 0 {
+		if n, err := v.s.Expire(t.Context(), v.clock.Now().Add(-interview.DraftLife), 10); n != 1 || err != nil || len(v.stored(t)) != 0 {
 			t.Errorf("expired %d, %v; %d left", n, err, len(v.stored(t)))
 		}
 	})
@@ -230,7 +230,7 @@ func TestErasedAndExpired(t *testing.T) {
 func TestErasedCollector(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newDraftEnv(t, d)
 		v.must(t, "ann", "PUT /v1/surveys/s/drafts/r1", answers)
 		v.must(t, "bob", "PUT /v1/surveys/s/drafts/r2", answers)
 		v.must(t, "owner", "POST /v1/erasures", `{"subject":"did:key:ann"}`)
@@ -241,7 +241,7 @@ func TestErasedCollector(t *testing.T) {
 }
 
 // stored are the sealed drafts there are.
-func (v *env) stored(t testing.TB) [][]byte {
+func (v *draftEnv) stored(t testing.TB) [][]byte {
 	t.Helper()
 	rows, err := v.d.Query(t.Context(), `SELECT sealed FROM response_drafts ORDER BY nid`)
 	out, err := db.Collect(rows, err, "read drafts", db.Column[[]byte])

@@ -1,4 +1,4 @@
-package draft
+package interview
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 	deleteOld    = `DELETE FROM response_drafts WHERE nid IN (SELECT nid FROM response_drafts WHERE saved_at <= $1 ORDER BY saved_at LIMIT $2)`
 )
 
-// row is a stored draft.
-type row struct {
+// stored is the row of a draft.
+type stored struct {
 	nid                       int64
 	ws, owner, id, household  string
 	survey, revision, savedAt int64
@@ -35,10 +35,12 @@ type row struct {
 }
 
 // bind names what a sealed draft belongs to, so that it opens nowhere else.
-func (r *row) bind() string { return fmt.Sprintf("draft\x00%d\x00%s\x00%s", r.survey, r.owner, r.id) }
+func (r *stored) bind() string {
+	return fmt.Sprintf("draft\x00%d\x00%s\x00%s", r.survey, r.owner, r.id)
+}
 
 // fill reads the draft of an owner; false when there is none.
-func (r *row) fill(ctx context.Context, q db.Querier) (bool, error) {
+func (r *stored) fill(ctx context.Context, q db.Querier) (bool, error) {
 	err := q.QueryRow(ctx, selectDraft, r.survey, r.owner, r.id).Scan(&r.nid, &r.household, &r.revision, &r.savedAt, &r.sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -47,7 +49,7 @@ func (r *row) fill(ctx context.Context, q db.Querier) (bool, error) {
 }
 
 // save stores a draft; false when somebody has saved it since it was read.
-func (r *row) save(ctx context.Context, tx *db.Tx) (bool, error) {
+func (r *stored) save(ctx context.Context, tx *db.Tx) (bool, error) {
 	n, err := tx.Exec(ctx, upsertDraft, r.nid, r.ws, r.survey, r.owner, r.id, r.household, r.revision, r.savedAt, r.sealed)
 	return n > 0, db.Wrap("save draft", err)
 }
@@ -60,7 +62,7 @@ func isFull(ctx context.Context, q db.Querier, ws, owner string) (bool, error) {
 }
 
 // isSent reports whether the owner has sent a response with the id of the draft.
-func (r *row) isSent(ctx context.Context, q db.Querier) (bool, error) {
+func (r *stored) isSent(ctx context.Context, q db.Querier) (bool, error) {
 	var nid int64
 	err := q.QueryRow(ctx, selectSent, r.ws, r.id, r.owner).Scan(&nid)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -1,10 +1,4 @@
-// Package draft keeps interviews that collectors have begun and not sent, so that
-// a browser that closes loses nothing. A draft is its collector's own: nobody else
-// reads it, whatever scopes they have. It is sealed with the key of the household,
-// as answers are, and goes when the interview is sent, when the household is
-// erased, or 30 days after it was saved last. What is in it is not checked: it
-// becomes a response only by being sent.
-package draft
+package interview
 
 import (
 	"fmt"
@@ -19,25 +13,25 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Life is how long a draft is kept after it was saved last.
-const Life = 30 * 24 * time.Hour
+// DraftLife is how long a draft is kept after it was saved last.
+const DraftLife = 30 * 24 * time.Hour
 
 // Limits of drafts.
 const (
-	maxBytes   = 256 << 10 // of the answers of one
+	maxAnswers = 256 << 10 // of the answers of one
 	maxOwn     = 100       // that one collector has in a workspace
 	maxPassed  = 1000      // questions
 	maxPointer = 500       // bytes of a pointer
 	maxWord    = 100       // characters of a language or the name of a section
 )
 
-const invalidCode = "DRAFT_INVALID"
+const invalidDraft = "DRAFT_INVALID"
 
 // idForm is that of the ids of responses.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
 
-// Summary is a draft without its answers.
-type Summary = api.DraftSummary
+// DraftSummary is a draft without its answers.
+type DraftSummary = api.DraftSummary
 
 // Content is what a collector saves.
 type Content struct {
@@ -51,11 +45,17 @@ type Content struct {
 	Responses   form.Object `json:"responses" doc:"Answers as in a response, checked when it is sent; at most 256 KiB."`
 }
 
+// SchemaName is the name that clients know it by.
+func (Content) SchemaName() string { return "DraftContent" }
+
 // Draft is what was saved.
 type Draft struct {
 	api.DraftState
 	Content
 }
+
+// SchemaName is the name that clients know it by.
+func (Draft) SchemaName() string { return "Draft" }
 
 // check names everything that is wrong with a content by itself.
 func (c *Content) check(id string) error {
@@ -82,12 +82,12 @@ func (c *Content) check(id string) error {
 		w.Require(false, "/responses")
 	case c.Responses.Kind() != '{':
 		w.Add("/responses", "wrong_type", "The value must be an object of sections.")
-	case len(c.Responses.Value) > maxBytes:
-		w.Add("/responses", "too_large", fmt.Sprintf("The answers may have %d KiB at most.", maxBytes>>10))
+	case len(c.Responses.Value) > maxAnswers:
+		w.Add("/responses", "too_large", fmt.Sprintf("The answers may have %d KiB at most.", maxAnswers>>10))
 	}
-	return w.Err(invalidCode, "The draft is not valid.")
+	return w.Err(invalidDraft, "The draft is not valid.")
 }
 
-func notFound() error {
+func noDraft() error {
 	return fault.New(fault.NotFound, "DRAFT_NOT_FOUND", "You have no draft with this id in this survey.")
 }
