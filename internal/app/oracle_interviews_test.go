@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 )
 
 // asker talks to the oracle with a key.
@@ -217,7 +217,7 @@ func (p *programme) collect(t *testing.T, collector, answers string) {
 	if err := json.Unmarshal([]byte(stoveTemplate), &tpl); err != nil {
 		t.Fatal(err)
 	}
-	raw := xformtest.Instance(&tpl, jsontext.Value(answers), xformtest.Submission{
+	raw := openrosatest.Instance(&tpl, jsontext.Value(answers), openrosatest.Submission{
 		FormID: "collect", Version: "1", InstanceID: "uuid:1", Household: talkHome, Device: "collect:1", Start: "2026-03-02T09:00:00.000Z", End: "2026-03-02T09:30:00.000Z",
 	})
 	var b bytes.Buffer

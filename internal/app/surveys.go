@@ -38,7 +38,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -282,7 +281,7 @@ func (s *surveys) retentions(config.Events) []retention {
 
 // xformOf writes a form as an XForm.
 func xformOf(f *form.Form, version int) ([]byte, error) {
-	x, err := xform.New(f, xform.Options{Version: version})
+	x, err := openrosa.NewForm(f, openrosa.Options{Version: version})
 	if err != nil {
 		return nil, err
 	}

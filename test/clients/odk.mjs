@@ -1,7 +1,7 @@
 // ODK's own form engine reads the forms of a file and the instances that a
 // device has filled in, and tells what it makes of them: which nodes are asked,
 // which answers it refuses, what it calculates, and what it would send.
-// The caller compares: internal/survey/xform.
+// The caller compares: internal/survey/openrosa.
 import { JSDOM } from 'jsdom'
 import { createRequire } from 'node:module'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -22,7 +22,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 	"github.com/hearth-dmrv/hearth/test/browser"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
@@ -158,7 +158,7 @@ func photo(i, n int) []byte {
 // after anything that went wrong.
 func (f *field) interview(i int) {
 	answers := jsontext.Value(fmt.Sprintf(`{"s":{"ok":true,"size":%d,"a":"0.jpg","b":"1.jpg","c":"2.jpg"}}`, i%20+1))
-	raw := xformtest.Instance(&f.doc, answers, xformtest.Submission{
+	raw := openrosatest.Instance(&f.doc, answers, openrosatest.Submission{
 		FormID: "field", Version: "1", InstanceID: fmt.Sprintf("uuid:%d", i), Household: fmt.Sprintf("did:ixo:household/%d", i), Device: "collect:1",
 		Start: "2026-02-20T10:00:00.000+03:00", End: "2026-02-20T10:30:00.000+03:00",
 	})

@@ -22,8 +22,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 	"github.com/hearth-dmrv/hearth/test/browser"
 )
 
@@ -44,22 +44,22 @@ func TestEnketo(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The engine reads no choice aloud in the text of a question: docs/odk.md.
-		f := xformtest.Compile(t, bytes.ReplaceAll(raw, []byte("${kind}"), nil))
-		x, err := xform.New(f, xform.Options{Version: 3})
+		f := openrosatest.Compile(t, bytes.ReplaceAll(raw, []byte("${kind}"), nil))
+		x, err := openrosa.NewForm(f, openrosa.Options{Version: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := rand.New(rand.NewPCG(24, uint64(n)))
 		var answers []jsontext.Value
 		for i := range each {
-			answers = append(answers, xformtest.Answers(r, f.Template(), i%4 == 3))
+			answers = append(answers, openrosatest.Answers(r, f.Template(), i%4 == 3))
 		}
 		name, whole := filepath.Base(file), 0
 		for i, got := range p.fill(name, f, x, answers) {
 			if got.uncounted() {
 				continue
 			}
-			c := &xformtest.Interview{Name: fmt.Sprintf("%s #%d", name, i), Form: f, XForm: x}
+			c := &openrosatest.Interview{Name: fmt.Sprintf("%s #%d", name, i), Form: f, XForm: x}
 			if c.Compare(t, answers[i], got.Filled) {
 				whole++
 			}
@@ -82,7 +82,7 @@ func templates(t *testing.T) []string {
 	if err != nil || len(all) < 3 {
 		t.Fatalf("shipped templates: %v, %v", all, err)
 	}
-	return append(all, "../../internal/survey/xform/testdata/everything.json")
+	return append(all, "../../internal/survey/openrosa/testdata/everything.json")
 }
 
 // enketo is a page with the engine.
@@ -114,7 +114,7 @@ func openEnketo(t *testing.T) *enketo {
 
 // shown is what the engine makes of an instance.
 type shown struct {
-	xformtest.Filled
+	openrosatest.Filled
 	Valid bool `json:"valid"`
 }
 
@@ -130,9 +130,9 @@ func (s shown) uncounted() bool {
 }
 
 // fill has the engine show a form with answers.
-func (p *enketo) fill(name string, f *form.Form, x *xform.Form, answers []jsontext.Value) []shown {
+func (p *enketo) fill(name string, f *form.Form, x *openrosa.Form, answers []jsontext.Value) []shown {
 	p.t.Helper()
-	sheet := xformtest.NewSheet(name, f, x, answers)
+	sheet := openrosatest.NewSheet(name, f, x, answers)
 	for file, content := range sheet.Files {
 		sheet.Files[file] = asXML(p.t, content)
 	}

@@ -11,15 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
-
-// form is a survey as a form.
-type form struct {
-	*xform.Form
-	hash string
-}
 
 // noForm is the fault of a form that the collector does not have.
 func noForm() error {
@@ -43,13 +36,13 @@ func (s *Service) mine(ctx context.Context, surveyID string) (*survey.Open, erro
 }
 
 // formOf makes the form of a survey, once.
-func (s *Service) formOf(o *survey.Open) (*form, error) {
+func (s *Service) formOf(o *survey.Open) (*Form, error) {
 	k, err := s.keep(o.Workspace, fmt.Sprintf("form %d %d", o.NID, o.Revision), formLife, func() (*kept, error) {
-		x, err := xform.New(o.Form, xform.Options{ID: o.SurveyID, Title: o.Name, Version: o.TemplateVersion, Survey: o.SurveyID, Households: true})
+		x, err := NewForm(o.Form, Options{ID: o.SurveyID, Title: o.Name, Version: o.TemplateVersion, Survey: o.SurveyID, Households: true})
 		if err != nil {
 			return nil, err
 		}
-		return &kept{form: &form{Form: x, hash: xform.Hash(x.XML)}}, nil
+		return &kept{form: x}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -65,12 +58,12 @@ func asks(o *survey.Open) bool {
 
 // forms are the forms that the caller fills in now. A survey that cannot be a
 // form is left out: who publishes its template is told why.
-func (s *Service) forms(ctx context.Context) ([]*form, error) {
+func (s *Service) forms(ctx context.Context) ([]*Form, error) {
 	all, err := s.cfg.Surveys.Visited(ctx, maxForms)
 	if err != nil {
 		return nil, err
 	}
-	var out []*form
+	var out []*Form
 	for _, o := range all {
 		if !asks(o) {
 			continue
@@ -104,7 +97,7 @@ func (s *Service) households(ctx context.Context, o *survey.Open) ([]byte, error
 				add(h.HouseholdID, labelOf(h))
 			}
 		}
-		add(xform.AnotherValue, xform.Another.In(o.Form.Template().Language(), "en"))
+		add(AnotherValue, Another.In(o.Form.Template().Language(), "en"))
 		return &kept{body: out}, nil
 	})
 	if err != nil {
@@ -135,7 +128,7 @@ func (s *Service) entities(ctx context.Context, o *survey.Open, name string) ([]
 			}
 			out = append(out, '\n')
 		}
-		line("name", append([]string{"label", xform.VersionColumn}, l.Properties...)...)
+		line("name", append([]string{"label", VersionColumn}, l.Properties...)...)
 		for _, t := range all {
 			line(t.DID, append([]string{t.Label, strconv.FormatInt(t.Revision, 10)}, t.Values...)...)
 		}
@@ -160,8 +153,8 @@ func labelOf(h *survey.Household) string {
 }
 
 // file is a file of a form. The fault is FORM_NOT_FOUND.
-func (s *Service) file(ctx context.Context, o *survey.Open, f *form, name string) ([]byte, error) {
-	if name == xform.HouseholdFile {
+func (s *Service) file(ctx context.Context, o *survey.Open, f *Form, name string) ([]byte, error) {
+	if name == HouseholdFile {
 		return s.households(ctx, o)
 	}
 	if list, ok := strings.CutSuffix(name, ".csv"); ok && slices.Contains(f.Lists, list) {

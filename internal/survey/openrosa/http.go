@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -112,7 +111,7 @@ func (s *Service) serveList(w http.ResponseWriter, r *http.Request) error {
 	key := strings.Join(append([]string{"list", c.DID, base, only}, c.Projects...), "\x00")
 	k, err := s.keep(c.Workspace, key, listLife, func() (*kept, error) {
 		all, err := s.forms(ctx)
-		return &kept{body: list(all, base, only)}, err
+		return &kept{body: formList(all, base, only)}, err
 	})
 	if err != nil {
 		return err
@@ -120,8 +119,8 @@ func (s *Service) serveList(w http.ResponseWriter, r *http.Request) error {
 	return send(w, http.StatusOK, mediaXML, k.body)
 }
 
-// list is a list of forms.
-func list(all []*form, base, only string) []byte {
+// formList is a list of forms.
+func formList(all []*Form, base, only string) []byte {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<xforms xmlns="http://openrosa.org/xforms/xformsList">` + "\n")
 	for _, f := range all {
@@ -129,7 +128,7 @@ func list(all []*form, base, only string) []byte {
 			continue
 		}
 		at := base + "/forms/" + url.PathEscape(f.ID)
-		b.WriteString("<xform><formID>" + escape(f.ID) + "</formID><name>" + escape(f.Title) + "</name><version>" + f.Version + "</version><hash>" + f.hash +
+		b.WriteString("<xform><formID>" + escape(f.ID) + "</formID><name>" + escape(f.Title) + "</name><version>" + f.Version + "</version><hash>" + f.Hash +
 			"</hash><downloadUrl>" + escape(at) + "</downloadUrl><manifestUrl>" + escape(at) + "/manifest</manifestUrl></xform>\n")
 	}
 	b.WriteString("</xforms>\n")
@@ -164,7 +163,7 @@ func (s *Service) serveManifest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	base := s.address(r) + "/forms/" + url.PathEscape(at.form.ID) + "/files/"
-	names := []string{xform.HouseholdFile}
+	names := []string{HouseholdFile}
 	for _, f := range at.form.Files {
 		names = append(names, f.Name)
 	}
@@ -182,7 +181,7 @@ func (s *Service) serveManifest(w http.ResponseWriter, r *http.Request) error {
 		if slices.Contains(at.form.Lists, strings.TrimSuffix(name, ".csv")) {
 			kind = ` type="approvalEntityList"` // what the device adds counts once somebody has accepted it
 		}
-		b.WriteString("<mediaFile" + kind + "><filename>" + escape(name) + "</filename><hash>" + xform.Hash(content) + "</hash><downloadUrl>" + escape(base+url.PathEscape(name)) + "</downloadUrl></mediaFile>\n")
+		b.WriteString("<mediaFile" + kind + "><filename>" + escape(name) + "</filename><hash>" + Hash(content) + "</hash><downloadUrl>" + escape(base+url.PathEscape(name)) + "</downloadUrl></mediaFile>\n")
 	}
 	b.WriteString("</manifest>\n")
 	return send(w, http.StatusOK, mediaXML, []byte(b.String()))

@@ -13,6 +13,17 @@
 // once. Files may come in several posts: until all that the answers name are here
 // the submission waits, sealed as answers are, and after a day it goes on without
 // those that never came.
+//
+// Under the protocol are the documents, which are pure: a compiled form in, an
+// XForm out (NewForm); an instance in, answers out (Parse). An XForm says all that
+// the template says, or there is none: an expression that XPath cannot say exactly
+// is named with its place and refused, and never left out. What XForms have no
+// word for goes into attributes of a namespace of our own, which other programs
+// leave alone and send back: which template and survey it is, which answers are
+// personal, which is the consent. A question that somebody may refuse to answer
+// has a second one beside it that takes the reason; one that may be answered in
+// other words has one for these. What a device has calculated is not read: the
+// server calculates.
 package openrosa
 
 import (
@@ -99,7 +110,7 @@ type Service struct {
 
 // kept is a form, a list of forms or a list of households.
 type kept struct {
-	form  *form
+	form  *Form
 	body  []byte
 	until time.Time
 	gen   uint64 // of the surveys it was made of

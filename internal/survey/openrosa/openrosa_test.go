@@ -31,11 +31,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
@@ -177,7 +176,7 @@ func (i interview) xml() []byte {
 	if id == "" {
 		id = "s"
 	}
-	return xformtest.Instance(&t, jsontext.Value(`{"consent":{"ok":true},"home":{`+i.home+`}}`), xformtest.Submission{
+	return openrosatest.Instance(&t, jsontext.Value(`{"consent":{"ok":true},"home":{`+i.home+`}}`), openrosatest.Submission{
 		FormID: id, Version: cmp.Or(i.version, "1"), Audit: i.log, InstanceID: i.id, Deprecated: i.old, Household: "did:ixo:household/" + i.household, Device: "collect:1",
 		Start: "2026-02-20T10:00:00.000+03:00", End: "2026-02-20T10:30:00.000+03:00",
 	})
@@ -231,7 +230,7 @@ func TestForms(t *testing.T) {
 		v := newEnv(t, d)
 		list := v.get(t, "ws-ann", "/formList")
 		form := v.get(t, "ws-ann", "/forms/s")
-		if list.Code != 200 || form.Code != 200 || !strings.Contains(list.Body.String(), "<formID>s</formID><name>Home</name><version>1</version><hash>"+xform.Hash(form.Body.Bytes())+"</hash>") {
+		if list.Code != 200 || form.Code != 200 || !strings.Contains(list.Body.String(), "<formID>s</formID><name>Home</name><version>1</version><hash>"+openrosa.Hash(form.Body.Bytes())+"</hash>") {
 			t.Errorf("formList = %d %s", list.Code, list.Body)
 		}
 		if !strings.Contains(list.Body.String(), "<manifestUrl>https://field.example/v1/openrosa/ws-ann/forms/s/manifest</manifestUrl>") {
@@ -244,8 +243,8 @@ func TestForms(t *testing.T) {
 		}
 		v.must(t, "POST /v1/surveys/named/close", `{"reason":"test"}`)
 		manifest := v.get(t, "ws-ann", "/forms/s/manifest")
-		file := v.get(t, "ws-ann", "/forms/s/files/"+xform.HouseholdFile)
-		if !strings.Contains(manifest.Body.String(), xform.Hash(file.Body.Bytes())) {
+		file := v.get(t, "ws-ann", "/forms/s/files/"+openrosa.HouseholdFile)
+		if !strings.Contains(manifest.Body.String(), openrosa.Hash(file.Body.Bytes())) {
 			t.Errorf("manifest = %s", manifest.Body)
 		}
 		if got := file.Body.String(); !strings.Contains(got, "did:ixo:household/1,Amina of did:ixo:household/1") || strings.Contains(got, "household/2") || strings.Contains(got, "household/3") {
@@ -255,7 +254,7 @@ func TestForms(t *testing.T) {
 			if got := v.get(t, token, "/formList").Body.String(); strings.Contains(got, "<xform>") {
 				t.Errorf("formList of %s = %s, want none", token, got)
 			}
-			for _, path := range []string{"/forms/s", "/forms/s/manifest", "/forms/s/files/" + xform.HouseholdFile, "/forms/none"} {
+			for _, path := range []string{"/forms/s", "/forms/s/manifest", "/forms/s/files/" + openrosa.HouseholdFile, "/forms/none"} {
 				want(t, token+path, v.get(t, token, path), 404, "FORM_NOT_FOUND")
 			}
 		}
@@ -300,7 +299,7 @@ func TestSubmit(t *testing.T) {
 			}
 		}
 		raw := v.must(t, "GET /v1/responses/uuid:1/xml", "")
-		in, err := xform.Parse([]byte(raw))
+		in, err := openrosa.Parse([]byte(raw))
 		if err != nil || in.FormID != "s" || in.InstanceID != "uuid:1" || in.Household() != "did:ixo:household/1" || !strings.Contains(raw, "<size>4</size><phone>0700</phone>") {
 			t.Errorf("as XML: %v %s", err, raw)
 		}

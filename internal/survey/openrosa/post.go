@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -81,7 +80,7 @@ func (s *Service) part(ctx context.Context, part *multipart.Part, p *post) error
 		if p.instance != nil {
 			return invalid("/"+instancePart, "duplicate", "The post has two instances.")
 		}
-		raw, free, err := s.whole(ctx, part, xform.MaxInstance)
+		raw, free, err := s.whole(ctx, part, MaxInstance)
 		free()
 		p.instance = raw
 		return err

@@ -21,28 +21,27 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 	"github.com/hearth-dmrv/hearth/internal/web"
 
-	model "github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // shown is a survey and its form.
 type shown struct {
 	open *survey.Open
-	form *form
+	form *Form
 }
 
 // submission is what a device has sent, read as answers to a form.
 type submission struct {
 	shown
-	in      *xform.Instance
+	in      *Instance
 	raw     []byte
 	at      *waiting
 	files   map[string]string // hashes by name
 	answers jsontext.Value
 	missing []string // names of files that are not here
-	log     xform.Log
+	log     Log
 }
 
 func (s *Service) serveSubmission(w http.ResponseWriter, r *http.Request) error {
@@ -71,7 +70,7 @@ func (s *Service) serveSubmission(w http.ResponseWriter, r *http.Request) error 
 
 // understand reads a post as a submission to one of the caller's forms.
 func (s *Service) understand(ctx context.Context, p *post) (*submission, error) {
-	in, err := xform.Parse(p.instance)
+	in, err := Parse(p.instance)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +136,7 @@ func (sub *submission) answer() error {
 // refused now, while somebody listens.
 func (s *Service) wait(ctx context.Context, sub *submission) error {
 	_, end := sub.in.Times()
-	if r := sub.open.Form.Check(model.Input{Answers: sub.answers, Now: end, Partial: true}); !r.OK() {
+	if r := sub.open.Form.Check(form.Input{Answers: sub.answers, Now: end, Partial: true}); !r.OK() {
 		return fault.New(fault.Invalid, "RESPONSE_INVALID", "The response is not valid.").With(r.Wrong...)
 	}
 	full, err := isFull(ctx, s.db, sub.at)
@@ -211,7 +210,7 @@ func (sub *submission) logged(out map[string]any) {
 	}
 	if p := sub.log.Place; p != nil {
 		at := map[string]float64{"lat": p.Lat, "lon": p.Lon}
-		if p.Accuracy < xform.Unsure {
+		if p.Accuracy < Unsure {
 			at["accuracy"] = p.Accuracy
 		}
 		out["location"] = at
@@ -232,7 +231,7 @@ func (s *Service) readLog(ctx context.Context, sub *submission) error {
 	if _, err := s.cfg.Media.Open(ctx, f).ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read log of an interview: %w", err)
 	}
-	sub.log = xform.ReadLog(raw)
+	sub.log = ReadLog(raw)
 	return nil
 }
 

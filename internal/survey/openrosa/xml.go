@@ -8,8 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 )
 
 // record is what is read of a response.
@@ -43,7 +41,7 @@ func (s *Service) serveXML(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body := f.Instance(one.Responses, xform.Submission{
+	body := f.Instance(one.Responses, Submission{
 		InstanceID: one.ResponseID, Deprecated: one.Supersedes, Household: one.HouseholdID, Device: one.DeviceID, Start: one.StartedAt, End: one.Timestamp,
 	})
 	w.Header().Set("Content-Type", "application/xml")

@@ -7,8 +7,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
 )
 
 // What a phone cannot ask is named when a template is published, and only then.
@@ -17,7 +17,7 @@ func TestPublishWarns(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *template.Config) {
 			c.XForm = func(f *form.Form, version int) ([]byte, error) {
-				x, err := xform.New(f, xform.Options{Version: version})
+				x, err := openrosa.NewForm(f, openrosa.Options{Version: version})
 				if err != nil {
 					return nil, err
 				}

@@ -1,8 +1,7 @@
-package xform
+package openrosa
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"strings"
 
@@ -68,12 +67,6 @@ func (w *writer) attrs(all ...pair) {
 			w.put(" " + a.name + `="` + escape(a.value) + `"`)
 		}
 	}
-}
-
-func escape(s string) string {
-	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes everything
-	return b.String()
 }
 
 // instance writes the nodes that answers go into. A repeat begins with no

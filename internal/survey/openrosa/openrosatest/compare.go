@@ -1,4 +1,4 @@
-package xformtest
+package openrosatest
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 )
 
 // Told is what a form engine says about a node.
@@ -36,7 +36,7 @@ type Filled struct {
 type Interview struct {
 	Name  string
 	Form  *form.Form
-	XForm *xform.Form
+	XForm *openrosa.Form
 }
 
 // Compare compares what both say to the same answers: which questions are asked, what is
@@ -94,7 +94,7 @@ func (c *Interview) Compare(t *testing.T, answers jsontext.Value, got Filled) bo
 func (c *Interview) sentBack(t *testing.T, r *form.Result, sent string) {
 	t.Helper()
 	name, f, x := c.Name, c.Form, c.XForm
-	in, err := xform.Parse([]byte(sent))
+	in, err := openrosa.Parse([]byte(sent))
 	if err != nil {
 		t.Errorf("%s: %v\n%s", name, err, sent)
 		return

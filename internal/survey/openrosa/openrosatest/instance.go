@@ -1,6 +1,6 @@
-// Package xformtest plays a device that fills XForms in: it makes answers, and
+// Package openrosatest plays a device that fills XForms in: it makes answers, and
 // writes them as ODK Collect would send them.
-package xformtest
+package openrosatest
 
 import (
 	"bytes"

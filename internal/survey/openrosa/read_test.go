@@ -1,4 +1,4 @@
-package xform_test
+package openrosa_test
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 )
 
 // none has no files.
@@ -21,8 +21,8 @@ func none(string) string { return "" }
 // in another way.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f, _ := xformtest.Load(t, "testdata/everything.json")
-	x, err := xform.New(f, xform.Options{ID: "everything", Version: 3, Households: true})
+	f, _ := openrosatest.Load(t, "testdata/everything.json")
+	x, err := openrosa.NewForm(f, openrosa.Options{ID: "everything", Version: 3, Households: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +30,11 @@ func TestAnswers(t *testing.T) {
 		"choices":{"fuels":["lpg gas",{"other":"dung"}],"opinions":{"much heat":"no"},"weight":{"value":2.5,"unit":"lb"},"ranked":["b","a","c"],"stars":4},
 		"things":{"clock":"08:30:00","when":"2026-02-01","place":{"lat":-1.5,"lon":36,"accuracy":4},"photo":"sha256:` + strings.Repeat("a", 64) + `",
 			"stoves":[{"kind":"gas"},{"kind":{"other":"solar"},"days":3,"pots":[{"litres":12},{}]}]}}`)
-	raw := xformtest.Instance(f.Template(), answers, xformtest.Submission{
+	raw := openrosatest.Instance(f.Template(), answers, openrosatest.Submission{
 		FormID: "everything", Version: "3", InstanceID: "uuid:1", Deprecated: "uuid:0", Household: "did:ixo:household/1", Device: "imei:1",
 		Start: "2026-02-01T10:00:00.000+03:00", End: "2026-02-01T10:30:00.000+03:00", Name: func(string) string { return "1.jpg" },
 	})
-	in, err := xform.Parse(raw)
+	in, err := openrosa.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +71,13 @@ func TestParseRefuses(t *testing.T) {
 		"other charset":  {`<?xml version="1.0" encoding="ISO-8859-1"?><data id="a">` + meta + `</data>`, "not_xml"},
 		"deep":           {`<data id="a">` + strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + meta + `</data>`, "too_large"},
 		"wide":           {`<data id="a">` + strings.Repeat("<a/>", 60_000) + meta + `</data>`, "too_large"},
-		"large":          {`<data id="a">` + strings.Repeat("a", xform.MaxInstance) + meta + `</data>`, "too_large"},
+		"large":          {`<data id="a">` + strings.Repeat("a", openrosa.MaxInstance) + meta + `</data>`, "too_large"},
 		"no form":        {`<data>` + meta + `</data>`, "required"},
 		"no id":          {`<data id="a"><meta/></data>`, "required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := xform.Parse([]byte(tt.raw))
+			_, err := openrosa.Parse([]byte(tt.raw))
 			f := fault.As(err)
 			if f == nil || f.Code != "INSTANCE_INVALID" || f.Fields[0].Code != tt.code {
 				t.Errorf("err = %+v, want INSTANCE_INVALID with %s", err, tt.code)
@@ -88,9 +88,9 @@ func TestParseRefuses(t *testing.T) {
 
 func TestUnknownElements(t *testing.T) {
 	t.Parallel()
-	_, x := xformtest.Load(t, "testdata/everything.json")
+	_, x := openrosatest.Load(t, "testdata/everything.json")
 	for _, inside := range []string{`<nowhere/>`, `<start><nothing>1</nothing></start>`, `<things><stoves><colour>red</colour></stoves></things>`} {
-		in, err := xform.Parse([]byte(`<data id="everything">` + inside + `<meta><instanceID>uuid:1</instanceID><instanceName>a</instanceName></meta></data>`))
+		in, err := openrosa.Parse([]byte(`<data id="everything">` + inside + `<meta><instanceID>uuid:1</instanceID><instanceName>a</instanceName></meta></data>`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,14 +103,14 @@ func TestUnknownElements(t *testing.T) {
 // What is said twice is refused: one of the two would be lost. A repeat is not.
 func TestTwice(t *testing.T) {
 	t.Parallel()
-	_, x := xformtest.Load(t, "testdata/everything.json")
+	_, x := openrosatest.Load(t, "testdata/everything.json")
 	for inside, want := range map[string]string{
 		`<start><size>4</size><size>5</size></start>`:                                     "/start/size",
 		`<start><size>4</size></start><start><name/></start>`:                             "/start",
 		`<things><stoves><days>3</days><days>4</days></stoves></things>`:                  "/things/stoves/days",
 		`<things><stoves><days>3</days></stoves><stoves><days>3</days></stoves></things>`: "",
 	} {
-		in, err := xform.Parse([]byte(`<data id="everything">` + inside + `<meta><instanceID>uuid:1</instanceID></meta></data>`))
+		in, err := openrosa.Parse([]byte(`<data id="everything">` + inside + `<meta><instanceID>uuid:1</instanceID></meta></data>`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestTwice(t *testing.T) {
 // What XPath cannot say is named with its place, all of it at once.
 func TestNotPossible(t *testing.T) {
 	t.Parallel()
-	f := xformtest.Compile(t, []byte(`{"templateId":"t","title":"T","sections":[{"id":"s","questions":[
+	f := openrosatest.Compile(t, []byte(`{"templateId":"t","title":"T","sections":[{"id":"s","questions":[
 		{"id":"a","type":"text","relevant":"household.group == \"treatment\""},
 		{"id":"b","type":"time","constraint":"b > \"08:00\""},
 		{"id":"c","type":"calculate","calculate":"response.round"},
@@ -135,7 +135,7 @@ func TestNotPossible(t *testing.T) {
 		{"id":"g","type":"group","required":true,"questions":[{"id":"x","type":"text"}]},
 		{"id":"n","type":"number","validation":{"min":0,"step":0.5}}]},
 		{"id":"hearth_x","questions":[{"id":"y","type":"text"}]}]}`))
-	_, err := xform.New(f, xform.Options{})
+	_, err := openrosa.NewForm(f, openrosa.Options{})
 	refused := fault.As(err)
 	if refused == nil || refused.Code != "XFORM_NOT_POSSIBLE" || refused.Kind != fault.Unprocessable {
 		t.Fatalf("err = %v, want XFORM_NOT_POSSIBLE", err)
@@ -154,10 +154,10 @@ func TestNotPossible(t *testing.T) {
 // A form is the same each time, and what is ours is marked as ours.
 func TestForm(t *testing.T) {
 	t.Parallel()
-	f, x := xformtest.Load(t, "testdata/everything.json")
-	again, err := xform.New(f, xform.Options{Version: 3})
-	if err != nil || xform.Hash(again.XML) != xform.Hash(x.XML) || !strings.HasPrefix(xform.Hash(x.XML), "md5:") {
-		t.Errorf("hash %s, then %s (%v)", xform.Hash(x.XML), xform.Hash(again.XML), err)
+	f, x := openrosatest.Load(t, "testdata/everything.json")
+	again, err := openrosa.NewForm(f, openrosa.Options{Version: 3})
+	if err != nil || openrosa.Hash(again.XML) != openrosa.Hash(x.XML) || !strings.HasPrefix(openrosa.Hash(x.XML), "md5:") {
+		t.Errorf("hash %s, then %s (%v)", openrosa.Hash(x.XML), openrosa.Hash(again.XML), err)
 	}
 	for _, want := range []string{
 		`<data id="everything" version="3" hearth:template="everything">`, `hearth:pii="direct"`, `hearth:consent="true"`, `<audit></audit>`,
@@ -168,18 +168,18 @@ func TestForm(t *testing.T) {
 			t.Errorf("the form lacks %s", want)
 		}
 	}
-	if len(x.Files) != 1 || x.Files[0].Name != "towns.csv" || string(x.Files[0].Content) != xformtest.Towns {
+	if len(x.Files) != 1 || x.Files[0].Name != "towns.csv" || string(x.Files[0].Content) != openrosatest.Towns {
 		t.Errorf("files %+v, want towns.csv", x.Files)
 	}
 	part, err := f.Select([]string{"start"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := xform.New(part, xform.Options{ID: "srv_1", Survey: "srv_1", Version: 3, Households: true})
+	some, err := openrosa.NewForm(part, openrosa.Options{ID: "srv_1", Survey: "srv_1", Version: 3, Households: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<bind nodeset="/data/choices" relevant="false()"`, `hearth:survey="srv_1"`, `src="jr://file-csv/` + xform.HouseholdFile} {
+	for _, want := range []string{`<bind nodeset="/data/choices" relevant="false()"`, `hearth:survey="srv_1"`, `src="jr://file-csv/` + openrosa.HouseholdFile} {
 		if !strings.Contains(string(some.XML), want) {
 			t.Errorf("the form of a survey lacks %s", want)
 		}
@@ -191,15 +191,15 @@ func FuzzAnswers(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	def := xformtest.Compile(&testing.T{}, raw)
-	x, err := xform.New(def, xform.Options{})
+	def := openrosatest.Compile(&testing.T{}, raw)
+	x, err := openrosa.NewForm(def, openrosa.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add([]byte(`<data id="everything"><start><agrees>true</agrees></start><meta><instanceID>uuid:1</instanceID></meta></data>`))
 	f.Add([]byte(`<data id="everything"><things><stoves><kind>gas</kind></stoves><stoves/><place>1 2 3 4</place></things><meta><instanceID>a</instanceID></meta></data>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		in, err := xform.Parse(raw)
+		in, err := openrosa.Parse(raw)
 		if err != nil {
 			return
 		}
@@ -217,8 +217,8 @@ func FuzzAnswers(f *testing.F) {
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	for re, want := range map[string]string{`^(?:[a-z ]{1,9})$`: `regex(., '^(?:[a-z ]{1,9})$')`, `b`: `regex(., '^(?:[\s\S]*(?:b)[\s\S]*)$')`, `^b`: `regex(., '^(?:(?:b)[\s\S]*)$')`} {
-		f := xformtest.Compile(t, []byte(`{"templateId":"p","sections":[{"id":"s","questions":[{"id":"a","type":"text","constraint":"a.matches('`+strings.ReplaceAll(re, `\`, `\\`)+`')"}]}]}`))
-		x, err := xform.New(f, xform.Options{})
+		f := openrosatest.Compile(t, []byte(`{"templateId":"p","sections":[{"id":"s","questions":[{"id":"a","type":"text","constraint":"a.matches('`+strings.ReplaceAll(re, `\`, `\\`)+`')"}]}]}`))
+		x, err := openrosa.NewForm(f, openrosa.Options{})
 		if err != nil {
 			t.Fatalf("%+v", err)
 		}

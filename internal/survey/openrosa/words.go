@@ -1,4 +1,4 @@
-package xform
+package openrosa
 
 import "github.com/hearth-dmrv/hearth/internal/survey/form"
 

@@ -1,4 +1,4 @@
-package xform_test
+package openrosa_test
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 )
 
 func templates(t *testing.T) []string {
@@ -38,7 +38,7 @@ type played struct {
 type filling struct {
 	name  string
 	form  *form.Form
-	xform *xform.Form
+	xform *openrosa.Form
 	rand  *rand.Rand
 	cases []played
 	whole int // answer sets that were taken
@@ -49,7 +49,7 @@ func (f *filling) invent(from, to int) {
 	f.cases = nil
 	for i := from; i < to; i++ {
 		p := played{wild: i%4 == 3}
-		p.answers = xformtest.Answers(f.rand, f.form.Template(), p.wild)
+		p.answers = openrosatest.Answers(f.rand, f.form.Template(), p.wild)
 		f.cases = append(f.cases, p)
 	}
 }
@@ -66,7 +66,7 @@ func TestEngine(t *testing.T) {
 	}
 	var all []*filling
 	for n, file := range templates(t) {
-		f, x := xformtest.Load(t, file)
+		f, x := openrosatest.Load(t, file)
 		all = append(all, &filling{name: filepath.Base(file), form: f, xform: x, rand: rand.New(rand.NewPCG(24, uint64(n)))})
 	}
 	for done := 0; done < each; done += atOnce {
@@ -76,7 +76,7 @@ func TestEngine(t *testing.T) {
 		for n, filled := range engine(t, all...) {
 			f := all[n]
 			for i, got := range filled {
-				c := &xformtest.Interview{Name: fmt.Sprintf("%s #%d", f.name, done+i), Form: f.form, XForm: f.xform}
+				c := &openrosatest.Interview{Name: fmt.Sprintf("%s #%d", f.name, done+i), Form: f.form, XForm: f.xform}
 				if c.Compare(t, f.cases[i].answers, got) {
 					f.whole++
 				}
@@ -95,15 +95,15 @@ func TestEngine(t *testing.T) {
 const atOnce = 50
 
 // engine has the engine fill in forms.
-func engine(t *testing.T, all ...*filling) [][]xformtest.Filled {
+func engine(t *testing.T, all ...*filling) [][]openrosatest.Filled {
 	t.Helper()
-	var sheets []*xformtest.Sheet
+	var sheets []*openrosatest.Sheet
 	for _, f := range all {
 		var answers []jsontext.Value
 		for _, p := range f.cases {
 			answers = append(answers, p.answers)
 		}
-		sheets = append(sheets, xformtest.NewSheet(f.name, f.form, f.xform, answers))
+		sheets = append(sheets, openrosatest.NewSheet(f.name, f.form, f.xform, answers))
 	}
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.json"), filepath.Join(dir, "out.json")
@@ -119,12 +119,12 @@ func engine(t *testing.T, all ...*filling) [][]xformtest.Filled {
 		t.Fatal(err)
 	}
 	var theirs []struct {
-		Cases []xformtest.Filled `json:"cases"`
+		Cases []openrosatest.Filled `json:"cases"`
 	}
 	if err := json.Unmarshal(text, &theirs); err != nil || len(theirs) != len(all) {
 		t.Fatalf("%d forms told of, want %d (%v)", len(theirs), len(all), err)
 	}
-	filled := make([][]xformtest.Filled, len(all))
+	filled := make([][]openrosatest.Filled, len(all))
 	for i, f := range all {
 		if filled[i] = theirs[i].Cases; len(filled[i]) != len(f.cases) {
 			t.Fatalf("%s: %d answer sets told of, want %d", f.name, len(filled[i]), len(f.cases))
@@ -148,15 +148,15 @@ func TestEngineEntities(t *testing.T) {
 		`{"list":"stoves","label":"serial + \" new\""}`:                                                                      `create="1"><label>A-1 new</label>`,
 		`{"list":"stoves","label":"serial","create":"works == false"}`:                                                       `create=""`,
 	} {
-		f := xformtest.Compile(t, []byte(`{"templateId":"t","entity":`+entity+`,`+questions+`}`))
-		x, err := xform.New(f, xform.Options{Version: 3})
+		f := openrosatest.Compile(t, []byte(`{"templateId":"t","entity":`+entity+`,`+questions+`}`))
+		x, err := openrosa.NewForm(f, openrosa.Options{Version: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(x.Lists, []string{"stoves"}) {
 			t.Errorf("lists = %v", x.Lists)
 		}
-		x.Files = []xform.File{{Name: "stoves.csv", Content: []byte("name,label,__version,serial\n" + twin + ",One,7,A-0\n")}}
+		x.Files = []openrosa.File{{Name: "stoves.csv", Content: []byte("name,label,__version,serial\n" + twin + ",One,7,A-0\n")}}
 		all = append(all, &filling{name: entity, form: f, xform: x, cases: []played{{answers: jsontext.Value(`{"s":{"stove":"` + twin + `","serial":"A-1","works":true}}`)}}})
 		wants = append(wants, want)
 	}
@@ -165,7 +165,7 @@ func TestEngineEntities(t *testing.T) {
 		if !strings.Contains(got.Sent, wants[i]) {
 			t.Errorf("%s: sent %s, want %s\n%s", entity, got.Sent, wants[i], x.XML)
 		}
-		in, err := xform.Parse([]byte(got.Sent))
+		in, err := openrosa.Parse([]byte(got.Sent))
 		if err != nil {
 			t.Fatal(err)
 		}

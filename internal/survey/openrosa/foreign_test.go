@@ -1,4 +1,4 @@
-package xform_test
+package openrosa_test
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 )
 
@@ -47,7 +47,7 @@ func TestForeignForms(t *testing.T) {
 		if f == nil {
 			continue
 		}
-		x, err := xform.New(f, xform.Options{Version: 3})
+		x, err := openrosa.NewForm(f, openrosa.Options{Version: 3})
 		if err != nil {
 			n.impossible++
 			for _, one := range fault.As(err).Fields {
@@ -97,14 +97,14 @@ func (n *foreign) read(t *testing.T, file string) *form.Form {
 }
 
 // ask has the engine fill a form in, and compares as for our own.
-func (n *foreign) ask(t *testing.T, name string, seed uint64, f *form.Form, x *xform.Form) {
+func (n *foreign) ask(t *testing.T, name string, seed uint64, f *form.Form, x *openrosa.Form) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(24, seed))
 	var cases []played
 	for range 3 {
-		cases = append(cases, played{answers: xformtest.Answers(r, f.Template(), false)})
+		cases = append(cases, played{answers: openrosatest.Answers(r, f.Template(), false)})
 	}
 	for i, got := range engine(t, &filling{name: strings.TrimSuffix(name, ".xlsx"), form: f, xform: x, cases: cases})[0] {
-		(&xformtest.Interview{Name: fmt.Sprintf("%s #%d", name, i), Form: f, XForm: x}).Compare(t, cases[i].answers, got)
+		(&openrosatest.Interview{Name: fmt.Sprintf("%s #%d", name, i), Form: f, XForm: x}).Compare(t, cases[i].answers, got)
 	}
 }

@@ -1,17 +1,4 @@
-// Package xform turns templates into XForms, the forms that ODK Collect and its
-// relatives ask, and what these send back into answers. It is pure: a compiled
-// form in, a document out; a document in, answers out.
-//
-// An XForm says all that the template says, or there is none: an expression that
-// XPath cannot say exactly is named with its place and refused, and never left
-// out. What XForms have no word for goes into attributes of a namespace of our
-// own, which other programs leave alone and send back: which template and survey
-// it is, which answers are personal, which is the consent.
-//
-// A question that somebody may refuse to answer has a second one beside it that
-// takes the reason; one that may be answered in other words has one for these.
-// What a device has calculated is not read: the server calculates.
-package xform
+package openrosa
 
 import (
 	"cmp"
@@ -54,6 +41,7 @@ type Form struct {
 	Version string
 	Title   string
 	XML     []byte
+	Hash    string   // of XML
 	Files   []File   // that the form looks at, but for that of the households
 	Lists   []string // entity lists that the form looks at, each as the file of its name and .csv
 
@@ -73,10 +61,10 @@ func Hash(content []byte) string {
 	return "md5:" + hex.EncodeToString(sum[:])
 }
 
-// New makes the XForm of a compiled form. Sections that it does not select are
+// NewForm makes the XForm of a compiled form. Sections that it does not select are
 // never asked. The fault is XFORM_NOT_POSSIBLE: it names every expression that
 // XPath cannot say, by its pointer in the template.
-func New(f *form.Form, o Options) (*Form, error) {
+func NewForm(f *form.Form, o Options) (*Form, error) {
 	t := f.Template()
 	if o.ID == "" {
 		o.ID = t.TemplateID
@@ -100,6 +88,7 @@ func New(f *form.Form, o Options) (*Form, error) {
 		}
 	}
 	out.XML = (&writer{b: b, f: out}).write(root)
+	out.Hash = Hash(out.XML)
 	return out, nil
 }
 

@@ -1,4 +1,4 @@
-package xformtest
+package openrosatest
 
 import (
 	"fmt"

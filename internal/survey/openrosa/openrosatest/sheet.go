@@ -1,4 +1,4 @@
-package xformtest
+package openrosatest
 
 import (
 	"fmt"
@@ -10,21 +10,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 )
 
 // Towns are choices in a file.
 const Towns = "id,title,county,people\nt1,First town,north,100\nt2,\"Second, town\",south,250\nt3,Third town,north,7\n"
 
 // Load reads a template from a file and makes its forms.
-func Load(t *testing.T, file string) (*form.Form, *xform.Form) {
+func Load(t *testing.T, file string) (*form.Form, *openrosa.Form) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := Compile(t, raw)
-	x, err := xform.New(f, xform.Options{Version: 3})
+	x, err := openrosa.NewForm(f, openrosa.Options{Version: 3})
 	if err != nil {
 		t.Fatalf("%s: %+v", file, err)
 	}
@@ -61,7 +61,7 @@ type Sheet struct {
 }
 
 // NewSheet makes the sheet of a form, with an instance for each of answers.
-func NewSheet(name string, f *form.Form, x *xform.Form, answers []jsontext.Value) *Sheet {
+func NewSheet(name string, f *form.Form, x *openrosa.Form, answers []jsontext.Value) *Sheet {
 	s := &Sheet{Name: name, XML: string(x.XML), Files: map[string]string{}}
 	for _, extra := range x.Files {
 		s.Files[extra.Name] = string(extra.Content)

@@ -1,4 +1,4 @@
-package xform
+package openrosa
 
 import (
 	"bytes"

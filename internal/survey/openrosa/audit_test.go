@@ -1,10 +1,10 @@
-package xform_test
+package openrosa_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 )
 
 func TestReadLog(t *testing.T) {
@@ -12,7 +12,7 @@ func TestReadLog(t *testing.T) {
 	for name, tt := range map[string]struct {
 		raw    string
 		active time.Duration
-		place  *xform.Place
+		place  *openrosa.Place
 	}{
 		"as Collect writes it": {
 			"event,node,start,end,latitude,longitude,accuracy\n" +
@@ -20,14 +20,14 @@ func TestReadLog(t *testing.T) {
 				"question,/data/a,1000,5000,-1.25,36.75,5\n" +
 				"question,/data/b,4000,9000,-1.26,36.76,9\n" + // overlaps: counted once
 				"end screen,,9000,90000,,,\n" +
-				"group questions,/data/c,100000,102000,,,\n", 10 * time.Second, &xform.Place{Lat: -1.25, Lon: 36.75, Accuracy: 5},
+				"group questions,/data/c,100000,102000,,,\n", 10 * time.Second, &openrosa.Place{Lat: -1.25, Lon: 36.75, Accuracy: 5},
 		},
 		"without places":     {"event,node,start,end\nquestion,/data/a,1000,3000\n", 2 * time.Second, nil},
 		"nonsense":           {"event,node,start,end,latitude,longitude,accuracy\nquestion,/data/a,9,1,999,1,1\nquestion,x,1,9999999999999,NaN,NaN,1\n\"", 0, nil},
 		"no log":             {"", 0, nil},
 		"columns are missed": {"event\nquestion\n", 0, nil},
 	} {
-		got := xform.ReadLog([]byte(tt.raw))
+		got := openrosa.ReadLog([]byte(tt.raw))
 		if got.Active != tt.active || (got.Place == nil) != (tt.place == nil) || got.Place != nil && *got.Place != *tt.place {
 			t.Errorf("%s: %+v %+v, want %v %+v", name, got, got.Place, tt.active, tt.place)
 		}

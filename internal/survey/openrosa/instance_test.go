@@ -1,4 +1,4 @@
-package xform_test
+package openrosa_test
 
 import (
 	"math/rand/v2"
@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform"
-	"github.com/hearth-dmrv/hearth/internal/survey/xform/xformtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
+	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 )
 
 // What is written as an instance is read back as the same answers.
 func TestInstance(t *testing.T) {
 	t.Parallel()
 	for n, file := range templates(t) {
-		f, x := xformtest.Load(t, file)
+		f, x := openrosatest.Load(t, file)
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		for i := range 100 {
-			stored := f.Check(form.Input{Answers: xformtest.Answers(r, f.Template(), false), Now: time.Now()})
+			stored := f.Check(form.Input{Answers: openrosatest.Answers(r, f.Template(), false), Now: time.Now()})
 			if !stored.OK() {
 				continue
 			}
-			raw := x.Instance(stored.Answers, xform.Submission{InstanceID: "uuid:1", Deprecated: "uuid:0", Device: "d&d", Start: time.Now(), End: time.Now()})
-			in, err := xform.Parse(raw)
+			raw := x.Instance(stored.Answers, openrosa.Submission{InstanceID: "uuid:1", Deprecated: "uuid:0", Device: "d&d", Start: time.Now(), End: time.Now()})
+			in, err := openrosa.Parse(raw)
 			if err != nil {
 				t.Fatalf("%s #%d: %v\n%s", filepath.Base(file), i, err, raw)
 			}
