@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -121,7 +120,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 		case "POST /v1/entities:batch":
 			items = bulk.MaxOperations
 		case "POST /v1/responses:batch":
-			items = offline.MaxItems
+			items = intake.MaxItems
 		case "POST /v1/surveys/{surveyId}/households":
 			items = campaign.MaxUpload
 		}

@@ -28,7 +28,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/survey/proposal"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
@@ -48,7 +47,7 @@ type surveys struct {
 	vault      *vault.Vault
 	media      *media.Store
 	responses  *response.Service
-	offline    *offline.Service
+	offline    *intake.Batches
 	drafts     *interview.Drafts
 	interviews *interview.Service
 	collect    *openrosa.Service
@@ -89,7 +88,7 @@ func (a *App) buildSurveys() {
 		Stored: s.stored, Asked: s.proposals.Asked, Wiped: s.proposals.Wiped,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return s.exports.ForgetSurvey(ctx, o) },
 	})
-	s.offline = offline.New(offline.Config{
+	s.offline = intake.NewBatches(intake.BatchesConfig{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.drafts, s.collect = interview.NewDrafts(interview.DraftsConfig{DB: a.DB, Surveys: s.surveys, Vault: s.vault, Cursors: a.cursors}), phonesOf(a, s)
@@ -299,7 +298,7 @@ func phonesOf(a *App, s *surveys) *openrosa.Service {
 
 // takeOne stores a response as a batch of one.
 func (s *surveys) takeOne(ctx context.Context, response jsontext.Value) (api.BatchItem, error) {
-	out, err := s.offline.Take(ctx, offline.Batch{Items: []offline.Item{{Value: form.Value{Value: response}}}})
+	out, err := s.offline.Take(ctx, intake.Batch{Items: []intake.BatchItem{{Value: form.Value{Value: response}}}})
 	if err != nil {
 		return api.BatchItem{}, err
 	}

@@ -1,13 +1,19 @@
-// Package intake takes responses from files: exports of this program, and CSV,
-// XLSX and JSON as ODK Central and Kobo export them, with attachments from an
-// archive. An import is a job with a report that says what became of every row.
+// Package intake takes responses that come many at once: batches of collectors
+// who were without a network, and files.
 //
-// It promises that a row is held to the rules of a response that is sent, with
-// the rights of whoever imports it; that the same file twice stores nothing more;
-// that a file which is broken as a whole stores nothing; that an import which is
-// killed goes on where it stopped; that a dry run stores nothing but its report;
-// and that the history of a response says from which file it came. Memory does
-// not grow with the file.
+// A batch (Batches) is one request with a result for each response, however often
+// it is sent. What clashes with a stored response is set aside, sealed with the
+// key of the household, until somebody decides which of the two holds; what comes
+// while a survey takes nothing is held.
+//
+// An import (Service) is a job that reads a file: an export of this program, or
+// CSV, XLSX and JSON as ODK Central and Kobo export them, with attachments from an
+// archive. Its report says what became of every row. It promises that a row is
+// held to the rules of a response that is sent, with the rights of whoever imports
+// it; that the same file twice stores nothing more; that a file which is broken as
+// a whole stores nothing; that an import which is killed goes on where it stopped;
+// that a dry run stores nothing but its report; and that the history of a response
+// says from which file it came. Memory does not grow with the file.
 package intake
 
 import (

@@ -28,8 +28,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa/openrosatest"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -99,11 +99,11 @@ func newEnv(t testing.TB, d *db.DB) *env {
 		DB: d, Surveys: surveys, Vault: vaults, Media: files, Events: l, Idem: idem, Cursors: eventtest.Cursors(), Key: key,
 		Stored: func(context.Context, *db.Tx, *response.Prepared, bool) error { return nil },
 	})
-	batches := offline.New(offline.Config{DB: d, Surveys: surveys, Responses: v.responses, Vault: vaults, Events: l, Idem: idem, Cursors: eventtest.Cursors()})
+	batches := intake.NewBatches(intake.BatchesConfig{DB: d, Surveys: surveys, Responses: v.responses, Vault: vaults, Events: l, Idem: idem, Cursors: eventtest.Cursors()})
 	v.s = openrosa.New(openrosa.Config{
 		DB: d, Surveys: surveys, Media: files, Vault: vaults, Now: v.clock.Now, PublicURL: "https://field.example",
 		Take: func(ctx context.Context, raw jsontext.Value) (api.BatchItem, error) {
-			out, err := batches.Take(ctx, offline.Batch{Items: []offline.Item{{Value: form.Value{Value: raw}}}})
+			out, err := batches.Take(ctx, intake.Batch{Items: []intake.BatchItem{{Value: form.Value{Value: raw}}}})
 			if err != nil {
 				return api.BatchItem{}, err
 			}

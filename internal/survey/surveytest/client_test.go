@@ -8,8 +8,8 @@ import (
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
@@ -32,8 +32,8 @@ func TestClientKnowsEveryMember(t *testing.T) {
 		{response.Record{}, client.Response{}},
 		{response.Draft{}, client.ResponseDraft{}},
 		{response.Revision{}, client.ResponseRevision{}},
-		{offline.Results{}, client.ResponseBatch{}},
-		{offline.Record{}, client.ResponseConflict{}},
+		{intake.Results{}, client.ResponseBatch{}},
+		{intake.Clash{}, client.ResponseConflict{}},
 		{media.Info{}, client.Attachment{}},
 		{verify.Decision{}, client.Decision{}},
 		{verify.State{}, client.ResponseState{}},

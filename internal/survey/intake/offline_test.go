@@ -1,4 +1,4 @@
-package offline_test
+package intake_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -27,7 +27,7 @@ func TestRoutes(t *testing.T) {
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
-	a := surveytest.Gate(callerOf).API(v.s.Routes)
+	a := surveytest.Gate(collector).API(v.s.Routes)
 	text, err := web.DocumentJSON(web.Document("x", "1", a))
 	if err != nil || !strings.Contains(string(text), "mergeable") || !strings.Contains(string(text), "missingAttachments") {
 		t.Errorf("reference = %.200s, %v", text, err)
@@ -42,7 +42,7 @@ func TestBatchInACrowd(t *testing.T) {
 		v := newEnv(t, d)
 		v.start(t)
 		const n = 120
-		items := make([]offline.Item, n)
+		items := make([]intake.BatchItem, n)
 		for i := range items {
 			home := `"size":4`
 			if i%10 == 0 {
@@ -59,7 +59,7 @@ func TestBatchInACrowd(t *testing.T) {
 				slices.Reverse(mine)
 			}
 			wg.Go(func() {
-				out, err := v.s.Take(as(t, "ann"), offline.Batch{Items: mine})
+				out, err := v.s.Take(as(t, "ann"), intake.Batch{Items: mine})
 				if err != nil {
 					t.Error(err)
 					return
@@ -108,11 +108,11 @@ func TestBatchLimits(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
 	v.start(t)
-	items := make([]offline.Item, 501)
+	items := make([]intake.BatchItem, 501)
 	for i := range items {
 		items[i] = item("x", "1", `"size":1`)
 	}
-	if _, err := v.s.Take(as(t, "ann"), offline.Batch{Items: items}); codes(err) != "BATCH_INVALID, /items out_of_range" {
+	if _, err := v.s.Take(as(t, "ann"), intake.Batch{Items: items}); codes(err) != "BATCH_INVALID, /items out_of_range" {
 		t.Errorf("501 items = %v", err)
 	}
 	out := v.take(t, "ann", items[:500]...)
@@ -130,7 +130,7 @@ func TestBatchLimits(t *testing.T) {
 	if out = v.take(t, "ann", items[25]); out.Results[0].ConflictID == "" || len(out.Results[0].Warnings) != 0 || v.count(t, "response_conflicts") != 21 {
 		t.Errorf("one of somebody else = %+v, %d rows", out.Results[0], v.count(t, "response_conflicts"))
 	}
-	if w := v.send(t, "ann", "POST /v1/responses:batch", `{"items":["`+strings.Repeat("x", offline.MaxBytes)+`"]}`); w.Code != 413 {
+	if w := v.send(t, "ann", "POST /v1/responses:batch", `{"items":["`+strings.Repeat("x", intake.MaxBytes)+`"]}`); w.Code != 413 {
 		t.Errorf("a large batch = %d", w.Code)
 	}
 	photo := strings.Repeat("ab", 32)
@@ -145,21 +145,21 @@ func TestResolve(t *testing.T) {
 		for _, tt := range []struct {
 			name, stored, sent string // answers
 			sentID             string
-			res                offline.Resolution
+			res                intake.Resolution
 			want               string // answers of the response that holds then
 			code               string
 			again              string // the same batch after that
 		}{
-			{"stored", `"size":1`, `"size":2`, "r", offline.Resolution{Keep: "stored"}, `"size":1`, "", "replayed, replayed"},
-			{"sent", `"size":1,"phone":"a"`, `"size":2,"phone":"b"`, "r", offline.Resolution{Keep: "sent"}, `"phone":"b","size":2`, "", "replayed, replayed"},
-			{"reason too long", `"size":1`, `"size":2`, "r", offline.Resolution{Keep: "sent", Reason: strings.Repeat("é", 1001)}, `"size":1`, "RESOLUTION_INVALID, /reason too_long", "replayed, conflict RESPONSE_CONFLICT"},
-			{"reason as long as may be", `"size":1`, `"size":2`, "r", offline.Resolution{Keep: "sent", Reason: strings.Repeat("é", 1000)}, `"size":2`, "", "replayed, replayed"},
-			{"merged, disjoint", `"size":1,"cost":2`, `"size":1,"fuel":["gas"],"phone":"b"`, "r", offline.Resolution{Keep: "merged"}, `"cost":2,"fuel":["gas"],"phone":"b","size":1,"yearly":24`, "", "replayed, replayed"},
-			{"merged, undecided", `"size":1,"cost":2`, `"size":2,"cost":3`, "r", offline.Resolution{Keep: "merged", Take: map[string]string{"/responses/home/size": "sent"}}, `"cost":2,"size":1,"yearly":24`, "RESOLUTION_INVALID, /take required", "replayed, conflict RESPONSE_CONFLICT"},
-			{"merged, decided", `"size":1,"cost":2`, `"size":2,"cost":3`, "r", offline.Resolution{Keep: "merged", Take: map[string]string{"/responses/home/size": "sent", "/responses/home/cost": "stored"}}, `"cost":2,"size":2,"yearly":24`, "", "replayed, replayed"},
-			{"second response, stored", `"size":1`, `"size":2`, "q", offline.Resolution{Keep: "stored"}, `"size":1`, "", "replayed, replayed"},
-			{"second response, sent", `"size":1,"phone":"a"`, `"size":2,"phone":"b"`, "q", offline.Resolution{Keep: "sent"}, `"phone":"b","size":2`, "", "replayed, replayed"},
-			{"second response, merged", `"size":1`, `"size":1,"phone":"b"`, "q", offline.Resolution{Keep: "merged"}, `"phone":"b","size":1`, "", "replayed, replayed"},
+			{"stored", `"size":1`, `"size":2`, "r", intake.Resolution{Keep: "stored"}, `"size":1`, "", "replayed, replayed"},
+			{"sent", `"size":1,"phone":"a"`, `"size":2,"phone":"b"`, "r", intake.Resolution{Keep: "sent"}, `"phone":"b","size":2`, "", "replayed, replayed"},
+			{"reason too long", `"size":1`, `"size":2`, "r", intake.Resolution{Keep: "sent", Reason: strings.Repeat("é", 1001)}, `"size":1`, "RESOLUTION_INVALID, /reason too_long", "replayed, conflict RESPONSE_CONFLICT"},
+			{"reason as long as may be", `"size":1`, `"size":2`, "r", intake.Resolution{Keep: "sent", Reason: strings.Repeat("é", 1000)}, `"size":2`, "", "replayed, replayed"},
+			{"merged, disjoint", `"size":1,"cost":2`, `"size":1,"fuel":["gas"],"phone":"b"`, "r", intake.Resolution{Keep: "merged"}, `"cost":2,"fuel":["gas"],"phone":"b","size":1,"yearly":24`, "", "replayed, replayed"},
+			{"merged, undecided", `"size":1,"cost":2`, `"size":2,"cost":3`, "r", intake.Resolution{Keep: "merged", Take: map[string]string{"/responses/home/size": "sent"}}, `"cost":2,"size":1,"yearly":24`, "RESOLUTION_INVALID, /take required", "replayed, conflict RESPONSE_CONFLICT"},
+			{"merged, decided", `"size":1,"cost":2`, `"size":2,"cost":3`, "r", intake.Resolution{Keep: "merged", Take: map[string]string{"/responses/home/size": "sent", "/responses/home/cost": "stored"}}, `"cost":2,"size":2,"yearly":24`, "", "replayed, replayed"},
+			{"second response, stored", `"size":1`, `"size":2`, "q", intake.Resolution{Keep: "stored"}, `"size":1`, "", "replayed, replayed"},
+			{"second response, sent", `"size":1,"phone":"a"`, `"size":2,"phone":"b"`, "q", intake.Resolution{Keep: "sent"}, `"phone":"b","size":2`, "", "replayed, replayed"},
+			{"second response, merged", `"size":1`, `"size":1,"phone":"b"`, "q", intake.Resolution{Keep: "merged"}, `"phone":"b","size":1`, "", "replayed, replayed"},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				v := newEnv(t, d)
@@ -168,7 +168,7 @@ func TestResolve(t *testing.T) {
 				}
 				prefix := strings.NewReplacer(" ", "", ",", "").Replace(tt.name)
 				household := prefix
-				batch := []offline.Item{item(prefix+"r", household, tt.stored), item(prefix+tt.sentID, household, tt.sent)}
+				batch := []intake.BatchItem{item(prefix+"r", household, tt.stored), item(prefix+tt.sentID, household, tt.sent)}
 				out := v.take(t, "ann", batch...)
 				if out.Created != 1 || out.Conflict != 1 {
 					t.Fatalf("batch = %s", words(out))
@@ -231,7 +231,7 @@ func TestResolveInACrowd(t *testing.T) {
 		got := map[string]int{}
 		for i := range 12 {
 			wg.Go(func() {
-				_, err := v.s.Resolve(as(t, "mia"), "s", id, "", offline.Resolution{Keep: []string{"stored", "sent"}[i%2]})
+				_, err := v.s.Resolve(as(t, "mia"), "s", id, "", intake.Resolution{Keep: []string{"stored", "sent"}[i%2]})
 				mu.Lock()
 				defer mu.Unlock()
 				got[codes(err)]++
@@ -241,8 +241,8 @@ func TestResolveInACrowd(t *testing.T) {
 		if got[""] != 1 || got["CONFLICT_RESOLVED"] != 11 {
 			t.Errorf("answers = %v", got)
 		}
-		open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10)
-		done, _, err2 := v.s.List(as(t, "mia"), "s", true, offline.Place{}, 10)
+		open, _, err := v.s.List(as(t, "mia"), "s", false, intake.ClashPlace{}, 10)
+		done, _, err2 := v.s.List(as(t, "mia"), "s", true, intake.ClashPlace{}, 10)
 		if err != nil || err2 != nil || len(open) != 0 || len(done) != 1 {
 			t.Errorf("%d open, %d resolved, %v, %v", len(open), len(done), err, err2)
 		}
@@ -272,10 +272,10 @@ func TestErasedConflict(t *testing.T) {
 		if err != nil || !c.Erased || len(c.Differences) != 0 {
 			t.Errorf("conflict = %+v, %v", c, err)
 		}
-		if _, err := v.s.Resolve(as(t, "mia"), "s", id, "", offline.Resolution{Keep: "sent"}); codes(err) != "CONTENT_ERASED" {
+		if _, err := v.s.Resolve(as(t, "mia"), "s", id, "", intake.Resolution{Keep: "sent"}); codes(err) != "CONTENT_ERASED" {
 			t.Errorf("keep what was sent = %v", err)
 		}
-		if _, err := v.s.Resolve(as(t, "mia"), "s", id, "", offline.Resolution{Keep: "stored"}); err != nil {
+		if _, err := v.s.Resolve(as(t, "mia"), "s", id, "", intake.Resolution{Keep: "stored"}); err != nil {
 			t.Errorf("keep what is stored = %v", err)
 		}
 		// A redaction takes what clashed away too.
@@ -283,7 +283,7 @@ func TestErasedConflict(t *testing.T) {
 		if _, err := v.responses.Redact(as(t, "ann"), "q", "*", "asked for"); err != nil {
 			t.Fatal(err)
 		}
-		if open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10); err != nil || len(open) != 0 {
+		if open, _, err := v.s.List(as(t, "mia"), "s", false, intake.ClashPlace{}, 10); err != nil || len(open) != 0 {
 			t.Errorf("open = %+v, %v", open, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package offline_test
+package intake_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
@@ -18,9 +18,9 @@ func TestGuesses(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
-		phone := func(number string) offline.Item { return item("r1", "1", `"size":4,"phone":"`+number+`"`) }
-		var waiting []offline.Result
-		guesses := []offline.Item{phone("0700"), phone("0711"), phone("0722"), phone("0733")}
+		phone := func(number string) intake.BatchItem { return item("r1", "1", `"size":4,"phone":"`+number+`"`) }
+		var waiting []intake.Result
+		guesses := []intake.BatchItem{phone("0700"), phone("0711"), phone("0722"), phone("0733")}
 		same := func(when, role string) {
 			t.Helper()
 			out := v.take(t, role, guesses...)

@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"slices"
@@ -30,9 +30,9 @@ func questionsOf(f *form.Form) map[string]question {
 	return out
 }
 
-// withheld is what the differences do not tell to who may not know whom a
+// notTold is what the differences do not tell to who may not know whom a
 // response is about. What is in the contents must not show in it.
-func withheld(f *form.Form, code string) []string {
+func notTold(f *form.Form, code string) []string {
 	out := []string{"/collector", "/deviceId", "/location", "/metadata"}
 	if code != response.DuplicateCode { // that is of the same household
 		out = append(out, "/householdId")

@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"cmp"
@@ -17,13 +17,13 @@ import (
 // tells what became of each. Sent again it stores nothing more. The fault is
 // BATCH_INVALID; trouble of the store ends it between items, and what was
 // stored then is stored.
-func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
+func (s *Batches) Take(ctx context.Context, b Batch) (*Results, error) {
 	if n := len(b.Items); n == 0 || n > MaxItems {
 		return nil, fault.New(fault.Invalid, "BATCH_INVALID", "A batch has 1 to 500 items.").
 			With(fault.Field{Pointer: "/items", Code: "out_of_range", Detail: "A batch has 1 to 500 items."})
 	}
 	out := &Results{Results: make([]Result, len(b.Items))}
-	var chunk []work
+	var chunk []turn
 	flush := func() error {
 		if len(chunk) == 0 {
 			return nil
@@ -50,7 +50,7 @@ func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
 				return nil, err
 			}
 		}
-		chunk = append(chunk, work{*p, i})
+		chunk = append(chunk, turn{*p, i})
 		if alone {
 			if err := s.storeAlone(ctx, chunk[0], r); err != nil {
 				return nil, err
@@ -65,8 +65,8 @@ func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
 	return out, nil
 }
 
-// work is an item that is ready to be stored.
-type work struct {
+// turn is an item that is ready to be stored.
+type turn struct {
 	ready
 	i int
 }
@@ -78,7 +78,7 @@ type ready struct {
 }
 
 // prepare reads and checks an item. nil: its result is known.
-func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*ready, error) {
+func (s *Batches) prepare(ctx context.Context, it BatchItem, r *Result) (*ready, error) {
 	refuse := func(err error) error {
 		f := refusal(err)
 		if f != nil {
@@ -121,7 +121,7 @@ func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*ready, erro
 
 // store stores items in one transaction. A refused one stores nothing but what
 // is set aside.
-func (s *Service) store(ctx context.Context, chunk []work, results []Result) error {
+func (s *Batches) store(ctx context.Context, chunk []turn, results []Result) error {
 	inOneOrder(chunk)
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
 		var counts []tally
@@ -136,7 +136,7 @@ func (s *Service) store(ctx context.Context, chunk []work, results []Result) err
 			}
 			done, err := s.cfg.Responses.StoreTx(ctx, tx, w.Prepared)
 			if err != nil {
-				if err = s.setAside(ctx, tx, refused{w.Prepared, done.Row, err}, r); err != nil {
+				if err = s.setAside(ctx, tx, obstacle{w.Prepared, done.Row, err}, r); err != nil {
 					return err
 				}
 				continue
@@ -153,7 +153,7 @@ func (s *Service) store(ctx context.Context, chunk []work, results []Result) err
 // inOneOrder sorts items by their ids, unless one may stand in the way of
 // another: two batches with the same responses then wait for each other on
 // PostgreSQL, and never both at once.
-func inOneOrder(chunk []work) {
+func inOneOrder(chunk []turn) {
 	ids, households := map[string]bool{}, map[string]bool{}
 	for _, w := range chunk {
 		d := w.Draft()
@@ -162,11 +162,11 @@ func inOneOrder(chunk []work) {
 		}
 		ids[d.ResponseID], households[d.HouseholdID] = true, true
 	}
-	slices.SortFunc(chunk, func(a, b work) int { return cmp.Compare(a.Draft().ResponseID, b.Draft().ResponseID) })
+	slices.SortFunc(chunk, func(a, b turn) int { return cmp.Compare(a.Draft().ResponseID, b.Draft().ResponseID) })
 }
 
 // storeAlone stores one item in a transaction of its own.
-func (s *Service) storeAlone(ctx context.Context, w work, r *Result) error {
+func (s *Batches) storeAlone(ctx context.Context, w turn, r *Result) error {
 	var done response.Stored
 	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
 		*r = Result{Index: w.i, ResponseID: r.ResponseID}
@@ -181,11 +181,11 @@ func (s *Service) storeAlone(ctx context.Context, w work, r *Result) error {
 	if err == nil || refusal(err) == nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, refused{w.Prepared, done.Row, err}, r) })
+	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, obstacle{w.Prepared, done.Row, err}, r) })
 }
 
 // tell notes what was stored.
-func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, done response.Stored, r *Result) (err error) {
+func (s *Batches) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, done response.Stored, r *Result) (err error) {
 	r.Revision = done.Row.Revision
 	switch {
 	case !done.Fresh:
@@ -213,7 +213,7 @@ type tally struct {
 }
 
 // count adds up, survey by survey and always in the same order.
-func (s *Service) count(ctx context.Context, tx *db.Tx, all []tally) error {
+func (s *Batches) count(ctx context.Context, tx *db.Tx, all []tally) error {
 	slices.SortStableFunc(all, func(a, b tally) int { return cmp.Compare(a.open.NID, b.open.NID) })
 	for i := 0; i < len(all); {
 		o, deltas := all[i].open, []survey.Delta(nil)

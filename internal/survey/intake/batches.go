@@ -1,8 +1,4 @@
-// Package offline takes what collectors have gathered without a network: many
-// responses in one request, each with a result of its own, however often the
-// request is sent. What clashes with a stored response is set aside, sealed with
-// the key of the household, until somebody decides which of the two holds.
-package offline
+package intake
 
 import (
 	"time"
@@ -25,8 +21,6 @@ import (
 const (
 	MaxItems = 500
 	MaxBytes = 4 << 20
-	// together is how many responses one transaction stores: others wait for it.
-	together = 25
 	// maxErrors is how many errors of one item are named.
 	maxErrors = 20
 	// maxPerResponse is how many contents are set aside for one response, and
@@ -35,8 +29,8 @@ const (
 	maxPerSender   = 20
 )
 
-// Config configures a Service. Idem and Now have defaults.
-type Config struct {
+// BatchesConfig configures Batches. Idem and Now have defaults.
+type BatchesConfig struct {
 	DB        *db.DB
 	Surveys   *survey.Service
 	Responses *response.Service
@@ -47,37 +41,40 @@ type Config struct {
 	Now       func() time.Time
 }
 
-// Service holds the use cases of batches and conflicts.
-type Service struct {
-	cfg Config
+// Batches holds the use cases of batches and conflicts.
+type Batches struct {
+	cfg BatchesConfig
 	db  *db.DB
 	now func() time.Time
 }
 
-// New makes a Service over a migrated store.
-func New(cfg Config) *Service {
+// NewBatches makes Batches over a migrated store.
+func NewBatches(cfg BatchesConfig) *Batches {
 	if cfg.Idem == nil {
 		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB, now: cfg.Now}
+	return &Batches{cfg: cfg, db: cfg.DB, now: cfg.Now}
 }
 
-// Item is a response of a batch. It is read by itself, so that one that is not
+// BatchItem is a response of a batch. It is read by itself, so that one that is not
 // well-formed is refused alone.
-type Item struct{ form.Value }
+type BatchItem struct{ form.Value }
 
 // Schema describes the item in the API reference.
-func (Item) Schema(huma.Registry) *huma.Schema {
+func (BatchItem) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Description: "A response as POST /v1/responses takes it. responseId and surveyId are needed."}
 }
 
 // Batch is what a device sends.
 type Batch struct {
-	Items []Item `json:"items" doc:"1 to 500 responses."`
+	Items []BatchItem `json:"items" doc:"1 to 500 responses."`
 }
+
+// SchemaName is the name that clients know it by.
+func (Batch) SchemaName() string { return "OfflineBatch" }
 
 // What became of an item.
 const (

@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"context"
@@ -52,8 +52,8 @@ func taken(pointer string) string {
 // Resolve ends a conflict. Faults: SURVEY_NOT_FOUND, CONFLICT_NOT_FOUND,
 // CONFLICT_RESOLVED, RESOLUTION_INVALID, CONTENT_ERASED, STALE_REVISION, and
 // those of a correction or of a response that replaces another.
-func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res Resolution) (web.Reply[*Record], error) {
-	var none web.Reply[*Record]
+func (s *Batches) Resolve(ctx context.Context, surveyID, id, ifMatch string, res Resolution) (web.Reply[*Clash], error) {
+	var none web.Reply[*Clash]
 	if err := checkResolution(&res); err != nil {
 		return none, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 		}
 		plan = func(*db.Tx, string) error { return err } // unless it was done before
 	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Clash], error) {
 		now := *c
 		now.resolvedAt, now.resolvedBy, now.resolution, now.reason = s.now().UnixMilli(), web.CallerFrom(ctx).DID, res.Keep, res.Reason
 		// Before the row of the conflict, which an erasure takes after it.
@@ -92,7 +92,7 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 			return none, err
 		}
 		out, err := s.show(ctx, tx, o, &now)
-		return web.Reply[*Record]{Value: out}, err
+		return web.Reply[*Clash]{Value: out}, err
 	})
 }
 
@@ -122,7 +122,7 @@ func alreadyResolved() error {
 }
 
 // plan prepares what a resolution changes.
-func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resolution) (func(tx *db.Tx, ifMatch string) error, error) {
+func (s *Batches) plan(ctx context.Context, o *survey.Open, c *kept, res Resolution) (func(tx *db.Tx, ifMatch string) error, error) {
 	if c.resolvedAt > 0 {
 		return nil, alreadyResolved()
 	}
@@ -168,7 +168,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 	}, nil
 }
 
-func reason(c *row, res Resolution) string {
+func reason(c *kept, res Resolution) string {
 	if res.Reason != "" {
 		return res.Reason
 	}
@@ -177,7 +177,7 @@ func reason(c *row, res Resolution) string {
 
 // planReplacement stores the second response of a household in place of the
 // first.
-func (s *Service) planReplacement(ctx context.Context, o *survey.Open, r *response.Row, a *aside, l response.Held) (func(*db.Tx, string) error, error) {
+func (s *Batches) planReplacement(ctx context.Context, o *survey.Open, r *response.Row, a *aside, l response.Held) (func(*db.Tx, string) error, error) {
 	if err := response.MayChange(ctx, r); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Service) planReplacement(ctx context.Context, o *survey.Open, r *respon
 
 // mergedDraft is the stored response with the answers of both. The fault is
 // RESOLUTION_INVALID, naming what nobody has decided.
-func (s *Service) mergedDraft(ctx context.Context, o *survey.Open, r *response.Row, a *aside, take map[string]string) (*response.Draft, error) {
+func (s *Batches) mergedDraft(ctx context.Context, o *survey.Open, r *response.Row, a *aside, take map[string]string) (*response.Draft, error) {
 	d, err := s.cfg.Responses.DraftOf(ctx, s.db, o, r)
 	if err != nil {
 		return nil, err

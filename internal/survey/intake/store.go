@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"context"
@@ -34,7 +34,7 @@ const (
 
 // insert keeps a conflict; false when the same content waits already, or its
 // household was erased.
-func insert(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
+func insert(ctx context.Context, tx *db.Tx, c *kept) (bool, error) {
 	n, err := tx.Exec(ctx, insertConflict, c.nid, c.ws, c.survey, c.response, c.responseID, c.sentID, c.household, c.code, c.sender, c.at, c.hash, c.sealed)
 	if err != nil {
 		return false, fmt.Errorf("insert conflict: %w", err)
@@ -42,15 +42,15 @@ func insert(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
 	return n > 0, nil
 }
 
-func scan(r db.Row) (*row, error) {
-	var c row
+func scan(r db.Row) (*kept, error) {
+	var c kept
 	err := r.Scan(&c.nid, &c.ws, &c.survey, &c.response, &c.responseID, &c.sentID, &c.household, &c.code, &c.sender, &c.at, &c.hash, &c.resolvedAt,
 		&c.resolvedBy, &c.resolution, &c.reason, &c.sealed)
 	return &c, err
 }
 
 // find reads a conflict of a survey. The fault is CONFLICT_NOT_FOUND.
-func find(ctx context.Context, q db.Querier, survey, nid int64) (*row, error) {
+func find(ctx context.Context, q db.Querier, survey, nid int64) (*kept, error) {
 	c, err := scan(q.QueryRow(ctx, selectConflict, nid, survey))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound()
@@ -61,7 +61,7 @@ func find(ctx context.Context, q db.Querier, survey, nid int64) (*row, error) {
 }
 
 // findSame reads the conflict of a content that was sent before; nil for none.
-func findSame(ctx context.Context, q db.Querier, response int64, hash []byte) (*row, error) {
+func findSame(ctx context.Context, q db.Querier, response int64, hash []byte) (*kept, error) {
 	c, err := scan(q.QueryRow(ctx, selectSame, response, hash))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -105,16 +105,16 @@ func findRevision(ctx context.Context, q db.Querier, r *response.Row, revision i
 	return &was, nil
 }
 
-func listOpen(ctx context.Context, q db.Querier, survey int64, after Place, limit int) ([]*row, error) {
-	return rowsOf(q.Query(ctx, selectOpen, survey, after.NID, limit))
+func listOpen(ctx context.Context, q db.Querier, survey int64, after ClashPlace, limit int) ([]*kept, error) {
+	return clashesOf(q.Query(ctx, selectOpen, survey, after.NID, limit))
 }
 
-func listResolved(ctx context.Context, q db.Querier, survey int64, after Place, limit int) ([]*row, error) {
-	return rowsOf(q.Query(ctx, selectResolved, survey, after.At, after.NID, limit))
+func listResolved(ctx context.Context, q db.Querier, survey int64, after ClashPlace, limit int) ([]*kept, error) {
+	return clashesOf(q.Query(ctx, selectResolved, survey, after.At, after.NID, limit))
 }
 
-func rowsOf(rows db.Rows, err error) ([]*row, error) {
-	return db.Collect(rows, err, "list conflicts", func(c **row, from db.Row) (err error) {
+func clashesOf(rows db.Rows, err error) ([]*kept, error) {
+	return db.Collect(rows, err, "list conflicts", func(c **kept, from db.Row) (err error) {
 		*c, err = scan(from)
 		return err
 	})
@@ -128,7 +128,7 @@ func listLate(ctx context.Context, q db.Querier, ws, template string) ([]string,
 }
 
 // resolve ends a conflict; false when somebody else has.
-func resolve(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
+func resolve(ctx context.Context, tx *db.Tx, c *kept) (bool, error) {
 	n, err := tx.Exec(ctx, resolveConflict, c.nid, c.resolvedAt, c.resolvedBy, c.resolution, c.reason)
 	if err != nil {
 		return false, fmt.Errorf("resolve conflict: %w", err)

@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func holds(o *survey.Open) bool {
 
 // pick finds the survey of an item. One that names a template whose surveys have
 // all ended is for the one there is.
-func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, error) {
+func (s *Batches) pick(ctx context.Context, d *response.Draft) (*survey.Open, error) {
 	o, err := s.cfg.Responses.Pick(ctx, "", d)
 	if fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
 		return o, err
@@ -69,16 +69,16 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 }
 
 // held reports whether a content waits because of its survey, not of a response.
-func (c *row) held() bool { return c.response < 0 }
+func (c *kept) held() bool { return c.response < 0 }
 
 // content is how it came.
-func (c *row) content(a *aside, reason string) response.Held {
+func (c *kept) content(a *aside, reason string) response.Held {
 	return response.Held{Sender: c.sender, At: time.UnixMilli(c.at).UTC(), Hash: a.Hash, Reason: reason}
 }
 
 // hold keeps a response that came while its survey took none. It is kept once,
 // however often it is sent.
-func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *Result) error {
+func (s *Batches) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *Result) error {
 	o := p.Open()
 	known, err := findSame(ctx, tx, -o.NID, name(ctx, p))
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 		r.ConflictID, r.Code = nameOf(known.nid), known.code
 		return nil
 	}
-	return s.keep(ctx, tx, refused{p: p}, &row{response: -o.NID, code: r.Code}, r)
+	return s.keep(ctx, tx, obstacle{p: p}, &kept{response: -o.NID, code: r.Code}, r)
 }
 
 // Why nobody has to decide about a held content any more.
@@ -108,13 +108,13 @@ const (
 )
 
 // Settle is settle for a response that came by itself and is stored.
-func (s *Service) Settle(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
+func (s *Batches) Settle(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
 	return s.settle(ctx, tx, p, nowStored)
 }
 
 // settle ends the wait of a held content whose sender has sent it again since,
 // when the survey took it: nothing is left to decide.
-func (s *Service) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, reason string) error {
+func (s *Batches) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, reason string) error {
 	o := p.Open()
 	c, err := findSame(ctx, tx, -o.NID, name(ctx, p))
 	if err != nil || c == nil || c.resolvedAt > 0 {
@@ -128,7 +128,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, r
 }
 
 // sent fills in the content that was sent, for whoever may read all of it.
-func (r *Record) sent(x privacy.Sight, a *aside) error {
+func (r *Clash) sent(x privacy.Sight, a *aside) error {
 	if !x.All() {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (r *Record) sent(x privacy.Sight, a *aside) error {
 }
 
 // planHeld takes or refuses a held response. A manager decides.
-func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Resolution) (func(*db.Tx, string) error, error) {
+func (s *Batches) planHeld(ctx context.Context, o *survey.Open, c *kept, res Resolution) (func(*db.Tx, string) error, error) {
 	if !web.CallerFrom(ctx).May("surveys:write") {
 		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "To decide about a response that is held needs the scope surveys:write.")
 	}
@@ -193,7 +193,7 @@ func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Reso
 
 // isStored reports whether who has sent a held content has sent it once more, not
 // in a batch, when the survey took it.
-func (s *Service) isStored(ctx context.Context, o *survey.Open, c *row, a *aside) (bool, error) {
+func (s *Batches) isStored(ctx context.Context, o *survey.Open, c *kept, a *aside) (bool, error) {
 	if a == nil {
 		return false, nil
 	}

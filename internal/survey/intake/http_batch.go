@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const resolving = "keep says which content holds. sent corrects the stored respo
 	"by the pointer of the question. A verification is open again after it; of a verified response a reason is needed. A response that is held is taken with sent and refused, with a reason, with stored: that needs the scope surveys:write. Both contents stay readable: in the history, and here, for keys with the scope responses:pii. If-Match with the ETag of the stored response is honoured."
 
 // Routes adds batches and conflicts to a.
-func (s *Service) Routes(a *web.API) {
+func (s *Batches) Routes(a *web.API) {
 	const read, write, tag = "responses:read", "responses:write", "responses"
 	web.Post(a, "/v1/responses:batch", s.serveBatch, web.Doc{
 		Summary: "Send many responses", Scope: write, Tag: tag, MaxBody: MaxBytes, Description: batching, Codes: []string{"BATCH_INVALID"},
@@ -39,7 +39,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-func (s *Service) serveBatch(ctx context.Context, in *struct{ Body Batch }) (*Results, error) {
+func (s *Batches) serveBatch(ctx context.Context, in *struct{ Body Batch }) (*Results, error) {
 	return s.Take(ctx, in.Body)
 }
 
@@ -48,27 +48,27 @@ type one struct {
 	ID     string `path:"conflictId" doc:"Id of the conflict." example:"cfl_7310428377145344"`
 }
 
-func (s *Service) serveGet(ctx context.Context, in *one) (*Record, error) {
+func (s *Batches) serveGet(ctx context.Context, in *one) (*Clash, error) {
 	return s.Get(ctx, in.Survey, in.ID)
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct {
+func (s *Batches) serveList(ctx context.Context, in *struct {
 	Survey   string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Resolved bool   `query:"resolved" doc:"true: those that were decided." example:"false"`
 	web.Paging
 },
-) (web.Reply[web.Page[*Record]], error) {
-	var at Place
-	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Record, *Place, error) {
+) (web.Reply[web.Page[*Clash]], error) {
+	var at ClashPlace
+	return web.List(ctx, s.cfg.Cursors, in.Paging, &at, func(limit int) ([]*Clash, *ClashPlace, error) {
 		return s.List(ctx, in.Survey, in.Resolved, at, limit)
 	})
 }
 
-func (s *Service) serveResolve(ctx context.Context, in *struct {
+func (s *Batches) serveResolve(ctx context.Context, in *struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the stored response; not needed."`
 	Body    Resolution
 },
-) (web.Reply[*Record], error) {
+) (web.Reply[*Clash], error) {
 	return s.Resolve(ctx, in.Survey, in.ID, in.IfMatch, in.Body)
 }

@@ -1,4 +1,4 @@
-package offline_test
+package intake_test
 
 import (
 	"strings"

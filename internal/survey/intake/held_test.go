@@ -1,4 +1,4 @@
-package offline_test
+package intake_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 )
 
 func (v *env) must(t testing.TB, role, request, body string) string {
@@ -31,7 +31,7 @@ func TestHeld(t *testing.T) {
 		v.start(t)
 		v.take(t, "ann", item("old", "1", `"size":4`))
 		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
-		late := []offline.Item{
+		late := []intake.BatchItem{
 			item("a", "2", `"size":5,"phone":"tel.0700"`), item("b", "3", `"fuel":["wood"]`), item("old", "1", `"size":4`), item("c", "1", `"size":7`), item("d", "4", `"size":99`),
 		}
 		first := v.take(t, "ann", late...)
@@ -62,7 +62,7 @@ func TestHeld(t *testing.T) {
 }
 
 // decideHeld takes a and c, and refuses b.
-func (v *env) decideHeld(t *testing.T, held *offline.Results) {
+func (v *env) decideHeld(t *testing.T, held *intake.Results) {
 	t.Helper()
 	path := func(i int) string { return "/v1/surveys/s/conflicts/" + held.Results[i].ConflictID }
 	if text := v.must(t, "mia", "GET "+path(0), ""); !strings.Contains(text, `"phone":"tel.0700"`) || strings.Contains(text, `"responseId":"",`) {
@@ -145,7 +145,7 @@ func TestHeldInACrowd(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range ids {
 			wg.Go(func() {
-				out, err := v.s.Take(as(t, "ann"), offline.Batch{Items: []offline.Item{item("a", "2", `"size":5`)}})
+				out, err := v.s.Take(as(t, "ann"), intake.Batch{Items: []intake.BatchItem{item("a", "2", `"size":5`)}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -218,7 +218,7 @@ func TestHeldAndSentAgain(t *testing.T) {
 		v.start(t)
 		v.take(t, "ann", item("old", "1", `"size":4`))
 		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
-		late := []offline.Item{item("a", "2", `"size":5`), item("b", "3", `"fuel":["wood"]`), item("c", "1", `"size":7`), item("d", "1", `"size":8`, `"supersedes":"old"`), item("e", "5", `"size":6`)}
+		late := []intake.BatchItem{item("a", "2", `"size":5`), item("b", "3", `"fuel":["wood"]`), item("c", "1", `"size":7`), item("d", "1", `"size":8`, `"supersedes":"old"`), item("e", "5", `"size":6`)}
 		one := item("f", "6", `"size":7`)
 		held := v.take(t, "ann", append(late, one)...)
 		if held.Held != 6 {
@@ -247,7 +247,7 @@ func TestHeldAndSentAgain(t *testing.T) {
 			t.Errorf("held = %s, want it ended", c.text)
 		}
 		v.must(t, "lead", "POST /v1/surveys/s/conflicts/"+id+"/resolve", `{"keep":"stored","reason":"Too late."}`)
-		open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10)
+		open, _, err := v.s.List(as(t, "mia"), "s", false, intake.ClashPlace{}, 10)
 		if err != nil || len(open) != 1 || v.count(t, "responses") != 6 {
 			t.Errorf("%d are open, %v, of %d responses", len(open), err, v.count(t, "responses"))
 		}
@@ -282,27 +282,27 @@ func TestHeldAndSentInACrowd(t *testing.T) {
 		v := newEnv(t, d)
 		v.start(t)
 		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
-		late := []offline.Item{item("a", "2", `"size":5`), item("b", "3", `"size":5`)}
+		late := []intake.BatchItem{item("a", "2", `"size":5`), item("b", "3", `"size":5`)}
 		held := v.take(t, "ann", late...)
 		v.must(t, "owner", "POST /v1/surveys/s/resume", `{}`)
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
 				if i%2 == 0 {
-					if _, err := v.s.Take(as(t, "ann"), offline.Batch{Items: late}); err != nil {
+					if _, err := v.s.Take(as(t, "ann"), intake.Batch{Items: late}); err != nil {
 						t.Error(err)
 					}
 					return
 				}
 				for _, one := range held.Results {
-					if _, err := v.s.Resolve(as(t, "mia"), "s", one.ConflictID, "", offline.Resolution{Keep: "sent"}); codes(err) != "" && codes(err) != "CONFLICT_RESOLVED" {
+					if _, err := v.s.Resolve(as(t, "mia"), "s", one.ConflictID, "", intake.Resolution{Keep: "sent"}); codes(err) != "" && codes(err) != "CONFLICT_RESOLVED" {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		wg.Wait()
-		open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10)
+		open, _, err := v.s.List(as(t, "mia"), "s", false, intake.ClashPlace{}, 10)
 		if err != nil || len(open) != 0 || v.count(t, "responses") != 2 || v.tally(t).Completed != 2 {
 			t.Errorf("%d are open, %v, of %d responses, %+v", len(open), err, v.count(t, "responses"), v.tally(t))
 		}

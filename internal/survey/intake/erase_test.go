@@ -1,11 +1,11 @@
-package offline_test
+package intake_test
 
 import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
@@ -22,7 +22,7 @@ func TestBatchWaitsForErase(t *testing.T) {
 			v.must(t, "owner", "POST /v1/surveys/s/"+stop, `{}`)
 		}
 		err := surveytest.Overlap(t, d, surveytest.Erasing(t.Context(), d, "ws", "did:ixo:household/1", v.surveys.Erase, v.responses.Erase), func() error {
-			out, err := v.s.Take(as(t, "ann"), offline.Batch{Items: []offline.Item{item("r2", "1", `"size":5,"phone":"0700"`)}})
+			out, err := v.s.Take(as(t, "ann"), intake.Batch{Items: []intake.BatchItem{item("r2", "1", `"size":5,"phone":"0700"`)}})
 			if err == nil && words(out) != "invalid HOUSEHOLD_ERASED" {
 				t.Errorf("results = %s, want HOUSEHOLD_ERASED", words(out))
 			}

@@ -1,4 +1,4 @@
-package offline
+package intake
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Record is a conflict as it is sent.
-type Record struct {
+// Clash is a conflict as it is sent.
+type Clash struct {
 	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
 	SurveyID    string                `json:"surveyId"`
 	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
@@ -45,6 +45,9 @@ type Record struct {
 	Reason      string                `json:"reason,omitzero"`
 	Links       api.ConflictLinks     `json:"links"`
 }
+
+// SchemaName is the name that clients know it by.
+func (Clash) SchemaName() string { return "OfflineRecord" }
 
 const idPrefix = "cfl_"
 
@@ -76,8 +79,8 @@ func (a *aside) version() response.Version {
 	return response.Version{Head: a.Head, Whole: response.Whole{Answers: a.Answers, Location: a.Location}}
 }
 
-// row is a stored conflict.
-type row struct {
+// kept is a stored conflict.
+type kept struct {
 	nid        int64
 	ws         string
 	survey     int64
@@ -96,14 +99,14 @@ type row struct {
 	sealed     []byte
 }
 
-func (c *row) ref(project string) vault.Ref {
+func (c *kept) ref(project string) vault.Ref {
 	return vault.Ref{Workspace: c.ws, Project: project, Household: c.household}
 }
 
-func (c *row) bind() string { return "conflict " + strconv.FormatInt(c.nid, 10) }
+func (c *kept) bind() string { return "conflict " + strconv.FormatInt(c.nid, 10) }
 
-// refused is a response that was not stored, and what stands in its way.
-type refused struct {
+// obstacle is a response that was not stored, and what stands in its way.
+type obstacle struct {
 	p       *response.Prepared
 	against *response.Row // nil when that is nothing stored
 	cause   error
@@ -111,7 +114,7 @@ type refused struct {
 
 // setAside notes why an item was refused, and keeps it when that is a stored
 // response of the survey.
-func (s *Service) setAside(ctx context.Context, tx *db.Tx, x refused, r *Result) error {
+func (s *Batches) setAside(ctx context.Context, tx *db.Tx, x obstacle, r *Result) error {
 	p, against, f := x.p, x.against, refusal(x.cause)
 	if f == nil {
 		return x.cause
@@ -144,7 +147,7 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x refused, r *Result)
 	if d.Verification != nil {
 		r.Warnings = []response.Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The decision does not wait with the content. Decide once the conflict is resolved."}}
 	}
-	c := &row{response: against.NID, responseID: against.ResponseID, code: f.Code}
+	c := &kept{response: against.NID, responseID: against.ResponseID, code: f.Code}
 	if err := s.keep(ctx, tx, x, c, r); err != nil || r.ConflictID == "" {
 		return err
 	}
@@ -159,7 +162,7 @@ func name(ctx context.Context, p *response.Prepared) []byte {
 }
 
 // keep stores a content that is to wait.
-func (s *Service) keep(ctx context.Context, tx *db.Tx, x refused, c *row, r *Result) error {
+func (s *Batches) keep(ctx context.Context, tx *db.Tx, x obstacle, c *kept, r *Result) error {
 	o, d, sent := x.p.Open(), x.p.Draft(), x.p.Sent()
 	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), o.Workspace, d.HouseholdID); err != nil {
 		return err
@@ -188,7 +191,7 @@ func (s *Service) keep(ctx context.Context, tx *db.Tx, x refused, c *row, r *Res
 
 // notKept says why a content was not kept: the same batch was sent twice at once,
 // or the household was erased since the content was checked.
-func (s *Service) notKept(ctx context.Context, tx *db.Tx, c *row, r *Result) error {
+func (s *Batches) notKept(ctx context.Context, tx *db.Tx, c *kept, r *Result) error {
 	known, err := findSame(ctx, tx, c.response, c.hash)
 	if err != nil {
 		return err
@@ -213,7 +216,7 @@ type conflictData struct {
 	Resolution string `json:"resolution,omitzero"`
 }
 
-func (s *Service) announce(ctx context.Context, tx *db.Tx, surveyID string, c *row) error {
+func (s *Batches) announce(ctx context.Context, tx *db.Tx, surveyID string, c *kept) error {
 	kind, subject := "response.conflicted", c.responseID
 	if c.held() {
 		kind, subject = "response.held", c.sentID
@@ -227,7 +230,7 @@ func (s *Service) announce(ctx context.Context, tx *db.Tx, surveyID string, c *r
 }
 
 // open reads a content that was set aside; nil when it was erased.
-func (s *Service) open(ctx context.Context, q db.Querier, o *survey.Open, c *row) (*aside, error) {
+func (s *Batches) open(ctx context.Context, q db.Querier, o *survey.Open, c *kept) (*aside, error) {
 	text, err := s.cfg.Vault.Open(ctx, q, c.ref(o.Project), c.bind(), c.sealed)
 	if isDestroyed(err) {
 		return nil, nil
@@ -242,9 +245,9 @@ func (s *Service) open(ctx context.Context, q db.Querier, o *survey.Open, c *row
 }
 
 // show renders a conflict for the caller of ctx.
-func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row) (*Record, error) {
+func (s *Batches) show(ctx context.Context, q db.Querier, o *survey.Open, c *kept) (*Clash, error) {
 	path := "/v1/surveys/" + o.SurveyID + "/conflicts/" + nameOf(c.nid)
-	out := &Record{
+	out := &Clash{
 		ConflictID: nameOf(c.nid), SurveyID: o.SurveyID, Code: c.code, ResponseID: c.responseID, SentID: c.sentID, HouseholdID: c.household,
 		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []response.Difference{}, Resolution: c.resolution, Reason: c.reason,
 		Links: api.ConflictLinks{Self: path, Resolve: path + "/resolve"},
@@ -275,14 +278,14 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 
 // contents is a conflict, what was sent, and how its reader sees it.
 type contents struct {
-	*row
+	*kept
 	sent *aside // nil when it was erased
 	privacy.Sight
 }
 
 // compare fills in how what was sent differs from what was stored when it came.
-func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c contents, out *Record) error {
-	r, err := s.stored(ctx, q, o, c.row)
+func (s *Batches) compare(ctx context.Context, q db.Querier, o *survey.Open, c contents, out *Clash) error {
+	r, err := s.stored(ctx, q, o, c.kept)
 	if err != nil {
 		return err
 	}
@@ -329,13 +332,13 @@ func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 
 // differ names the differences to a version of the stored response, as far as
 // the caller of ctx may know them, and what it may not.
-func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) error {
+func (r *Clash) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) error {
 	sent, knows := c.sent.version(), was.Knows(ctx)
 	if !knows {
 		if err := form.RenameAll(o.Form, c.Sight, &v.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
-		r.Withheld = withheld(o.Form, c.code)
+		r.Withheld = notTold(o.Form, c.code)
 	}
 	for _, d := range response.Compare(ctx, o, was, v, sent) {
 		// To who may not know them these two are always said to differ.
@@ -347,7 +350,7 @@ func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *re
 }
 
 // stored finds the response that a conflict is about.
-func (s *Service) stored(ctx context.Context, q db.Querier, o *survey.Open, c *row) (*response.Row, error) {
+func (s *Batches) stored(ctx context.Context, q db.Querier, o *survey.Open, c *kept) (*response.Row, error) {
 	r, found, err := s.cfg.Responses.Find(ctx, q, c.responseID)
 	if err == nil && found.NID != o.NID {
 		return nil, notFound()
@@ -358,7 +361,7 @@ func (s *Service) stored(ctx context.Context, q db.Querier, o *survey.Open, c *r
 // List reads a page of the conflicts of a survey: the open ones, oldest first,
 // or those that were resolved, in that order. next is nil at the end. The fault
 // is SURVEY_NOT_FOUND.
-func (s *Service) List(ctx context.Context, surveyID string, resolved bool, after Place, limit int) (items []*Record, next *Place, err error) {
+func (s *Batches) List(ctx context.Context, surveyID string, resolved bool, after ClashPlace, limit int) (items []*Clash, next *ClashPlace, err error) {
 	o, err := s.cfg.Surveys.Open(ctx, surveyID)
 	if err != nil {
 		return nil, nil, err
@@ -377,7 +380,7 @@ func (s *Service) List(ctx context.Context, surveyID string, resolved bool, afte
 			return nil, nil, err
 		}
 		items = append(items, one)
-		next = &Place{c.resolvedAt, c.nid}
+		next = &ClashPlace{c.resolvedAt, c.nid}
 	}
 	if len(rows) <= limit {
 		next = nil
@@ -385,14 +388,14 @@ func (s *Service) List(ctx context.Context, surveyID string, resolved bool, afte
 	return items, next, nil
 }
 
-// Place is where a list of conflicts goes on.
-type Place struct {
+// ClashPlace is where a list of conflicts goes on.
+type ClashPlace struct {
 	At  int64 `json:"t"`
 	NID int64 `json:"n"`
 }
 
 // Get reads a conflict. Faults: SURVEY_NOT_FOUND, CONFLICT_NOT_FOUND.
-func (s *Service) Get(ctx context.Context, surveyID, id string) (*Record, error) {
+func (s *Batches) Get(ctx context.Context, surveyID, id string) (*Clash, error) {
 	o, c, err := s.find(ctx, s.db, surveyID, id)
 	if err != nil {
 		return nil, err
@@ -400,7 +403,7 @@ func (s *Service) Get(ctx context.Context, surveyID, id string) (*Record, error)
 	return s.show(ctx, s.db, o, c)
 }
 
-func (s *Service) find(ctx context.Context, q db.Querier, surveyID, id string) (*survey.Open, *row, error) {
+func (s *Batches) find(ctx context.Context, q db.Querier, surveyID, id string) (*survey.Open, *kept, error) {
 	o, err := s.cfg.Surveys.Open(ctx, surveyID)
 	if err != nil {
 		return nil, nil, err

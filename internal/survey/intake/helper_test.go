@@ -1,4 +1,4 @@
-package offline_test
+package intake_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
-	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
@@ -39,10 +39,10 @@ const (
 		"collectors":["did:key:ann","did:key:bob","did:key:owner"]}`
 )
 
-// callerOf makes a caller: ann and bob collect, mia manages and reads personal
+// collector makes a caller: ann and bob collect, mia manages and reads personal
 // data, "lead" manages without, "reader" only reads, "project" is an owner in one
 // project.
-func callerOf(ws, role string) web.Caller {
+func collector(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
 	case "ann", "bob":
@@ -63,7 +63,7 @@ func callerOf(ws, role string) web.Caller {
 
 func as(t testing.TB, role string) context.Context {
 	t.Helper()
-	return web.WithCaller(t.Context(), callerOf("ws", role))
+	return web.WithCaller(t.Context(), collector("ws", role))
 }
 
 type env struct {
@@ -72,7 +72,7 @@ type env struct {
 	surveys   *survey.Service
 	vault     *vault.Vault
 	responses *response.Service
-	s         *offline.Service
+	s         *intake.Batches
 	h         surveytest.Server
 	checked   func() // called when a response is checked and not stored yet
 }
@@ -99,8 +99,8 @@ func newEnv(t testing.TB, d *db.DB) *env {
 			return flag.Settings{}, nil
 		},
 	})
-	v.s = offline.New(offline.Config{DB: d, Surveys: v.surveys, Responses: v.responses, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
-	v.h = surveytest.Gate(callerOf).Serve(t, v.s.Routes, v.responses.Routes, v.surveys.Routes, tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.responses.Erase))
+	v.s = intake.NewBatches(intake.BatchesConfig{DB: d, Surveys: v.surveys, Responses: v.responses, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
+	v.h = surveytest.Gate(collector).Serve(t, v.s.Routes, v.responses.Routes, v.surveys.Routes, tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.responses.Erase))
 	return v
 }
 
@@ -122,24 +122,24 @@ func (v *env) send(t testing.TB, role, request, body string, headers ...string) 
 }
 
 // item is a response to the survey "s"; home are its answers.
-func item(id, household, home string, more ...string) offline.Item {
-	var it offline.Item
+func item(id, household, home string, more ...string) intake.BatchItem {
+	var it intake.BatchItem
 	it.Value.Value = jsontext.Value(`{"responseId":"` + id + `","surveyId":"s","householdId":"did:ixo:household/` + household + `","timestamp":"2026-02-20T10:00:00Z",` +
 		strings.Join(append(more, ""), ",") + `"responses":{"consent":{"ok":true},"home":{` + home + `}}}`)
 	return it
 }
 
 // take sends a batch and gives "status" of each, with the code when it has one.
-func (v *env) take(t testing.TB, role string, items ...offline.Item) *offline.Results {
+func (v *env) take(t testing.TB, role string, items ...intake.BatchItem) *intake.Results {
 	t.Helper()
-	out, err := v.s.Take(as(t, role), offline.Batch{Items: items})
+	out, err := v.s.Take(as(t, role), intake.Batch{Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func words(r *offline.Results) string {
+func words(r *intake.Results) string {
 	var out []string
 	for _, one := range r.Results {
 		out = append(out, strings.TrimSpace(one.Status+" "+one.Code))
