@@ -13,11 +13,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
-	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -25,15 +22,6 @@ import (
 // service of these is made after that of surveys.
 func (s *surveys) designOf(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
 	return s.sampling.Target(ctx, q, project, id)
-}
-
-// roundOf is a round of a survey, as indicators read it.
-func (s *surveys) roundOf(ctx context.Context, q db.Querier, o *survey.Open, in indicator.Ask, paths [][]string) (indicator.Round, error) {
-	r, err := s.figures.ReadRound(ctx, q, o, statistics.Query{Round: in.Round, Confidence: in.Confidence, Verified: in.Verified}, paths)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // methodologyOf is the target that the protocol of a methodology has for surveys.

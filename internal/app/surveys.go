@@ -23,7 +23,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/kpt"
@@ -60,7 +59,7 @@ type surveys struct {
 	exports    *export.Service
 	sampling   *sampling.Service
 	kitchens   *kpt.Service
-	aims       *indicator.Service
+	aims       *statistics.Indicators
 	imports    *intake.Service
 	crossings  *crossref.Service
 }
@@ -111,7 +110,7 @@ func (a *App) buildSurveys() {
 		},
 		CheckQuery: func(ctx context.Context, q api.SampleQuery) error { return checkRegistry(ctx, a, q) },
 	})
-	s.aims = indicator.New(indicator.Config{DB: a.DB, Surveys: s.surveys, Read: s.roundOf})
+	s.aims = statistics.NewIndicators(s.figures)
 	s.kitchens, s.interviews = kitchens(a, s), interview.New(interview.Config{DB: a.DB, Surveys: s.surveys, Drafts: s.drafts, Responses: s.responses, Key: a.Key})
 	s.crossings = crossings(a, s)
 	s.imports = intake.New(intake.Config{

@@ -14,7 +14,7 @@ import (
 )
 
 // Round is what the households of a survey say in one round, for figures that are
-// made of several questions, such as indicators. They count, are weighed and are
+// made of several questions: those of indicators. They count, are weighed and are
 // hidden as those of a single question.
 type Round struct {
 	a    *ask
@@ -22,10 +22,10 @@ type Round struct {
 	rows map[int64]map[int32][]answer.Row // by question and household
 }
 
-// ReadRound gathers a round with the answers to some questions, which may be in
+// readRound gathers a round with the answers to some questions, which may be in
 // repeats. Of in only Round, Confidence, Tail, Interval, Cell and Verified count.
 // Faults are those of Statistics.
-func (s *Service) ReadRound(ctx context.Context, q db.Querier, o *survey.Open, in Query, paths [][]string) (*Round, error) {
+func (s *Service) readRound(ctx context.Context, q db.Querier, o *survey.Open, in Query, paths [][]string) (*Round, error) {
 	in = Query{Question: strings.Join(paths[0], "/"), Round: in.Round, Confidence: in.Confidence, Tail: in.Tail, Interval: in.Interval, Cell: in.Cell, Verified: in.Verified}
 	if err := in.check(o); err != nil {
 		return nil, err

@@ -2,7 +2,8 @@
 // the typed answers of the responses that count, takes weights and variances
 // from how the sample was drawn (package estimate), and says with every figure
 // what it comes from. Nothing is made up: where the households were not drawn
-// by chance there is a figure, and no interval.
+// by chance there is a figure, and no interval. What surveys say about the aims of
+// a programme is made of the same figures (Indicators).
 package statistics
 
 import (

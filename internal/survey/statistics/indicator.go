@@ -1,12 +1,4 @@
-// Package indicator says what surveys tell about the aims of a programme: use of
-// the stove, stacking, fuel, and what follows for the Sustainable Development
-// Goals 1, 3, 5, 7 and 13. Each indicator is one value in a table: what it is made
-// of, its formula and what a household counts for. The questions are found in the
-// template by their marks or ids, and the figures are those of package statistics,
-// with the same weights, intervals and rules of what counts and what is hidden.
-//
-// What cannot be computed is listed all the same, with the reason.
-package indicator
+package statistics
 
 import (
 	"context"
@@ -20,43 +12,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 )
 
-// Answers are what the households of a survey say in a round.
-type Answers interface {
-	Len() int
-	Answered(i int) bool
-	Group(i int) string
-	Given(i int, path []string) []answer.Row
-}
-
-// Sight is what the caller may see.
-type Sight interface {
-	Hides(ctx context.Context, in []bool, beyond []int) bool
-	Thin(ctx context.Context, counts []int) []bool
-}
-
-// Figures are estimates of answers.
-type Figures interface {
-	Head() *api.SurveyStatistics
-	Figure(kind string, v estimate.Values) (*estimate.Figure, error)
-	Shown(kind string, f *estimate.Figure, hidden bool) api.SurveyEstimate
-	Less(f, less *estimate.Figure, why string, hidden bool) api.SurveyDifference
-}
-
-// Round is a round of a survey. Package statistics has it.
-type Round interface {
-	Answers
-	Sight
-	Figures
-}
-
-// reading is a round with the factors of emissions.
-type reading struct {
-	Round
+// factored is a round with the factors of emissions.
+type factored struct {
+	*Round
 	per map[string]float64
 }
 
-// sum is what all households of a round count for in an indicator.
-type sum struct {
+// tally is what all households of a round count for in an indicator.
+type tally struct {
 	estimate.Values
 	left  api.IndicatorLeftOut
 	users int // households that count for more than 0
@@ -66,9 +29,9 @@ type sum struct {
 }
 
 // add goes over the households, of one group when that is not "".
-func (r *reading) add(p *planned, fuel, group string) sum {
+func (r *factored) add(p *planned, fuel, group string) tally {
 	n := r.Len()
-	s := sum{Values: estimate.Values{Y: make([]float64, n), In: make([]bool, n)}}
+	s := tally{Values: estimate.Values{Y: make([]float64, n), In: make([]bool, n)}}
 	if p.statistic == ratio {
 		s.X = make([]float64, n)
 	}
@@ -106,7 +69,7 @@ func (r *reading) add(p *planned, fuel, group string) sum {
 }
 
 // take has a household count for a value.
-func (s *sum) take(i int, v value) {
+func (s *tally) take(i int, v counted) {
 	if !v.ok || v.outside || v.unit {
 		return
 	}
@@ -117,7 +80,7 @@ func (s *sum) take(i int, v value) {
 }
 
 // note counts a household that has answered.
-func (s *sum) note(v value) {
+func (s *tally) note(v counted) {
 	switch {
 	case v.outside:
 		s.left.Outside++
@@ -145,13 +108,13 @@ type change struct {
 // part is a figure of some households, and whether the caller may not see it.
 type part struct {
 	*estimate.Figure
-	sum
+	tally
 	hidden bool
 }
 
 // compute makes the figures of an indicator. An error is one that is no fault of
 // the data.
-func (r *reading) compute(ctx context.Context, p *planned) (out api.Indicator, c change, err error) {
+func (r *factored) compute(ctx context.Context, p *planned) (out api.Indicator, c change, err error) {
 	if out = p.begin(); p.reason != "" {
 		return out, c, nil
 	}
@@ -178,8 +141,8 @@ func (r *reading) compute(ctx context.Context, p *planned) (out api.Indicator, c
 // fuels makes a figure for each fuel that somebody uses. One that few use is
 // hidden: with zeros for all others it would tell what these use. So is another one
 // then, as all fuels together less the others would be the one.
-func (r *reading) fuels(ctx context.Context, p *planned, out *api.Indicator) error {
-	var sums []sum
+func (r *factored) fuels(ctx context.Context, p *planned, out *api.Indicator) error {
+	var sums []tally
 	var names []string
 	var users []int
 	for _, o := range append(slices.Clone(p.at["fuel"].Options), answerOther) {
@@ -209,18 +172,18 @@ func (r *reading) fuels(ctx context.Context, p *planned, out *api.Indicator) err
 }
 
 // figure is that of a group, or of all; nothing when nobody of it has answered.
-func (r *reading) figure(ctx context.Context, p *planned, group string) (part, error) {
+func (r *factored) figure(ctx context.Context, p *planned, group string) (part, error) {
 	s := r.add(p, "", group)
 	f, err := r.Figure(p.statistic, s.Values)
 	if err != nil {
-		return part{sum: s}, err
+		return part{tally: s}, err
 	}
 	return part{f, s, r.Hides(ctx, s.In, s.beyond)}, nil
 }
 
 // compare makes a saving of the groups of a survey: what those without the
 // project's stove use, less what its adopters do.
-func (r *reading) compare(ctx context.Context, p *planned, out *api.Indicator) (c change, err error) {
+func (r *factored) compare(ctx context.Context, p *planned, out *api.Indicator) (c change, err error) {
 	c.all, err = r.figure(ctx, p, "")
 	if out.LeftOut = &c.all.left; err != nil {
 		return c, err

@@ -1,4 +1,4 @@
-package indicator
+package statistics
 
 import (
 	"fmt"
@@ -11,13 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// The statistics, as package statistics names them.
-const (
-	proportion = "proportion"
-	mean       = "mean"
-	ratio      = "ratio"
-)
-
 // definition is one indicator: what it is called, which questions it is made of,
 // and what a household counts for.
 type definition struct {
@@ -28,7 +21,7 @@ type definition struct {
 	fuels                bool // a figure for each fuel
 	burns                bool // all fuels together, each by its factor
 	change               bool // a group, or an earlier survey, less what is now
-	value                func(h *home) (v value)
+	value                func(h *home) (v counted)
 }
 
 // role is a question that an indicator needs. A template names it with the mark
@@ -66,19 +59,19 @@ func (r role) unfit(c *form.Column) string {
 	return ""
 }
 
-// value is what a household counts for.
-type value struct {
+// counted is what a household counts for.
+type counted struct {
 	y, x    float64
 	ok      bool
 	outside bool // the figure is not about it
 	unit    bool // it gave an amount in a unit that cannot be added
 }
 
-func is(ok bool) value {
+func is(ok bool) counted {
 	if ok {
-		return value{y: 1, ok: true}
+		return counted{y: 1, ok: true}
 	}
-	return value{ok: true}
+	return counted{ok: true}
 }
 
 // home is what a household says, by the roles of an indicator.
@@ -99,13 +92,13 @@ func (h *home) one(role string) (answer.Row, bool) {
 }
 
 // ofCook is a value of the home that is about main cooks.
-func (h *home) ofCook(v value) value {
+func (h *home) ofCook(v counted) counted {
 	cook, ok := h.one("mainCook")
 	if !ok {
-		return value{}
+		return counted{}
 	}
 	if cook.Code != "true" {
-		return value{outside: true}
+		return counted{outside: true}
 	}
 	return v
 }
@@ -114,7 +107,7 @@ func (h *home) ofCook(v value) value {
 // for and does not name is 0. Nothing is known of one that skipped the question,
 // named a fuel without its amount, or an amount of no fuel or of several; unit says
 // that some of it is in another unit.
-func (h *home) kilos(counts func(fuel string) bool) (all map[string]float64, v value) {
+func (h *home) kilos(counts func(fuel string) bool) (all map[string]float64, v counted) {
 	named := map[int64][]string{}
 	for _, r := range h.given("fuel") {
 		named[r.Item] = append(named[r.Item], r.Code)
@@ -141,7 +134,7 @@ func (h *home) kilos(counts func(fuel string) bool) (all map[string]float64, v v
 }
 
 // weekly is the fuel of a household in a week.
-func weekly(h *home) value {
+func weekly(h *home) counted {
 	all, v := h.kilos(func(fuel string) bool { return fuel == h.fuel })
 	v.y = all[h.fuel]
 	return v
@@ -202,7 +195,7 @@ var definitions = []definition{
 		id: "fuelPerHead", title: "Fuel for each person", unit: "kg per person and week", statistic: ratio, fuels: true,
 		formula: "Σ kg of the fuel in a week / Σ people, over households; a household that does not name the fuel counts with 0, and one that names it without its kg is left out",
 		roles:   []role{amounts, kinds, people},
-		value: func(h *home) value {
+		value: func(h *home) counted {
 			v := weekly(h)
 			n, ok := h.one("people")
 			v.x, v.ok = n.Num, v.ok && ok
@@ -226,7 +219,7 @@ var definitions = []definition{
 		id: "sdg3", title: "Main cooks with respiratory symptoms or burns", sdg: "SDG3", unit: "share of main cooks", statistic: proportion,
 		formula: "interviews with the main cook that name a symptom other than none, or a burn, in the last month / interviews with the main cook",
 		roles:   []role{mainCook, sick, burnt},
-		value: func(h *home) value {
+		value: func(h *home) counted {
 			ill, asked := symptoms(h)
 			n, ok := h.one("burns")
 			v := is(ill || n.Num > 0)
@@ -238,7 +231,7 @@ var definitions = []definition{
 		id: "sdg3Symptoms", title: "Main cooks with respiratory symptoms", sdg: "SDG3", unit: "share of main cooks", statistic: proportion,
 		formula: "interviews with the main cook that name a symptom other than none in the last month / interviews with the main cook",
 		roles:   []role{mainCook, sick},
-		value: func(h *home) value {
+		value: func(h *home) counted {
 			ill, asked := symptoms(h)
 			v := is(ill)
 			v.ok = asked
@@ -249,7 +242,7 @@ var definitions = []definition{
 		id: "sdg3Burns", title: "Main cooks with burns in the household", sdg: "SDG3", unit: "share of main cooks", statistic: proportion,
 		formula: "interviews with the main cook that name a burn in the last month / interviews with the main cook",
 		roles:   []role{mainCook, burnt},
-		value: func(h *home) value {
+		value: func(h *home) counted {
 			n, ok := h.one("burns")
 			v := is(n.Num > 0)
 			v.ok = ok
@@ -260,13 +253,13 @@ var definitions = []definition{
 		id: "sdg5", title: "Hours that main cooks save", sdg: "SDG5", unit: "hours per main cook and week", statistic: mean,
 		formula: "mean of hours over interviews with the main cook",
 		roles:   []role{mainCook, {name: "hours", ids: []string{"hours_saved"}, kind: amount}},
-		value:   func(h *home) value { return h.ofCook(times("hours", 1)(h)) },
+		value:   func(h *home) counted { return h.ofCook(times("hours", 1)(h)) },
 	},
 	{
 		id: "sdg7", title: "Households that cook mainly with a modern device", sdg: "SDG7", unit: "share of households", statistic: proportion,
 		formula: "households whose main stove is one of improved, lpg, electric, ethanol, biogas, pellets and solar / households that named it",
 		roles:   []role{{name: "stove", ids: []string{"main_stove_type", "baseline_stove_type"}, kind: choice}},
-		value: func(h *home) value {
+		value: func(h *home) counted {
 			r, ok := h.one("stove")
 			v := is(modern[r.Code])
 			v.ok = ok
@@ -276,7 +269,7 @@ var definitions = []definition{
 	{
 		id: "sdg13", title: "Emissions saved in a year", sdg: "SDG13", unit: "t CO2 per household and year", statistic: mean, change: true, burns: true,
 		roles: []role{amounts, kinds},
-		value: func(h *home) value {
+		value: func(h *home) counted {
 			all, v := h.kilos(func(fuel string) bool { return h.per[fuel] > 0 })
 			for fuel, kg := range all {
 				v.y += kg / 1000 * weeksPerYear * h.per[fuel]
@@ -300,8 +293,8 @@ func emissions(fnrb float64) string {
 }
 
 // yes is a household that says yes to a question.
-func yes(role string) func(h *home) value {
-	return func(h *home) value {
+func yes(role string) func(h *home) counted {
+	return func(h *home) counted {
 		r, ok := h.one(role)
 		v := is(r.Code == "true")
 		v.ok = ok
@@ -310,10 +303,10 @@ func yes(role string) func(h *home) value {
 }
 
 // times is the number a household gives, times another one.
-func times(role string, by float64) func(h *home) value {
-	return func(h *home) value {
+func times(role string, by float64) func(h *home) counted {
+	return func(h *home) counted {
 		r, ok := h.one(role)
-		return value{y: by * r.Num, ok: ok}
+		return counted{y: by * r.Num, ok: ok}
 	}
 }
 

@@ -1,7 +1,6 @@
-package indicator_test
+package statistics_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -12,15 +11,13 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/indicator"
 	"github.com/hearth-dmrv/hearth/internal/survey/statistics"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
-// template has the questions of most indicators, symptoms that are sealed, and
+// aimTemplate has the questions of most indicators, symptoms that are sealed, and
 // one question that a mark names.
-const template = `{"templateId":"aims","title":"Aims","validations":{"completionThreshold":0.01},"sections":[
+const aimTemplate = `{"templateId":"aims","title":"Aims","validations":{"completionThreshold":0.01},"sections":[
 	{"id":"consent","questions":[{"id":"agree","type":"consent"},{"id":"respondent_is_main_cook","type":"boolean"}]},
 	{"id":"home","questions":[
 		{"id":"target_area","type":"boolean"},{"id":"household_size","type":"integer"},
@@ -34,28 +31,22 @@ const template = `{"templateId":"aims","title":"Aims","validations":{"completion
 const drawn = `"method":"simple_random","size":20,"confidence":0.9,"population":400,"drawnElsewhere":{"method":"R","by":"did:ixo:org/1","at":"2026-01-02T00:00:00Z",
 	"documentHash":"abababababababababababababababababababababababababababababababab"}`
 
-type env struct{ *surveytest.Env }
+type aims struct{ *surveytest.Env }
 
-func newEnv(t testing.TB, d *db.DB) *env {
+func newAims(t testing.TB, d *db.DB) *aims {
 	t.Helper()
-	v := &env{surveytest.New(t, d)}
+	v := &aims{surveytest.New(t, d)}
 	figures := statistics.New(statistics.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses})
 	figures.Routes(v.API)
-	indicator.New(indicator.Config{DB: d, Surveys: v.Surveys, Read: func(ctx context.Context, q db.Querier, o *survey.Open, in indicator.Ask, paths [][]string) (indicator.Round, error) {
-		r, err := figures.ReadRound(ctx, q, o, statistics.Query{Round: in.Round, Confidence: in.Confidence, Verified: in.Verified}, paths)
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
-	}}).Routes(v.API)
-	v.Must(t, "ws owner", "POST /v1/templates", template, nil)
+	statistics.NewIndicators(figures).Routes(v.API)
+	v.Must(t, "ws owner", "POST /v1/templates", aimTemplate, nil)
 	v.Must(t, "ws owner", "POST /v1/templates/aims/publish", `{}`, nil)
 	return v
 }
 
 // start makes an active survey of 20 households, the last 8 of the comparison
 // group where there are groups.
-func (v *env) start(t testing.TB, id, stage string, groups bool) {
+func (v *aims) start(t testing.TB, id, stage string, groups bool) {
 	t.Helper()
 	v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":%q,"type":%q,"projectId":%q,"templateId":"aims","sampling":{%s},"modes":["phone"],
 		"window":{"start":"2024-01-01T00:00:00Z"},"collectors":["did:key:ann"],"eligibility":{"expression":"home.household_size != 99"}}`, id, stage+"Survey", surveytest.Project, drawn), nil)
@@ -75,7 +66,7 @@ func (v *env) start(t testing.TB, id, stage string, groups bool) {
 func cost(i int, by float64) float64 { return by + float64(i*i%7) }
 
 // answer has all households but two answer.
-func (v *env) answer(t testing.TB, id string, round int, by float64) {
+func (v *aims) answer(t testing.TB, id string, round int, by float64) {
 	t.Helper()
 	for i := range 18 {
 		week := []map[string]any{{"fuel_type": "wood", "amount": map[string]any{"value": by + float64(i), "unit": "kg"}}}
@@ -106,7 +97,7 @@ func (v *env) answer(t testing.TB, id string, round int, by float64) {
 	}
 }
 
-func (v *env) get(t testing.TB, who, id, query string) (api.SurveyIndicators, map[string]api.Indicator) {
+func (v *aims) get(t testing.TB, who, id, query string) (api.SurveyIndicators, map[string]api.Indicator) {
 	t.Helper()
 	var out api.SurveyIndicators
 	v.Must(t, "ws "+who, "GET /v1/surveys/"+id+"/indicators"+query, "", &out)
@@ -134,7 +125,7 @@ func text(t testing.TB, v any) string {
 func TestSameFigures(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.start(t, "s", "Monitoring", true)
 		v.answer(t, "s", 1, 10)
 		head, got := v.get(t, "auditor", "s", "")
@@ -166,7 +157,7 @@ func TestSameFigures(t *testing.T) {
 func TestDerived(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.start(t, "s", "Monitoring", false)
 		v.answer(t, "s", 1, 10)
 		_, got := v.get(t, "owner", "s", "?fnrb=0.5")
@@ -204,7 +195,7 @@ func TestDerived(t *testing.T) {
 func TestNoFuel(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.start(t, "s", "Monitoring", true)
 		for i := range 18 {
 			week := `"week":[{"fuel_type":"wood","amount":{"value":10,"unit":"kg"}}],`
@@ -246,7 +237,7 @@ func TestNoFuel(t *testing.T) {
 func TestProject(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		const path = "GET /v1/projects/did:ixo:project%2Fone/indicators"
 		v.start(t, "before", "Baseline", false)
 		v.answer(t, "before", 1, 30)
@@ -291,7 +282,7 @@ func TestProject(t *testing.T) {
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.start(t, "before", "Baseline", false)
 		v.answer(t, "before", 1, 30)
 		v.start(t, "s", "Monitoring", true)
@@ -349,7 +340,7 @@ func TestHidden(t *testing.T) {
 func TestInclusion(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.start(t, "s", "Monitoring", false)
 		v.answer(t, "s", 1, 10)
 		v.Must(t, "ws owner", "POST /v1/surveys/s/rounds", `{}`, nil)
@@ -371,7 +362,7 @@ func TestInclusion(t *testing.T) {
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.Must(t, "ws owner", "POST /v1/surveys", fmt.Sprintf(`{"surveyId":"m","type":"MonitoringSurvey","projectId":%q,"template":{"eligibilityCriteria":true,"cookingPatterns":true},"sampling":{"method":"census"}}`, surveytest.Project), nil)
 		_, got := v.get(t, "auditor", "m", "")
 		for id, want := range map[string]string{
@@ -394,7 +385,7 @@ func TestShipped(t *testing.T) {
 func TestWrongType(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
+		v := newAims(t, d)
 		v.Must(t, "ws owner", "POST /v1/templates", `{"templateId":"wrong","title":"Wrong","sections":[{"id":"h","questions":[{"id":"agree","type":"consent"},{"id":"respondent_is_main_cook","type":"boolean"},
 			{"id":"respiratory_symptoms","type":"boolean"},{"id":"burns","type":"boolean"},{"id":"homes","type":"repeat","questions":[{"id":"fuel_cost_month","type":"number"}]}]}]}`, nil)
 		v.Must(t, "ws owner", "POST /v1/templates/wrong/publish", `{}`, nil)

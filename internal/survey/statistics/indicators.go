@@ -1,4 +1,4 @@
-package indicator
+package statistics
 
 import (
 	"context"
@@ -27,31 +27,33 @@ const (
 	maxLooked  = 100 // surveys of a project that are looked at
 )
 
-// Ask is how figures are wanted.
-type Ask struct {
+// IndicatorQuery is how figures are wanted.
+type IndicatorQuery struct {
 	Round      int
 	Confidence float64
 	Verified   bool
 	FNRB       float64
 }
 
-// Config configures a Service.
-type Config struct {
-	DB      *db.DB
-	Surveys *survey.Service
-	// Read gathers a round with the answers to some questions.
-	Read func(ctx context.Context, q db.Querier, o *survey.Open, in Ask, paths [][]string) (Round, error)
+// Indicators says what surveys tell about the aims of a programme: use of the
+// stove, stacking, fuel, and what follows for the Sustainable Development Goals 1,
+// 3, 5, 7 and 13. Each indicator is one value in a table: what it is made of, its
+// formula and what a household counts for. The questions are found in the template
+// by their marks or ids, and the figures are those of a Service. What cannot be
+// computed is listed all the same, with the reason.
+type Indicators struct {
+	figures *Service
 }
 
-// Service answers for indicators.
-type Service struct {
-	cfg Config
+// NewIndicators makes Indicators of the figures of a Service.
+func NewIndicators(figures *Service) *Indicators { return &Indicators{figures} }
+
+// round gathers a round with the answers to some questions.
+func (s *Indicators) round(ctx context.Context, q db.Querier, o *survey.Open, in IndicatorQuery, paths [][]string) (*Round, error) {
+	return s.figures.readRound(ctx, q, o, Query{Round: in.Round, Confidence: in.Confidence, Verified: in.Verified}, paths)
 }
 
-// New makes a Service.
-func New(cfg Config) *Service { return &Service{cfg} }
-
-func (in *Ask) check() error {
+func (in *IndicatorQuery) check() error {
 	var c fault.Checks
 	if in.FNRB == 0 {
 		in.FNRB = emission.UsualNRB()
@@ -64,11 +66,11 @@ func (in *Ask) check() error {
 
 // Survey is the indicators of a round; the open one by default. Faults:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND, INVALID_PARAMETER, ANSWERS_PENDING.
-func (s *Service) Survey(ctx context.Context, id string, in Ask) (*api.SurveyIndicators, error) {
+func (s *Indicators) Survey(ctx context.Context, id string, in IndicatorQuery) (*api.SurveyIndicators, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	o, err := s.cfg.Surveys.Open(ctx, id)
+	o, err := s.figures.surveys.Open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (s *Service) Survey(ctx context.Context, id string, in Ask) (*api.SurveyInd
 		return nil, fault.New(fault.NotFound, "ROUND_NOT_FOUND", "The survey has no such round.")
 	}
 	var got *result
-	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err = s.figures.db.View(ctx, func(q db.Querier) error {
 		var err error
 		if got, err = s.of(ctx, q, o, in); err == nil {
 			got.Inclusion, err = s.inclusion(ctx, q, o, in)
@@ -96,12 +98,12 @@ func (s *Service) Survey(ctx context.Context, id string, in Ask) (*api.SurveyInd
 type result struct {
 	api.SurveyIndicators
 	plan    []planned
-	r       *reading
+	r       *factored
 	changes map[string]change
 }
 
 // of computes all indicators of a round.
-func (s *Service) of(ctx context.Context, q db.Querier, o *survey.Open, in Ask) (*result, error) {
+func (s *Indicators) of(ctx context.Context, q db.Querier, o *survey.Open, in IndicatorQuery) (*result, error) {
 	out := &result{changes: map[string]change{}}
 	out.Source = api.IndicatorSource{
 		SurveyID: o.SurveyID, Round: in.Round, Stage: o.Stage, TemplateID: o.TemplateID, TemplateVersion: o.TemplateVersion, Revision: o.Revision,
@@ -133,25 +135,25 @@ func (s *Service) of(ctx context.Context, q db.Querier, o *survey.Open, in Ask) 
 }
 
 // read gathers what the indicators need; reason says why nothing can be computed.
-func (s *Service) read(ctx context.Context, q db.Querier, o *survey.Open, in Ask, out *result) (reason string, err error) {
+func (s *Indicators) read(ctx context.Context, q db.Querier, o *survey.Open, in IndicatorQuery, out *result) (reason string, err error) {
 	questions := paths(out.plan)
 	if len(questions) == 0 {
 		return "", nil
 	}
-	r, err := s.cfg.Read(ctx, q, o, in, questions)
+	r, err := s.round(ctx, q, o, in, questions)
 	if fault.KindOf(err) == fault.Unprocessable {
 		return fault.As(err).Message, nil
 	} else if err != nil {
 		return "", err
 	}
 	head := r.Head()
-	out.r = &reading{r, factors(in.FNRB)}
+	out.r = &factored{r, factors(in.FNRB)}
 	out.Basis, out.NoInterval, out.Counted, out.Remarks = head.Basis, head.NoInterval, &head.Counted, head.Remarks
 	return "", nil
 }
 
 // inclusion looks at whom the last rounds were about, newest first.
-func (s *Service) inclusion(ctx context.Context, q db.Querier, o *survey.Open, in Ask) ([]api.IndicatorInclusion, error) {
+func (s *Indicators) inclusion(ctx context.Context, q db.Querier, o *survey.Open, in IndicatorQuery) ([]api.IndicatorInclusion, error) {
 	columns := o.Form.Columns()
 	var found []criterion
 	var at [][]string
@@ -167,7 +169,7 @@ func (s *Service) inclusion(ctx context.Context, q db.Querier, o *survey.Open, i
 	for round := o.Round; round > 0 && round > o.Round-maxRounds; round-- {
 		in.Round = round
 		one := api.IndicatorInclusion{Round: round, Criteria: []api.IndicatorCriterion{}}
-		r, err := s.cfg.Read(ctx, q, o, in, at)
+		r, err := s.round(ctx, q, o, in, at)
 		if fault.KindOf(err) == fault.Unprocessable {
 			one.Reason = fault.As(err).Message
 			out = append(out, one)
@@ -184,7 +186,7 @@ func (s *Service) inclusion(ctx context.Context, q db.Querier, o *survey.Open, i
 }
 
 // include fills in the figures of a round.
-func include(ctx context.Context, r Round, found []criterion, at [][]string, out *api.IndicatorInclusion) error {
+func include(ctx context.Context, r *Round, found []criterion, at [][]string, out *api.IndicatorInclusion) error {
 	n := r.Head().Counted
 	if out.Answered, out.Ineligible = n.Answered, n.Ineligible; n.Answered+n.Ineligible > 0 {
 		share := float64(n.Answered) / float64(n.Answered+n.Ineligible)
@@ -239,7 +241,7 @@ func (p Period) check() (from, to time.Time, err error) {
 
 // Project is the indicators of the surveys of a project in a period. Faults:
 // PROJECT_NOT_FOUND, INVALID_PARAMETER, ANSWERS_PENDING.
-func (s *Service) Project(ctx context.Context, did string, p Period, in Ask) (*api.ProjectIndicators, error) {
+func (s *Indicators) Project(ctx context.Context, did string, p Period, in IndicatorQuery) (*api.ProjectIndicators, error) {
 	from, to, err := p.check()
 	if err == nil {
 		err = in.check()
@@ -247,7 +249,7 @@ func (s *Service) Project(ctx context.Context, did string, p Period, in Ask) (*a
 	if err != nil {
 		return nil, err
 	}
-	list, more, err := s.cfg.Surveys.List(ctx, survey.Filter{Project: did}, 0, maxLooked)
+	list, more, err := s.figures.surveys.List(ctx, survey.Filter{Project: did}, 0, maxLooked)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +267,7 @@ func (s *Service) Project(ctx context.Context, did string, p Period, in Ask) (*a
 		chosen = chosen[:maxSurveys]
 		out.Remarks = append(out.Remarks, "More surveys than 5 fall into the period: only the newest are in the figures. Ask for a shorter one.")
 	}
-	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err = s.figures.db.View(ctx, func(q db.Querier) error {
 		results, baseline, err := s.all(ctx, q, in, chosen, base)
 		if err != nil {
 			return err
@@ -333,9 +335,9 @@ func span(v *survey.Survey, r survey.Round) (start, end time.Time) {
 }
 
 // all computes the rounds, and the baseline unless it is one of them.
-func (s *Service) all(ctx context.Context, q db.Querier, in Ask, chosen []turn, base *turn) (results []*result, baseline *result, err error) {
+func (s *Indicators) all(ctx context.Context, q db.Querier, in IndicatorQuery, chosen []turn, base *turn) (results []*result, baseline *result, err error) {
 	one := func(t turn) (*result, error) {
-		o, err := s.cfg.Surveys.Open(ctx, t.id)
+		o, err := s.figures.surveys.Open(ctx, t.id)
 		if err != nil {
 			return nil, err
 		}

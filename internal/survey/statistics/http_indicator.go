@@ -1,4 +1,4 @@
-package indicator
+package statistics
 
 import (
 	"context"
@@ -12,7 +12,7 @@ const about = "usage, stacking, fuel for each person and household, fuel costs, 
 	"A question is found by a mark in its indicators, such as usage.used, else by its id; docs/indicators.md has the table. An indicator whose questions the template lacks, or seals, is listed with the reason."
 
 // Routes adds indicators to the API.
-func (s *Service) Routes(a *web.API) {
+func (s *Indicators) Routes(a *web.API) {
 	web.Get(a, "/v1/surveys/{surveyId}/indicators", s.serveSurvey, web.Doc{
 		Summary: "Read what a survey says about the aims of the programme", Scope: "analytics:read", Tag: "surveys",
 		Codes:       []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "INVALID_PARAMETER", "ANSWERS_PENDING"},
@@ -32,9 +32,11 @@ type asking struct {
 	FNRB       float64 `query:"fnrb" doc:"The share of wood and charcoal that does not grow again, above 0 and at most 1; 0.3 by default." example:"0.3"`
 }
 
-func (a asking) ask() Ask { return Ask{Confidence: a.Confidence, Verified: a.Verified, FNRB: a.FNRB} }
+func (a asking) ask() IndicatorQuery {
+	return IndicatorQuery{Confidence: a.Confidence, Verified: a.Verified, FNRB: a.FNRB}
+}
 
-func (s *Service) serveSurvey(ctx context.Context, in *struct {
+func (s *Indicators) serveSurvey(ctx context.Context, in *struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Round  int    `query:"round" doc:"The open round by default."`
 	asking
@@ -45,7 +47,7 @@ func (s *Service) serveSurvey(ctx context.Context, in *struct {
 	return s.Survey(ctx, in.Survey, ask)
 }
 
-func (s *Service) serveProject(ctx context.Context, in *struct {
+func (s *Indicators) serveProject(ctx context.Context, in *struct {
 	DID  string `path:"did" doc:"DID of the project." example:"did:ixo:entity:123"`
 	From string `query:"from" doc:"First day of the period." example:"2024-01-01"`
 	To   string `query:"to" doc:"Last day of the period."`
