@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/intake"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
@@ -122,7 +122,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 		case "POST /v1/responses:batch":
 			items = intake.MaxItems
 		case "POST /v1/surveys/{surveyId}/households":
-			items = campaign.MaxUpload
+			items = survey.MaxUpload
 		}
 		if bytes > 0 {
 			l.Bodies = append(l.Bodies, bodyLimit{Method: r.Method, Path: openRoute(r.Path), Bytes: bytes})

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/lookup"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -51,7 +51,7 @@ func (i chatInterviews) ref(ctx context.Context, t lookup.Talk) (context.Context
 		if !ref.Own {
 			return ctx, ref, fault.New(fault.Invalid, "INVALID_PARAMETER", "household: say which household is asked, by its DID.")
 		}
-		c.Scopes, c.Door = []string{"responses:write", "surveys:read"}, campaign.Chat
+		c.Scopes, c.Door = []string{"responses:write", "surveys:read"}, survey.Chat
 		return web.WithCaller(ctx, c), ref, nil
 	}
 	ctx, err := i.asUser(ctx, "responses:write")
@@ -59,7 +59,7 @@ func (i chatInterviews) ref(ctx context.Context, t lookup.Talk) (context.Context
 		return ctx, ref, err
 	}
 	c := web.CallerFrom(ctx)
-	c.Door = campaign.Chat
+	c.Door = survey.Chat
 	return web.WithCaller(ctx, c), ref, nil
 }
 

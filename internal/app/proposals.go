@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/survey/proposal"
@@ -162,13 +161,13 @@ func (t asked) Change(ctx context.Context, tx *db.Tx, c proposal.Change) (int64,
 
 // listQuery finds the twins of an entity list: those of the project of the survey, and
 // no others where that project is not held here.
-func listQuery(project string, l *campaign.EntityList, limit int) entity.Query {
+func listQuery(project string, l *survey.EntityList, limit int) entity.Query {
 	return entity.Query{Filter: l.Filter, Type: l.Type, Protocol: l.Protocol, Project: project, Limit: limit}
 }
 
 // checkList refuses an entity list whose protocol is not there, whose filter the search
 // refuses to collectors, or whose properties the protocol does not declare.
-func (t asked) checkList(ctx context.Context, project string, l campaign.EntityList, properties []string) error {
+func (t asked) checkList(ctx context.Context, project string, l survey.EntityList, properties []string) error {
 	a := t.a
 	c := web.CallerFrom(ctx)
 	if !c.May("entities:read") {
@@ -201,7 +200,7 @@ func (t asked) checkList(ctx context.Context, project string, l campaign.EntityL
 
 // listed are the twins of an entity list, as a collector may see them: those that have
 // ended are not offered.
-func listed(ctx context.Context, a *App, o *survey.Open, l *campaign.EntityList, limit int) ([]openrosa.Twin, error) {
+func listed(ctx context.Context, a *App, o *survey.Open, l *survey.EntityList, limit int) ([]openrosa.Twin, error) {
 	q := listQuery(o.Project, l, web.MaxPage)
 	var out []openrosa.Twin
 	for {
@@ -229,7 +228,7 @@ func listed(ctx context.Context, a *App, o *survey.Open, l *campaign.EntityList,
 }
 
 // listedTwin is a row of a list.
-func listedTwin(r *entity.Row, l *campaign.EntityList) (openrosa.Twin, error) {
+func listedTwin(r *entity.Row, l *survey.EntityList) (openrosa.Twin, error) {
 	t, err := twinOf(r.Body)
 	if err != nil {
 		return openrosa.Twin{}, err

@@ -13,20 +13,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // designOf is what a survey must agree with that names a sample design. The
 // service of these is made after that of surveys.
-func (s *surveys) designOf(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
+func (s *surveys) designOf(ctx context.Context, q db.Querier, project, id string) (*survey.Target, error) {
 	return s.sampling.Target(ctx, q, project, id)
 }
 
 // methodologyOf is the target that the protocol of a methodology has for surveys.
 // Area A is made after area B.
-func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
+func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodology) (*survey.Target, error) {
 	wrong := func(at, code, detail string) error {
 		return fault.New(fault.Invalid, "SURVEY_INVALID", "The survey is not valid.").With(fault.Field{Pointer: at, Code: code, Detail: detail})
 	}
@@ -46,7 +46,7 @@ func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodolo
 		}
 		return nil, nil
 	}
-	t := &campaign.Target{ParameterType: rule.ParameterType, Tail: rule.Tail, Confidence: rule.Confidence, OnMiss: rule.OnMiss}
+	t := &survey.Target{ParameterType: rule.ParameterType, Tail: rule.Tail, Confidence: rule.Confidence, OnMiss: rule.OnMiss}
 	for _, one := range []struct {
 		v  float64
 		to **float64

@@ -19,7 +19,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/crossref"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -73,7 +72,7 @@ func (a *App) buildSurveys() {
 		Lease: a.changes.Lease(),
 	})
 	s.surveys = survey.New(survey.Config{
-		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Methodology: func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error) {
+		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Design: s.designOf, Methodology: func(ctx context.Context, ws string, m api.SurveyMethodology) (*survey.Target, error) {
 			return methodologyOf(ctx, a, ws, m)
 		}, Contact: a.contactOf, CheckList: asked{a}.checkList,
 		Channels: a.cfg.Surveys.Channels, Asks: asksIn(a.cfg), StrictRefs: a.cfg.Server.StrictRefs, Lease: a.changes.Lease(),
@@ -131,10 +130,10 @@ func (a *App) buildSurveys() {
 func asksIn(cfg *config.Config) func(ws string) []string {
 	return func(ws string) (modes []string) {
 		if cfg.HasArea("c") && ws == auth.OperatorWorkspace {
-			modes = append(modes, campaign.USSD)
+			modes = append(modes, survey.USSD)
 		}
 		if cfg.HasArea("d") {
-			modes = append(modes, campaign.Chat)
+			modes = append(modes, survey.Chat)
 		}
 		return modes
 	}
@@ -289,7 +288,7 @@ func xformOf(f *form.Form, version int) ([]byte, error) {
 // phonesOf makes what phones with ODK Collect speak with.
 func phonesOf(a *App, s *surveys) *openrosa.Service {
 	return openrosa.New(openrosa.Config{
-		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, Read: s.readOne, Twins: func(ctx context.Context, o *survey.Open, l *campaign.EntityList, limit int) ([]openrosa.Twin, error) {
+		DB: a.DB, Surveys: s.surveys, Media: s.media, Vault: s.vault, Take: s.takeOne, Stored: func(ctx context.Context, id string) (bool, error) { return isStored(ctx, a.DB, s.responses, id) }, Issue: a.issueAddress, Draw: auth.Draw, Read: s.readOne, Twins: func(ctx context.Context, o *survey.Open, l *survey.EntityList, limit int) ([]openrosa.Twin, error) {
 			return listed(ctx, a, o, l, limit)
 		}, PublicURL: a.cfg.Server.PublicURL, Lease: a.changes.Lease(),
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/fetch"
@@ -32,7 +32,7 @@ func (m *menuSurveys) as(ctx context.Context, did string) context.Context {
 	if m.who != nil {
 		return web.WithCaller(ctx, m.who(ctx, did))
 	}
-	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", readSurveys}, Door: campaign.USSD})
+	return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: []string{"responses:write", readSurveys}, Door: survey.USSD})
 }
 
 // trySurveys lets the menu of a simulated line ask the surveys that whoever presses the
@@ -42,7 +42,7 @@ func trySurveys(interviews func() *interview.Service) func(*account.Service) fet
 		tried := sync.OnceValue(func() *interview.Service { return interviews().Trial() })
 		return &menuSurveys{interviews: tried, accounts: accounts, who: func(ctx context.Context, did string) web.Caller {
 			c := web.CallerFrom(ctx)
-			c.DID, c.Door = did, campaign.USSD
+			c.DID, c.Door = did, survey.USSD
 			return c
 		}}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -15,7 +14,7 @@ import (
 var reaches = []struct {
 	mode  string
 	reach form.Reach
-}{{campaign.USSD, form.ByKeys}, {campaign.Chat, form.InWords}}
+}{{USSD, form.ByKeys}, {Chat, form.InWords}}
 
 // ReachOf is what somebody who asks in a mode can take for an answer.
 func ReachOf(mode string) form.Reach {
@@ -69,4 +68,4 @@ func checkAskable(c *fault.Checks, f *form.Form, modes []string) {
 
 // AnswersItself reports whether the USSD line or the oracle has asked: they let
 // households answer for themselves, and collectors for others, and nobody else.
-func AnswersItself(c web.Caller) bool { return c.Door == campaign.USSD || c.Door == campaign.Chat }
+func AnswersItself(c web.Caller) bool { return c.Door == USSD || c.Door == Chat }

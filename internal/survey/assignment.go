@@ -7,13 +7,12 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // checkDuties notes assignments to who does not collect for the campaign, where
 // it says who does.
-func checkDuties(c *fault.Checks, d *campaign.Content) {
+func checkDuties(c *fault.Checks, d *Content) {
 	for i, a := range d.Assignments {
 		if stranger(a.Collector, d.Collectors) {
 			c.Add(fmt.Sprintf("/assignments/%d/collector", i), "unknown", unnamed)
@@ -22,15 +21,15 @@ func checkDuties(c *fault.Checks, d *campaign.Content) {
 }
 
 // stranger reports whether a campaign names collectors, and not this one.
-func stranger(collector string, list []campaign.Collector) bool {
-	return collector != "" && len(list) > 0 && !slices.ContainsFunc(list, func(one campaign.Collector) bool { return one.DID == collector })
+func stranger(collector string, list []Collector) bool {
+	return collector != "" && len(list) > 0 && !slices.ContainsFunc(list, func(one Collector) bool { return one.DID == collector })
 }
 
 // checkVisitors looks at the collectors that households get. One whom the campaign
 // does not name is refused where only those may send responses; elsewhere it may be
 // a back-checker or somebody who helps out, and there is a warning. The fault is
 // HOUSEHOLDS_INVALID.
-func checkVisitors(items []campaign.HouseholdDraft, held map[string]*Household, v *Survey) (warnings []string, err error) {
+func checkVisitors(items []HouseholdDraft, held map[string]*Household, v *Survey) (warnings []string, err error) {
 	var c fault.Checks
 	for i := range items {
 		to := items[i].Collector
@@ -44,11 +43,11 @@ func checkVisitors(items []campaign.HouseholdDraft, held map[string]*Household, 
 			c.Add(fmt.Sprintf("/items/%d/collector", i), "unknown", unnamed)
 		}
 		w := fmt.Sprintf("the survey does not name the collector %s: check the DID, or add it to the survey's collectors", fault.Echo(*to))
-		if len(warnings) < campaign.MaxFields && !slices.Contains(warnings, w) {
+		if len(warnings) < MaxFields && !slices.Contains(warnings, w) {
 			warnings = append(warnings, w)
 		}
 	}
-	return warnings, campaign.Limited(c.Err("HOUSEHOLDS_INVALID", "The list of households is not valid."))
+	return warnings, Limited(c.Err("HOUSEHOLDS_INVALID", "The list of households is not valid."))
 }
 
 // unnamed says what to do about a collector whom a campaign does not name.
@@ -72,7 +71,7 @@ func checkDutyStrata(ctx context.Context, q db.Querier, nid int64, v *Survey) er
 			}
 		}
 	}
-	return campaign.Invalid(&c)
+	return Invalid(&c)
 }
 
 // mayNote reports whether the caller may say how an attempt at a household went.

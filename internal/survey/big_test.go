@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 // BenchmarkBigList shows that nothing grows with the list: pages, look-ups,
@@ -44,7 +43,7 @@ func BenchmarkBigList(b *testing.B) {
 			"progress": func() error { return only2(v.s.Progress(ctx, id, 0)) },
 			"upload": func() error {
 				next++
-				return only2(v.s.AddHouseholds(ctx, id, survey.Upload{Items: []campaign.HouseholdDraft{home(next, "a", "adopter")}}))
+				return only2(v.s.AddHouseholds(ctx, id, survey.Upload{Items: []survey.HouseholdDraft{home(next, "a", "adopter")}}))
 			},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {

@@ -11,18 +11,17 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Create makes a campaign, a draft. Faults: SURVEY_CONFIGURATION_INVALID with
 // every problem, SURVEY_EXISTS.
-func (s *Service) Create(ctx context.Context, d campaign.Draft) (web.Reply[*Survey], error) {
+func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Survey], error) {
 	return s.create(ctx, d, change{action: "created"})
 }
 
-func (s *Service) create(ctx context.Context, d campaign.Draft, ch change) (web.Reply[*Survey], error) {
+func (s *Service) create(ctx context.Context, d Draft, ch change) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
 	caller := web.CallerFrom(ctx)
 	r := &Row{NID: s.db.NewNID(), Workspace: caller.Workspace, SurveyID: d.SurveyID}
@@ -55,7 +54,7 @@ func (s *Service) create(ctx context.Context, d campaign.Draft, ch change) (web.
 				// As for an id that is nobody's to take: it says nothing about surveys of others.
 				var c fault.Checks
 				reserve(&c)
-				return none, campaign.Invalid(&c)
+				return none, Invalid(&c)
 			}
 			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "A survey has this id already. Use another one.").
 				With(fault.Field{Pointer: "/surveyId", Code: "exists", Detail: "Use another id, or change that survey."})
@@ -82,7 +81,7 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Sur
 // prepare checks a draft and makes the record of it, all but what only the
 // server says. All that is wrong is named at once. old is the record before; nil
 // when it is a new one.
-func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old *Survey) (*Survey, error) {
+func (s *Service) prepare(ctx context.Context, ws string, d Draft, old *Survey) (*Survey, error) {
 	var c fault.Checks
 	var modes []string
 	settled := false // its list was drawn by a version of its design, whatever that is now
@@ -95,8 +94,8 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 	if reserved(d.SurveyID) {
 		reserve(&c)
 	}
-	v := &Survey{SurveyID: d.SurveyID, Stage: campaign.StageOf(d.Type), ProjectID: d.ProjectID, Content: d.Content}
-	v.Type = campaign.TypeOf(v.Stage)
+	v := &Survey{SurveyID: d.SurveyID, Stage: StageOf(d.Type), ProjectID: d.ProjectID, Content: d.Content}
+	v.Type = TypeOf(v.Stage)
 	if err := s.checkProject(ctx, ws, v, &c); err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 	if err != nil {
 		return nil, err
 	}
-	if f != nil && v.Eligibility != nil && v.Eligibility.Expression != "" && len([]rune(v.Eligibility.Expression)) <= campaign.MaxExpression {
+	if f != nil && v.Eligibility != nil && v.Eligibility.Expression != "" && len([]rune(v.Eligibility.Expression)) <= MaxExpression {
 		if _, err := f.Condition(v.Eligibility.Expression); err != nil {
 			c.Add("/eligibility/expression", "invalid_expression", "The expression is not valid: "+err.Error()+".")
 		}
@@ -122,7 +121,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft, old 
 			return nil, err
 		}
 	}
-	if err := campaign.Invalid(&c); err != nil {
+	if err := Invalid(&c); err != nil {
 		return nil, err
 	}
 	if f == nil {
@@ -171,7 +170,7 @@ func (s *Service) checkDesign(ctx context.Context, v *Survey, c *fault.Checks) e
 	if v.Sampling == nil {
 		return nil
 	}
-	var t *campaign.Target
+	var t *Target
 	if id := v.Sampling.DesignID; id != nil && *id != "" {
 		var err error
 		if t, err = s.cfg.Design(ctx, s.db, v.ProjectID, *id); err != nil {
@@ -193,7 +192,7 @@ func (s *Service) checkDesign(ctx context.Context, v *Survey, c *fault.Checks) e
 
 // reserved ids are those by which a response names a shipped template.
 func reserved(id string) bool {
-	return slices.ContainsFunc([]string{campaign.StageBaseline, campaign.StageFollowUp, campaign.StageMonitoring}, func(stage string) bool { return template.Standard(stage) == id }) && id != ""
+	return slices.ContainsFunc([]string{StageBaseline, StageFollowUp, StageMonitoring}, func(stage string) bool { return template.Standard(stage) == id }) && id != ""
 }
 
 // checkProject asks area A about the project.
@@ -230,7 +229,7 @@ func render(v *Survey) ([]byte, error) {
 	if len(body) > maxBody {
 		var c fault.Checks
 		c.Add("", "too_large", fmt.Sprintf("A survey may have at most %d bytes.", maxBody))
-		return nil, campaign.Invalid(&c)
+		return nil, Invalid(&c)
 	}
 	return body, nil
 }

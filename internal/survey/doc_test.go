@@ -6,7 +6,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -60,8 +59,8 @@ func TestLargeRecord(t *testing.T) {
 	d := draft(t, open)
 	d.Collectors = nil
 	for i := range 500 {
-		c := campaign.Collector{DID: home(i, "", "").HouseholdID, Name: strings.Repeat("ü", 200)}
-		c.Training = &campaign.Schooling{Note: strings.Repeat("ü", 1000)}
+		c := survey.Collector{DID: home(i, "", "").HouseholdID, Name: strings.Repeat("ü", 200)}
+		c.Training = &survey.Schooling{Note: strings.Repeat("ü", 1000)}
 		d.Collectors = append(d.Collectors, c)
 	}
 	_, err := v.s.Create(as(t, "ws", "owner"), d)

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,7 +25,7 @@ type DrawnHome struct {
 // Drawable is the sampling of a survey of a project that a draw can make the list
 // of: it has not started, and nobody is on its list. Faults: SURVEY_NOT_FOUND,
 // SURVEY_LOCKED, SURVEY_LIST_NOT_EMPTY.
-func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string) (*campaign.Sampling, error) {
+func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string) (*Sampling, error) {
 	r, v, err := read(ctx, q, id)
 	if err != nil {
 		return nil, err
@@ -149,7 +148,7 @@ func (s *Service) fresh(ctx context.Context, tx *db.Tx, r *Row, homes []DrawnHom
 }
 
 // SetSampling gives a survey the sampling that a draw has made of the one it has.
-func (s *Service) SetSampling(ctx context.Context, id string, change func(campaign.Sampling) *campaign.Sampling) error {
+func (s *Service) SetSampling(ctx context.Context, id string, change func(Sampling) *Sampling) error {
 	_, err := again(func() (web.Reply[*Survey], error) {
 		r, old, err := read(ctx, s.db, id)
 		if err != nil {

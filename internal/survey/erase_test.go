@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
@@ -17,7 +16,7 @@ func TestErase(t *testing.T) {
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		h := home(1, "a", "adopter")
-		h.Location, h.Area = &campaign.Location{Lat: 1, Lon: 2}, ptr("here")
+		h.Location, h.Area = &survey.Location{Lat: 1, Lon: 2}, ptr("here")
 		first, second, other := v.create(t, "ws", open), v.create(t, "ws", open), v.create(t, "other", open)
 		v.upload(t, "ws", first, h)
 		v.upload(t, "ws", second, h, home(2, "a", ""))
@@ -59,7 +58,7 @@ func TestUploadWaitsForErase(t *testing.T) {
 	d := dbtest.Postgres(t)
 	v := newEnv(t, d)
 	id := v.create(t, "ws", open)
-	list := make([]campaign.HouseholdDraft, 200)
+	list := make([]survey.HouseholdDraft, 200)
 	for i := range list {
 		list[i] = home(i, "a", "")
 	}
@@ -96,8 +95,8 @@ func TestErasedHouseholdIsMarked(t *testing.T) {
 			}
 		}
 		check("erased")
-		_, err := v.s.AddHouseholds(as(t, "ws", "owner"), id, survey.Upload{Items: []campaign.HouseholdDraft{
-			home(3, "a", "adopter"), home(2, "a", "adopter"), {HouseholdID: h.HouseholdID, Location: &campaign.Location{Lat: 1, Lon: 2}},
+		_, err := v.s.AddHouseholds(as(t, "ws", "owner"), id, survey.Upload{Items: []survey.HouseholdDraft{
+			home(3, "a", "adopter"), home(2, "a", "adopter"), {HouseholdID: h.HouseholdID, Location: &survey.Location{Lat: 1, Lon: 2}},
 		}})
 		want(t, "an upload", err, "HOUSEHOLD_ERASED")
 		if got := codes(err); got != "/items/2/householdId erased" || !strings.Contains(details(err), h.HouseholdID) {
@@ -127,7 +126,7 @@ func TestErasedHouseholdIsListedNowhere(t *testing.T) {
 			v.erase(t, "ws", home(n, "", "").HouseholdID) // one is on a list, the others on none
 		}
 		v.erase(t, "ws", home(1, "", "").HouseholdID) // a second certificate is no second household
-		items := make([]campaign.HouseholdDraft, 20)
+		items := make([]survey.HouseholdDraft, 20)
 		for n := range items {
 			items[n] = home(len(items)-n-1, "a", "")
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -143,7 +142,7 @@ func record(t testing.TB, body []byte) *survey.Survey {
 }
 
 // upload puts households on a list.
-func (v *env) upload(t testing.TB, ws, id string, items ...campaign.HouseholdDraft) *survey.Merged {
+func (v *env) upload(t testing.TB, ws, id string, items ...survey.HouseholdDraft) *survey.Merged {
 	t.Helper()
 	r, err := v.s.AddHouseholds(as(t, ws, "owner"), id, survey.Upload{Items: items})
 	if err != nil {
@@ -153,8 +152,8 @@ func (v *env) upload(t testing.TB, ws, id string, items ...campaign.HouseholdDra
 }
 
 // home is household n with a stratum and a group.
-func home(n int, stratum, group string) campaign.HouseholdDraft {
-	return campaign.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%06d", n), Stratum: &stratum, Group: &group}
+func home(n int, stratum, group string) survey.HouseholdDraft {
+	return survey.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%06d", n), Stratum: &stratum, Group: &group}
 }
 
 // erase has a workspace forget a household, and tells from how many lists.
@@ -192,7 +191,7 @@ func (v *env) must(t testing.TB, who, request, body string, headers ...string) {
 }
 
 // crowdOf are n households without a stratum.
-func crowdOf(n int) (out []campaign.HouseholdDraft) {
+func crowdOf(n int) (out []survey.HouseholdDraft) {
 	for i := range n {
 		out = append(out, home(i, "", ""))
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -36,7 +35,7 @@ func sourceName(c int) string    { return sources[min(max(c, 0), len(sources)-1)
 // groups and outcomes are stored as their place in these lists. What a response
 // says has a place of its own where somebody can note the same.
 var (
-	groups   = []string{"", campaign.GroupAdopter, campaign.GroupComparison}
+	groups   = []string{"", GroupAdopter, GroupComparison}
 	outcomes = []string{
 		OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable, OutcomeRefused, OutcomeIneligible, OutcomePartial,
 		OutcomeIneligible, OutcomeContacted,
@@ -78,27 +77,27 @@ func code(list []string, name string) int { return max(slices.Index(list, name),
 
 // Household is a household of a campaign.
 type Household struct {
-	HouseholdID  string             `json:"householdId"`
-	Stratum      string             `json:"stratum,omitzero"`
-	Group        string             `json:"group,omitzero" enum:"adopter,comparison"`
-	Area         string             `json:"area,omitzero"`
-	Cluster      string             `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village."`
-	Source       string             `json:"source" enum:"listed,drawn,drawnElsewhere" doc:"How it came on the list: put there by hand, drawn here from a frozen frame, or drawn elsewhere as sampling.drawnElsewhere says."`
-	Replaces     string             `json:"replaces,omitzero" doc:"The drawn household it stands in for."`
-	Replacement  *Replacement       `json:"replacement,omitzero" doc:"The household that stands in for it, and why."`
-	Collector    string             `json:"collector,omitzero" doc:"Named for this very household."`
-	AssignedTo   string             `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
-	Outcome      string             `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"In the open round. It follows the response of the household: one that is rejected, redacted or invalidated leaves it contacted."`
-	OutcomeRound int                `json:"outcomeRound,omitzero"`
-	OutcomeAt    time.Time          `json:"outcomeAt,omitzero"`
-	Location     *campaign.Location `json:"location,omitzero"`
-	Attributes   form.Object        `json:"attributes,omitzero"`
-	Contact      *Contact           `json:"contact,omitzero" doc:"With contact=true, of a household assigned to the caller whose twin is held here."`
-	Masked       bool               `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii, surveys:assign and surveys:write, and names stand in place of DIDs; or somebody else is to visit the household. A key with responses:check sees those it is to visit."`
-	Erased       bool               `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
-	Revision     int64              `json:"revision"`
-	Updated      time.Time          `json:"updated"`
-	Warnings     []string           `json:"warnings,omitzero" doc:"After a change: what may be a mistake, such as a collector whom the survey does not name."`
+	HouseholdID  string       `json:"householdId"`
+	Stratum      string       `json:"stratum,omitzero"`
+	Group        string       `json:"group,omitzero" enum:"adopter,comparison"`
+	Area         string       `json:"area,omitzero"`
+	Cluster      string       `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village."`
+	Source       string       `json:"source" enum:"listed,drawn,drawnElsewhere" doc:"How it came on the list: put there by hand, drawn here from a frozen frame, or drawn elsewhere as sampling.drawnElsewhere says."`
+	Replaces     string       `json:"replaces,omitzero" doc:"The drawn household it stands in for."`
+	Replacement  *Replacement `json:"replacement,omitzero" doc:"The household that stands in for it, and why."`
+	Collector    string       `json:"collector,omitzero" doc:"Named for this very household."`
+	AssignedTo   string       `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
+	Outcome      string       `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"In the open round. It follows the response of the household: one that is rejected, redacted or invalidated leaves it contacted."`
+	OutcomeRound int          `json:"outcomeRound,omitzero"`
+	OutcomeAt    time.Time    `json:"outcomeAt,omitzero"`
+	Location     *Location    `json:"location,omitzero"`
+	Attributes   form.Object  `json:"attributes,omitzero"`
+	Contact      *Contact     `json:"contact,omitzero" doc:"With contact=true, of a household assigned to the caller whose twin is held here."`
+	Masked       bool         `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii, surveys:assign and surveys:write, and names stand in place of DIDs; or somebody else is to visit the household. A key with responses:check sees those it is to visit."`
+	Erased       bool         `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
+	Revision     int64        `json:"revision"`
+	Updated      time.Time    `json:"updated"`
+	Warnings     []string     `json:"warnings,omitzero" doc:"After a change: what may be a mistake, such as a collector whom the survey does not name."`
 
 	// outcome as stored: that of outcomeRound, which may be an earlier round
 	outcome, round int
@@ -119,7 +118,7 @@ func (h *Household) code(round int) int {
 }
 
 // merge is the household with what a draft says; true when that changes it.
-func (h Household) merge(d *campaign.HouseholdDraft) (Household, bool) {
+func (h Household) merge(d *HouseholdDraft) (Household, bool) {
 	old := h
 	if d.Whole {
 		h.Stratum, h.Group, h.Area, h.Cluster, h.Collector, h.Location, h.Attributes = "", "", "", "", "", nil, form.Object{}

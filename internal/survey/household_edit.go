@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -77,8 +76,8 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 		if err != nil {
 			return err
 		}
-		one := []campaign.HouseholdDraft{d}
-		if err := campaign.CheckHouseholds(one, v.Sampling); err != nil {
+		one := []HouseholdDraft{d}
+		if err := CheckHouseholds(one, v.Sampling); err != nil {
 			return onlyItem(err)
 		}
 		merged, err := l.merge(ctx, tx, r, v, one)
@@ -97,7 +96,7 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 
 // mayMerge holds callers who have surveys:assign and not surveys:write to the
 // collector. The fault is SCOPE_MISSING.
-func mayMerge(ctx context.Context, h *Household, d *campaign.HouseholdDraft) error {
+func mayMerge(ctx context.Context, h *Household, d *HouseholdDraft) error {
 	if web.CallerFrom(ctx).May("surveys:write") {
 		return nil
 	}
@@ -115,16 +114,16 @@ func onlyItem(err error) error {
 }
 
 // whole is a draft of all that the household says.
-func (h *Household) whole() *campaign.HouseholdDraft {
-	return &campaign.HouseholdDraft{
+func (h *Household) whole() *HouseholdDraft {
+	return &HouseholdDraft{
 		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Cluster: &h.Cluster, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
 		Whole: true,
 	}
 }
 
 // patched is the household with a patch applied, as a draft.
-func (h *Household) patched(apply func([]byte) ([]byte, error)) (campaign.HouseholdDraft, error) {
-	var d campaign.HouseholdDraft
+func (h *Household) patched(apply func([]byte) ([]byte, error)) (HouseholdDraft, error) {
+	var d HouseholdDraft
 	doc, err := json.Marshal(h.whole())
 	if err != nil {
 		return d, fmt.Errorf("encode household: %w", err)

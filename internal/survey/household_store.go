@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -69,7 +68,7 @@ func (h *Household) scan(row db.Row) error {
 	h.Group, h.Source = groupName(group), sourceName(source)
 	h.Updated, h.Erased = time.UnixMilli(updated).UTC(), attributes == erasedMark
 	if lat != nil && lon != nil {
-		h.Location = &campaign.Location{Lat: *lat, Lon: *lon}
+		h.Location = &Location{Lat: *lat, Lon: *lon}
 	}
 	if attributes != "" && !h.Erased {
 		h.Attributes = form.Object{Value: jsontext.Value(attributes)}

@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 func brokenProject(err error) func(context.Context, db.Querier, string, string) (bool, bool, error) {
@@ -45,7 +44,7 @@ func TestMergeHouseholds(t *testing.T) {
 		v := newEnv(t, d)
 		id := v.create(t, "ws", open)
 		place := home(2, "urban", "comparison")
-		place.Location = &campaign.Location{Lat: -1.25, Lon: 36.5}
+		place.Location = &survey.Location{Lat: -1.25, Lon: 36.5}
 		if m := v.upload(t, "ws", id, home(1, "rural", "adopter"), place); !reflect.DeepEqual(*m, survey.Merged{Added: 2, Listed: 2}) {
 			t.Errorf("first upload = %+v", m)
 		}
@@ -53,7 +52,7 @@ func TestMergeHouseholds(t *testing.T) {
 			t.Errorf("the same again = %+v", m)
 		}
 		area := "Kibera"
-		only := campaign.HouseholdDraft{HouseholdID: place.HouseholdID, Area: &area} // the rest stays
+		only := survey.HouseholdDraft{HouseholdID: place.HouseholdID, Area: &area} // the rest stays
 		if m := v.upload(t, "ws", id, only, home(3, "", "")); !reflect.DeepEqual(*m, survey.Merged{Added: 1, Changed: 1, Listed: 3}) {
 			t.Errorf("a change = %+v", m)
 		}
@@ -77,22 +76,22 @@ func TestUploadRules(t *testing.T) {
 	v := newEnv(t, dbtest.SQLite(t))
 	ctx := as(t, "ws", "owner")
 	id := v.create(t, "ws", with(t, "sampling.strata", `[{"name":"a"},{"name":"b"}]`, "modes", `["web"]`))
-	var many []campaign.HouseholdDraft
+	var many []survey.HouseholdDraft
 	for i := range 1001 {
 		many = append(many, home(i, "a", ""))
 	}
-	bad := campaign.HouseholdDraft{HouseholdID: "x", Collector: ptr("y"), Area: ptr(strings.Repeat("x", 101)), Location: &campaign.Location{Lat: 91}}
+	bad := survey.HouseholdDraft{HouseholdID: "x", Collector: ptr("y"), Area: ptr(strings.Repeat("x", 101)), Location: &survey.Location{Lat: 91}}
 	for _, tt := range []struct {
 		name  string
-		items []campaign.HouseholdDraft
+		items []survey.HouseholdDraft
 		want  string
 	}{
 		{"none", nil, "/items required"},
 		{"too many", many, "/items too_many"},
-		{"twice", []campaign.HouseholdDraft{home(1, "a", ""), home(1, "a", "")}, "/items/1/householdId duplicate"},
-		{"unknown stratum", []campaign.HouseholdDraft{home(1, "c", "")}, "/items/0/stratum unknown"},
-		{"unknown group", []campaign.HouseholdDraft{home(1, "a", "control")}, "/items/0/group not_allowed"},
-		{"everything", []campaign.HouseholdDraft{bad}, "/items/0/householdId invalid, /items/0/area too_long, /items/0/collector invalid, /items/0/location out_of_range"},
+		{"twice", []survey.HouseholdDraft{home(1, "a", ""), home(1, "a", "")}, "/items/1/householdId duplicate"},
+		{"unknown stratum", []survey.HouseholdDraft{home(1, "c", "")}, "/items/0/stratum unknown"},
+		{"unknown group", []survey.HouseholdDraft{home(1, "a", "control")}, "/items/0/group not_allowed"},
+		{"everything", []survey.HouseholdDraft{bad}, "/items/0/householdId invalid, /items/0/area too_long, /items/0/collector invalid, /items/0/location out_of_range"},
 	} {
 		_, err := v.s.AddHouseholds(ctx, id, survey.Upload{Items: tt.items})
 		want(t, tt.name, err, "HOUSEHOLDS_INVALID")
@@ -103,7 +102,7 @@ func TestUploadRules(t *testing.T) {
 	v.upload(t, "ws", id, many[:1000]...)
 	// Without named strata there are at most 200.
 	free := v.create(t, "ws", open)
-	var strata []campaign.HouseholdDraft
+	var strata []survey.HouseholdDraft
 	for i := range 201 {
 		strata = append(strata, home(i, fmt.Sprint(i), ""))
 	}
@@ -127,8 +126,8 @@ func TestListWhileRunning(t *testing.T) {
 		id := v.create(t, "ws", open)
 		v.upload(t, "ws", id, home(1, "a", "adopter"))
 		v.move(t, "ws", id, "activate")
-		v.upload(t, "ws", id, home(2, "b", "adopter"), campaign.HouseholdDraft{HouseholdID: home(1, "", "").HouseholdID, Collector: ptr("did:ixo:agent/1")})
-		_, err := v.s.AddHouseholds(ctx, id, survey.Upload{Items: []campaign.HouseholdDraft{home(3, "a", ""), home(1, "b", "adopter")}})
+		v.upload(t, "ws", id, home(2, "b", "adopter"), survey.HouseholdDraft{HouseholdID: home(1, "", "").HouseholdID, Collector: ptr("did:ixo:agent/1")})
+		_, err := v.s.AddHouseholds(ctx, id, survey.Upload{Items: []survey.HouseholdDraft{home(3, "a", ""), home(1, "b", "adopter")}})
 		want(t, "another stratum", err, "SURVEY_LOCKED")
 		if p := v.progress(t, "ws", id, 0); p.Drawn != 2 {
 			t.Errorf("drawn = %d after a refused upload, want 2", p.Drawn)
@@ -138,7 +137,7 @@ func TestListWhileRunning(t *testing.T) {
 		_, err = v.s.PatchHousehold(ctx, id, home(1, "", "").HouseholdID, "*", []byte(`{"group":"comparison"}`))
 		want(t, "another group", err, "SURVEY_LOCKED")
 		v.move(t, "ws", id, "close")
-		_, err = v.s.AddHouseholds(ctx, id, survey.Upload{Items: []campaign.HouseholdDraft{home(9, "a", "")}})
+		_, err = v.s.AddHouseholds(ctx, id, survey.Upload{Items: []survey.HouseholdDraft{home(9, "a", "")}})
 		want(t, "upload to a closed one", err, "SURVEY_LOCKED")
 	})
 }
@@ -272,7 +271,7 @@ func TestUploadsInACrowd(t *testing.T) {
 		id := v.create(t, "ws", open)
 		ctx := as(t, "ws", "owner")
 		got := crowd(12, func(i int) error {
-			var items []campaign.HouseholdDraft
+			var items []survey.HouseholdDraft
 			for n := i * 5; n < i*5+20; n++ { // they overlap
 				items = append(items, home(n, fmt.Sprint(i%3), "adopter"))
 			}
@@ -342,7 +341,7 @@ func TestListsAndAssignments(t *testing.T) {
 		id := v.create(t, "ws", strings.Replace(open, `"collectors":[`,
 			`"assignments":[{"collector":"`+one+`","strata":["a"],"load":3},{"collector":"`+two+`","strata":["a"]},{"collector":"`+three+`","households":["did:ixo:household/000007"]}],
 			"collectors":["`+two+`","`+three+`",`, 1))
-		var items []campaign.HouseholdDraft
+		var items []survey.HouseholdDraft
 		for i := range 200 {
 			h := home(i, []string{"a", "b"}[i%2], "adopter")
 			if i < 4 {

@@ -13,13 +13,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Upload is households for the list.
 type Upload struct {
-	Items []campaign.HouseholdDraft `json:"items" doc:"At most 1,000."`
+	Items []HouseholdDraft `json:"items" doc:"At most 1,000."`
 }
 
 // AddHouseholds merges households into the list of a campaign, all or none:
@@ -31,7 +30,7 @@ func (l *lists) AddHouseholds(ctx context.Context, id string, up Upload) (web.Re
 	var none web.Reply[*Merged]
 	r, v, err := read(ctx, l.db, id)
 	if err == nil {
-		err = campaign.CheckHouseholds(up.Items, v.Sampling)
+		err = CheckHouseholds(up.Items, v.Sampling)
 	}
 	if err != nil {
 		return once.Refuse[*Merged](ctx, l.idem, err)
@@ -46,7 +45,7 @@ func (l *lists) AddHouseholds(ctx context.Context, id string, up Upload) (web.Re
 }
 
 // idsOf are the households of drafts.
-func idsOf(items []campaign.HouseholdDraft) []string {
+func idsOf(items []HouseholdDraft) []string {
 	ids := make([]string, len(items))
 	for i := range items {
 		ids[i] = items[i].HouseholdID
@@ -55,7 +54,7 @@ func idsOf(items []campaign.HouseholdDraft) []string {
 }
 
 // merge does an upload in its transaction.
-func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft) (*Merged, error) {
+func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []HouseholdDraft) (*Merged, error) {
 	status, revision, err := touch(ctx, tx, r.NID)
 	if err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items [
 }
 
 // plan finds out what a merge has to do.
-func (l *lists) plan(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []campaign.HouseholdDraft) (*work, error) {
+func (l *lists) plan(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items []HouseholdDraft) (*work, error) {
 	text, err := json.Marshal(idsOf(items))
 	if err != nil {
 		return nil, fmt.Errorf("encode households: %w", err)
@@ -139,7 +138,7 @@ type work struct {
 
 // handSource is how households come that somebody puts on a list: drawn
 // elsewhere where the sampling records such a draw, until the survey starts.
-func handSource(status Status, s *campaign.Sampling) string {
+func handSource(status Status, s *Sampling) string {
 	if s != nil && s.DrawnElsewhere != nil && (status == StatusDraft || status == StatusReady) {
 		return SourceElsewhere
 	}
@@ -148,7 +147,7 @@ func handSource(status Status, s *campaign.Sampling) string {
 
 // planned tells what there is to do. gone are those households that were erased:
 // about them an upload may repeat what the list says, and nothing else.
-func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status, source string) (*work, error) {
+func planned(items []HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status, source string) (*work, error) {
 	p := &work{}
 	var locked, erased []fault.Field
 	for i := range items {
@@ -188,10 +187,10 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 		}
 	}
 	if len(erased) > 0 {
-		return nil, campaign.Limited(vault.ErasedFault(erased...))
+		return nil, Limited(vault.ErasedFault(erased...))
 	}
 	if len(locked) > 0 {
-		return nil, campaign.Limited(lockedFault(locked...))
+		return nil, Limited(lockedFault(locked...))
 	}
 	// Uploads that meet take their rows in one order.
 	slices.SortFunc(p.store, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
@@ -218,9 +217,9 @@ func checkStrata(list []Household, strata map[string]bool) error {
 		strata[list[i].Stratum] = true
 	}
 	delete(strata, "")
-	if len(strata) > campaign.MaxStrata {
+	if len(strata) > MaxStrata {
 		return fault.New(fault.Invalid, "HOUSEHOLDS_INVALID", "The list of households is not valid.").
-			With(fault.Field{Pointer: "/items", Code: "too_many", Detail: fmt.Sprintf("A survey may have at most %d strata.", campaign.MaxStrata)})
+			With(fault.Field{Pointer: "/items", Code: "too_many", Detail: fmt.Sprintf("A survey may have at most %d strata.", MaxStrata)})
 	}
 	return nil
 }

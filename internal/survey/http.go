@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -25,7 +24,7 @@ func (s *Service) Routes(a *web.API) {
 	const read, write = "surveys:read", "surveys:write"
 	web.Post(a, "/v1/surveys", h.serveCreate, web.Doc{
 		Summary: "Create a survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example(),
-		Codes: []string{campaign.InvalidCode, "SURVEY_EXISTS"},
+		Codes: []string{InvalidCode, "SURVEY_EXISTS"},
 	})
 	web.Get(a, "/v1/surveys", h.serveList, web.Doc{
 		Summary: "List surveys, newest first", Scope: read, Tag: tag, Description: "Each with the progress of its open round. A page may be short: follow hasMore.",
@@ -38,14 +37,14 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
 		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, entityLists, recurrence and window.end, which then holds for the open round too; " +
 			"when closed: name, description, metadata and window.end.",
-		Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Codes: []string{"SURVEY_NOT_FOUND", InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}", h.serveDelete, web.Doc{
 		Summary: "Delete a survey that was never active", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", transitionCode, "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/clone", h.serveClone, web.Doc{
 		Summary: "Make a draft like another survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{Name: "Next year"},
-		Description: "Without households, responses and rounds.", Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_EXISTS"},
+		Description: "Without households, responses and rounds.", Codes: []string{"SURVEY_NOT_FOUND", InvalidCode, "SURVEY_EXISTS"},
 	})
 	h.moveRoutes(a, write)
 	h.partRoutes(a, read, write)
@@ -82,7 +81,7 @@ func example() any {
 	}
 }
 
-func (h handlers) serveCreate(ctx context.Context, in *struct{ Body campaign.Draft }) (web.Reply[*Survey], error) {
+func (h handlers) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Survey], error) {
 	return h.service.Create(ctx, in.Body)
 }
 
@@ -146,7 +145,7 @@ type why struct {
 
 // Patch is a change of a survey. It documents the body; the raw bytes are what
 // is merged.
-type Patch campaign.Draft
+type Patch Draft
 
 func (h handlers) servePatch(ctx context.Context, in *struct {
 	matched

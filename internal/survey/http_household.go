@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -105,7 +104,7 @@ func (h handlers) serveHousehold(ctx context.Context, in *home) (web.Reply[*Hous
 func (h handlers) servePatchHousehold(ctx context.Context, in *struct {
 	home
 	IfMatch string `header:"If-Match" doc:"ETag of the household as you have read it."`
-	Body    campaign.HouseholdDraft
+	Body    HouseholdDraft
 	RawBody []byte
 },
 ) (web.Reply[*Household], error) {

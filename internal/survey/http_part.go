@@ -6,14 +6,13 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // partRoutes adds what belongs to a survey: collectors, assignments, rounds,
 // progress and history.
 func (h handlers) partRoutes(a *web.API, read, write web.Scope) {
-	changes := []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	changes := []string{"SURVEY_NOT_FOUND", InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/surveys/{surveyId}/collectors", h.serveCollectors, web.Doc{Summary: "Read the collectors", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"}})
 	web.Put(a, "/v1/surveys/{surveyId}/collectors", h.servePutCollectors, web.Doc{
 		Summary: "Replace the collectors", Scope: write, Tag: tag, Codes: changes,
@@ -47,12 +46,12 @@ func (h handlers) partRoutes(a *web.API, read, write web.Scope) {
 
 // CollectorList is the collectors of a survey.
 type CollectorList struct {
-	Items []campaign.Collector `json:"items" doc:"At most 500."`
+	Items []Collector `json:"items" doc:"At most 500."`
 }
 
 // AssignmentList is the assignments of a survey.
 type AssignmentList struct {
-	Items []campaign.Assignment `json:"items" doc:"At most 500."`
+	Items []Assignment `json:"items" doc:"At most 500."`
 }
 
 // noItems refuses a list that is not there: an empty one must be meant.
@@ -72,11 +71,11 @@ func part[T any](ctx context.Context, q db.Querier, id string, of func(*Survey) 
 }
 
 func collectorsOf(v *Survey) CollectorList {
-	return CollectorList{append([]campaign.Collector{}, v.Collectors...)}
+	return CollectorList{append([]Collector{}, v.Collectors...)}
 }
 
 func assignmentsOf(v *Survey) AssignmentList {
-	return AssignmentList{append([]campaign.Assignment{}, v.Assignments...)}
+	return AssignmentList{append([]Assignment{}, v.Assignments...)}
 }
 
 func (h handlers) serveCollectors(ctx context.Context, in *one) (web.Reply[CollectorList], error) {
@@ -92,7 +91,7 @@ func (h handlers) servePutCollectors(ctx context.Context, in *struct {
 	if in.Body.Items == nil {
 		return web.Reply[CollectorList]{}, noItems()
 	}
-	r, err := h.service.edit(ctx, in.ID, in.IfMatch, change{"collectors changed", in.Reason}, func(d campaign.Draft) (campaign.Draft, error) {
+	r, err := h.service.edit(ctx, in.ID, in.IfMatch, change{"collectors changed", in.Reason}, func(d Draft) (Draft, error) {
 		d.Collectors = in.Body.Items
 		return d, nil
 	})
@@ -118,7 +117,7 @@ func (h handlers) servePutAssignments(ctx context.Context, in *struct {
 	if in.Body.Items == nil {
 		return web.Reply[AssignmentList]{}, noItems()
 	}
-	r, err := h.service.edit(ctx, in.ID, in.IfMatch, change{"assignments changed", in.Reason}, func(d campaign.Draft) (campaign.Draft, error) {
+	r, err := h.service.edit(ctx, in.ID, in.IfMatch, change{"assignments changed", in.Reason}, func(d Draft) (Draft, error) {
 		d.Assignments = in.Body.Items
 		return d, nil
 	})

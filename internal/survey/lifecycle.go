@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -50,7 +49,7 @@ const transitionCode = "STATE_TRANSITION_INVALID"
 func (s *Service) Move(ctx context.Context, id, name, ifMatch string, m Move) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
 	mv := moves[name]
-	if err := campaign.CheckReason("/reason", m.Reason, mv.reason); err != nil {
+	if err := CheckReason("/reason", m.Reason, mv.reason); err != nil {
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
@@ -129,7 +128,7 @@ func unmet(c *fault.Checks, to Status) error {
 	if c.OK() {
 		return nil
 	}
-	return campaign.Limited(fault.New(fault.Conflict, transitionCode, fmt.Sprintf("The survey cannot become %s yet.", to)).With(c.Fields()...))
+	return Limited(fault.New(fault.Conflict, transitionCode, fmt.Sprintf("The survey cannot become %s yet.", to)).With(c.Fields()...))
 }
 
 func (s *Survey) checkWindow(c *fault.Checks, now time.Time) {
@@ -184,7 +183,7 @@ func (s *Service) startForm(ctx context.Context, ws string, v *Survey, c *fault.
 }
 
 // checkSample notes what the sample lacks.
-func checkSample(ctx context.Context, q db.Querier, nid int64, s *campaign.Sampling, c *fault.Checks) error {
+func checkSample(ctx context.Context, q db.Querier, nid int64, s *Sampling, c *fault.Checks) error {
 	list, err := cells(ctx, q, nid, 0)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -23,7 +22,7 @@ type listing struct {
 func (li *listing) check(ctx context.Context, c *fault.Checks) error {
 	s, v, old, f := li.s, li.v, li.old, li.f
 	for _, name := range f.Lists() {
-		if !slices.ContainsFunc(v.EntityLists, func(l campaign.EntityList) bool { return l.Name == name }) {
+		if !slices.ContainsFunc(v.EntityLists, func(l EntityList) bool { return l.Name == name }) {
 			c.Add("/entityLists", "missing", "The template has an entity list "+name+". Say which twins it has: its name, their protocol and a filter.")
 		}
 	}
@@ -69,6 +68,6 @@ func noteList(c *fault.Checks, at string, err error) error {
 	return nil
 }
 
-func sameList(a, b campaign.EntityList) bool {
+func sameList(a, b EntityList) bool {
 	return a.Name == b.Name && a.Protocol == b.Protocol && a.Type == b.Type && a.Filter == b.Filter && a.Label == b.Label && slices.Equal(a.Properties, b.Properties)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -35,19 +34,19 @@ type Open struct {
 	Collectors       map[string]bool // DIDs
 	StrictCollectors bool            // nobody else may send responses
 	Languages        []string
-	Window           campaign.Window // of the open round
+	Window           Window // of the open round
 	Created          time.Time
-	Policy           campaign.Policy // with its defaults
-	Probability      bool            // a confidence interval may be reported
-	Sampling         *campaign.Sampling
+	Policy           Policy // with its defaults
+	Probability      bool   // a confidence interval may be reported
+	Sampling         *Sampling
 	OpenEnrolment    bool // there may be others than those that are listed
 	Listed           bool // there is a list of households
 	Assigned         bool // some of them are somebody's to visit
 	Form             *form.Form
 	Eligibility      *cel.Program // nil: every response counts
-	EntityLists      []campaign.EntityList
+	EntityLists      []EntityList
 
-	duties *campaign.Duties
+	duties *Duties
 	weight int // in the cache
 }
 
@@ -55,7 +54,7 @@ type Open struct {
 func (o *Open) Active() bool { return o.Status == StatusActive }
 
 // EntityList is the list of a name, nil for none.
-func (o *Open) EntityList(name string) *campaign.EntityList {
+func (o *Open) EntityList(name string) *EntityList {
 	for i := range o.EntityLists {
 		if o.EntityLists[i].Name == name {
 			return &o.EntityLists[i]
@@ -132,8 +131,8 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Channels: op.channels, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(), Sampling: v.Sampling,
-		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: campaign.NewDuties(v.Assignments),
-		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, EntityLists: v.EntityLists, weight: perByte*len(r.Body) + cachedBase,
+		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: NewDuties(v.Assignments),
+		Policy: PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), Created: v.Created, EntityLists: v.EntityLists, weight: perByte*len(r.Body) + cachedBase,
 	}
 	for _, c := range v.Collectors {
 		o.Collectors[c.DID] = true
@@ -155,14 +154,14 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 }
 
 // openWindow is that of the open round, else that of the campaign.
-func (s *Survey) openWindow() campaign.Window {
+func (s *Survey) openWindow() Window {
 	if n := len(s.Rounds); n > 0 && s.Rounds[n-1].Window != nil {
 		return *s.Rounds[n-1].Window
 	}
 	if s.Window != nil {
 		return *s.Window
 	}
-	return campaign.Window{}
+	return Window{}
 }
 
 // ByTemplate gives the active campaigns of a template that the caller sees, at

@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 // What responses see is what was stored last, in this process and, once they
@@ -201,7 +200,7 @@ func BenchmarkUpload(b *testing.B) {
 	id := v.create(b, "ws", open)
 	n := 0
 	for b.Loop() {
-		items := make([]campaign.HouseholdDraft, 1000)
+		items := make([]survey.HouseholdDraft, 1000)
 		for i := range items {
 			items[i] = home(n, "a", "adopter")
 			n++
@@ -218,7 +217,7 @@ func TestLanguagesOfTheTemplate(t *testing.T) {
 	with := func(tags string) string {
 		return strings.Replace(open, `"sampling"`, `"languages":`+tags+`,"sampling"`, 1)
 	}
-	var d campaign.Draft
+	var d survey.Draft
 	if err := json.Unmarshal([]byte(with(`["en","tlh","en-GB","xx"]`)), &d); err != nil {
 		t.Fatal(err)
 	}

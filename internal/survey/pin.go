@@ -6,7 +6,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 )
@@ -57,8 +56,8 @@ func (s *Service) pin(ctx context.Context, ws string, v *Survey, c *fault.Checks
 		return nil, err
 	}
 	v.Sections = chosen
-	if campaign.CheckLanguages(c, v.Languages, t); len(v.Languages) == 0 {
-		v.Languages = campaign.LanguagesOf(t)
+	if CheckLanguages(c, v.Languages, t); len(v.Languages) == 0 {
+		v.Languages = LanguagesOf(t)
 	}
 	return f, nil
 }

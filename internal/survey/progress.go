@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -66,7 +65,7 @@ func progressOf(ctx context.Context, q db.Querier, nid int64, v *Survey, round i
 
 // aim fills in what is wanted, and warns where the list has too few, or more than
 // there are.
-func aim(p *Progress, s *campaign.Sampling) {
+func aim(p *Progress, s *Sampling) {
 	if s == nil {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -57,7 +56,7 @@ type Filter struct {
 func (f Filter) check() error {
 	var c fault.Checks
 	check.OneOf(&c, "query/status", string(f.Status), "draft", "ready", "active", "paused", "closed", "archived")
-	check.OneOf(&c, "query/stage", f.Stage, campaign.StageBaseline, campaign.StageFollowUp, campaign.StageMonitoring)
+	check.OneOf(&c, "query/stage", f.Stage, StageBaseline, StageFollowUp, StageMonitoring)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 

@@ -10,16 +10,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func checkNext(n NextRound) error {
 	var c fault.Checks
-	check.Short(&c, "/name", n.Name, campaign.MaxName)
+	check.Short(&c, "/name", n.Name, MaxName)
 	check.Short(&c, "/reason", n.Reason, check.MaxReason)
-	campaign.CheckWindow(n.Window, &c, "/window")
-	return campaign.Invalid(&c)
+	CheckWindow(n.Window, &c, "/window")
+	return Invalid(&c)
 }
 
 // OpenRound ends the open round of a running campaign and opens the next.

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -33,14 +32,14 @@ type Config struct {
 	Project func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
 	// Design tells what a survey of a project that names a sample design must agree
 	// with; nil when there is no such design. Without it there are none.
-	Design func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error)
+	Design func(ctx context.Context, q db.Querier, project, id string) (*Target, error)
 	// Methodology tells the target of surveys for a methodology that is the DID of a
 	// protocol; nil when that has none. The fault has the fields of the survey that
 	// are wrong. Without it there are none.
-	Methodology func(ctx context.Context, ws string, m api.SurveyMethodology) (*campaign.Target, error)
+	Methodology func(ctx context.Context, ws string, m api.SurveyMethodology) (*Target, error)
 	// CheckList looks at an entity list: its protocol, its filter, and the properties
 	// that forms have of it or save to it. Without it nobody does.
-	CheckList func(ctx context.Context, project string, l campaign.EntityList, properties []string) error
+	CheckList func(ctx context.Context, project string, l EntityList, properties []string) error
 	// Contact tells how a household is reached that the caller may see the twin of,
 	// personal properties aside; nil when there is none. Without it nobody knows.
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
@@ -71,10 +70,10 @@ func (c Config) withDefaults() Config {
 		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
 	}
 	if c.Methodology == nil {
-		c.Methodology = func(context.Context, string, api.SurveyMethodology) (*campaign.Target, error) { return nil, nil }
+		c.Methodology = func(context.Context, string, api.SurveyMethodology) (*Target, error) { return nil, nil }
 	}
 	if c.Design == nil {
-		c.Design = func(context.Context, db.Querier, string, string) (*campaign.Target, error) { return nil, nil }
+		c.Design = func(context.Context, db.Querier, string, string) (*Target, error) { return nil, nil }
 	}
 	if c.Contact == nil {
 		c.Contact = func(context.Context, db.Querier, string) (*Contact, error) { return nil, nil }

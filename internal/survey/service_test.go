@@ -11,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 func TestRoutes(t *testing.T) {
@@ -359,7 +358,7 @@ func TestDelete(t *testing.T) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		id := v.create(t, "ws", open)
-		items := make([]campaign.HouseholdDraft, 1000)
+		items := make([]survey.HouseholdDraft, 1000)
 		for i := range items {
 			items[i] = home(i, "a", "adopter")
 		}
@@ -401,7 +400,7 @@ func TestRoundWindow(t *testing.T) {
 		}
 		return o.Window.End.Format(time.DateOnly)
 	}
-	if _, err := v.s.OpenRound(ctx, id, "", survey.NextRound{Window: &campaign.Window{End: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}}); err != nil {
+	if _, err := v.s.OpenRound(ctx, id, "", survey.NextRound{Window: &survey.Window{End: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ends(); got != "2026-05-01" {

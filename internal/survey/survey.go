@@ -9,13 +9,15 @@
 // lost (each names the revision it was made from) and each is kept with who,
 // when and why, and that progress is read from counters which are stored with
 // what they count. Nothing here grows slower with the number of households.
+//
+// What the maker of a campaign decides is a Draft. Its rules are pure: a document
+// is checked whole, and every problem is named by its JSON pointer.
 package survey
 
 import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 // Status is where a campaign stands.
@@ -40,7 +42,7 @@ type Survey struct {
 	Stage     string `json:"stage" enum:"baseline,follow-up,monitoring"`
 	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
 	External  bool   `json:"external,omitzero" doc:"The project is not held here."`
-	campaign.Content
+	Content
 	Unasked      map[string][]string `json:"unasked,omitzero" doc:"Questions that ussd and chat leave out, such as photos and places, by mode."`
 	Round        int                 `json:"round" doc:"The round that is open, counted from 1."`
 	Rounds       []Round             `json:"rounds"`

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -57,8 +56,8 @@ func changeable(status Status, member string) bool {
 
 // checkChange refuses changes of what is settled. The fault is SURVEY_LOCKED
 // with every member that may not change.
-func checkChange(status Status, old, new campaign.Draft) error {
-	names, err := campaign.Changed(old, new)
+func checkChange(status Status, old, new Draft) error {
+	names, err := Changed(old, new)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func mergeObject(doc, patch []byte) ([]byte, error) {
 }
 
 func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply func([]byte) ([]byte, error)) (web.Reply[*Survey], error) {
-	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d campaign.Draft) (campaign.Draft, error) {
+	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d Draft) (Draft, error) {
 		doc, err := json.Marshal(d)
 		if err != nil {
 			return d, fmt.Errorf("encode survey: %w", err)
@@ -107,7 +106,7 @@ func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply f
 		if doc, err = apply(doc); err != nil {
 			return d, err
 		}
-		var out campaign.Draft
+		var out Draft
 		if err := web.DecodeStrict(doc, (*patched)(&out), false); err != nil {
 			return out, err
 		}
@@ -117,7 +116,7 @@ func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply f
 
 // follow lets what was taken from the template as a default, all its sections and
 // languages, be that of the other template or version that a patch names.
-func (s *Service) follow(ctx context.Context, old campaign.Draft, d *campaign.Draft) error {
+func (s *Service) follow(ctx context.Context, old Draft, d *Draft) error {
 	if old.TemplateID == d.TemplateID && old.TemplateVersion == d.TemplateVersion {
 		return nil
 	}
@@ -128,7 +127,7 @@ func (s *Service) follow(ctx context.Context, old campaign.Draft, d *campaign.Dr
 	if all := f.Sections(); slices.Equal(old.Sections, all) && slices.Equal(d.Sections, all) {
 		d.Sections = nil
 	}
-	if all := campaign.LanguagesOf(f.Template()); slices.Equal(old.Languages, all) && slices.Equal(d.Languages, all) {
+	if all := LanguagesOf(f.Template()); slices.Equal(old.Languages, all) && slices.Equal(d.Languages, all) {
 		d.Languages = nil
 	}
 	return nil
@@ -136,12 +135,12 @@ func (s *Service) follow(ctx context.Context, old campaign.Draft, d *campaign.Dr
 
 // patched is a draft whose Validate is not called while it is decoded: prepare
 // says all at once.
-type patched campaign.Draft
+type patched Draft
 
 // edit makes a new revision of a campaign.
-func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn func(campaign.Draft) (campaign.Draft, error)) (web.Reply[*Survey], error) {
+func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn func(Draft) (Draft, error)) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
-	if err := campaign.CheckReason("query/reason", ch.reason, false); err != nil {
+	if err := CheckReason("query/reason", ch.reason, false); err != nil {
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
@@ -176,11 +175,11 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 
 // checkDrawn keeps the sampling of a survey whose list was drawn: it is part of
 // the proof. The fault is SURVEY_LOCKED.
-func checkDrawn(old *Survey, before, d campaign.Draft) error {
+func checkDrawn(old *Survey, before, d Draft) error {
 	if old.Sampling == nil || old.Sampling.Draw == nil {
 		return nil
 	}
-	names, err := campaign.Changed(before, d)
+	names, err := Changed(before, d)
 	if err != nil || !slices.Contains(names, "sampling") {
 		return err
 	}
@@ -188,7 +187,7 @@ func checkDrawn(old *Survey, before, d campaign.Draft) error {
 }
 
 // revise is the record after old with the configuration d.
-func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d campaign.Draft) (*Survey, error) {
+func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d Draft) (*Survey, error) {
 	d.SurveyID = r.SurveyID
 	var v *Survey
 	var err error
@@ -201,7 +200,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d campaign.Dr
 		return nil, err
 	}
 	v.Round, v.Rounds, v.Status, v.StatusReason = old.Round, old.Rounds, old.Status, old.StatusReason
-	if n := len(v.Rounds) - 1; !campaign.SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
+	if n := len(v.Rounds) - 1; !SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[n].Window = nil // what is said last holds, for the open round too
 	}
@@ -214,7 +213,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d campaign.Dr
 
 // amend is prepare for a campaign that runs: what is pinned stays, though its
 // template may be retired by now.
-func (s *Service) amend(ctx context.Context, ws string, old *Survey, d campaign.Draft) (*Survey, error) {
+func (s *Service) amend(ctx context.Context, ws string, old *Survey, d Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
 	checkDuties(&c, &d.Content)
@@ -223,9 +222,9 @@ func (s *Service) amend(ctx context.Context, ws string, old *Survey, d campaign.
 		if err != nil {
 			return nil, err
 		}
-		campaign.CheckLanguages(&c, d.Languages, f.Template())
+		CheckLanguages(&c, d.Languages, f.Template())
 	}
-	if err := campaign.Invalid(&c); err != nil {
+	if err := Invalid(&c); err != nil {
 		return nil, err
 	}
 	v := *old
@@ -355,8 +354,8 @@ func (s *Service) Remove(ctx context.Context, id string) error {
 }
 
 // draft is the campaign as its maker would send it now.
-func (s *Survey) draft() campaign.Draft {
-	d := campaign.Draft{SurveyID: s.SurveyID, Type: s.Type, ProjectID: s.ProjectID, Content: s.Content} // the stage follows
+func (s *Survey) draft() Draft {
+	d := Draft{SurveyID: s.SurveyID, Type: s.Type, ProjectID: s.ProjectID, Content: s.Content} // the stage follows
 	d.Sampling = s.Sampling.Draft()
 	if d.Template != nil {
 		d.Sections = nil // they follow from the flags

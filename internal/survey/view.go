@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/privacy"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -80,9 +79,9 @@ func (s *Service) veiled(ctx context.Context, v *Survey) (*Survey, bool) {
 	}
 	out := *v
 	if x.own {
-		out.Assignments = campaign.Veiled(v.Assignments, privacy.See(x.self, nobody, x.Names), x.self)
+		out.Assignments = Veiled(v.Assignments, privacy.See(x.self, nobody, x.Names), x.self)
 	} else {
-		out.Assignments = campaign.Veiled(v.Assignments, x.Sight, "")
+		out.Assignments = Veiled(v.Assignments, x.Sight, "")
 	}
 	return &out, true
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -203,7 +202,7 @@ func (l *Layout) eachHome(emit func([]cell) error) error {
 }
 
 // openSampling is the sampling of a survey as a level shows it.
-func (l *Layout) openSampling(s *campaign.Sampling) campaign.Sampling {
+func (l *Layout) openSampling(s *survey.Sampling) survey.Sampling {
 	out := *s
 	if e := s.DrawnElsewhere; e != nil && l.cfg.Level != Full {
 		e := *e

@@ -15,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -214,13 +213,13 @@ func (c *recipe) design() *api.CodebookDesign {
 
 // designDoc is the file about the design of an export.
 type designDoc struct {
-	SurveyID  string            `json:"surveyId"`
-	AsOf      time.Time         `json:"asOf"`
-	Sampling  campaign.Sampling `json:"sampling"`
-	NoWeights string            `json:"noWeights,omitzero"`
-	Rounds    []designRound     `json:"rounds,omitzero"`
-	R         []string          `json:"r,omitzero"`
-	Stata     []string          `json:"stata,omitzero"`
+	SurveyID  string          `json:"surveyId"`
+	AsOf      time.Time       `json:"asOf"`
+	Sampling  survey.Sampling `json:"sampling"`
+	NoWeights string          `json:"noWeights,omitzero"`
+	Rounds    []designRound   `json:"rounds,omitzero"`
+	R         []string        `json:"r,omitzero"`
+	Stata     []string        `json:"stata,omitzero"`
 }
 
 // designRound is the sample of a round.

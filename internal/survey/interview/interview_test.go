@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/interview"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -53,7 +52,7 @@ func (v *env) template(t *testing.T, id, questions string) {
 
 func (v *env) start(t *testing.T, id, template, more string) {
 	t.Helper()
-	var d campaign.Draft
+	var d survey.Draft
 	text := `{"surveyId":"` + id + `","type":"BaselineSurvey","projectId":"` + surveytest.Project + `","templateId":"` + template + `","modes":["ussd","chat"],"sampling":{"method":"census"}` + more + `}`
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatal(err)

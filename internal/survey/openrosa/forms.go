@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -53,7 +52,7 @@ func (s *Service) formOf(o *survey.Open) (*Form, error) {
 // asks reports whether a survey is asked with a device: it is active, and
 // somebody goes to households.
 func asks(o *survey.Open) bool {
-	return o.Active() && (len(o.Modes) == 0 || slices.ContainsFunc(o.Modes, func(m string) bool { return m == campaign.Collect || m == "visit" || m == "phone" }))
+	return o.Active() && (len(o.Modes) == 0 || slices.ContainsFunc(o.Modes, func(m string) bool { return m == survey.Collect || m == "visit" || m == "phone" }))
 }
 
 // forms are the forms that the caller fills in now. A survey that cannot be a

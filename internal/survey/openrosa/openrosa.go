@@ -37,7 +37,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -84,7 +83,7 @@ type Config struct {
 	Draw func(text string) (*api.QR, error)
 	// Twins are those of an entity list of a survey, as the caller may see them; no
 	// more than limit. Without it lists are empty.
-	Twins     func(ctx context.Context, o *survey.Open, l *campaign.EntityList, limit int) ([]Twin, error)
+	Twins     func(ctx context.Context, o *survey.Open, l *survey.EntityList, limit int) ([]Twin, error)
 	Lease     *cache.Lease // says whether what is kept may be used
 	PublicURL string       // where devices reach this server; "": where the request came to
 	Now       func() time.Time
@@ -133,7 +132,7 @@ func New(cfg Config) *Service {
 		cfg.Now = time.Now
 	}
 	if cfg.Twins == nil {
-		cfg.Twins = func(context.Context, *survey.Open, *campaign.EntityList, int) ([]Twin, error) { return nil, nil }
+		cfg.Twins = func(context.Context, *survey.Open, *survey.EntityList, int) ([]Twin, error) { return nil, nil }
 	}
 	return &Service{
 		cfg: cfg, db: cfg.DB,
@@ -161,6 +160,6 @@ func (s *Service) keep(ws, key string, life time.Duration, fresh func() (*kept, 
 // address has no scope that any other route knows.
 func acting(ctx context.Context) context.Context {
 	c := web.CallerFrom(ctx)
-	c.Scopes, c.Door = []string{"responses:write", "surveys:read"}, campaign.Collect
+	c.Scopes, c.Door = []string{"responses:write", "surveys:read"}, survey.Collect
 	return web.WithCaller(ctx, c)
 }

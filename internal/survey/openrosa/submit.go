@@ -18,7 +18,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -179,7 +178,7 @@ func (sub *submission) response() (jsontext.Value, error) {
 		out["startedAt"] = start.UTC().Format(time.RFC3339Nano)
 	}
 	// With the mode collect the door says it.
-	if !slices.Contains(sub.open.Modes, campaign.Collect) && slices.Contains(sub.open.Modes, "visit") {
+	if !slices.Contains(sub.open.Modes, survey.Collect) && slices.Contains(sub.open.Modes, "visit") {
 		out["mode"] = "visit"
 	}
 	if d := sub.in.Device(); d != "" && len(d) <= maxName {

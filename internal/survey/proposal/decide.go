@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -288,7 +287,7 @@ type accepting struct {
 
 // outside reports whether a twin is none of an entity list of a survey of a project. A
 // list without a type has those of every type.
-func (t *Twin) outside(l *campaign.EntityList, project string) bool {
+func (t *Twin) outside(l *survey.EntityList, project string) bool {
 	return t.Project != project || t.Protocol != l.Protocol || l.Type != "" && t.Type != l.Type
 }
 

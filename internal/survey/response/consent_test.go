@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -36,7 +35,7 @@ func TestRefusal(t *testing.T) {
 			v := newEnv(t, d)
 			v.start(t, auto)
 			if listed {
-				up := survey.Upload{Items: []campaign.HouseholdDraft{{HouseholdID: "did:ixo:household/1"}}}
+				up := survey.Upload{Items: []survey.HouseholdDraft{{HouseholdID: "did:ixo:household/1"}}}
 				if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", up); err != nil {
 					t.Fatal(err)
 				}
@@ -141,7 +140,7 @@ func TestCensusWithAList(t *testing.T) {
 		if r := v.submit(t, "ann", draft("r1", 1)); rules(r) != "" {
 			t.Errorf("flags = %s without a list, want none", rules(r))
 		}
-		if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", survey.Upload{Items: []campaign.HouseholdDraft{{HouseholdID: "did:ixo:household/2"}}}); err != nil {
+		if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", survey.Upload{Items: []survey.HouseholdDraft{{HouseholdID: "did:ixo:household/2"}}}); err != nil {
 			t.Fatal(err)
 		}
 		if r := v.submit(t, "ann", draft("r2", 2)); rules(r) != "" {

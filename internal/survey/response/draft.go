@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -55,7 +55,7 @@ type Draft struct {
 var (
 	idForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
 	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	modes    = campaign.Modes()
+	modes    = survey.Modes()
 )
 
 // check names everything that is wrong with a draft but its answers.

@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -124,7 +123,7 @@ func TestErasedHouseholdIsNotAskedAgain(t *testing.T) {
 				v.start(t, homeSurvey)
 				one, two := "did:ixo:household/1", "did:ixo:household/2"
 				if tt.listed {
-					up := survey.Upload{Items: []campaign.HouseholdDraft{{HouseholdID: one}, {HouseholdID: two}}}
+					up := survey.Upload{Items: []survey.HouseholdDraft{{HouseholdID: one}, {HouseholdID: two}}}
 					if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", up); err != nil {
 						t.Fatal(err)
 					}

@@ -5,14 +5,13 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // ownModes are those of which a part of this server knows that it asked. Who
 // claims one of the first two is refused; the others are flagged, for a system of
 // the operator may ask in them.
-var ownModes = []string{campaign.Browser, campaign.Collect, campaign.USSD, campaign.Chat}
+var ownModes = []string{survey.Browser, survey.Collect, survey.USSD, survey.Chat}
 
 // asked says how the household was asked: by the door that the response came
 // through where that knows, else as its sender says, or the first mode of the
@@ -21,7 +20,7 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 	modes := p.open.Modes
 	door := c.Door
 	if door == "" && c.Session != "" {
-		door = campaign.Browser
+		door = survey.Browser
 	}
 	p.self = survey.AnswersItself(c)
 	planned := slices.Contains(modes, door)
@@ -42,7 +41,7 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 
 // checkClaim refuses what only a door can say.
 func (p *Prepared) checkClaim(c *fault.Checks) {
-	if p.claimed && (p.head.Mode == campaign.Browser || p.head.Mode == campaign.Collect) {
+	if p.claimed && (p.head.Mode == survey.Browser || p.head.Mode == survey.Collect) {
 		c.Add("/mode", "not_claimed", "The server says so of what comes from the interview page of the console (browser) or from ODK Collect (collect). Leave it out, or say visit or phone.")
 	}
 }

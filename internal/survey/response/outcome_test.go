@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -146,7 +145,7 @@ func TestOutcomeFollows(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				v := newEnv(t, d)
 				v.start(t, tt.survey)
-				up := survey.Upload{Items: []campaign.HouseholdDraft{{HouseholdID: "did:ixo:household/1"}}}
+				up := survey.Upload{Items: []survey.HouseholdDraft{{HouseholdID: "did:ixo:household/1"}}}
 				if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", up); err != nil {
 					t.Fatal(err)
 				}

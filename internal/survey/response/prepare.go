@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -463,7 +462,7 @@ func (p *Prepared) interview(r *form.Result) flag.Interview {
 	o, h := p.open, &p.head
 	in := flag.Interview{
 		Answers: r.Answers, Answered: r.Answered, Completeness: r.Completeness, Complete: p.row.Status == Complete, Consent: r.Consent, Dropped: r.Dropped, StartedAt: h.StartedAt, SubmittedAt: h.Timestamp, ReceivedAt: h.ReceivedAt, Seconds: h.DurationSec,
-		Visit: h.Mode == "visit" || h.Mode == campaign.Collect, Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
+		Visit: h.Mode == "visit" || h.Mode == survey.Collect, Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
 		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode) || p.claimed && !slices.Contains(o.Channels, h.Mode),
 		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector] && !p.self,
 		Unlisted:  o.Listed && !o.OpenEnrolment && p.home == nil,

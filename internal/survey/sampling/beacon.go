@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -58,7 +58,7 @@ func (b *beacon) time(round int64) time.Time {
 func (s *drawer) checkSecond(ctx context.Context, c *fault.Checks, in *api.SampleSecond) {
 	c.Require(in.Source != "", "/second/source")
 	check.OneOf(c, "/second/source", in.Source, "party", "beacon")
-	check.Short(c, "/second/beacon", in.Beacon, campaign.MaxName)
+	check.Short(c, "/second/beacon", in.Beacon, survey.MaxName)
 	switch in.Source {
 	case "beacon":
 		if in.Party != "" {
@@ -67,7 +67,7 @@ func (s *drawer) checkSecond(ctx context.Context, c *fault.Checks, in *api.Sampl
 		checkBeacon(c, in, s.now())
 	case "party":
 		if in.Party != "" {
-			campaign.CheckDID(c, "/second/party", in.Party)
+			survey.CheckDID(c, "/second/party", in.Party)
 		}
 		if in.Party != "" && in.Party == web.CallerFrom(ctx).DID {
 			c.Add("/second/party", "not_allowed", "The second part must come from somebody else.")

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -63,7 +63,7 @@ func checkPart(c *fault.Checks, at, text string) {
 func (s *drawer) Commit(ctx context.Context, id string, in api.SampleCommit) (web.Reply[*api.SampleDraw], error) {
 	var none web.Reply[*api.SampleDraw]
 	var c fault.Checks
-	if in.Commitment != "" && !campaign.IsHash(in.Commitment) {
+	if in.Commitment != "" && !survey.IsHash(in.Commitment) {
 		c.Add("/commitment", "invalid", "The value must be a SHA-256 as 64 hex digits in lower case.")
 	}
 	s.checkSecond(ctx, &c, &in.Second)
@@ -103,7 +103,7 @@ type begun struct {
 
 // begin makes the record of a draw of a frozen frame.
 func (s *drawer) begin(ctx context.Context, id, frame, reason string) (*begun, error) {
-	if err := campaign.CheckReason("/reason", reason, false); err != nil {
+	if err := survey.CheckReason("/reason", reason, false); err != nil {
 		return nil, err
 	}
 	r, err := find(ctx, s.db, id)

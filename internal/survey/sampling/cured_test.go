@@ -15,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -135,8 +134,8 @@ func TestReasonWhateverTheFrame(t *testing.T) {
 // surveyed is a survey that a design draws for.
 func (v *env) surveyed(t *testing.T, id string) {
 	t.Helper()
-	must(v.Surveys.Create(manager(t), campaign.Draft{SurveyID: id, Type: "BaselineSurvey", ProjectID: project, Content: campaign.Content{
-		Template: flags(), Sampling: &campaign.Sampling{Method: "stratified", Size: f(8), Confidence: f(.95)}, Collectors: []campaign.Collector{{DID: "did:key:collector"}},
+	must(v.Surveys.Create(manager(t), survey.Draft{SurveyID: id, Type: "BaselineSurvey", ProjectID: project, Content: survey.Content{
+		Template: flags(), Sampling: &survey.Sampling{Method: "stratified", Size: f(8), Confidence: f(.95)}, Collectors: []survey.Collector{{DID: "did:key:collector"}},
 	}}))(t)
 }
 
@@ -397,24 +396,24 @@ func TestSurveyOfDesign(t *testing.T) {
 	draft.DesignID, draft.ProjectID = "d", project
 	design := must(v.s.Create(ctx, draft))(t).Value
 	id := "d"
-	create := func(name string, s campaign.Sampling) (*survey.Survey, error) {
-		r, err := v.Surveys.Create(ctx, campaign.Draft{SurveyID: name, Type: "BaselineSurvey", ProjectID: project, Content: campaign.Content{
-			Template: flags(), Sampling: &s, Collectors: []campaign.Collector{{DID: "did:key:collector"}},
+	create := func(name string, s survey.Sampling) (*survey.Survey, error) {
+		r, err := v.Surveys.Create(ctx, survey.Draft{SurveyID: name, Type: "BaselineSurvey", ProjectID: project, Content: survey.Content{
+			Template: flags(), Sampling: &s, Collectors: []survey.Collector{{DID: "did:key:collector"}},
 		}})
 		return r.Value, err
 	}
-	s := must(create("s", campaign.Sampling{Method: "simple_random", DesignID: &id, Confidence: f(.95), Precision: f(.05), Population: f(5000)}))(t)
+	s := must(create("s", survey.Sampling{Method: "simple_random", DesignID: &id, Confidence: f(.95), Precision: f(.05), Population: f(5000)}))(t)
 	if got := s.Sampling; got.Size == nil || *got.Size != float64(design.Parameters.DrawnSize) || len(got.Warnings) != 0 {
 		t.Errorf("sampling %+v", got)
 	}
-	_, err := create("none", campaign.Sampling{Method: "simple_random"})
-	wantCode(t, "neither size nor design", err, campaign.InvalidCode)
+	_, err := create("none", survey.Sampling{Method: "simple_random"})
+	wantCode(t, "neither size nor design", err, survey.InvalidCode)
 	three := []api.SamplingStage{{Unit: "district"}, {Unit: "village"}, {Unit: "household"}}
-	_, err = create("three", campaign.Sampling{Method: "multistage", Size: f(100), Stages: three})
+	_, err = create("three", survey.Sampling{Method: "multistage", Size: f(100), Stages: three})
 	if fields := fieldsOf(err); len(fields) != 1 || fields[0].Pointer != "/sampling/stages" || fields[0].Code != "too_many" {
 		t.Errorf("three stages: %v %+v", err, fields)
 	}
-	must(create("two", campaign.Sampling{Method: "multistage", Size: f(100), Stages: three[1:]}))(t)
+	must(create("two", survey.Sampling{Method: "multistage", Size: f(100), Stages: three[1:]}))(t)
 }
 
 // A cluster that a draw by size can meet twice is refused with the frame, before

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
 // Nouns of package api, by their names here.
@@ -78,12 +78,12 @@ func Check(d *Draft) error {
 	if d.DesignID != "" && !designName.MatchString(d.DesignID) {
 		c.Add("/designId", "invalid", "The id may have letters, digits, dot, dash and underscore, at most 100, and begins with a letter or digit.")
 	}
-	check.Short(&c, "/name", d.Name, campaign.MaxName)
+	check.Short(&c, "/name", d.Name, survey.MaxName)
 	c.Require(d.ProjectID != "", "/projectId")
 	if d.ProjectID != "" {
-		campaign.CheckDID(&c, "/projectId", d.ProjectID)
+		survey.CheckDID(&c, "/projectId", d.ProjectID)
 	}
-	check.Short(&c, "/surveyId", d.SurveyID, campaign.MaxName)
+	check.Short(&c, "/surveyId", d.SurveyID, survey.MaxName)
 	check.OneOf(&c, "/parameterType", d.ParameterType, proportion, mean)
 	check.OneOf(&c, "/tail", d.Tail, "two", "one")
 	check.OneOf(&c, "/units", d.Units, byPseudonym, byDID)
@@ -93,10 +93,10 @@ func Check(d *Draft) error {
 	between(&c, "/designEffect", d.DesignEffect, 0.1, 100)
 	whole(&c, "/population", d.Population, 1, maxPopulation)
 	whole(&c, "/reserve", d.Reserve, 0, maxReserve)
-	campaign.CheckTotals(&c, "/totals", d.Totals)
+	survey.CheckTotals(&c, "/totals", d.Totals)
 	checkClusters(&c, d.Clusters)
 	checkStrata(&c, d)
-	if err := campaign.Limited(c.Err(invalidCode, invalidText)); err != nil {
+	if err := survey.Limited(c.Err(invalidCode, invalidText)); err != nil {
 		return err
 	}
 	return checkSums(d)
@@ -165,8 +165,8 @@ func checkStrata(c *fault.Checks, d *Draft) {
 	check.OneOf(c, at+"/method", s.Method, "proportional", neyman, perStratum, fixed)
 	whole(c, at+"/floor", s.Floor, 1, 100_000)
 	c.Require(len(s.Strata) > 0, at+"/strata")
-	if len(s.Strata) > campaign.MaxStrata {
-		c.Add(at+"/strata", "too_many", fmt.Sprintf("There may be at most %d strata.", campaign.MaxStrata))
+	if len(s.Strata) > survey.MaxStrata {
+		c.Add(at+"/strata", "too_many", fmt.Sprintf("There may be at most %d strata.", survey.MaxStrata))
 		return
 	}
 	for i, h := range s.Strata {

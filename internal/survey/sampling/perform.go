@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
 // perform draws, stores what was drawn, writes the list of the survey, and says
@@ -38,7 +38,7 @@ func (s *drawer) perform(ctx context.Context, d *drawRow, j *job.Run) (first boo
 	d.Stages, d.sample = got.Stages, sumOf(got)
 	d.State, d.DrawnAt = drawn, s.now()
 	if d.SurveyID != "" {
-		if err := s.cfg.Surveys.SetSampling(ctx, d.SurveyID, func(old campaign.Sampling) *campaign.Sampling { return samplingOf(old, v, d, got) }); err != nil {
+		if err := s.cfg.Surveys.SetSampling(ctx, d.SurveyID, func(old survey.Sampling) *survey.Sampling { return samplingOf(old, v, d, got) }); err != nil {
 			return false, err
 		}
 	}
@@ -144,7 +144,7 @@ func (s *drawer) storeDrawn(ctx context.Context, d *drawRow, got result, j *job.
 }
 
 // samplingOf is the sampling of a survey whose list was drawn.
-func samplingOf(old campaign.Sampling, v *Design, d *drawRow, got *Drawn) *campaign.Sampling {
+func samplingOf(old survey.Sampling, v *Design, d *drawRow, got *Drawn) *survey.Sampling {
 	p := v.Parameters
 	size, population, confidence := float64(d.Drawn), float64(d.Population), p.Confidence
 	old.Method, old.Size, old.Population, old.Confidence = v.Method, &size, &population, &confidence

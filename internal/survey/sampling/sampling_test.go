@@ -21,7 +21,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -143,14 +142,14 @@ func TestProvenDraw(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := manager(t)
-		must(v.Surveys.Create(ctx, campaign.Draft{SurveyID: "s", Type: "BaselineSurvey", ProjectID: project, Content: campaign.Content{
-			Template: flags(), Sampling: &campaign.Sampling{Method: "stratified", Size: f(8), Confidence: f(.95)}, Collectors: []campaign.Collector{{DID: "did:key:collector"}},
+		must(v.Surveys.Create(ctx, survey.Draft{SurveyID: "s", Type: "BaselineSurvey", ProjectID: project, Content: survey.Content{
+			Template: flags(), Sampling: &survey.Sampling{Method: "stratified", Size: f(8), Confidence: f(.95)}, Collectors: []survey.Collector{{DID: "did:key:collector"}},
 		}}))(t)
 		draft := small("d")
 		draft.SurveyID = "s"
 		must(v.s.Create(ctx, draft))(t)
 		frame := must(v.s.PutFrame(ctx, "d", api.SampleFrameDraft{CSV: csv(40)}))(t).Value
-		if frame.Population != 40 || !campaign.IsHash(frame.Hash) || frame.Plan.Strata[0].Size != 4 {
+		if frame.Population != 40 || !survey.IsHash(frame.Hash) || frame.Plan.Strata[0].Size != 4 {
 			t.Errorf("frame %+v", frame)
 		}
 		part := strings.Repeat("manager's part ", 3)
@@ -187,17 +186,17 @@ func TestProvenDraw(t *testing.T) {
 }
 
 // unwanted are the rural households of a frame.
-func unwanted(rural *string) []campaign.HouseholdDraft {
-	var out []campaign.HouseholdDraft
+func unwanted(rural *string) []survey.HouseholdDraft {
+	var out []survey.HouseholdDraft
 	for i := 2; i <= 40; i += 2 {
-		out = append(out, campaign.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%d", i), Stratum: rural})
+		out = append(out, survey.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%d", i), Stratum: rural})
 	}
 	return out
 }
 
-func flags() *campaign.Flags {
+func flags() *survey.Flags {
 	yes := true
-	return &campaign.Flags{EligibilityCriteria: &yes}
+	return &survey.Flags{EligibilityCriteria: &yes}
 }
 
 // holds: the survey has the sample, and the draw can be made again.

@@ -22,7 +22,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -230,14 +229,14 @@ func (s *core) checkSurvey(ctx context.Context, q db.Querier, v *Design) error {
 	return nil
 }
 
-func targetOf(v *Design) campaign.Target {
+func targetOf(v *Design) survey.Target {
 	p := v.Parameters
-	return campaign.Target{ParameterType: p.ParameterType, Tail: p.Tail, Confidence: p.Confidence, Precision: p.Precision, MarginOfError: p.MarginOfError}
+	return survey.Target{ParameterType: p.ParameterType, Tail: p.Tail, Confidence: p.Confidence, Precision: p.Precision, MarginOfError: p.MarginOfError}
 }
 
 // Target is what a survey of a project must agree with that names a design; nil
 // when there is no such design.
-func (s *Service) Target(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
+func (s *Service) Target(ctx context.Context, q db.Querier, project, id string) (*survey.Target, error) {
 	r, err := find(ctx, q, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && r.project != project {
 		return nil, nil

@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -17,18 +16,18 @@ import (
 // Basis is what the figures of a round come from, with made-up names in the place of
 // households. Whoever has it makes every figure again, without a server: see Again.
 type Basis struct {
-	SurveyID    string             `json:"surveyId"`
-	Round       int                `json:"round"`
-	Probability bool               `json:"probability"`
-	Sections    []string           `json:"sections,omitzero"`
-	Template    *form.Template     `json:"template"`
-	Sampling    *campaign.Sampling `json:"sampling"`
-	Kind        string             `json:"basis"`
-	NoInterval  string             `json:"noInterval,omitzero"`
-	Enrolled    bool               `json:"enrolled,omitzero"`
-	Tally       response.Tally     `json:"tally"`
-	Homes       []BasisHome        `json:"homes"`
-	Questions   []BasisQuestion    `json:"questions"`
+	SurveyID    string           `json:"surveyId"`
+	Round       int              `json:"round"`
+	Probability bool             `json:"probability"`
+	Sections    []string         `json:"sections,omitzero"`
+	Template    *form.Template   `json:"template"`
+	Sampling    *survey.Sampling `json:"sampling"`
+	Kind        string           `json:"basis"`
+	NoInterval  string           `json:"noInterval,omitzero"`
+	Enrolled    bool             `json:"enrolled,omitzero"`
+	Tally       response.Tally   `json:"tally"`
+	Homes       []BasisHome      `json:"homes"`
+	Questions   []BasisQuestion  `json:"questions"`
 
 	opened *survey.Open
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 )
 
@@ -57,7 +56,7 @@ func basisOf(o *survey.Open, list []survey.Sampled) (basis, []survey.Sampled) {
 
 // missing says of a census that it is none: there are more households than those it knows.
 // Those were not left out by chance, so that nobody answers for them.
-func (sh *sheet) missing(s *campaign.Sampling) string {
+func (sh *sheet) missing(s *survey.Sampling) string {
 	counts := map[string]float64{}
 	for _, h := range sh.homes {
 		counts[h.Stratum]++

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 )
 
@@ -190,7 +190,7 @@ func (r *factored) compare(ctx context.Context, p *planned, out *api.Indicator) 
 	}
 	c.now = c.all
 	var parts [2]part
-	for i, group := range []string{campaign.GroupComparison, campaign.GroupAdopter} {
+	for i, group := range []string{survey.GroupComparison, survey.GroupAdopter} {
 		if parts[i], err = r.figure(ctx, p, group); err != nil && fault.CodeOf(err) != "NO_ANSWERS" {
 			return c, err
 		}
@@ -209,13 +209,13 @@ func (r *factored) compare(ctx context.Context, p *planned, out *api.Indicator) 
 	for _, one := range []struct {
 		group string
 		part
-	}{{campaign.GroupComparison, others}, {campaign.GroupAdopter, adopters}} {
+	}{{survey.GroupComparison, others}, {survey.GroupAdopter, adopters}} {
 		e := r.Shown(p.statistic, one.Figure, hides)
 		e.Value = one.group
 		out.Estimates = append(out.Estimates, e)
 	}
 	d := r.Less(others.Figure, adopters.Figure, "", hides)
-	d.Value, d.Less = campaign.GroupComparison, campaign.GroupAdopter
+	d.Value, d.Less = survey.GroupComparison, survey.GroupAdopter
 	out.Difference = &d
 	return c, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
 // Documented is the request of the interface document.
@@ -15,9 +15,9 @@ const Documented = `{"type":"BaselineSurvey","projectId":"did:ixo:entity:123",
 	"sampling":{"method":"stratified","size":100,"confidence":0.95}}`
 
 // Draft reads a draft.
-func Draft(t testing.TB, text string) campaign.Draft {
+func Draft(t testing.TB, text string) survey.Draft {
 	t.Helper()
-	var d campaign.Draft
+	var d survey.Draft
 	if err := json.Unmarshal([]byte(text), &d, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatalf("draft %.200s: %v", text, err)
 	}

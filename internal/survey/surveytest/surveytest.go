@@ -23,7 +23,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -101,7 +100,7 @@ type Env struct {
 	Settings  func(ctx context.Context, o *survey.Open) (flag.Settings, error) // of checks; may be set later
 
 	// Design tells of sample designs; may be set later
-	Design func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error)
+	Design func(ctx context.Context, q db.Querier, project, id string) (*survey.Target, error)
 
 	t       testing.TB
 	once    sync.Once
@@ -115,7 +114,7 @@ func New(t testing.TB, d *db.DB) *Env {
 	key := Key(t)
 	v := &Env{t: t, DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: once.New(once.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
-	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key}), Design: func(ctx context.Context, q db.Querier, project, id string) (*campaign.Target, error) {
+	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key}), Design: func(ctx context.Context, q db.Querier, project, id string) (*survey.Target, error) {
 		if v.Design == nil {
 			return nil, nil
 		}

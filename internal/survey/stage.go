@@ -1,4 +1,4 @@
-package campaign
+package survey
 
 // Stages of a programme.
 const (

@@ -1,4 +1,4 @@
-package campaign_test
+package survey_test
 
 import (
 	"fmt"
@@ -8,14 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 )
-
-// What tests of area B have in common.
-const documented = surveytest.Documented
-
-var draft, codes, with = surveytest.Draft, surveytest.Codes, surveytest.With
 
 func quoted(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
@@ -31,7 +25,7 @@ func list(n int, one func(i int) string) string {
 // Whoever leaves the method out reads which there are.
 func TestMethodsAreTold(t *testing.T) {
 	t.Parallel()
-	var d campaign.Draft
+	var d survey.Draft
 	if err := json.Unmarshal([]byte(with(t, "sampling.method", "")), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +183,7 @@ func TestSamplingComplete(t *testing.T) {
 		{`{"method":"census"}`, "", ""},
 		{`{"method":"convenience","size":5,"confidence":0.9}`, "", "not a probability sample: no confidence interval is reported"},
 	} {
-		var s campaign.Sampling
+		var s survey.Sampling
 		if err := json.Unmarshal([]byte(tt.sampling), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -214,8 +208,8 @@ func TestSamplingComplete(t *testing.T) {
 // collector takes from the others without moving what stays.
 func TestDuties(t *testing.T) {
 	t.Parallel()
-	rules := []campaign.Assignment{{Collector: "a", Load: 3}, {Collector: "b"}, {Collector: "c", Strata: []string{"rural"}, Areas: []string{"x"}}, {Collector: "d", Households: []string{"h7"}}}
-	before, after := campaign.NewDuties(rules[:2]), campaign.NewDuties(append([]campaign.Assignment{{Collector: "new"}}, rules[:2]...))
+	rules := []survey.Assignment{{Collector: "a", Load: 3}, {Collector: "b"}, {Collector: "c", Strata: []string{"rural"}, Areas: []string{"x"}}, {Collector: "d", Households: []string{"h7"}}}
+	before, after := survey.NewDuties(rules[:2]), survey.NewDuties(append([]survey.Assignment{{Collector: "new"}}, rules[:2]...))
 	got, moved := map[string]int{}, 0
 	for i := range 4000 {
 		h := fmt.Sprint("h", i)
@@ -232,7 +226,7 @@ func TestDuties(t *testing.T) {
 	if got["a"] < 2850 || got["a"] > 3150 || moved < 680 || moved > 920 {
 		t.Errorf("shares = %v, want 3000 and 1000; %d moved, want 800", got, moved)
 	}
-	all := campaign.NewDuties(rules[2:])
+	all := survey.NewDuties(rules[2:])
 	for _, tt := range []struct{ household, stratum, area, want string }{
 		{"h7", "rural", "x", "d"}, {"h1", "rural", "x", "c"}, {"h1", "rural", "y", ""}, {"h1", "urban", "x", ""},
 	} {

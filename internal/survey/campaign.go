@@ -1,9 +1,4 @@
-// Package campaign is what the maker of a campaign decides: which questions are
-// asked, how households are sampled, who collects, when and how, and who
-// visits whom. It holds the documents and their rules, and is pure: no
-// database, no HTTP, no clock. A document is checked whole, and every problem
-// is named by its JSON pointer.
-package campaign
+package survey
 
 import (
 	"github.com/hearth-dmrv/hearth/api"
