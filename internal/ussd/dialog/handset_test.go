@@ -254,7 +254,7 @@ func TestHandsetSave(t *testing.T) {
 }
 
 // Ctrl-C ends it while it waits for a line, and leaves the next line to the shell.
-func TestStops(t *testing.T) {
+func TestHandsetInterrupted(t *testing.T) {
 	t.Parallel()
 	l := newHandsetLine(t)
 	r, w := io.Pipe()
