@@ -3,9 +3,6 @@ package entity
 import (
 	"cmp"
 	"context"
-	"fmt"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
@@ -23,13 +20,9 @@ func isVerified(ctx context.Context, q db.Querier, ws string, nid int64) (bool, 
 	if err != nil {
 		return false, err
 	}
-	var e struct { // the rest of a record is long
-		Verification struct {
-			Status string `json:"status"`
-		} `json:"verification"`
-	}
-	if err := json.Unmarshal(r.Body, &e); err != nil {
-		return false, fmt.Errorf("read verdict of %s: %w", r.DID, err)
+	e, err := r.Entity()
+	if err != nil {
+		return false, err
 	}
 	return e.Verification.Status == verdict.Verified, nil
 }

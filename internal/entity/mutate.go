@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -50,11 +51,11 @@ type Action struct {
 
 // Entity decodes the record.
 func (r *Row) Entity() (*Entity, error) {
-	var e Entity
-	if err := json.Unmarshal(r.Body, &e); err != nil {
+	e, err := twin.Decode(r.Body)
+	if err != nil {
 		return nil, fmt.Errorf("read record of %s: %w", r.DID, err)
 	}
-	return &e, nil
+	return e, nil
 }
 
 // cached is what readers by DID need of it.
