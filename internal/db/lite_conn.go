@@ -305,15 +305,15 @@ func isSelect(sql string) bool {
 
 // isPlain is true for statements that change only what RowsAffected counts, and
 // of which nothing stays when they break a rule. No trigger of ours writes;
-// OR FAIL and OR ROLLBACK are told by their second word.
+// OR FAIL and OR ROLLBACK are told by their words, and OR IGNORE counts what it stores.
 func isPlain(sql string) bool {
 	words := strings.Fields(sql[:min(len(sql), 64)])
-	if len(words) < 2 {
+	if len(words) < 3 {
 		return false
 	}
 	switch strings.ToUpper(words[0]) {
 	case "INSERT":
-		return strings.EqualFold(words[1], "INTO")
+		return strings.EqualFold(words[1], "INTO") || strings.EqualFold(words[2], "IGNORE")
 	case "DELETE":
 		return strings.EqualFold(words[1], "FROM")
 	case "UPDATE":

@@ -99,6 +99,10 @@ func TestFailureWithoutAChangeRunsNobodyAgain(t *testing.T) {
 			_, err := tx.Exec(ctx, `INSERT INTO item(id, name) VALUES (9, 'n9') ON CONFLICT DO NOTHING`)
 			return err
 		},
+		"a conflict that is ignored": func(tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT OR IGNORE INTO item(id, name) SELECT 9, 'n9'`)
+			return err
+		},
 		"no such row": func(tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `UPDATE item SET name = 'x' WHERE id = 99`)
 			return err
