@@ -154,15 +154,18 @@ func (r *Row) statusKey() any {
 // the next. Both name the revision they expect: of two writers one finds
 // nothing.
 const (
-	insertHistory = `INSERT INTO entity_history (nid, revision, at, action, actor, request, reason, hash, body, stated)
+	historyRow = `INTO entity_history (nid, revision, at, action, actor, request, reason, hash, body, stated)
 		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, stated
-		FROM entities WHERE nid = $1 AND revision = $2
-		ON CONFLICT (nid, revision) DO NOTHING`
-	updateBody = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,
-			rev_reason = $10, rev_hash = $11, body = $12, stated = $13
+		FROM entities WHERE nid = $1 AND revision = $2`
+	insertHistory = `INSERT ` + historyRow + ` ON CONFLICT (nid, revision) DO NOTHING`
+	// SQLite keeps a journal for a statement with a SELECT that could fail half way; this one cannot.
+	insertHistorySQLite = `INSERT OR IGNORE ` + historyRow
+
+	updateBody = `UPDATE entities SET revision = $3, crowded = $4, updated_at = $5, rev_action = $6, rev_actor = $7, rev_request = $8,
+			rev_reason = $9, rev_hash = $10, body = $11, stated = $12
 		WHERE nid = $1 AND revision = $2`
-	updateAll = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,
-			rev_reason = $10, rev_hash = $11, body = $12, stated = $13,
+	updateAll = `UPDATE entities SET revision = $3, crowded = $4, updated_at = $5, rev_action = $6, rev_actor = $7, rev_request = $8,
+			rev_reason = $9, rev_hash = $10, body = $11, stated = $12, name = $13,
 			type = $14, class = $15, domain_type = $16, protocol_version = $17, project = $18, status = $19,
 			type_key = $20, project_key = $21, status_key = $22
 		WHERE nid = $1 AND revision = $2`
@@ -171,18 +174,24 @@ const (
 // update replaces the revision old by next. It returns false when old is not
 // the newest any more.
 func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
-	n, err := tx.Exec(ctx, insertHistory, old.NID, old.Revision)
+	var n int64
+	var err error
+	if tx.Dialect() == db.SQLite {
+		n, err = tx.Exec(ctx, insertHistorySQLite, old.NID, old.Revision)
+	} else {
+		n, err = tx.Exec(ctx, insertHistory, old.NID, old.Revision)
+	}
 	if err != nil || n == 0 {
 		return false, db.Wrap("keep revision", err)
 	}
 	args := []any{
-		old.NID, old.Revision, next.Revision, flag(next.crowded), next.Name, next.UpdatedAt, next.Action, next.Actor, next.RequestID,
+		old.NID, old.Revision, next.Revision, flag(next.crowded), next.UpdatedAt, next.Action, next.Actor, next.RequestID,
 		next.Reason, next.Hash, twin.Stored(next.Body), next.stated,
 	}
 	if old.sameKeys(next) { // most changes: no index but one has to be touched
 		n, err = tx.Exec(ctx, updateBody, args...)
 	} else {
-		n, err = tx.Exec(ctx, updateAll, append(args, next.Type, next.Class, next.DomainType, next.ProtocolVersion, next.Project, string(next.Status),
+		n, err = tx.Exec(ctx, updateAll, append(args, next.Name, next.Type, next.Class, next.DomainType, next.ProtocolVersion, next.Project, string(next.Status),
 			Key(next.Workspace, "type", next.Type), next.projectKey(), next.statusKey())...)
 	}
 	return n > 0, db.Wrap("update entity", err)
@@ -191,7 +200,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 // sameKeys reports whether everything but the body is as it was.
 func (r *Row) sameKeys(next *Row) bool {
 	return r.Type == next.Type && r.Class == next.Class && r.DomainType == next.DomainType && r.ProtocolVersion == next.ProtocolVersion &&
-		r.Project == next.Project && r.Status == next.Status
+		r.Project == next.Project && r.Status == next.Status && r.Name == next.Name
 }
 
 // findChosen reports whether the DID of a twin was named by its maker.
