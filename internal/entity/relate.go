@@ -333,7 +333,11 @@ func related(typ string, r Relationship) Action {
 }
 
 func relationData(r Relationship) any {
-	return map[string]any{"id": r.ID, "role": r.Role, "target": r.Target}
+	return struct {
+		ID     string `json:"id"`
+		Role   string `json:"role"`
+		Target string `json:"target"`
+	}{r.ID, r.Role, r.Target}
 }
 
 // tell appends an event about a relationship of a twin.

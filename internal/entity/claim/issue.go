@@ -136,12 +136,17 @@ func (l *Ledger) issuesFirst(ctx context.Context, tx *db.Tx, r *row) error {
 
 // issue stores and signs a credential that was prepared.
 func (s *Service) issue(ctx context.Context, tx *db.Tx, r *row, p *entity.Prepared, i *entity.Issued) error {
-	if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {
-		return err
+	if tx.Dialect() == db.Postgres { // elsewhere nobody changes its twin meanwhile
+		if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {
+			return err
+		}
 	}
 	again, err := held(ctx, tx, r.ws, r.nid)
 	if err != nil {
 		return err
+	}
+	if again == nil || !sees(web.CallerFrom(ctx), again.project) {
+		return notFound()
 	}
 	if again.status != Approved || again.approved != r.approved || again.summed != r.summed {
 		return web.Overtaken()

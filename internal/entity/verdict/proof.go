@@ -110,9 +110,11 @@ func holders(ctx context.Context, q db.Querier, credential int64, p Place, limit
 			}
 			p.Claim, p.Producer = 0, 0
 		}
-		claims, err := sources(ctx, q, step{credential, relationship.Becomes, p.Edge, 1})
-		if err != nil {
-			return nil, p, err
+		var claims []source
+		if p.Edge != math.MaxInt64 { // else above has said that there is one claim
+			if claims, err = sources(ctx, q, step{credential, relationship.Becomes, p.Edge, 1}); err != nil {
+				return nil, p, err
+			}
 		}
 		if len(claims) == 0 {
 			p = Place{}
