@@ -81,85 +81,76 @@ func DoAs[T any](ctx context.Context, s *Store, known web.Reply[T], fn func(tx *
 	return run(ctx, s, &known, func(tx *db.Tx) (web.Reply[T], error) { return known, fn(tx) })
 }
 
-func run[T any](ctx context.Context, s *Store, known *web.Reply[T], fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
-	n, ok := nameOf(ctx)
-	if !ok || s.plain {
-		return plain(ctx, s, fn)
-	}
-	var stored *answer
-	var err error
-	if s.seen.maybe(n) {
-		if stored, err = s.look(ctx, s.db, n); err != nil {
-			return web.Reply[T]{}, err
-		} else if stored != nil {
-			return replay[T](stored), nil
-		}
-	}
-	defer s.seen.note(n) // whatever comes of it: it may come again
-	var sealed []byte
+func run[T any](ctx context.Context, s *Store, known *web.Reply[T], fn func(tx *db.Tx) (web.Reply[T], error)) (fresh web.Reply[T], err error) {
+	var before *answer
 	if known != nil {
-		if sealed, err = sealReply(s, n, known); err != nil {
-			return web.Reply[T]{}, err
-		}
+		before = answerOf(known)
 	}
-	var fresh web.Reply[T]
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
-		fresh, stored = web.Reply[T]{}, nil
-		taken, err := s.take(ctx, tx, n, sealed)
-		if err != nil || !taken {
-			stored, err = s.settled(ctx, tx, n, err)
-			return err
+	stored, err := s.run(ctx, before, func(tx *db.Tx, kept bool) (*answer, error) {
+		var err error
+		if fresh, err = fn(tx); err != nil || !kept {
+			return nil, err
 		}
-		if fresh, err = fn(tx); err != nil || known != nil {
-			return err
+		if fresh.Raw == nil { // the bytes sent now are the ones sent later
+			if fresh.Raw, err = web.Encode(fresh.Value); err != nil {
+				return nil, err
+			}
 		}
-		return keep(ctx, tx, s, n, &fresh)
+		return answerOf(&fresh), nil
 	})
 	switch {
 	case err != nil:
 		return web.Reply[T]{}, err
 	case stored != nil:
-		return replay[T](stored), nil
+		return web.Reply[T]{Raw: stored.body, Status: stored.Status, ETag: stored.ETag, Location: stored.Location, Link: stored.Link, Replayed: true}, nil
 	}
 	return fresh, nil
 }
 
-// plain is Do without a key.
-func plain[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
-	var fresh web.Reply[T]
-	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-		fresh, err = fn(tx)
-		return err
-	})
-	if err != nil {
-		return web.Reply[T]{}, err
-	}
-	return fresh, nil
+func answerOf[T any](r *web.Reply[T]) *answer {
+	return &answer{Status: r.Status, ETag: r.ETag, Location: r.Location, Link: r.Link, body: r.Raw}
 }
 
-// keep stores the answer in the row that take made, and makes sure that the
-// bytes sent now are the ones sent later.
-func keep[T any](ctx context.Context, tx *db.Tx, s *Store, n name, fresh *web.Reply[T]) error {
-	if fresh.Raw == nil {
-		body, err := web.Encode(fresh.Value)
+// run has what Do does for answers of all types. It returns the stored answer, or
+// nil once fn has run: what fn returns is kept if it is told so.
+func (s *Store) run(ctx context.Context, known *answer, fn func(tx *db.Tx, kept bool) (*answer, error)) (stored *answer, err error) {
+	n, ok := nameOf(ctx)
+	if !ok || s.plain {
+		return nil, s.db.InTx(ctx, func(tx *db.Tx) error {
+			_, err := fn(tx, false)
+			return err
+		})
+	}
+	if s.seen.maybe(n) {
+		if stored, err = s.look(ctx, s.db, n); err != nil || stored != nil {
+			return stored, err
+		}
+	}
+	defer s.seen.note(n) // whatever comes of it: it may come again
+	var sealed []byte
+	if known != nil {
+		if sealed, err = s.seal(n, *known); err != nil {
+			return nil, err
+		}
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		stored = nil
+		taken, err := s.take(ctx, tx, n, sealed)
+		if err != nil || !taken {
+			stored, err = s.settled(ctx, tx, n, err)
+			return err
+		}
+		fresh, err := fn(tx, known == nil)
+		if err != nil || known != nil {
+			return err
+		}
+		sealed, err := s.seal(n, *fresh)
 		if err != nil {
 			return err
 		}
-		fresh.Raw = body
-	}
-	sealed, err := sealReply(s, n, fresh)
-	if err != nil {
-		return err
-	}
-	return update(ctx, tx, n, sealed)
-}
-
-func sealReply[T any](s *Store, n name, r *web.Reply[T]) ([]byte, error) {
-	return s.seal(n, answer{Status: r.Status, ETag: r.ETag, Location: r.Location, Link: r.Link, body: r.Raw})
-}
-
-func replay[T any](a *answer) web.Reply[T] {
-	return web.Reply[T]{Raw: a.body, Status: a.Status, ETag: a.ETag, Location: a.Location, Link: a.Link, Replayed: true}
+		return update(ctx, tx, n, sealed)
+	})
+	return stored, err
 }
 
 // name is whose key it is, which, and for what request.

@@ -150,46 +150,61 @@ func (a *API) place(d Doc) *Shedder {
 
 // Get adds a route that reads.
 func Get[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
-	typed(a, http.MethodGet, path, h, d)
+	typed(a, http.MethodGet, path, h, &d)
 }
 
 // Post adds a route that creates or does something.
 func Post[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
-	typed(a, http.MethodPost, path, h, d)
+	typed(a, http.MethodPost, path, h, &d)
 }
 
 // Put adds a route that replaces.
 func Put[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
-	typed(a, http.MethodPut, path, h, d)
+	typed(a, http.MethodPut, path, h, &d)
 }
 
 // Patch adds a route that changes part of something.
 func Patch[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
-	typed(a, http.MethodPatch, path, h, d)
+	typed(a, http.MethodPatch, path, h, &d)
 }
 
 // Delete adds a route that removes.
 func Delete[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
-	typed(a, http.MethodDelete, path, h, d)
+	typed(a, http.MethodDelete, path, h, &d)
 }
 
-func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O, error), d Doc) {
-	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
-	b, shed, status := newBinder(in, a.limits(d), path), a.place(d), d.Status
-	a.add(Route{Method: method, Path: path, Doc: d, In: in, Out: out}, func(w http.ResponseWriter, r *http.Request) error {
-		v, answer := new(I), new(O)
-		r, err := b.bind(w, r, reflect.ValueOf(v).Elem())
+// call is a handler once its types are forgotten: in is a pointer to its input, and
+// so is out to its output.
+type call func(ctx context.Context, in any) (out any, err error)
+
+func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O, error), d *Doc) {
+	a.typed(method, path, d, reflect.TypeOf(h), func(ctx context.Context, in any) (any, error) {
+		out, err := h(ctx, in.(*I))
+		return &out, err
+	})
+}
+
+// typed has what routes of all types do alike; t is the type of the handler. The
+// compiler writes a generic function again for each of hundreds of routes, so that
+// those hold nothing but the call.
+func (a *API) typed(method, path string, d *Doc, t reflect.Type, h call) {
+	takes := t.In(1).Elem()
+	b, shed, status := newBinder(takes, a.limits(*d), path), a.place(*d), d.Status
+	a.add(Route{Method: method, Path: path, Doc: *d, In: takes, Out: t.Out(0)}, func(w http.ResponseWriter, r *http.Request) error {
+		in := reflect.New(takes)
+		r, err := b.bind(w, r, in.Elem())
 		if err != nil {
 			return err
 		}
+		var answer any
 		err = shed.work(r, func(r *http.Request) (err error) {
-			*answer, err = h(r.Context(), v)
+			answer, err = h(r.Context(), in.Interface())
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return reply(w, r, status, answer, &a.pack)
+		return reply(w, r, status, partsOf(answer), &a.pack)
 	})
 }
 

@@ -468,8 +468,8 @@ func answerType(r Route) reflect.Type {
 	if r.Out == nil {
 		return reflect.TypeOf(r.Doc.Answer)
 	}
-	if v, ok := reflect.Zero(r.Out).Interface().(replier); ok {
-		return v.valueType()
+	if t := replied(r.Out); t != nil {
+		return t
 	}
 	return r.Out
 }

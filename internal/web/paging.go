@@ -78,34 +78,39 @@ func (p Paging) Begin(ctx context.Context, cs Cursors, position any) (limit int,
 
 // PageOf is the answer of a list route: the items, and the cursor of next, the
 // position from which the list goes on; nil when it has ended.
-func PageOf[T any](ctx context.Context, cs Cursors, limit int, items []T, next any) (Reply[Page[T]], error) {
+func PageOf[T any](ctx context.Context, cs Cursors, limit int, items []T, next any) (out Reply[Page[T]], err error) {
 	if items == nil {
 		items = []T{}
 	}
+	out.Value.Items = items
+	out.Value.Page, out.Link, err = pageInfo(ctx, cs, limit, next)
+	return out, err
+}
+
+// pageInfo says how a list goes on from next, and where its pages are.
+func pageInfo(ctx context.Context, cs Cursors, limit int, next any) (p PageInfo, links string, err error) {
 	scope, u := listOf(ctx)
-	p := Page[T]{Items: items, Page: PageInfo{Limit: limit, HasMore: next != nil}}
+	p = PageInfo{Limit: limit, HasMore: next != nil}
 	if next != nil {
-		cursor, err := cs.Encode(scope, next)
-		if err != nil {
-			return Reply[Page[T]]{}, err
+		if p.NextCursor, err = cs.Encode(scope, next); err != nil {
+			return PageInfo{}, "", err
 		}
-		p.Page.NextCursor = cursor
 	}
-	return Reply[Page[T]]{Value: p, Link: PageLinks(u, p.Page.NextCursor)}, nil
+	return p, PageLinks(u, p.NextCursor), nil
 }
 
 // List answers a list route with a page. It reads where the page starts into at,
 // which says where the first one does, has find find at most limit items from
 // there on, and encodes next, from which the list goes on: find gives the zero
 // value when it has ended. Faults: those of Begin and of find.
-func List[T any, N comparable](ctx context.Context, cs Cursors, in Paging, at any, find func(limit int) (items []T, next N, err error)) (Reply[Page[T]], error) {
+func List[T any, N comparable](ctx context.Context, cs Cursors, in Paging, at any, find func(limit int) (items []T, next N, err error)) (out Reply[Page[T]], err error) {
 	limit, err := in.Begin(ctx, cs, at)
 	if err != nil {
-		return Reply[Page[T]]{}, err
+		return out, err
 	}
 	items, next, err := find(limit)
 	if err != nil {
-		return Reply[Page[T]]{}, err
+		return out, err
 	}
 	var ended N
 	if next == ended {

@@ -16,6 +16,7 @@ import (
 // Reply is an answer with more than a body. A handler that needs a header or
 // sends stored bytes returns one; Raw wins over Value.
 type Reply[T any] struct {
+	_        isReply
 	Value    T
 	Raw      []byte // sent as it is: the rendered record as stored
 	Status   int    // 0: the route's usual one
@@ -28,21 +29,18 @@ type Reply[T any] struct {
 	Replayed bool   // the stored answer to an Idempotency-Key
 }
 
-func (p Reply[T]) parts() parts {
-	return parts{
-		value: p.Value, raw: p.Raw, status: p.Status, media: p.Media, replayed: p.Replayed,
-		etag: p.ETag, location: p.Location, link: p.Link, cache: p.Cache, policy: p.Policy,
+// isReply marks every Reply, whatever its type parameter.
+type isReply struct{}
+
+// replied is the type of the Value of a Reply; nil of any other type.
+func replied(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Struct && t.NumField() > 1 && t.Field(0).Type == reflect.TypeFor[isReply]() {
+		return t.Field(1).Type
 	}
+	return nil
 }
 
-func (Reply[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
-
-// replier is what every Reply is, whatever its type parameter.
-type replier interface {
-	parts() parts
-	valueType() reflect.Type
-}
-
+// parts are those of a Reply. Its value is a pointer.
 type parts struct {
 	value    any
 	raw      []byte
@@ -53,14 +51,21 @@ type parts struct {
 	etag, location, link, cache, policy string
 }
 
-// reply writes a handler's answer. status is that of the route.
-func reply[O any](w http.ResponseWriter, r *http.Request, status int, answer *O, pack *packers) error {
-	var p parts
-	if a, ok := any(answer).(replier); ok {
-		p = a.parts()
-	} else {
-		p.value = *answer
+// partsOf reads an answer, which is a pointer, by reflection: a method of Reply would
+// be in the program once for each of its types.
+func partsOf(answer any) parts {
+	v := reflect.ValueOf(answer).Elem()
+	if replied(v.Type()) == nil {
+		return parts{value: answer}
 	}
+	return parts{ // in the order of the fields of Reply
+		value: v.Field(1).Addr().Interface(), raw: v.Field(2).Bytes(), status: int(v.Field(3).Int()), etag: v.Field(4).String(), location: v.Field(5).String(),
+		link: v.Field(6).String(), media: v.Field(7).String(), cache: v.Field(8).String(), policy: v.Field(9).String(), replayed: v.Field(10).Bool(),
+	}
+}
+
+// reply writes a handler's answer. status is that of the route.
+func reply(w http.ResponseWriter, r *http.Request, status int, p parts, pack *packers) error {
 	p.setHeaders(w.Header())
 	if p.etag != "" && NotModified(r, p.etag) {
 		w.WriteHeader(http.StatusNotModified)
