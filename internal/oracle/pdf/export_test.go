@@ -17,3 +17,9 @@ func Overdrawn(ctx context.Context, raw []byte, most int) (text string, steps in
 	text, _, err = read(w, raw, most)
 	return text, max(0, -w.steps-len(raw)/inStep-maxUnpack/inStep), err
 }
+
+// Tables of codes, for the test that compares them with those of package charmap.
+const (
+	WindowsCodes   = windowsCodes
+	MacintoshCodes = macintoshCodes
+)

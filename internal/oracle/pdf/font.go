@@ -8,7 +8,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -84,6 +83,13 @@ func (f *file) wideWidths(out *font, d dict) {
 	}
 }
 
+// What codes from 128 on mean in the tables that fonts are based on, where that is not
+// what they mean in Latin-1. All tables of package charmap are 90 kB.
+const (
+	windowsCodes   = "€�‚ƒ„…†‡ˆ‰Š‹Œ�Ž��‘’“”•–—˜™š›œ�žŸ"
+	macintoshCodes = "ÄÅÇÉÑÖÜáàâäãåçéèêëíìîïñóòôöõúùûü†°¢£§•¶ß®©™´¨≠ÆØ∞±≤≥¥µ∂∑∏π∫ªºΩæø¿¡¬√ƒ≈∆«»…\u00a0ÀÃÕŒœ–—“”‘’÷◊ÿŸ⁄€‹›ﬁﬂ‡·‚„‰ÂÊÁËÈÍÎÏÌÓÔ\uf8ffÒÚÛÙıˆ˜¯˘˙˚¸˝˛ˇ"
+)
+
 // encoding gives the codes of a font with one byte a character their meaning: that of
 // its table, of its differences from it, or of the font itself.
 func (f *file) encoding(out *font, d dict) {
@@ -92,12 +98,17 @@ func (f *file) encoding(out *font, d dict) {
 	if b, ok := f.get(own["BaseEncoding"]).(name); ok {
 		base = b
 	}
-	table := charmap.Windows1252
+	table := windowsCodes
 	if base == "MacRomanEncoding" {
-		table = charmap.Macintosh
+		table = macintoshCodes
 	}
 	for c := range 256 {
-		out.text[c] = string(table.DecodeByte(byte(c)))
+		out.text[c] = string(rune(c))
+	}
+	code := 128
+	for _, r := range table {
+		out.text[code] = string(r)
+		code++
 	}
 	if base == "" {
 		for c, glyph := range standard {
@@ -105,7 +116,7 @@ func (f *file) encoding(out *font, d dict) {
 		}
 		f.builtIn(out, f.dict(d["FontDescriptor"]))
 	}
-	code := 0
+	code = 0
 	for _, v := range f.list(own["Differences"]) {
 		switch v := f.get(v).(type) {
 		case float64:

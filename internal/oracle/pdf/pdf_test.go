@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding/charmap"
+
 	"github.com/hearth-dmrv/hearth/internal/oracle/pdf"
 )
 
@@ -204,4 +206,23 @@ func FuzzText(f *testing.F) {
 			t.Errorf("got %q", text)
 		}
 	})
+}
+
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		codes string
+		want  *charmap.Charmap
+	}{{pdf.WindowsCodes, charmap.Windows1252}, {pdf.MacintoshCodes, charmap.Macintosh}} {
+		codes := []rune(tt.codes)
+		for c := range 256 {
+			got := rune(c)
+			if c >= 128 && c-128 < len(codes) {
+				got = codes[c-128]
+			}
+			if want := tt.want.DecodeByte(byte(c)); got != want {
+				t.Errorf("%s: code %#x is %q, want %q", tt.want, c, got, want)
+			}
+		}
+	}
 }
