@@ -38,6 +38,7 @@ var ladder = map[string]int{
 	"internal/cel":      ground,
 	"internal/privacy":  ground,
 	"internal/quantile": ground,
+	"internal/order":    ground,
 
 	"internal/db":       base,
 	"internal/web":      base,

@@ -10,9 +10,10 @@ import (
 	"log/slog"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 //go:generate go test . -count=1 -run ^TestNewStores$ -update
@@ -80,7 +81,7 @@ func loadMigrations(fsys fs.FS, d Dialect) ([]migration, error) {
 		sum := sha256.Sum256([]byte(sql))
 		all = append(all, migration{version, part[2], sql, hex.EncodeToString(sum[:])})
 	}
-	slices.SortFunc(all, func(a, b migration) int { return a.version - b.version })
+	order.Sort(all, func(a, b migration) int { return a.version - b.version })
 	for i := 1; i < len(all); i++ {
 		if all[i].version == all[i-1].version {
 			return nil, fmt.Errorf("migrations %s and %s have the same number", all[i-1], all[i])

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -130,7 +130,7 @@ func (h handlers) page(ctx context.Context, nid int64, q relationQuery) (items [
 		}
 		links = append(links, some...)
 	}
-	slices.SortFunc(links, func(a, b relationship.Row) int { return cmp.Compare(a.NID, b.NID) })
+	order.Sort(links, func(a, b relationship.Row) int { return cmp.Compare(a.NID, b.NID) })
 	whole := len(links) < look            // no side was cut short
 	links = links[:min(len(links), look)] // behind this a side may have more
 	for i := range links {

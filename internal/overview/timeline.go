@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -140,7 +141,7 @@ func (s *Service) timeline(ctx context.Context, did string, from place, limit in
 		}
 	}
 	slices.Sort(out.Withheld)
-	slices.SortFunc(all, newer)
+	order.Sort(all, newer)
 	out.Items, next = cut(all, limit)
 	return out, next, nil
 }

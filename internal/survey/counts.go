@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Delta is what a change adds to the counters of a campaign; what it takes away
@@ -75,7 +76,7 @@ func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delt
 		return c.measure(ctx, tx, o.NID, deltas)
 	}
 	all := slices.Clone(deltas)
-	slices.SortStableFunc(all, func(a, b Delta) int { return compareHomes(a.Household, b.Household) })
+	order.Stable(all, func(a, b Delta) int { return compareHomes(a.Household, b.Household) })
 	for i := range deltas {
 		more, err := c.follow(ctx, tx, o, &all[i])
 		if err != nil {
@@ -103,7 +104,7 @@ func compareHomes(a, b *Household) int {
 
 // countAll adds many deltas, each place once and in one order.
 func (c *counters) countAll(ctx context.Context, tx *db.Tx, survey int64, all []Delta) error {
-	slices.SortStableFunc(all, comparePlaces)
+	order.Stable(all, comparePlaces)
 	for i := 0; i < len(all); {
 		sum := all[i]
 		for i++; i < len(all) && comparePlaces(sum, all[i]) == 0; i++ {

@@ -3,7 +3,6 @@ package survey
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -11,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -143,7 +143,7 @@ func (s *Service) fresh(ctx context.Context, tx *db.Tx, r *Row, homes []DrawnHom
 		}
 		out, deltas = append(out, next), append(deltas, Delta{Stratum: next.Stratum, Group: next.Group, listed: 1})
 	}
-	slices.SortFunc(out, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
+	order.Sort(out, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
 	return out, deltas, nil
 }
 

@@ -3,7 +3,6 @@ package survey
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -193,7 +193,7 @@ func planned(items []HouseholdDraft, held map[string]*Household, gone map[string
 		return nil, Limited(lockedFault(locked...))
 	}
 	// Uploads that meet take their rows in one order.
-	slices.SortFunc(p.store, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
+	order.Sort(p.store, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
 	return p, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // maxSteps bounds how many hashes the canonicalisation of all graphs of one verification
@@ -142,7 +144,7 @@ func (c *canon) name() error {
 			}
 			paths = append(paths, p)
 		}
-		slices.SortStableFunc(paths, func(a, b path) int { return strings.Compare(a.hash, b.hash) })
+		order.Stable(paths, func(a, b path) int { return strings.Compare(a.hash, b.hash) })
 		for _, p := range paths {
 			for _, t := range p.names.order {
 				c.names.issue(t)

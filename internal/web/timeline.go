@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Mark is a place on a time line: below a moment in ms, and at the moment itself
@@ -45,6 +46,6 @@ func (m Mark) Compare(other Mark) int {
 // Below answers a look from a short list that is in no order.
 func Below(all []Happening, l Look) []Happening {
 	all = slices.DeleteFunc(all, func(h Happening) bool { return h.Mark.Compare(l.Below) <= 0 })
-	slices.SortFunc(all, func(a, b Happening) int { return a.Mark.Compare(b.Mark) })
+	order.Sort(all, func(a, b Happening) int { return a.Mark.Compare(b.Mark) })
 	return all[:min(l.Limit, len(all))]
 }

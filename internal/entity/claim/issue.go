@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -262,6 +263,6 @@ func agree(d *api.CredentialRequest, r *row, c *api.IssuedCredential) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	slices.SortFunc(wrong, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
+	order.Sort(wrong, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return fault.New(fault.Conflict, "CREDENTIAL_DISAGREES", "The credential would say something else than its claim.").With(wrong...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -303,7 +303,7 @@ func (m *simulator) counts() api.ClaimSimulationCounts {
 	for _, cell := range m.cells {
 		out.Outcomes = append(out.Outcomes, *cell)
 	}
-	slices.SortFunc(out.Outcomes, func(a, b api.SimulatedOutcome) int {
+	order.Sort(out.Outcomes, func(a, b api.SimulatedOutcome) int {
 		return cmp.Or(cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
 	})
 	out.Listed = m.st.Rows

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -246,6 +247,6 @@ func (s *Service) links(ctx context.Context, household string, below int64, w sp
 		}
 	}
 	all = slices.DeleteFunc(all, func(l link) bool { return l.role != householdRole || l.nid < rest || !l.touches(w.from, w.to) })
-	slices.SortFunc(all, func(a, b link) int { return cmp.Compare(b.nid, a.nid) })
+	order.Sort(all, func(a, b link) int { return cmp.Compare(b.nid, a.nid) })
 	return all, rest, nil
 }

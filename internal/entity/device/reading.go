@@ -14,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -245,7 +246,7 @@ func (p *parcel) sort() {
 		}
 	}
 	p.rows = kept
-	slices.SortFunc(p.refused, func(a, b refusal) int { return cmp.Compare(a.index, b.index) })
+	order.Sort(p.refused, func(a, b refusal) int { return cmp.Compare(a.index, b.index) })
 }
 
 // clash refuses readings for one time, of which that at i differs from the first.

@@ -3,6 +3,8 @@ package device
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // use is a time in which a stove was hot, as one of its monitors saw it. Times
@@ -28,7 +30,7 @@ func edges(uses []use) []edge {
 			out = append(out, edge{u.start, true, u}, edge{u.end, false, u})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b edge) int {
+	order.Stable(out, func(a, b edge) int {
 		if a.at == b.at && a.begin != b.begin {
 			if a.begin {
 				return -1

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -71,7 +72,7 @@ func (r *reader) together(ctx context.Context, nids []int64, d Direction) (steps
 	for i, nid := range nids {
 		place[nid] = i
 	}
-	slices.SortFunc(steps, func(a, b step) int {
+	order.Sort(steps, func(a, b step) int {
 		return cmp.Or(
 			cmp.Compare(place[a.near], place[b.near]),
 			-cmp.Compare(a.way, b.way), // "out" before "in"

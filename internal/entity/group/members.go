@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -226,7 +227,7 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int
 	if err != nil {
 		return 0, err
 	}
-	slices.SortFunc(all, func(a, b Membership) int { return strings.Compare(a.Group, b.Group) }) // one order: no deadlock
+	order.Sort(all, func(a, b Membership) int { return strings.Compare(a.Group, b.Group) }) // one order: no deadlock
 	for _, m := range all {
 		if err := s.leave(ctx, tx, ws, m, member); err != nil {
 			return 0, err

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // inherit merges a version with the protocol it extends. Its own members win;
@@ -78,7 +79,7 @@ func mergeRoles(own, parent []Role) []Role {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b Role) int { return strings.Compare(a.Name, b.Name) })
+	order.Sort(out, func(a, b Role) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

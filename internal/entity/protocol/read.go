@@ -3,7 +3,6 @@ package protocol
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -154,7 +154,7 @@ func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error
 	if !ok {
 		return nil, notFound()
 	}
-	slices.SortFunc(all, func(a, b step) int { return check.CompareVersions(b.version, a.version) })
+	order.Sort(all, func(a, b step) int { return check.CompareVersions(b.version, a.version) })
 	out := make([]VersionInfo, len(all))
 	for i, st := range all {
 		r, _, err := find(ctx, s.db, ws, id, st.version)

@@ -3,11 +3,11 @@ package relationship
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // First reads the relationships a record shows, oldest first, and whether there
@@ -22,7 +22,7 @@ func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, b
 		return nil, false, err
 	}
 	all := append(out, in...)
-	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(a.NID, b.NID) })
+	order.Sort(all, func(a, b Row) int { return cmp.Compare(a.NID, b.NID) })
 	more := len(all) > twin.MaxRelations
 	all = all[:min(len(all), twin.MaxRelations)]
 	list := make([]twin.Relationship, len(all))

@@ -7,12 +7,13 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // sortJobs puts jobs into the order of their events: what a statement returns
 // has none.
 func sortJobs(jobs []job) {
-	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.seq, b.seq) })
+	order.Sort(jobs, func(a, b job) int { return cmp.Compare(a.seq, b.seq) })
 }
 
 // follow moves a webhook through the log by one step, first through a range to

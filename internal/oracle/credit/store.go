@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 const (
@@ -201,7 +202,7 @@ func listEntries(ctx context.Context, q db.Querier, who holder, before int64, li
 	rows, err = q.Query(ctx, chargesText, who.workspace, who.did, before, limit)
 	charges, err := db.Collect(rows, err, "list charges", scanEntry)
 	all := slices.Concat(byHand, charges)
-	slices.SortFunc(all, func(a, b numbered) int { return cmp.Compare(b.nid, a.nid) })
+	order.Sort(all, func(a, b numbered) int { return cmp.Compare(b.nid, a.nid) })
 	return all[:min(limit, len(all))], err
 }
 

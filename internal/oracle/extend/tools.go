@@ -15,6 +15,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/plugin"
 )
 
@@ -174,7 +175,7 @@ func (s *Set) capabilities() []tool.Tool {
 		return nil
 	}
 	// What can be loaded comes first: the others are known by their tools.
-	slices.SortStableFunc(all, func(a, b capability) int { return rank(a) - rank(b) })
+	order.Stable(all, func(a, b capability) int { return rank(a) - rank(b) })
 	list, err := json.Marshal(map[string]any{"capabilities": all})
 	return []tool.Tool{
 		tool.Func{

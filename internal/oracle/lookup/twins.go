@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // TwinList asks for a page of twins as they are stored.
@@ -108,7 +109,7 @@ func (s Source) count(ctx context.Context, q TwinQuery) (Count, error) {
 	for value, n := range groups {
 		out.Groups = append(out.Groups, Group{Value: value, Count: n})
 	}
-	slices.SortFunc(out.Groups, func(a, b Group) int {
+	order.Sort(out.Groups, func(a, b Group) int {
 		if a.Count != b.Count {
 			return b.Count - a.Count
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // maxFile is how many bytes the file of the operator may have.
@@ -69,7 +71,7 @@ func Open(path string, protected []string, home string) ([]Server, error) {
 			wrong = append(wrong, fmt.Errorf("UCAN_PROTECTED_MCP_SERVERS: there is no server %q in the file of MCP_SERVERS_FILE", name))
 		}
 	}
-	slices.SortFunc(out, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	order.Sort(out, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return out, errors.Join(wrong...)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 const (
@@ -49,7 +50,7 @@ func (s *Service) List(ctx context.Context) ([]api.MCPServer, error) {
 		}
 		out = append(out, s.showRow(&rows[i]))
 	}
-	slices.SortFunc(out, func(a, b api.MCPServer) int { return strings.Compare(a.Name, b.Name) })
+	order.Sort(out, func(a, b api.MCPServer) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -230,7 +231,7 @@ func (s *Service) Tools(ctx context.Context, name string) ([]api.MCPTool, error)
 		}
 		out = append(out, s.showTool(ctx, &server, &found[i], g))
 	}
-	slices.SortFunc(out, func(a, b api.MCPTool) int { return strings.Compare(a.Name, b.Name) })
+	order.Sort(out, func(a, b api.MCPTool) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -3,10 +3,10 @@ package intake
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -162,7 +162,7 @@ func inOneOrder(chunk []turn) {
 		}
 		ids[d.ResponseID], households[d.HouseholdID] = true, true
 	}
-	slices.SortFunc(chunk, func(a, b turn) int { return cmp.Compare(a.Draft().ResponseID, b.Draft().ResponseID) })
+	order.Sort(chunk, func(a, b turn) int { return cmp.Compare(a.Draft().ResponseID, b.Draft().ResponseID) })
 }
 
 // storeAlone stores one item in a transaction of its own.
@@ -214,7 +214,7 @@ type tally struct {
 
 // count adds up, survey by survey and always in the same order.
 func (s *Batches) count(ctx context.Context, tx *db.Tx, all []tally) error {
-	slices.SortStableFunc(all, func(a, b tally) int { return cmp.Compare(a.open.NID, b.open.NID) })
+	order.Stable(all, func(a, b tally) int { return cmp.Compare(a.open.NID, b.open.NID) })
 	for i := 0; i < len(all); {
 		o, deltas := all[i].open, []survey.Delta(nil)
 		for ; i < len(all) && all[i].open.NID == o.NID; i++ {

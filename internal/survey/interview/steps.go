@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -39,7 +40,7 @@ func stepsOf(f *form.Form, r *form.Result, lang string, reach form.Reach, passed
 		}
 		w.questions(v.Questions, v.Questions, all[i].Questions, "/"+v.ID)
 	}
-	slices.SortStableFunc(w.steps, func(a, b Step) int { return rank(&a) - rank(&b) })
+	order.Stable(w.steps, func(a, b Step) int { return rank(&a) - rank(&b) })
 	return w.steps
 }
 

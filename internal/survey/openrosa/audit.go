@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Log is what the log of an interview (audit.csv) says about it.
@@ -78,7 +80,7 @@ func spanOf(event, start, end string) (span, bool) {
 // covered is the time that some of the spans take; where they overlap it counts
 // once.
 func covered(all []span) time.Duration {
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	order.Sort(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	var sum, end int64
 	for _, s := range all {
 		if s.to > end {

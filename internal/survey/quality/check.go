@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
-	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 )
 
@@ -190,7 +190,7 @@ func (w *twins) near(me *spot) (match, bool) {
 			}
 		}
 	}
-	slices.SortStableFunc(m.others, func(a, b nearby) int { return cmp.Compare(a.metres, b.metres) })
+	order.Stable(m.others, func(a, b nearby) int { return cmp.Compare(a.metres, b.metres) })
 	if crowd > 1 { // somebody else is around
 		w.hold(own, me)
 	}

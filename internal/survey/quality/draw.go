@@ -21,6 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -247,7 +248,7 @@ func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata m
 			all = append(all, drawn{Ranked: r, collector: name})
 		}
 	}
-	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID)) })
+	order.Sort(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID)) })
 	for i := range all {
 		all[i].nid = s.db.NewNID()
 	}

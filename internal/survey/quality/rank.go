@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"math"
 	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Rank is the place of an id in a draw, as 64 hex digits: the SHA-256 of the
@@ -33,7 +35,7 @@ type Lowest struct {
 type ranks []Ranked
 
 func (r ranks) Len() int           { return len(r) }
-func (r ranks) Less(i, j int) bool { return order(r[i], r[j]) > 0 }
+func (r ranks) Less(i, j int) bool { return byRank(r[i], r[j]) > 0 }
 func (r ranks) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
 func (r *ranks) Push(v any)        { *r = append(*r, v.(Ranked)) }
 func (r *ranks) Pop() any          { panic("never popped") }
@@ -43,7 +45,7 @@ func (l *Lowest) Add(r Ranked) {
 	switch {
 	case len(l.kept) < l.N:
 		heap.Push(&l.kept, r)
-	case len(l.kept) > 0 && order(r, l.kept[0]) < 0:
+	case len(l.kept) > 0 && byRank(r, l.kept[0]) < 0:
 		l.kept[0] = r
 		heap.Fix(&l.kept, 0)
 	}
@@ -52,7 +54,7 @@ func (l *Lowest) Add(r Ranked) {
 // List is those that were kept, the lowest first.
 func (l *Lowest) List() []Ranked {
 	out := slices.Clone(l.kept)
-	slices.SortFunc(out, order)
+	order.Sort(out, byRank)
 	return out
 }
 
@@ -85,7 +87,7 @@ func Allocate(parts []int, share float64, size, least int) []int {
 		}
 		given += out[i]
 	}
-	slices.SortStableFunc(rests, func(a, b left) int {
+	order.Stable(rests, func(a, b left) int {
 		switch {
 		case a.rest > b.rest+1e-9:
 			return -1

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -81,7 +82,7 @@ func veilReport(r *Report, x privacy.Sight) {
 	for i := range r.Collectors {
 		r.Collectors[i].Collector = x.Person(r.Collectors[i].Collector)
 	}
-	slices.SortFunc(r.Collectors, func(a, b CollectorReport) int { return cmp.Compare(a.Collector, b.Collector) })
+	order.Sort(r.Collectors, func(a, b CollectorReport) int { return cmp.Compare(a.Collector, b.Collector) })
 	for i := range r.Effects {
 		r.Effects[i].Collector = x.Person(r.Effects[i].Collector)
 	}

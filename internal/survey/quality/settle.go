@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -97,7 +98,7 @@ func (r *runner) store(ctx context.Context, batch []response.Finding) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(batch, func(a, b response.Finding) int { return cmp.Compare(a.Response, b.Response) })
+	order.Stable(batch, func(a, b response.Finding) int { return cmp.Compare(a.Response, b.Response) })
 	return r.s.db.InTx(ctx, func(tx *db.Tx) error {
 		if err := r.hold(ctx, tx); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // The least differences that matter, however sure they are.
@@ -47,8 +48,8 @@ func FindEffects(all []EffectQuestion, least float64, most int) EffectsFound {
 	for i := range all {
 		all[i].judge(&out, Apart(all[i].Groups, usual), limit)
 	}
-	slices.SortStableFunc(out.Effects, func(a, b api.CollectorEffect) int { return cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)) })
-	slices.SortStableFunc(out.Differences, func(a, b api.CollectorDifference) int { return cmp.Compare(b.Score, a.Score) })
+	order.Stable(out.Effects, func(a, b api.CollectorEffect) int { return cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)) })
+	order.Stable(out.Differences, func(a, b api.CollectorDifference) int { return cmp.Compare(b.Score, a.Score) })
 	out.Effects, out.Differences = out.Effects[:min(len(out.Effects), most)], out.Differences[:min(len(out.Differences), most)]
 	return out
 }

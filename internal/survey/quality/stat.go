@@ -180,7 +180,7 @@ func Round(v float64) float64 {
 	return math.Round(v*1000) / 1000
 }
 
-// order puts draws in the order of their rank.
-func order(a, b Ranked) int {
+// byRank puts draws in the order of their rank.
+func byRank(a, b Ranked) int {
 	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID))
 }

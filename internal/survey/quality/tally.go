@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -132,7 +133,7 @@ func (t *teller) report() *Tally {
 		w.Duration = w.lengths.report()
 		out.Collectors = append(out.Collectors, w.CollectorReport)
 	}
-	slices.SortFunc(out.Collectors, func(a, b CollectorReport) int { return cmp.Compare(a.Collector, b.Collector) })
+	order.Sort(out.Collectors, func(a, b CollectorReport) int { return cmp.Compare(a.Collector, b.Collector) })
 	return &out
 }
 

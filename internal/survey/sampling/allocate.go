@@ -3,7 +3,8 @@ package sampling
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Part is a stratum as sizes are allotted to it.
@@ -59,7 +60,7 @@ func allot(out []int, full []bool, parts []Part, rest int, shares float64) {
 		given += out[i]
 		lefts = append(lefts, left{i, exact - float64(out[i])})
 	}
-	slices.SortStableFunc(lefts, func(a, b left) int {
+	order.Stable(lefts, func(a, b left) int {
 		if math.Abs(a.rest-b.rest) < 1e-9 {
 			return 0
 		}

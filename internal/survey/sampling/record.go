@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Format names the form of a published record. In the first one nothing pointed to
@@ -372,7 +373,7 @@ func sameSwap(u api.SampleUnit, by map[string]api.SampleUnit) string {
 
 func sortedByPlace(units []api.SampleUnit) []api.SampleUnit {
 	out := slices.Clone(units)
-	slices.SortFunc(out, func(a, b api.SampleUnit) int { return a.Place - b.Place })
+	order.Sort(out, func(a, b api.SampleUnit) int { return a.Place - b.Place })
 	return out
 }
 

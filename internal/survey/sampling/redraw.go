@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Unit is a household of a frame, under the name the draw knows it by.
@@ -171,7 +172,7 @@ func rankClusters(seed string, found map[string]int) []group {
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		out = append(out, group{by.rank(name), name, found[name]})
 	}
-	slices.SortFunc(out, func(a, b group) int {
+	order.Sort(out, func(a, b group) int {
 		return byRank(Ranked{Rank: a.rank, Unit: Unit{Unit: a.name}}, Ranked{Rank: b.rank, Unit: Unit{Unit: b.name}})
 	})
 	return out

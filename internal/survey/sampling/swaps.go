@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // swapData is what an entry of the audit log says about a replacement. Sum is made of
@@ -55,7 +55,7 @@ func swapsHold(rec *api.SampleRecord, last *api.SampleEntry) bool {
 	if last == nil {
 		return len(swaps) == 0
 	}
-	slices.SortFunc(swaps, func(a, b api.SampleUnit) int {
+	order.Sort(swaps, func(a, b api.SampleUnit) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Place, b.Place))
 	})
 	var data swapData

@@ -13,7 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // ErrSyntax says that bytes are not what they should be. All errors of this
@@ -125,7 +126,7 @@ func fromMap(in map[string]any, depth int) (any, error) {
 		}
 		out = append(out, Entry{key, v})
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return byLength(a.Key, b.Key) })
+	order.Sort(out, func(a, b Entry) int { return byLength(a.Key, b.Key) })
 	return out, nil
 }
 

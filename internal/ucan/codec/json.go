@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // AppendJSON writes v as the dag-json that JavaScript signs: no white space,
@@ -63,7 +65,7 @@ func appendMap(b []byte, m Map) (_ []byte, err error) {
 	}
 	if !slices.IsSortedFunc(m, byUnits) {
 		m = slices.Clone(m)
-		slices.SortFunc(m, byUnits)
+		order.Sort(m, byUnits)
 	}
 	b = append(b, '{')
 	for i := range m {
@@ -235,7 +237,7 @@ func (d reader) members(depth int) (any, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, bad("JSON")
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return byLength(a.Key, b.Key) })
+	order.Sort(out, func(a, b Entry) int { return byLength(a.Key, b.Key) })
 	for i := 1; i < len(out); i++ {
 		if out[i-1].Key == out[i].Key {
 			return nil, bad("a key twice")

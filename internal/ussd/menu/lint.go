@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
@@ -118,7 +119,7 @@ func Lint(p *Pack, o LintOptions) []Finding {
 			l.sizes(n, notices[n.ID])
 		}
 	}
-	slices.SortStableFunc(l.found, func(a, b Finding) int { return strings.Compare(string(a.Level), string(b.Level)) })
+	order.Stable(l.found, func(a, b Finding) int { return strings.Compare(string(a.Level), string(b.Level)) })
 	return l.found
 }
 

@@ -2,9 +2,10 @@ package menu
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Problem is one mistake in a pack file.
@@ -38,7 +39,7 @@ func (ps Problems) Error() string {
 }
 
 func (ps Problems) sort() {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
+	order.Stable(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/hearth-dmrv/hearth/internal/order"
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
@@ -178,7 +179,7 @@ func Parse(name string, data []byte) ([]*Gateway, error) {
 
 // sort puts problems of one file into its order.
 func (p Problems) sort() {
-	slices.SortStableFunc(p, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	order.Stable(p, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 }
 
 // parseDoc reads one gateway as far as that can be done. With problems it is

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
 // Check compares the properties of a twin with what is declared. properties is
@@ -179,7 +180,7 @@ func (m *mapper) note(pointer, code, detail string) {
 }
 
 func (m *mapper) sorted() []fault.Field {
-	slices.SortFunc(m.fields, func(a, b fault.Field) int {
+	order.Sort(m.fields, func(a, b fault.Field) int {
 		if n := strings.Compare(a.Pointer, b.Pointer); n != 0 {
 			return n
 		}
