@@ -22,5 +22,5 @@ type BatchProblem struct {
 	Code    string  `json:"code" doc:"Stable name of the error."`
 	Message string  `json:"message"`
 	Status  int     `json:"status" doc:"HTTP status the single route would answer with."`
-	Errors  []Field `json:"errors,omitempty" doc:"Every field that is wrong. A pointer is one into the twin, or names the column of a table."`
+	Errors  []Field `json:"errors,omitempty" doc:"Every field that is wrong. A pointer points into the twin, or names the column of a table."`
 }

@@ -4,17 +4,17 @@ package api
 // it was.
 type ClaimEvidence struct {
 	Index       int    `json:"index" doc:"Place in the evidence of the document, from 0."`
-	Type        string `json:"type" enum:"response,entity,readings,kitchenTest,calculation,file,other" doc:"other: a text or an object that names nothing this server keeps."`
+	Type        string `json:"type" enum:"response,entity,readings,kitchenTest,calculation,file,other" doc:"other: a text or an object that does not name a record of this server."`
 	ID          string `json:"id,omitzero" doc:"What it names: the id of a response or a test, the DID of a twin or of the device of readings, the SHA-256 of a file."`
 	Revision    int64  `json:"revision,omitzero" doc:"Of a response, a twin or a test: which of its states it names."`
 	From        string `json:"from,omitzero" doc:"Of readings: the first moment."`
 	To          string `json:"to,omitzero" doc:"Of readings: the end, not included."`
 	Count       int    `json:"count,omitzero" doc:"How many readings there were."`
 	Hash        string `json:"hash,omitzero" doc:"What it was, as the document has it."`
-	State       string `json:"state" enum:"same,changed,erased,missing,unchecked" doc:"same: it was looked up now and has this hash. changed: it has another one. erased: it was there, and its content is gone for the sake of a person. missing: there is no such thing. unchecked: nothing here can be looked up."`
-	Corrections int    `json:"corrections,omitzero" doc:"Readings of this time that were corrected or withdrawn since, among the 1,000 corrections that are looked at for a claim."`
+	State       string `json:"state" enum:"same,changed,erased,missing,unchecked" doc:"same: it was looked up now and has this hash. changed: its hash differs. erased: it existed, and its content was erased to protect a person. missing: it does not exist. unchecked: there is nothing here to look up."`
+	Corrections int    `json:"corrections,omitzero" doc:"Readings of this time that were corrected or withdrawn since; at most 1,000 corrections are searched for a claim."`
 	Detail      string `json:"detail,omitzero" doc:"The same in words."`
-	Link        string `json:"link,omitzero" doc:"Where it can be read, by whoever may."`
+	Link        string `json:"link,omitzero" doc:"Where callers with the right to read it find it."`
 }
 
 // ClaimEvidenceList is all evidence of a claim.
@@ -33,10 +33,10 @@ type ClaimChain struct {
 // ChainStep is one link of the chain.
 type ChainStep struct {
 	Step   string `json:"step" enum:"credential,evaluation,claim,evidence,subject,draw"`
-	State  string `json:"state" enum:"checked,failed,unchecked,absent" doc:"checked: it was checked for this answer, and is right. absent: there is none."`
+	State  string `json:"state" enum:"checked,failed,unchecked,absent" doc:"checked: it was checked for this answer and is correct. absent: there is nothing to check."`
 	Detail string `json:"detail" doc:"What was checked, and what came out."`
 	Link   string `json:"link,omitzero" doc:"Where it can be read."`
-	Check  string `json:"check,omitzero" doc:"What checks it, where this answer has not."`
+	Check  string `json:"check,omitzero" doc:"How to check it, where this answer has not."`
 
-	Evidence *ClaimEvidence `json:"evidence,omitzero" doc:"Of a step evidence."`
+	Evidence *ClaimEvidence `json:"evidence,omitzero" doc:"Only for the step evidence."`
 }

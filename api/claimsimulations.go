@@ -5,16 +5,16 @@ import "time"
 // ClaimSimulationDraft asks what a rubric would say about past claims.
 type ClaimSimulationDraft struct {
 	Kind         string                 `json:"kind" doc:"The claim type of the claims." example:"fuel-saved"`
-	Protocol     string                 `json:"protocol,omitzero" doc:"Only claims of this protocol, in all its versions; its rubric where verification is absent." example:"did:ixo:protocol/clean-cooking"`
-	Version      string                 `json:"version,omitzero" doc:"Whose rubric; the newest published one when absent." example:"1.1.0"`
-	Verification *ClaimSimulationRubric `json:"verification,omitzero" doc:"The rubric, instead of that of a version."`
+	Protocol     string                 `json:"protocol,omitzero" doc:"Only claims of this protocol, in all its versions. Its rubric is tried when verification is absent." example:"did:ixo:protocol/clean-cooking"`
+	Version      string                 `json:"version,omitzero" doc:"Version whose rubric is tried; the newest published one when absent." example:"1.1.0"`
+	Verification *ClaimSimulationRubric `json:"verification,omitzero" doc:"The rubric to try, instead of the rubric of a version."`
 	Project      string                 `json:"projectId,omitzero" doc:"Only claims of this project."`
 	Collection   string                 `json:"collection,omitzero" doc:"Only claims of this collection, by its id." example:"col_7310428377145344"`
 }
 
 // ClaimSimulationRubric is a rubric as a claim type has it in verification.
 type ClaimSimulationRubric struct {
-	Facts  []any `json:"facts,omitzero" doc:"What the rules may ask: {id, type, …}." maxItems:"100"`
+	Facts  []any `json:"facts,omitzero" doc:"Facts that the rules may use: {id, type, …}." maxItems:"100"`
 	Rubric []any `json:"rubric" doc:"The rules in their order: {id, stage, when, then, text}." maxItems:"100"`
 }
 
@@ -26,7 +26,7 @@ type ClaimSimulation struct {
 	Kind       string                `json:"kind"`
 	Protocol   string                `json:"protocol,omitzero"`
 	Version    string                `json:"version,omitzero"`
-	RubricHash string                `json:"rubricHash" doc:"SHA-256 over what the rubric says, in canonical JSON."`
+	RubricHash string                `json:"rubricHash" doc:"SHA-256 of the rubric in canonical JSON."`
 	Project    string                `json:"projectId,omitzero"`
 	Collection string                `json:"collection,omitzero"`
 	Counts     ClaimSimulationCounts `json:"counts" doc:"So far, while the job runs."`
@@ -38,9 +38,9 @@ type ClaimSimulation struct {
 
 // ClaimSimulationCounts is how many claims would come to what.
 type ClaimSimulationCounts struct {
-	Claims   int64              `json:"claims" doc:"That were asked about."`
-	Changed  int64              `json:"changed" doc:"That would come to another outcome, or to another amount."`
-	Listed   int64              `json:"listed" doc:"Of those, how many can be listed."`
+	Claims   int64              `json:"claims" doc:"Claims that were tried."`
+	Changed  int64              `json:"changed" doc:"Claims whose outcome or amount would change."`
+	Listed   int64              `json:"listed" doc:"How many of those can be listed."`
 	Outcomes []SimulatedOutcome `json:"outcomes"`
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // CollectAddressDraft asks for an address that a phone with ODK Collect uses.
 type CollectAddressDraft struct {
-	Name      string    `json:"name" minLength:"1" doc:"What the key and the project on the phone are called." example:"Phone of the Kitui team"`
+	Name      string    `json:"name" minLength:"1" doc:"Name of the key, and of the project on the phone." example:"Phone of the Kitui team"`
 	Collector string    `json:"collector,omitzero" doc:"DID of the collector; a new one is made without it." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
 	Projects  []string  `json:"projects,omitzero" doc:"Only surveys of these projects, by DID."`
 	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When the address ends; it does not by default."`

@@ -5,13 +5,13 @@ import "time"
 // CollectionDraft is what a collection is made from.
 type CollectionDraft struct {
 	Name        string    `json:"name" maxLength:"200" example:"Fuel saved in 2026"`
-	Description string    `json:"description,omitzero" maxLength:"1000" doc:"One line. Name nobody: it is kept."`
-	ProjectID   string    `json:"projectId,omitzero" doc:"DID of the project whose claims it takes; those of every project when absent."`
+	Description string    `json:"description,omitzero" maxLength:"1000" doc:"One line. Name nobody: the text is kept."`
+	ProjectID   string    `json:"projectId,omitzero" doc:"DID of the project whose claims it accepts; claims of every project when absent."`
 	Protocol    string    `json:"protocol" doc:"DID of the protocol of what produces the claims: its claim types decide about them." example:"did:ixo:protocol/clean-cooking"`
 	Version     string    `json:"version,omitzero" doc:"Version of the protocol that decides, whatever version a subject has; the newest published one when absent. It never changes." example:"1.1.0"`
-	Quota       int64     `json:"quota,omitzero" doc:"How many claims it takes; 0 for no limit. A claim that is rejected, withdrawn or invalidated frees its place." example:"500"`
-	StartsAt    time.Time `json:"startsAt,omitzero" doc:"Claims are taken from this moment on; at once when absent."`
-	EndsAt      time.Time `json:"endsAt,omitzero" doc:"Claims are taken before this moment; it does not end when absent."`
+	Quota       int64     `json:"quota,omitzero" doc:"How many claims it accepts; 0 for no limit. A claim that is rejected, withdrawn or invalidated frees its place." example:"500"`
+	StartsAt    time.Time `json:"startsAt,omitzero" doc:"Claims are accepted from this moment on; at once when absent."`
+	EndsAt      time.Time `json:"endsAt,omitzero" doc:"Claims are accepted before this moment; without end when absent."`
 	State       string    `json:"state,omitzero" enum:"open,paused" doc:"open when absent."`
 }
 
@@ -19,7 +19,7 @@ type CollectionDraft struct {
 type CollectionChange struct {
 	Name        *string    `json:"name,omitzero" maxLength:"200"`
 	Description *string    `json:"description,omitzero" maxLength:"1000"`
-	Quota       *int64     `json:"quota,omitzero" doc:"Not below the claims that have a place."`
+	Quota       *int64     `json:"quota,omitzero" doc:"Not below the number of claims that occupy a place."`
 	StartsAt    *time.Time `json:"startsAt,omitzero"`
 	EndsAt      *time.Time `json:"endsAt,omitzero"`
 }
@@ -38,17 +38,17 @@ type Collection struct {
 	StartsAt    time.Time        `json:"startsAt,omitzero"`
 	EndsAt      time.Time        `json:"endsAt,omitzero"`
 	Counts      CollectionCounts `json:"counts"`
-	Revision    int64            `json:"revision" doc:"Changes with what the collection says, not with its counts."`
+	Revision    int64            `json:"revision" doc:"Changes when the collection is edited, not with its counts."`
 	CreatedAt   time.Time        `json:"createdAt"`
 	UpdatedAt   time.Time        `json:"updatedAt"`
-	CreatedBy   string           `json:"createdBy" doc:"DID of who made it."`
+	CreatedBy   string           `json:"createdBy" doc:"DID of its maker."`
 	Links       CollectionLinks  `json:"links"`
 }
 
 // CollectionCounts are the claims of a collection by their status, at this moment.
 type CollectionCounts struct {
-	Submitted   int64 `json:"submitted" doc:"All of them, whatever became of them."`
-	Taken       int64 `json:"taken" doc:"Those that have a place of the quota: pending, flagged, disputed and approved ones."`
+	Submitted   int64 `json:"submitted" doc:"All claims, whatever their status."`
+	Taken       int64 `json:"taken" doc:"Claims that count towards the quota: pending, flagged, disputed and approved ones."`
 	Pending     int64 `json:"pending"`
 	Flagged     int64 `json:"flagged"`
 	Disputed    int64 `json:"disputed"`

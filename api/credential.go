@@ -5,10 +5,10 @@ import "time"
 // CredentialRequest asks for the credential of an approved claim. All but claim may be
 // left out, and must agree with the claim.
 type CredentialRequest struct {
-	Claim             string                 `json:"claim,omitzero" doc:"DID or CID of the approved claim; without it 403." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+	Claim             string                 `json:"claim,omitzero" doc:"DID or CID of the approved claim; without it the request is refused with 403." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
 	Type              []string               `json:"type,omitzero"`
 	Issuer            string                 `json:"issuer,omitzero" doc:"DID of the oracle that approved the claim."`
-	CredentialSubject map[string]any         `json:"credentialSubject,omitzero" doc:"id, kind, periodStart, periodEnd and amount as the claim and its evaluation have them."`
+	CredentialSubject map[string]any         `json:"credentialSubject,omitzero" doc:"id, kind, periodStart, periodEnd and amount; they must equal those of the claim and its evaluation."`
 	Options           CredentialIssueOptions `json:"options,omitzero"`
 }
 
@@ -29,7 +29,7 @@ type IssuedCredential struct {
 	Page        string       `json:"page,omitzero" doc:"Where everybody can look at it and have it verified, without a login." example:"https://hearth.example.org/c/9f86d081884c7d659a2feaa0c55ad015"`
 	Links       ClaimLinks   `json:"links"`
 
-	VerifiableCredential map[string]any `json:"verifiableCredential,omitzero" doc:"The signed document (W3C VC 2.0), or the envelope that holds it; where one credential is read."`
+	VerifiableCredential map[string]any `json:"verifiableCredential,omitzero" doc:"The signed document (W3C VC 2.0), or the envelope that holds it; only when one credential is read."`
 }
 
 // CredentialStep says why a credential is suspended, reinstated, revoked or retired.
@@ -44,13 +44,13 @@ type IssuerKey struct {
 	PublicKeyMultibase string    `json:"publicKeyMultibase" example:"z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw"`
 	Status             string    `json:"status" enum:"current,ended,compromised"`
 	Created            time.Time `json:"created"`
-	Ended              time.Time `json:"ended,omitzero" doc:"When another key took its place. What it had signed stays good."`
-	CompromisedSince   time.Time `json:"compromisedSince,omitzero" doc:"What it signed is good if it was issued here before."`
+	Ended              time.Time `json:"ended,omitzero" doc:"When another key replaced it. Credentials it had signed stay valid."`
+	CompromisedSince   time.Time `json:"compromisedSince,omitzero" doc:"Credentials it signed are valid only if they were issued here before this time."`
 }
 
 // IssuerKeyRotation asks for a new key.
 type IssuerKeyRotation struct {
-	CompromisedSince time.Time `json:"compromisedSince,omitzero" doc:"From when on somebody else may have had the key. Only credentials that were issued here before verify."`
+	CompromisedSince time.Time `json:"compromisedSince,omitzero" doc:"Since when somebody else may have had the key. Only credentials that were issued here before that time verify."`
 	Key              string    `json:"key,omitzero" doc:"Which key that is; the current one when absent."`
 	Reason           string    `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters." example:"Yearly change."`
 }

@@ -5,9 +5,9 @@ import "time"
 // CreditAccount is what a user of the oracle may spend.
 type CreditAccount struct {
 	DID       string    `json:"did" example:"did:ixo:entity:amina"`
-	Status    string    `json:"status" enum:"active,inactive" doc:"Only an active account is answered."`
+	Status    string    `json:"status" enum:"active,inactive" doc:"The oracle answers only active accounts."`
 	Balance   int64     `json:"balance" doc:"Credits. An answer that used more than was held back for it can bring it below zero." example:"490"`
-	Held      int64     `json:"held" doc:"Of the balance, held back for answers in the making." example:"10"`
+	Held      int64     `json:"held" doc:"Part of the balance that is held back for answers in progress." example:"10"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 }
@@ -31,7 +31,7 @@ type CreditEntry struct {
 
 // CreditTopUp adds credits to an account, or takes some back.
 type CreditTopUp struct {
-	Amount int64  `json:"amount" minimum:"-1000000000" maximum:"1000000000" doc:"Not 0. A negative one takes credits back, none that are held for an answer and never below zero." example:"500"`
+	Amount int64  `json:"amount" minimum:"-1000000000" maximum:"1000000000" doc:"Not 0. A negative amount takes credits back, but none that are held for an answer, and never below zero." example:"500"`
 	Note   string `json:"note,omitempty" maxLength:"200" example:"January"`
 }
 
@@ -40,5 +40,5 @@ type Credits struct {
 	Status  string `json:"status" enum:"active,inactive,none"`
 	Balance int64  `json:"balance"`
 	Held    int64  `json:"held"`
-	Minimum int64  `json:"minimum" doc:"What must be left for an answer to begin."`
+	Minimum int64  `json:"minimum" doc:"The least balance with which an answer begins."`
 }

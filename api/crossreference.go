@@ -5,16 +5,16 @@ import "time"
 // CrossReferenceDraft says which answers to hold against which measurements.
 type CrossReferenceDraft struct {
 	Question  string       `json:"question" doc:"What households said, as section/question." example:"usage/used_last_7_days"`
-	Use       []string     `json:"use,omitzero" doc:"Of a choice: the options that mean use. Of yes and no it is true, of numbers anything above 0." example:"[\"daily\",\"weekly\"]"`
-	Measure   string       `json:"measure,omitzero" enum:"use,events,hours,fuel" doc:"What it is held against: whether sensors have measured use, cooking events or hours of a day, or the fuel of a day that kitchen tests have weighed. use by default of choices, of yes and no; hours of numbers."`
+	Use       []string     `json:"use,omitzero" doc:"For a choice: the options that mean use. For yes and no it is true, for numbers anything above 0." example:"[\"daily\",\"weekly\"]"`
+	Measure   string       `json:"measure,omitzero" enum:"use,events,hours,fuel" doc:"What it is compared with: whether sensors have measured use, cooking events or hours of a day, or the fuel of a day that kitchen tests have weighed. use by default of choices, of yes and no; hours of numbers."`
 	Per       string       `json:"per,omitzero" enum:"day,week" doc:"What the numbers of the answer are per; day by default."`
 	Fuel      string       `json:"fuel,omitzero" doc:"Of measure=fuel: which one; wood by default." example:"wood"`
 	Round     int          `json:"round,omitzero" doc:"The open round by default."`
 	Days      int          `json:"days,omitzero" doc:"The days of UTC before that of the interview that count, 1 to 92; 7 by default." example:"7"`
-	SumPeriod *CrossPeriod `json:"sumPeriod,omitzero" doc:"These days in place of those before each interview; at most 366."`
+	SumPeriod *CrossPeriod `json:"sumPeriod,omitzero" doc:"These days instead of those before each interview; at most 366."`
 	MinDays   int          `json:"minDays,omitzero" doc:"Days a household needs with at least half of the expected readings; half of the days by default."`
 	MinEvents int          `json:"minEvents,omitzero" doc:"Cooking events in all these days that are use; 1 by default."`
-	Tolerance *float64     `json:"tolerance,omitzero" doc:"Of amounts: how far what is said may be from what was measured, as a share of that; 0.5 by default." example:"0.5"`
+	Tolerance *float64     `json:"tolerance,omitzero" doc:"For amounts: how far the answer may differ from the measurement, as a share of the measurement; 0.5 by default." example:"0.5"`
 	KPTIDs    []string     `json:"kptIds,omitzero" doc:"Only these kitchen tests; all of the project by default. At most 1,000."`
 }
 
@@ -35,9 +35,9 @@ type CrossReference struct {
 	Households  CrossHouseholds     `json:"households"`
 	Agreement   *CrossAgreement     `json:"agreement,omitzero" doc:"Of use."`
 	Difference  *CrossDifference    `json:"difference,omitzero" doc:"Of amounts, by Bland and Altman."`
-	Adjusted    *CrossAdjusted      `json:"adjusted,omitzero" doc:"What the survey says, put right by what was measured."`
+	Adjusted    *CrossAdjusted      `json:"adjusted,omitzero" doc:"The result of the survey, corrected by the measurements."`
 	NoAdjusted  string              `json:"noAdjusted,omitzero" doc:"Why there is none."`
-	Hawthorne   *CrossHawthorne     `json:"hawthorne,omitzero" doc:"How much of the cooking goes on when nobody watches."`
+	Hawthorne   *CrossHawthorne     `json:"hawthorne,omitzero" doc:"How much of the cooking continues outside of tests."`
 	NoHawthorne string              `json:"noHawthorne,omitzero" doc:"Why there is none."`
 	Mismatches  int                 `json:"mismatches" doc:"Pairs that do not agree: their responses are flagged with sensor_mismatch."`
 	Suppressed  bool                `json:"suppressed,omitzero" doc:"Figures of fewer than 5 households are not shown to keys without responses:pii."`
@@ -47,8 +47,8 @@ type CrossReference struct {
 
 // CrossHouseholds counts households, and what is missing of their measurements.
 type CrossHouseholds struct {
-	Answered    int `json:"answered" doc:"Their response counts and has an answer."`
-	Paired      int `json:"paired" doc:"Their measurements do too."`
+	Answered    int `json:"answered" doc:"Households whose response counts and has an answer."`
+	Paired      int `json:"paired" doc:"Of these, households that have measurements too."`
 	Unmeasured  int `json:"unmeasured" doc:"Nothing was measured in them."`
 	TooFewDays  int `json:"tooFewDays" doc:"Too little of the days was measured."`
 	OtherUnit   int `json:"otherUnit,omitzero" doc:"Answer and kitchen test are in different units."`
@@ -64,8 +64,8 @@ type CrossAgreement struct {
 	MeasuredOnly *int     `json:"measuredOnly,omitzero"`
 	Neither      *int     `json:"neither,omitzero"`
 	Agreement    *float64 `json:"agreement,omitzero" doc:"Share of pairs that agree."`
-	OverReport   *float64 `json:"overReport,omitzero" doc:"Share of those who say that they use it whose sensors have measured no use."`
-	UnderReport  *float64 `json:"underReport,omitzero" doc:"Share of those who say that they do not whose sensors have measured use."`
+	OverReport   *float64 `json:"overReport,omitzero" doc:"Share of the households that report use whose sensors have measured none."`
+	UnderReport  *float64 `json:"underReport,omitzero" doc:"Share of the households that report no use whose sensors have measured some."`
 	Kappa        *float64 `json:"kappa,omitzero" doc:"Cohen's."`
 	KappaSE      *float64 `json:"kappaSE,omitzero"`
 	KappaLow     *float64 `json:"kappaLow,omitzero" doc:"95 %."`
@@ -114,7 +114,7 @@ type CrossLineage struct {
 	DayRows         int    `json:"dayRows" doc:"Days of devices that were read, as GET /v1/projects/{did}/usage has them."`
 	ReadingsHash    string `json:"readingsHash,omitzero" doc:"SHA-256 over these rows, in their order."`
 	Tests           int    `json:"tests" doc:"Kitchen tests that were read."`
-	Weights         string `json:"weights,omitzero" doc:"How the sample came about that the weights are of, or why there are none."`
+	Weights         string `json:"weights,omitzero" doc:"The kind of sample the weights are for, or why there are no weights."`
 }
 
 // CrossLinks are the addresses of a result.
@@ -126,7 +126,7 @@ type CrossLinks struct {
 
 // CrossPair is a household's answer and what was measured.
 type CrossPair struct {
-	RecordID    string  `json:"recordId" doc:"Of the response; GET /v1/responses/{responseId} takes it."`
+	RecordID    string  `json:"recordId" doc:"Id of the response, for GET /v1/responses/{responseId}."`
 	HouseholdID string  `json:"householdId" doc:"A name stands in place of the DID without the scope responses:pii."`
 	Said        float64 `json:"said" doc:"Per day; 1 and 0 of use."`
 	Measured    float64 `json:"measured" doc:"Per day; 1 and 0 of use."`

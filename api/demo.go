@@ -6,7 +6,7 @@ import "time"
 type Demo struct {
 	Status     string     `json:"status" enum:"none,loading,ready,failed,removing" doc:"none: it is not there. failed: the job of the load has ended before the demo was complete; POST goes on with it."`
 	ID         string     `json:"id,omitzero" doc:"Name of this load of it."`
-	Seed       int64      `json:"seed,omitzero" doc:"What its names, places, answers and verdicts were made from."`
+	Seed       int64      `json:"seed,omitzero" doc:"The number from which its names, places, answers and verdicts were generated."`
 	StartedAt  time.Time  `json:"startedAt,omitzero"`
 	FinishedAt time.Time  `json:"finishedAt,omitzero"`
 	Seconds    float64    `json:"seconds,omitzero" doc:"How long the load took, in all attempts together."`
@@ -54,6 +54,6 @@ type DemoLinks struct {
 
 // DemoDraft asks for a load.
 type DemoDraft struct {
-	Seed  int64 `json:"seed,omitzero" doc:"Another one gives other names, places and answers; 1 by default." minimum:"0" maximum:"9007199254740991"`
-	Force bool  `json:"force,omitzero" doc:"Load it although the store holds something else, or the server is in production."`
+	Seed  int64 `json:"seed,omitzero" doc:"A different number gives different names, places and answers; 1 by default." minimum:"0" maximum:"9007199254740991"`
+	Force bool  `json:"force,omitzero" doc:"Load it even if the store holds other data, or the server is in production."`
 }

@@ -11,7 +11,7 @@ type Reading struct {
 	Duration     *float64           `json:"duration,omitzero"` // seconds
 	Values       map[string]float64 `json:"values,omitzero"`   // further channels
 
-	Contradiction bool `json:"contradiction,omitzero" doc:"cookingEvent says otherwise than the temperature, which decides."`
+	Contradiction bool `json:"contradiction,omitzero" doc:"cookingEvent contradicts the temperature, which decides."`
 }
 
 // ReadingOutcome is what became of a batch.
@@ -19,13 +19,13 @@ type ReadingOutcome struct {
 	Accepted      int               `json:"accepted" doc:"Readings stored now."`
 	Duplicates    int               `json:"duplicates" doc:"Readings that were stored before, or were in the batch twice."`
 	Conflicts     []ReadingConflict `json:"conflicts" doc:"Readings that were left out because another one is stored; only with onConflict=skip and of files, the first 100 of a file."`
-	Refused       []ReadingRefusal  `json:"refused" doc:"Readings that are not valid and were left out, the first 100 in the order of the batch. Sent again corrected, with the others or without, they are stored."`
+	Refused       []ReadingRefusal  `json:"refused" doc:"Readings that are not valid and were left out, the first 100 in the order of the batch. Correct them and send them again, with or without the others."`
 	RefusedCount  int               `json:"refusedCount,omitzero" doc:"How many were left out."`
 	Gaps          []ReadingGap      `json:"gaps" doc:"Gaps this batch has brought, the first 100."`
 	MoreGaps      bool              `json:"moreGaps,omitzero" doc:"There are more than are shown here."`
 	LastReadingAt time.Time         `json:"lastReadingAt,omitzero" doc:"Time of the newest reading of the device."`
 
-	Contradictions int `json:"contradictions,omitzero" doc:"Readings of the batch whose cookingEvent says otherwise than their temperature, which decides."`
+	Contradictions int `json:"contradictions,omitzero" doc:"Readings of the batch whose cookingEvent contradicts their temperature, which decides."`
 }
 
 // ReadingRefusal is a reading that is not valid.
@@ -37,8 +37,8 @@ type ReadingRefusal struct {
 // ReadingCorrection is a change of a reading that was stored.
 type ReadingCorrection struct {
 	Timestamp time.Time `json:"timestamp" doc:"Time of the reading."`
-	Was       *Reading  `json:"was,omitzero" doc:"What it said before; not there where a withdrawn reading came back."`
-	Withdrawn bool      `json:"withdrawn,omitzero" doc:"There is no reading for this time any more."`
+	Was       *Reading  `json:"was,omitzero" doc:"Its old value; absent where a withdrawn reading came back."`
+	Withdrawn bool      `json:"withdrawn,omitzero" doc:"There is no longer a reading for this time."`
 	Reason    string    `json:"reason"`
 	By        string    `json:"by" doc:"DID of who changed it."`
 	Time      time.Time `json:"time" doc:"When it was changed."`
@@ -46,9 +46,9 @@ type ReadingCorrection struct {
 
 // CorrectionOutcome is what became of a correction.
 type CorrectionOutcome struct {
-	Corrected int `json:"corrected" doc:"Readings that say something else now."`
+	Corrected int `json:"corrected" doc:"Readings whose value changed."`
 	Withdrawn int `json:"withdrawn" doc:"Readings that are gone."`
-	Unchanged int `json:"unchanged" doc:"Readings that said so already."`
+	Unchanged int `json:"unchanged" doc:"Readings that had this value already."`
 }
 
 // ReadingConflict is a reading that differs from the stored one of its time.
@@ -72,12 +72,12 @@ type CookingEvent struct {
 	Start           time.Time `json:"start" doc:"Time of the first reading at or above the threshold; earlier, where the device says how long it had been cooking."`
 	End             time.Time `json:"end" doc:"When the last such reading was over: at the next reading, at most one sampling interval later; at once where it came with a duration that counts."`
 	DurationSeconds float64   `json:"durationSeconds" example:"1800"`
-	MaxTemperature  float64   `json:"maxTemperature,omitzero" doc:"Not there when the device has told no temperature." example:"85.4"`
+	MaxTemperature  float64   `json:"maxTemperature,omitzero" doc:"Absent when the device reported no temperature." example:"85.4"`
 	MeanTemperature float64   `json:"meanTemperature,omitzero" doc:"Of all its readings, rounded to hundredths." example:"79.25"`
-	Readings        int       `json:"readings" doc:"How many readings it rests on."`
-	Confidence      float64   `json:"confidence" doc:"Share of the readings that were to be expected at the sampling rate, 0 to 1. Time that the device itself has told is covered."`
-	Basis           string    `json:"basis" enum:"temperature,device,both" doc:"What it rests on: temperatures, the word of the device, or both."`
-	Contradictions  int       `json:"contradictions,omitzero" doc:"Its readings in which the device says otherwise than its temperature."`
+	Readings        int       `json:"readings" doc:"How many readings it is based on."`
+	Confidence      float64   `json:"confidence" doc:"Share of the readings that were to be expected at the sampling rate, 0 to 1. Time that the device itself reports counts as covered."`
+	Basis           string    `json:"basis" enum:"temperature,device,both" doc:"What it is based on: temperatures, reports of the device itself, or both."`
+	Contradictions  int       `json:"contradictions,omitzero" doc:"Its readings in which the report of the device contradicts its temperature."`
 	Truncated       bool      `json:"truncated" doc:"No later reading shows its end yet, or it went on for more than a day past the range."`
 }
 
@@ -92,7 +92,7 @@ type Usage struct {
 	Completeness   float64 `json:"completeness" doc:"Share of the readings that were to be expected, 0 to 1."`
 	Events         int64   `json:"events" doc:"Cooking events that begin on this day." example:"3"`
 	CookingMinutes float64 `json:"cookingMinutes" doc:"Of the day, also of events that began the day before." example:"95"`
-	Contradictions int64   `json:"contradictions,omitzero" doc:"Readings in which the device says otherwise than its temperature."`
+	Contradictions int64   `json:"contradictions,omitzero" doc:"Readings in which the report of the device contradicts its temperature."`
 }
 
 // DeviceStatus is how a device is, as far as is known.

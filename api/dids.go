@@ -21,7 +21,7 @@ type DIDService struct {
 type DIDDocument struct {
 	Context              []string     `json:"@context"`
 	ID                   string       `json:"id" doc:"The DID." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
-	Controller           []string     `json:"controller,omitempty" doc:"DIDs of those who may change it."`
+	Controller           []string     `json:"controller,omitempty" doc:"DIDs of its controllers, who may change it."`
 	AlsoKnownAs          []string     `json:"alsoKnownAs,omitempty" doc:"URIs of the same subject."`
 	VerificationMethod   []DIDMethod  `json:"verificationMethod,omitempty" doc:"Its keys."`
 	Authentication       []string     `json:"authentication,omitempty"`

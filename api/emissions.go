@@ -6,9 +6,9 @@ type EmissionDraft struct {
 	Version   string                      `json:"version,omitzero" doc:"Version of the module; the newest when absent." example:"4.0"`
 	Period    EmissionPeriod              `json:"period"`
 	Inputs    map[string]EmissionInput    `json:"inputs" doc:"By the names that the module has for them."`
-	Estimates map[string]EmissionEstimate `json:"estimates,omitzero" doc:"Estimates that inputs take by name."`
+	Estimates map[string]EmissionEstimate `json:"estimates,omitzero" doc:"Estimates that inputs refer to by name."`
 	Options   *EmissionOptions            `json:"options,omitzero"`
-	Carried   *EmissionAmount             `json:"carried,omitzero" doc:"What the calculation before has carried on: less than one tonne."`
+	Carried   *EmissionAmount             `json:"carried,omitzero" doc:"Remainder carried over from the previous calculation: less than one tonne."`
 }
 
 // EmissionPeriod is the time a calculation is about.
@@ -33,7 +33,7 @@ type EmissionInput struct {
 // EmissionMember is an input that is no list.
 type EmissionMember struct {
 	Value    *float64          `json:"value,omitzero" example:"4.5"`
-	Unit     string            `json:"unit,omitzero" doc:"Such as t/household/yr; it is converted exactly. Absent for what has none." example:"t/household/yr"`
+	Unit     string            `json:"unit,omitzero" doc:"Such as t/household/yr; it is converted exactly. Absent for values without a unit." example:"t/household/yr"`
 	N        *float64          `json:"n,omitzero" doc:"Of an estimate: how many were measured." example:"48"`
 	SD       *float64          `json:"sd,omitzero" doc:"Of an estimate: standard deviation of what was measured, in the unit of the value." example:"1.5"`
 	Interval *EmissionInterval `json:"interval,omitzero" doc:"Of an estimate: its interval, instead of n and sd."`
@@ -55,13 +55,13 @@ type EmissionEstimate struct {
 type EmissionInterval struct {
 	Low        *float64 `json:"low" example:"0.95"`
 	High       *float64 `json:"high" example:"1.85"`
-	Confidence *float64 `json:"confidence" doc:"Modules that test for 90/10 take 0.9." example:"0.9"`
+	Confidence *float64 `json:"confidence" doc:"Modules that test for 90/10 need 0.9." example:"0.9"`
 }
 
 // EmissionOptions are what the text of a methodology leaves open.
 type EmissionOptions struct {
-	T    string `json:"t,omitzero" enum:"4decimals,full" doc:"How Student's t is used: rounded to four decimals, as tables print it and as it is when absent, or in full."`
-	Tail string `json:"tail,omitzero" enum:"two,one" doc:"The 90 % of a bound: two-sided, as it is when absent, or each bound alone."`
+	T    string `json:"t,omitzero" enum:"4decimals,full" doc:"How Student's t is used: rounded to four decimals, as tables print it (the default), or in full."`
+	Tail string `json:"tail,omitzero" enum:"two,one" doc:"What the 90 % of a bound means: two-sided (the default), or each bound alone."`
 }
 
 // EmissionCalculation is a calculation with every step.
@@ -71,7 +71,7 @@ type EmissionCalculation struct {
 	Asked     EmissionDraft      `json:"asked" doc:"What was calculated: the request, with the version."`
 	InputHash string             `json:"inputHash" doc:"SHA-256 of asked in the canonical form of RFC 8785." example:"sha256:8f43…"`
 	Steps     []EmissionStep     `json:"steps"`
-	Decisions []EmissionDecision `json:"decisions" doc:"What rules have changed, or what a reader has to know."`
+	Decisions []EmissionDecision `json:"decisions" doc:"Values that a rule has changed, and anything a reader has to know."`
 	Result    EmissionResult     `json:"result"`
 	TraceHash string             `json:"traceHash,omitzero" doc:"SHA-256 of this answer without traceHash, in the canonical form of RFC 8785." example:"sha256:1b4f…"`
 }
@@ -97,7 +97,7 @@ type EmissionTerm struct {
 type EmissionDecision struct {
 	Rule    string `json:"rule" example:"precision"`
 	Symbol  string `json:"symbol" doc:"What it was applied to." example:"P_charcoal"`
-	Outcome string `json:"outcome" doc:"What came of it." example:"lower_bound"`
+	Outcome string `json:"outcome" doc:"The result." example:"lower_bound"`
 	Words   string `json:"words"`
 }
 
@@ -118,7 +118,7 @@ type EmissionYear struct {
 	Year    int     `json:"year" example:"2026"`
 	Days    int     `json:"days" doc:"Days of the period in it." example:"122"`
 	Amount  float64 `json:"amount" doc:"Reductions of these days, cut after eight decimals."`
-	Brought float64 `json:"brought" doc:"What the year before, or the calculation before, has carried on."`
+	Brought float64 `json:"brought" doc:"Remainder carried over from the previous year or the previous calculation."`
 	Issued  int64   `json:"issued" doc:"Whole tonnes of amount and brought."`
 	Carried float64 `json:"carried" doc:"What is left."`
 }
@@ -141,14 +141,14 @@ type EmissionField struct {
 	Name     string          `json:"name" example:"baselineUsage"`
 	Symbol   string          `json:"symbol,omitzero" example:"U_b"`
 	Kind     string          `json:"kind" enum:"quantity,estimate,choice,list" doc:"An estimate is a quantity with n and sd or an interval."`
-	Unit     string          `json:"unit,omitzero" doc:"The unit it is calculated in; any of the same dimension is taken. Absent for what has none."`
+	Unit     string          `json:"unit,omitzero" doc:"The unit it is calculated in; any unit of the same dimension is accepted. Absent for inputs without a unit."`
 	Least    float64         `json:"least" doc:"In that unit."`
 	Most     float64         `json:"most,omitzero"`
 	Positive bool            `json:"positive,omitzero" doc:"It must be above 0."`
 	Optional bool            `json:"optional,omitzero"`
 	Sampled  string          `json:"sampled,omitzero" enum:"required,optional" doc:"Of an estimate: whether n and sd, or an interval, must be there."`
 	Choices  []string        `json:"choices,omitzero"`
-	Usual    string          `json:"usual,omitzero" doc:"What it is when absent."`
+	Usual    string          `json:"usual,omitzero" doc:"The value used when absent."`
 	About    string          `json:"about"`
 	Items    []EmissionPlain `json:"items,omitzero" doc:"Of a list: the inputs of each item."`
 }
@@ -202,15 +202,15 @@ type HouseholdPeriod struct {
 type HouseholdReductions struct {
 	Unit                string               `json:"unit" enum:"kgCO2e" doc:"Of the emissions."`
 	BaselineEmissions   float64              `json:"baselineEmissions"`
-	ActualEmissions     float64              `json:"actualEmissions" doc:"Of the fuel of before that is still burnt. What the new devices burn is not in it."`
+	ActualEmissions     float64              `json:"actualEmissions" doc:"Emissions of the previous fuel that is still burnt. Fuel of the new devices is not included."`
 	Reductions          float64              `json:"reductions"`
-	Confidence          float64              `json:"confidence" doc:"How much of the period the readings cover: 0 to 1. It is no level of an interval."`
+	Confidence          float64              `json:"confidence" doc:"How much of the period the readings cover: 0 to 1. It is not a confidence level."`
 	DeviceContributions []DeviceContribution `json:"deviceContributions"`
 	Module              string               `json:"module" example:"household-use"`
 	Version             string               `json:"version" example:"1.0"`
 	Steps               []EmissionStep       `json:"steps"`
 	Decisions           []EmissionDecision   `json:"decisions"`
-	InputHash           string               `json:"inputHash" doc:"Of the calculation that POST /v1/emissions:calculate makes of the same inputs."`
+	InputHash           string               `json:"inputHash" doc:"Id of the calculation that POST /v1/emissions:calculate makes from the same inputs."`
 	TraceHash           string               `json:"traceHash" doc:"Of that calculation with its steps."`
 }
 
@@ -226,5 +226,5 @@ type DeviceEvidence struct {
 	UsageHours  float64 `json:"usageHours" doc:"Hours of cooking in the period."`
 	FuelSaved   float64 `json:"fuelSaved" doc:"Of the fuel of before, in kg."`
 	Days        int     `json:"days" doc:"Days with readings."`
-	Traditional bool    `json:"traditional,omitzero" doc:"It watches a stove of the old kind."`
+	Traditional bool    `json:"traditional,omitzero" doc:"It monitors a stove of the old kind."`
 }

@@ -6,7 +6,7 @@ import "time"
 type Credential struct {
 	ID     string `json:"id,omitzero" doc:"DID of its twin."`
 	Type   string `json:"type" doc:"Type of its twin." example:"Certification"`
-	Issuer string `json:"issuer" doc:"Its property issuer when that is a DID, else who made its twin." example:"did:ixo:org/certifier"`
+	Issuer string `json:"issuer" doc:"Its property issuer when that is a DID, else the maker of its twin." example:"did:ixo:org/certifier"`
 	Status string `json:"status,omitzero"`
 }
 
@@ -53,14 +53,14 @@ type Verification struct {
 	Evidence  string    `json:"evidence,omitzero"`
 	Revision  int64     `json:"revision,omitzero" doc:"The revision the verifier has judged."`
 
-	Approvals []Approval `json:"approvals,omitzero" doc:"Of a claim whose protocol says which oracles verify it, or how many: those that have."`
+	Approvals []Approval `json:"approvals,omitzero" doc:"For a claim whose protocol says which oracles verify it, or how many: the oracles that have verified it."`
 	Missing   int        `json:"missing,omitzero" doc:"How many more oracles must verify the claim; it is pending until then."`
 }
 
 // Approval is the verdict of an oracle that a claim is what it says.
 type Approval struct {
 	Oracle    string    `json:"oracle" doc:"DID of the oracle."`
-	Verifier  string    `json:"verifier" doc:"DID of who spoke for it."`
+	Verifier  string    `json:"verifier" doc:"DID of the person who spoke for it."`
 	Timestamp time.Time `json:"timestamp"`
 	Revision  int64     `json:"revision,omitzero" doc:"The revision it is about."`
 }
@@ -79,14 +79,14 @@ type RelationshipDraft struct {
 	Role   string    `json:"role" doc:"A role of the protocol, a word of the domain model (implements or implementedBy, generates, produces, verifies, becomes, contains), or a word of your own." example:"operator"`
 	Target string    `json:"target" doc:"DID of the other twin." example:"did:ixo:org/stoves"`
 	Since  time.Time `json:"since,omitzero" doc:"From when on it holds; at once when absent."`
-	Until  time.Time `json:"until,omitzero" doc:"When it ends. From then on it fills no role; an active twin that lacks one it needs is in /v1/invariants, and cannot become active again without."`
+	Until  time.Time `json:"until,omitzero" doc:"When it ends. From then on it fills no role. An active twin that then lacks a required role is listed in /v1/invariants, and cannot become active again without it."`
 
-	Unconfirmed bool `json:"unconfirmed,omitzero" doc:"Leave a target that is not held here unconfirmed, although you have the scope *. Without that scope it always is."`
+	Unconfirmed bool `json:"unconfirmed,omitzero" doc:"Leave a target that is not held here unconfirmed although you have the scope *. Without that scope it is always unconfirmed."`
 }
 
 // Transfer hands a twin over.
 type Transfer struct {
-	Controller string `json:"controller" doc:"DID of whoever controls the twin from now on; nobody else does." example:"did:ixo:org/stoves"`
-	Owner      string `json:"owner,omitzero" doc:"DID of whom it belongs to; the controller when absent."`
+	Controller string `json:"controller" doc:"DID of the twin's only controller from now on." example:"did:ixo:org/stoves"`
+	Owner      string `json:"owner,omitzero" doc:"DID of its owner; the controller when absent."`
 	Reason     string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters."`
 }

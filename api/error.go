@@ -21,7 +21,7 @@ type Field struct {
 
 // Current is the stored revision that a change has not expected.
 type Current struct {
-	ETag     string `json:"etag" doc:"For If-Match, once the stored revision was read and the change is still wanted." example:"\"7\""`
+	ETag     string `json:"etag" doc:"For If-Match, if you have read the stored revision and still want the change." example:"\"7\""`
 	Revision int64  `json:"revision,omitzero"`
 	Href     string `json:"href,omitzero" doc:"Where it is read."`
 }

@@ -9,9 +9,9 @@ type Evidence struct {
 	Revision   int64              `json:"revision" doc:"Of the response."`
 	Files      []EvidenceFile     `json:"files" doc:"Photos, sounds and files of questions that are not marked as direct, in the order of the template, then those that came with the response and are no answer; the first 100."`
 	Places     []EvidencePlace    `json:"places" doc:"Where the interview was (/location) and the answers that are places and not marked as direct, rounded to 0.01 degrees (about 1 km)."`
-	Distances  []EvidenceDistance `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked as indirect; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are. For the same reason a key that may change lists or responses gets none, nor metres in flags, unless it has responses:pii."`
-	Flags      []ResponseFlag     `json:"flags" doc:"What checks have found in the response; for people to look at."`
-	Closed     []string           `json:"closed,omitzero" doc:"Pointers of files and places that are there and marked as direct, and of signatures that are marked at all: they need the scope responses:pii."`
+	Distances  []EvidenceDistance `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked as indirect; exact. Places without a mark have no distances: everybody can read such a place, and several distances from it would reveal where the others are. For the same reason a key that may change lists or responses gets none, nor metres in flags, unless it has responses:pii."`
+	Flags      []ResponseFlag     `json:"flags" doc:"Findings of checks in the response, for people to look at."`
+	Closed     []string           `json:"closed,omitzero" doc:"Pointers of files and places that exist and are marked as direct, and of all marked signatures: reading them needs the scope responses:pii."`
 	Erased     bool               `json:"erased,omitzero" doc:"The household was erased: files, places and everything that was marked are gone."`
 	Links      EvidenceLinks      `json:"links"`
 }

@@ -10,8 +10,8 @@ type Revision struct {
 	RequestID    string        `json:"requestId,omitzero" doc:"X-Request-Id of the request that made it."`
 	Action       string        `json:"action" doc:"What was done." example:"update"`
 	Reason       string        `json:"reason,omitzero" doc:"Why, in the words of whoever did it."`
-	Hash         string        `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record. Whoever does not see all of the record gets an HMAC of it: with the hash itself what is withheld could be guessed."`
-	Erased       bool          `json:"erased,omitzero" doc:"What it said was erased; its hash stays."`
+	Hash         string        `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record. Callers who do not see all of the record get an HMAC of it, because the hash itself would let them guess what is withheld."`
+	Erased       bool          `json:"erased,omitzero" doc:"Its content was erased; its hash stays."`
 	PreviousHash string        `json:"previousHash,omitzero" doc:"Hash of the revision before; the first has none."`
 	Links        RevisionLinks `json:"links"`
 }
@@ -25,14 +25,14 @@ type RevisionLinks struct {
 // HistoryAudit is what checking a part of the history came to.
 type HistoryAudit struct {
 	DID      string   `json:"did"`
-	OK       bool     `json:"ok" doc:"Every revision that was checked is there and as it was stored."`
+	OK       bool     `json:"ok" doc:"Every revision that was checked exists and is as it was stored."`
 	Checked  int      `json:"checked" doc:"How many revisions were checked."`
-	Erased   int      `json:"erased,omitzero" doc:"How many of them were erased. Their bytes cannot be checked; that nothing was put in their place can."`
+	Erased   int      `json:"erased,omitzero" doc:"How many of them were erased. Their bytes cannot be checked, but it can be checked that nothing replaced them."`
 	From     int64    `json:"from" doc:"First revision of this page."`
 	To       int64    `json:"to" doc:"Last revision that was checked and is right; 0 when none is."`
 	Revision int64    `json:"revision" doc:"The newest."`
-	Hash     string   `json:"hash" doc:"Hash of the newest revision. Keep it elsewhere: a history that still leads to it has not been changed."`
-	BrokenAt int64    `json:"brokenAt,omitzero" doc:"First revision that is not right; nothing after it was checked."`
-	Problem  string   `json:"problem,omitzero" enum:"missing,changed" doc:"missing: the revision is not there. changed: its bytes or its hash are others."`
+	Hash     string   `json:"hash" doc:"Hash of the newest revision. Keep a copy elsewhere: as long as the history still leads to this hash, it has not been changed."`
+	BrokenAt int64    `json:"brokenAt,omitzero" doc:"First revision that is wrong; nothing after it was checked."`
+	Problem  string   `json:"problem,omitzero" enum:"missing,changed" doc:"missing: the revision does not exist. changed: its bytes or its hash differ."`
 	Page     PageInfo `json:"page"`
 }

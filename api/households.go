@@ -9,7 +9,7 @@ type Stacking struct {
 	To             time.Time     `json:"to"`
 	Devices        []StoveUse    `json:"devices" doc:"What was compared: the 20 devices linked last, once for each stay in the household on one stove."`
 	MoreDevices    bool          `json:"moreDevices,omitzero" doc:"There are devices that were not looked at."`
-	Overlaps       []Overlap     `json:"overlaps" doc:"Times in which two or more stoves were hot, the first 1000."`
+	Overlaps       []Overlap     `json:"overlaps" doc:"Times at which two or more stoves were hot, the first 1000."`
 	MoreOverlaps   bool          `json:"moreOverlaps,omitzero"`
 	OverlapMinutes float64       `json:"overlapMinutes" doc:"All of them together."`
 	Days           StackingShare `json:"days"`
@@ -22,7 +22,7 @@ type StoveUse struct {
 	StoveType      string  `json:"stoveType,omitzero" doc:"Type of the stove's twin, when it is held here."`
 	Events         int     `json:"events" doc:"Cooking events that reach into the range."`
 	CookingMinutes float64 `json:"cookingMinutes"`
-	Readings       int     `json:"readings" doc:"Readings this rests on."`
+	Readings       int     `json:"readings" doc:"Readings this is based on."`
 }
 
 // Overlap is a time in which two or more stoves were hot.

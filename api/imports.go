@@ -14,8 +14,8 @@ type ResponseImportRow struct {
 	Action     string `json:"action" enum:"created,partial,unchanged,refused" doc:"What was done; in a dry run, what would be. partial: stored with required answers missing."`
 	ResponseID string `json:"responseId,omitzero"`
 	// Warnings are about what the row says and the response does not.
-	Warnings           []Field       `json:"warnings,omitempty" doc:"What the row says and the response does not: a decision or a sender that was not carried over, a file the archive does not have. Of another program also that the question for consent has no answer."`
-	MissingAttachments []string      `json:"missingAttachments,omitempty" doc:"Hashes of attachments that have not arrived: PUT each to /v1/attachments. For whoever asked for the import and for keys with the scope responses:pii."`
+	Warnings           []Field       `json:"warnings,omitempty" doc:"What the row has and the response does not: a decision or a sender that was not carried over, a file missing from the archive. For files of other programs, also that the consent question has no answer."`
+	MissingAttachments []string      `json:"missingAttachments,omitempty" doc:"Hashes of attachments that have not arrived: PUT each to /v1/attachments. Shown to the caller who asked for the import and to keys with the scope responses:pii."`
 	Error              *BatchProblem `json:"error,omitzero" doc:"Why it was refused: the column and what is wrong with it."`
 }
 
@@ -28,10 +28,10 @@ type TransferCounts struct {
 	Unchanged int64 `json:"unchanged" doc:"Twins that already were what the row says."`
 	Migrated  int64 `json:"migrated,omitzero"`
 	Skipped   int64 `json:"skipped,omitzero" doc:"Twins that are newer than the target, or deactivated."`
-	Blank     int64 `json:"blank,omitzero" doc:"Rows of a table without a value, which are passed over and not counted above."`
-	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
+	Blank     int64 `json:"blank,omitzero" doc:"Empty rows of a table, which are skipped and not counted above."`
+	Refused   int64 `json:"refused" doc:"Rows with an error. Nothing of them is stored; see the report."`
 	// Incomplete rows are counted above as well.
-	Incomplete int64 `json:"incomplete,omitzero" doc:"Rows whose twin is stored and of which a relationship to a later row, or the status, was refused."`
+	Incomplete int64 `json:"incomplete,omitzero" doc:"Rows whose twin is stored, but whose status or relationship to a later row was refused."`
 	Warnings   int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a verification was not carried over."`
 }
 
@@ -39,13 +39,13 @@ type TransferCounts struct {
 // migration.
 type TransferRow struct {
 	Line   int64  `json:"line" doc:"Line of the file, in XLSX the row; for a migration a running number."`
-	OK     bool   `json:"ok" doc:"Whether all that the row says is stored. When it is not, action still tells what is."`
+	OK     bool   `json:"ok" doc:"Whether everything in the row is stored. If not, action still says what is."`
 	Action string `json:"action" enum:"created,updated,unchanged,migrated,skipped,refused" doc:"What was done; in a dry run, what would be."`
 	DID    string `json:"did,omitzero"`
 	// Warnings are about what the row says and the twin does not.
-	Warnings []Field       `json:"warnings,omitempty" doc:"What the row says and the twin is not: what is not taken from a file, and who controls the twin besides those it names."`
+	Warnings []Field       `json:"warnings,omitempty" doc:"Differences between the row and the twin: values that are not taken from a file, and controllers of the twin that the row does not name."`
 	Error    *BatchProblem `json:"error,omitzero" doc:"Why it was refused."`
-	Cells    []Cell        `json:"cells,omitempty" doc:"Of a table, for a day: the row as the file has it. Rows that were refused or have warnings have them, in a dry run the others too, as long as all of them have 8 and 2 MiB. For whoever began the import and those with entities:pii."`
+	Cells    []Cell        `json:"cells,omitempty" doc:"Of a table, for a day: the row as the file has it. Rows that were refused or have warnings have them, in a dry run the others too, as long as all of them have 8 and 2 MiB. Shown to the caller who began the import and to callers with entities:pii."`
 }
 
 // Cell is a cell of a row of a file.
@@ -67,7 +67,7 @@ type ImportNote struct {
 type ImportColumn struct {
 	Name string `json:"name" example:"Serial no."`
 	Path string `json:"path,omitzero" doc:"Where its cells go; absent when the column is left out." example:"properties.serial"`
-	Is   string `json:"is" enum:"known,guessed,unknown,system,unnamed" doc:"known: a path of a record, by its name or by mapping; guessed: a path that suits its name; unknown: nothing is known of it; system: the server decides it, or another program has added it; unnamed: it has no name."`
+	Is   string `json:"is" enum:"known,guessed,unknown,system,unnamed" doc:"known: a path of a record, by its name or by mapping; guessed: a path that suits its name; unknown: it is not recognised; system: the server decides it, or another program has added it; unnamed: it has no name."`
 }
 
 // ImportRow is a row of a file.
@@ -82,8 +82,8 @@ type ResponseImportCounts struct {
 	Done      int64 `json:"done" doc:"Rows that have been looked at."`
 	Created   int64 `json:"created" doc:"Responses that were stored, partial ones too."`
 	Partial   int64 `json:"partial,omitzero" doc:"Those of them with required answers missing."`
-	Unchanged int64 `json:"unchanged" doc:"Rows whose response was stored before as they say."`
-	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
+	Unchanged int64 `json:"unchanged" doc:"Rows whose response was stored before, unchanged."`
+	Refused   int64 `json:"refused" doc:"Rows with an error. Nothing of them is stored; see the report."`
 	Media     int64 `json:"media,omitzero" doc:"Attachments that were stored from the archive."`
 	Warnings  int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a decision was not carried over."`
 }

@@ -8,7 +8,7 @@ type SurveyIndicators struct {
 	NoInterval string               `json:"noInterval,omitzero" doc:"Why figures have no interval."`
 	Counted    *SurveyCounted       `json:"counted,omitzero"`
 	Indicators []Indicator          `json:"indicators"`
-	Inclusion  []IndicatorInclusion `json:"inclusion,omitzero" doc:"Whether households still are whom the programme is for, round by round."`
+	Inclusion  []IndicatorInclusion `json:"inclusion,omitzero" doc:"Whether households still belong to the programme's target group, round by round."`
 	Remarks    []string             `json:"remarks,omitzero"`
 }
 
@@ -58,7 +58,7 @@ type IndicatorLeftOut struct {
 type IndicatorInclusion struct {
 	Round      int                  `json:"round"`
 	Answered   int                  `json:"answered" doc:"Households whose response counts."`
-	Ineligible int                  `json:"ineligible" doc:"Households that the eligibility rule of the survey does not hold for."`
+	Ineligible int                  `json:"ineligible" doc:"Households that are not eligible by the rule of the survey."`
 	Eligible   *float64             `json:"eligible,omitzero" doc:"Answered over both, not weighted."`
 	Criteria   []IndicatorCriterion `json:"criteria"`
 	Reason     string               `json:"reason,omitzero" doc:"Why there are no figures of the criteria."`
@@ -77,7 +77,7 @@ type ProjectIndicators struct {
 	ProjectID  string             `json:"projectId"`
 	From       string             `json:"from,omitzero"`
 	To         string             `json:"to,omitzero"`
-	Indicators []Indicator        `json:"indicators" doc:"Each of the newest survey that has it; savings and reductions against the comparison group, or else against the newest baseline."`
-	Surveys    []SurveyIndicators `json:"surveys" doc:"What each survey of the period says, newest first; at most 5."`
+	Indicators []Indicator        `json:"indicators" doc:"Each from the newest survey that has it; savings and reductions against the comparison group, or else against the newest baseline."`
+	Surveys    []SurveyIndicators `json:"surveys" doc:"Figures of each survey of the period, newest first; at most 5."`
 	Remarks    []string           `json:"remarks,omitzero"`
 }

@@ -11,18 +11,18 @@ type Session struct {
 	Principal string    `json:"principal" doc:"DID it speaks for."`
 	CreatedAt time.Time `json:"createdAt"`
 	SeenAt    time.Time `json:"seenAt" doc:"Of the last request, accurate to about five minutes."`
-	EndsAt    time.Time `json:"endsAt" doc:"When it ends without a further request."`
+	EndsAt    time.Time `json:"endsAt" doc:"When it ends if there is no further request."`
 	Address   string    `json:"address" doc:"Where it was opened from."`
-	Agent     string    `json:"agent" doc:"What the browser called itself."`
+	Agent     string    `json:"agent" doc:"The browser's own description of itself (User-Agent)."`
 	Current   bool      `json:"current" doc:"Whether this request belongs to it."`
 }
 
 // KeyDraft asks for a key.
 type KeyDraft struct {
 	Name      string    `json:"name" minLength:"1" maxLength:"200" doc:"What the key is for." example:"tablet of the Kitui team"`
-	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,supervisor,verifier,evaluator,auditor,device,supplier,member" doc:"A named set of scopes, to which scopes adds others. A member key has whatever the groups of its principal give at the moment, and nothing else."`
+	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,supervisor,verifier,evaluator,auditor,device,supplier,member" doc:"A named set of scopes; scopes adds others to it. A member key has the scopes that the groups of its principal give at the moment, and nothing else."`
 	Scopes    []string  `json:"scopes,omitempty" doc:"What the key may do: entities:read, entities:*, or * for all." example:"entities:read,surveys:read"`
-	Principal string    `json:"principal,omitempty" doc:"DID the key speaks for; a new one by default. Naming anyone but yourself takes an owner."`
+	Principal string    `json:"principal,omitempty" doc:"DID the key speaks for; a new one by default. Only an owner can name anyone but themselves."`
 	Projects  []string  `json:"projects,omitempty" doc:"DIDs. When given, only these projects exist for the key."`
 	Networks  []string  `json:"networks,omitempty" doc:"Networks or addresses the key works from." example:"192.0.2.0/24"`
 	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When the key stops working; never by default."`

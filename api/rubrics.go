@@ -13,7 +13,7 @@ type TriedClaim struct {
 	Amount      float64   `json:"amount,omitzero" example:"12.5" doc:"How much is claimed; nothing by default."`
 	Unit        string    `json:"unit,omitzero" example:"t"`
 	Subject     string    `json:"subject,omitzero" doc:"DID of what it is about."`
-	Claimant    string    `json:"claimant,omitzero" doc:"DID of who claims it."`
+	Claimant    string    `json:"claimant,omitzero" doc:"DID of the claimant."`
 	PeriodStart time.Time `json:"periodStart,omitzero"`
 	PeriodEnd   time.Time `json:"periodEnd,omitzero"`
 	Evidence    int       `json:"evidence,omitzero" doc:"How many pieces of evidence there are."`
@@ -30,7 +30,7 @@ type KnownFact struct {
 type RubricDecision struct {
 	Protocol   string       `json:"protocol"`
 	Version    string       `json:"version"`
-	RubricHash string       `json:"rubricHash" doc:"SHA-256 over what the rubric says, in canonical JSON."`
+	RubricHash string       `json:"rubricHash" doc:"SHA-256 of the rubric in canonical JSON."`
 	Outcome    string       `json:"outcome" enum:"approved,partial_success,rejected,flagged,manual_review_required"`
 	ReasonCode string       `json:"reasonCode" doc:"Of the rule that decided; NO_RULE, RULE_UNDECIDED or AMOUNT_INVALID where people must decide because no rule could." example:"IN_USE"`
 	Rule       string       `json:"rule,omitzero" doc:"Id of the rule that decided." example:"in-use"`

@@ -4,19 +4,19 @@ import "time"
 
 // VoucherDraft asks for a voucher.
 type VoucherDraft struct {
-	RecipientDID          string         `json:"recipientDid" doc:"DID of whom the voucher is for." example:"did:ixo:household/123"`
+	RecipientDID          string         `json:"recipientDid" doc:"DID of the recipient." example:"did:ixo:household/123"`
 	EmissionCertificateID string         `json:"emissionCertificateId" doc:"DID of the credential that the voucher is paid from. The voucher belongs to its project."`
 	Value                 float64        `json:"value" doc:"What it is worth: more than 0, with at most two decimals, at most 1,000,000,000." example:"250.5"`
 	Currency              string         `json:"currency,omitzero" doc:"Three capital letters, as in ISO 4217. Absent: units that both sides know." example:"ZMW"`
-	SupplierDID           string         `json:"supplierDid,omitzero" doc:"The only supplier that takes it. Absent: any. Over USSD only a voucher with a supplier can be redeemed."`
+	SupplierDID           string         `json:"supplierDid,omitzero" doc:"The only supplier that can redeem it. Absent: any. Over USSD only a voucher with a supplier can be redeemed."`
 	ExpiresAt             time.Time      `json:"expiresAt,omitzero" doc:"When it can no longer be redeemed; within ten years. Absent: in a year."`
-	Attributes            map[string]any `json:"attributes,omitzero" doc:"At most 20 texts, numbers and booleans, for keys with vouchers:write only. Nothing about persons belongs here."`
+	Attributes            map[string]any `json:"attributes,omitzero" doc:"At most 20 texts, numbers and booleans, for keys with vouchers:write only. Put nothing about persons here."`
 }
 
 // Voucher is a promise to a recipient that suppliers redeem, all at once or bit by
 // bit.
 type Voucher struct {
-	ID                    string         `json:"voucherId" doc:"Whoever knows it and is a supplier can redeem it."`
+	ID                    string         `json:"voucherId" doc:"A supplier who knows it can redeem the voucher."`
 	ProjectID             string         `json:"projectId,omitzero"`
 	RecipientDID          string         `json:"recipientDid"`
 	EmissionCertificateID string         `json:"emissionCertificateId"`
