@@ -55,7 +55,7 @@ func (d Sessions) Enter(r *http.Request, code string) (Opening, error) {
 			return Opening{}, err
 		}
 		return Opening{}, d.s.failures.count(addr, fault.New(fault.Unauthenticated, "CODE_INVALID",
-			"This link was used, is older than 10 minutes, or was opened on another machine than the server's. Print a new one there: hearth console link."))
+			"This link was used, is older than 10 minutes, or was opened on a machine other than the server's. Print a new one on the server: hearth console link."))
 	}
 	g, err := d.s.byID(ctx, workspace, key, true)
 	if err != nil {

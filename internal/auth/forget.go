@@ -26,7 +26,7 @@ const codeLast = "LAST_OWNER"
 
 func lastOwner() error {
 	return fault.New(fault.Conflict, codeLast,
-		"This is the last key with the scope * and no expiry, project or network limit: without it nobody can make the next. "+
+		"This is the last key with the scope * and no expiry, project or network limit: without it nobody could make another. "+
 			"Make another one with the role owner first, or end it on the server's machine: hearth keys revoke --force.")
 }
 
@@ -82,7 +82,7 @@ func mayNotForget(err error) error {
 	if f == nil || f.Code != codeScope {
 		return err
 	}
-	return fault.New(fault.Forbidden, codeScope, "This DID has rights. Only a caller who has all of them may erase it.").With(f.Fields...)
+	return fault.New(fault.Forbidden, codeScope, "This DID has rights. Only a caller who has all of these rights may erase it.").With(f.Fields...)
 }
 
 // Forget takes a person out of the keys of a workspace, in the transaction that

@@ -40,7 +40,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Patch(a, keysPath+"/{id}", h.serveRename, web.Doc{
 		Summary: "Rename a key", Tag: "keys", Scope: "keys:write", Patch: true,
-		Description: "Your own key, or one that is allowed no more than you. What a key may do never changes.",
+		Description: "Your own key, or one with no more rights than yours. The rights of a key never change.",
 		Example:     map[string]any{"name": "tablet of the Machakos team"},
 		Codes:       []string{"KEY_NOT_FOUND", "KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
@@ -64,11 +64,11 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, sessionsPath, h.serveSessions, web.Doc{
 		Summary: "List the sessions of browsers", Tag: "keys", Scope: web.Signed,
-		Description: "Those of the workspace with the scope `keys:read`, else those of your own key.",
+		Description: "With the scope `keys:read` all sessions of the workspace, otherwise those of your own key.",
 	})
 	web.Delete(a, sessionsPath+"/{id}", h.serveEndSession, web.Doc{
 		Summary: "End the session of a browser", Tag: "keys", Scope: web.Signed,
-		Description: "One of your own key, or with the scope `keys:write` one of a key you could revoke. Its browser is asked to sign in again.",
+		Description: "A session of your own key, or with the scope `keys:write` one of any key you could revoke. Its browser is asked to sign in again.",
 		Codes:       []string{"SESSION_NOT_FOUND", codeScope, "RESTRICTION_EXCEEDED"},
 	})
 }

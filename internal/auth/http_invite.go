@@ -13,17 +13,17 @@ func (h handlers) inviteRoutes(a *web.API) {
 	web.Post(a, invitesPath, h.serveInvite, web.Doc{
 		Summary: "Invite a person", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
 		Description: "The answer shows a link and its QR code once. Whoever opens the link in a browser first, within 72 hours and from any address, gets a key with these rights and is signed in to the console. " +
-			"The rules are those of making a key, and they are asked again when the link is used: it gives no more than your key has at that moment, and nothing once your key has ended, which ends its open invitations. At most 50 of yours can wait to be used, and 200 of the workspace.",
+			"The rules are those for making a key, and they are checked again when the link is used: it gives no more than your key has at that moment. When your key ends, its open invitations end too. At most 50 of your invitations can wait to be used, and 200 of the workspace.",
 		Example: InviteDraft{Draft: Draft{Name: "Achieng Otieno", Role: "collector"}, Origin: "https://hearth.example.org"},
 		Codes:   []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "TOO_MANY_INVITES", "INVITE_NEEDS_KEY", "KEY_CHAIN_TOO_LONG"},
 	})
 	web.Get(a, invitesPath, h.serveInvites, web.Doc{
 		Summary: "List the invitations of the workspace", Tag: "keys", Scope: "keys:read",
-		Description: "Also those that were used, revoked or have expired, for 30 days. A key that is limited to projects sees those it has made itself.",
+		Description: "Invitations that were used, revoked or have expired are listed for 30 days. A key that is limited to projects sees only those it has made itself.",
 	})
 	web.Delete(a, invitesPath+"/{id}", h.serveRevokeInvite, web.Doc{
-		Summary: "Take an invitation back", Tag: "keys", Scope: "keys:write",
-		Description: "Your own, or one that gives no more than you have. Its link stops working at once. Taking it back again changes nothing; once it was used, revoke the key it made.",
+		Summary: "Revoke an invitation", Tag: "keys", Scope: "keys:write",
+		Description: "Your own invitation, or one that gives no more rights than yours. Its link stops working at once. Revoking it again changes nothing; once it was used, revoke the key it made.",
 		Codes:       []string{"INVITE_NOT_FOUND", "INVITE_USED", codeScope, "RESTRICTION_EXCEEDED"},
 	})
 }

@@ -37,7 +37,7 @@ type InviteDraft struct {
 // Invite is an invitation: whoever opens its link first gets a key.
 type Invite struct {
 	ID        string       `json:"id" doc:"Ordered by time of creation."`
-	Name      string       `json:"name" doc:"Whom it is for; the key gets this name."`
+	Name      string       `json:"name" doc:"Name of the person it is for; the key gets this name."`
 	Role      string       `json:"role,omitempty"`
 	Scopes    []string     `json:"scopes" doc:"What the key may do."`
 	Projects  []string     `json:"projects,omitempty" doc:"When given, only these projects exist for the key."`
@@ -49,7 +49,7 @@ type Invite struct {
 	EndsAt    time.Time    `json:"endsAt" doc:"Until when it can be used."`
 	UsedAt    time.Time    `json:"usedAt,omitzero"`
 	RevokedAt time.Time    `json:"revokedAt,omitzero"`
-	Principal string       `json:"principal,omitempty" doc:"DID the key speaks for: of whoever used it, or who is to use it."`
+	Principal string       `json:"principal,omitempty" doc:"DID the key speaks for: of the person who used the invitation, or is to use it."`
 	Key       string       `json:"key,omitempty" doc:"Id of the key it made."`
 
 	draft     Draft
@@ -89,8 +89,8 @@ func (v *Invite) at(now time.Time) *Invite {
 // NewInvite is an invitation with its link, which is shown once.
 type NewInvite struct {
 	Invite
-	Code string `json:"code" doc:"What the link ends with. It is never shown again."`
-	Link string `json:"link" doc:"The link to open; without an origin it begins with the path."`
+	Code string `json:"code" doc:"The end of the link. It is never shown again."`
+	Link string `json:"link" doc:"The link to open; without an origin it is only the path."`
 	QR   *QR    `json:"qr,omitempty" doc:"The link as a QR code. Absent without an origin."`
 }
 
@@ -111,7 +111,7 @@ func (s *Service) Invites() Invites { return Invites{s} }
 func (d Invites) making(ctx context.Context, in InviteDraft) (func(*db.Tx) (NewInvite, error), error) {
 	c, now := web.CallerFrom(ctx), d.s.moment()
 	if c.Key == "" {
-		return nil, fault.New(fault.Forbidden, "INVITE_NEEDS_KEY", "An invitation gives away what a key may do. Make it with an API key, or in the console.")
+		return nil, fault.New(fault.Forbidden, "INVITE_NEEDS_KEY", "An invitation passes on the rights of a key. Make it with an API key, or in the console.")
 	}
 	origin, err := originOf(in.Origin, d.s.cfg.PublicURL)
 	if err != nil {
@@ -175,7 +175,7 @@ func (d Invites) room(ctx context.Context, tx *db.Tx, c web.Caller, now time.Tim
 		return err
 	}
 	if own >= maxOwnInvites {
-		return fault.New(fault.Conflict, "TOO_MANY_INVITES", fmt.Sprintf("%d invitations of yours wait to be used. Revoke some first.", maxOwnInvites))
+		return fault.New(fault.Conflict, "TOO_MANY_INVITES", fmt.Sprintf("%d of your invitations wait to be used. Revoke some first.", maxOwnInvites))
 	}
 	n, err := countInvites(ctx, tx, c.Workspace, now)
 	if err != nil {
@@ -344,18 +344,18 @@ func (d Invites) find(ctx context.Context, code string) (*Invite, *grant, error)
 }
 
 func inviteInvalid() *fault.Error {
-	return fault.New(fault.Unauthenticated, "INVITE_INVALID", "There is no such invitation. Ask whoever invited you for a new link.")
+	return fault.New(fault.Unauthenticated, "INVITE_INVALID", "There is no such invitation. Ask the person who invited you for a new link.")
 }
 
 // usable is the fault of an invitation that is over.
 func (v *Invite) usable() error {
 	switch v.Status {
 	case InviteUsed:
-		return fault.New(fault.Conflict, "INVITE_USED", "This invitation was used already. If it was not you, tell whoever invited you: the key it made must be revoked.")
+		return fault.New(fault.Conflict, "INVITE_USED", "This invitation was used already. If you did not use it, tell the person who invited you: the key it made must be revoked.")
 	case InviteRevoked:
-		return fault.New(fault.Conflict, "INVITE_REVOKED", "This invitation was taken back. Ask whoever invited you for a new link.")
+		return fault.New(fault.Conflict, "INVITE_REVOKED", "This invitation was revoked. Ask the person who invited you for a new link.")
 	case InviteExpired:
-		return fault.New(fault.Conflict, "INVITE_EXPIRED", "This invitation is older than 72 hours. Ask whoever invited you for a new link.")
+		return fault.New(fault.Conflict, "INVITE_EXPIRED", "This invitation is older than 72 hours. Ask the person who invited you for a new link.")
 	}
 	return nil
 }
@@ -371,7 +371,7 @@ func (d Invites) inviter(ctx context.Context, v *Invite) (*grant, error) {
 }
 
 func inviteEnded() error {
-	return fault.New(fault.Conflict, "INVITE_ENDED", "Whoever made this invitation may no longer give away what is in it. Ask for a new link.")
+	return fault.New(fault.Conflict, "INVITE_ENDED", "The person who made this invitation no longer has the rights it gives. Ask for a new link.")
 }
 
 // Accepted is an invitation that was used: the session it opened, and the text of

@@ -90,7 +90,7 @@ type Key struct {
 	Principal  string    `json:"principal" doc:"DID the key speaks for."`
 	Name       string    `json:"name"`
 	Prefix     string    `json:"prefix" doc:"The public beginning of the key's text."`
-	Scopes     []string  `json:"scopes" doc:"What the key may do. member means whatever the groups of its principal give."`
+	Scopes     []string  `json:"scopes" doc:"What the key may do. member means the scopes that the groups of its principal give."`
 	Projects   []string  `json:"projects,omitempty" doc:"When given, only these projects exist for the key."`
 	Networks   []string  `json:"networks,omitempty" doc:"When given, the key works from these networks only."`
 	Status     Status    `json:"status" enum:"active,rotated,expired,revoked" doc:"rotated means replaced, but valid until graceUntil."`

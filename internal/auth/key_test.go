@@ -85,7 +85,7 @@ func TestDraftNamesWhatThereIs(t *testing.T) {
 	want := []string{
 		"There is no such role. The roles are owner, manager, collector, supervisor, verifier, evaluator, auditor, device, supplier, member.",
 		"There is no such scope. There are keys:read, keys:write and keys:*.",
-		"There is no such scope. A scope is *, or an area with a word, such as entities:read or entities:*. The areas are analytics, audit, claims, ",
+		"There is no such scope. A scope is *, or an area and a word, such as entities:read or entities:*. The areas are analytics, audit, claims, ",
 	}
 	for i, f := range fault.As(err).Fields {
 		if !strings.HasPrefix(f.Detail, want[i]) {

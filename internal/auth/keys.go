@@ -92,7 +92,7 @@ func principalFor(c web.Caller, d Draft, now time.Time) (Principal, error) {
 	case d.Principal == "":
 		p.DID, p.Kind = did.NewEntity(), ServicePrincipal
 	case d.Principal != c.DID && !grants(c, all):
-		return Principal{}, fault.New(fault.Forbidden, codeScope, "Only an owner makes keys for somebody else.").
+		return Principal{}, fault.New(fault.Forbidden, codeScope, "Only an owner can make keys for somebody else.").
 			With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "To name another principal you need the scope *."})
 	}
 	return p, nil

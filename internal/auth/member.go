@@ -83,7 +83,7 @@ func asMember(ctx context.Context, tx *db.Tx, c web.Caller, principal string) er
 			return err
 		}
 	}
-	return fault.New(fault.Forbidden, codeScope, "This takes an owner, or a key with the role member of the same principal.").
+	return fault.New(fault.Forbidden, codeScope, "This needs an owner key, or a key with the role member of the same principal.").
 		With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "The groups of this principal may give more than your key has."})
 }
 

@@ -4,7 +4,7 @@ import "github.com/hearth-dmrv/hearth/internal/privacy"
 
 // Personal says what the tables of this package can hold about a person.
 func Personal() []privacy.Table {
-	const keys = "Its API keys stay with id, scopes and times, revoked and without their names, for whoever reads what they did."
+	const keys = "Its API keys stay with id, scopes and times, revoked and without their names, so that the record of what they did can be read."
 	return []privacy.Table{
 		{Name: "workspaces", Rules: []privacy.Rule{privacy.None(privacy.Program, "id name"), privacy.Kept("", privacy.Acts, "created_by")}},
 		{Name: "principals", Rules: []privacy.Rule{

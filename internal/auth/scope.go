@@ -139,7 +139,7 @@ func WrongScope(s string) string {
 	for i, r := range resources {
 		names[i] = r.name
 	}
-	return "There is no such scope. A scope is *, or an area with a word, such as entities:read or entities:*. The areas are " + strings.Join(names, ", ") + "."
+	return "There is no such scope. A scope is *, or an area and a word, such as entities:read or entities:*. The areas are " + strings.Join(names, ", ") + "."
 }
 
 func findResource(name string) *resource {

@@ -71,7 +71,7 @@ func ChannelDocument(title, version string, channels ...Channel) ([]byte, error)
 		"asyncapi": "3.0.0",
 		"info": members{
 			"title": title, "version": version, "license": members{"name": "Apache-2.0"},
-			"description": "What this server sends, and takes from clients, on streams and sockets. \"send\" is said from the point of view of the server. Requests and their answers are in /docs-json.",
+			"description": "What this server sends and accepts on streams and sockets. \"send\" means sent by the server. Requests and their answers are in /docs-json.",
 		},
 		"defaultContentType": mediaJSON,
 		"channels":           described, "operations": operations,
@@ -93,7 +93,7 @@ func describeMessage(reg huma.Registry, m Message) members {
 func ChannelPage(channels ...Channel) []byte {
 	reg := newRegistry()
 	var b strings.Builder
-	b.WriteString("# Streams and sockets\n\nWhat goes over them, one line for each message. The same for programs, as AsyncAPI 3: `/docs/events.json`.\n")
+	b.WriteString("# Streams and sockets\n\nThe messages on streams and sockets, one line for each. Programs read the same as AsyncAPI 3: `/docs/events.json`.\n")
 	for _, c := range channels {
 		fmt.Fprintf(&b, "\n## %s\n\n`%s`\n\n%s\n", c.Title, c.Address, c.About)
 		for _, side := range []struct {

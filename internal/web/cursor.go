@@ -105,6 +105,6 @@ func (c Cursors) sign(scope CursorScope, data []byte) []byte {
 }
 
 func invalidCursor() *fault.Error {
-	return fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor is not one of this list. Start again without it.").
+	return fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor does not belong to this list. Start again without it.").
 		With(fault.Field{Pointer: "query/cursor", Code: "invalid", Detail: "Use a nextCursor of the same list and filter."})
 }

@@ -98,7 +98,7 @@ type problem struct {
 	Detail    string         `json:"detail"`
 	Instance  string         `json:"instance"`
 	Code      string         `json:"code" doc:"Stable name of the error."`
-	Message   string         `json:"message" doc:"The same text as detail."`
+	Message   string         `json:"message" doc:"The same text as in detail."`
 	RequestID string         `json:"requestId"`
 	Errors    []problemField `json:"errors,omitempty" doc:"Every field that is wrong."`
 	Success   bool           `json:"success"`

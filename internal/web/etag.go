@@ -100,7 +100,7 @@ func CheckMatch(ifMatch string, revision int64) error {
 // Overtaken is the fault of a change to a revision that is not the newest any
 // more: somebody was faster, and which is the newest now is not known.
 func Overtaken() *fault.Error {
-	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.").
+	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this in the meantime. Read it again.").
 		With(fault.Field{Pointer: "header/If-Match", Code: "stale", Detail: "No tag in this header is the current one."})
 }
 

@@ -145,7 +145,7 @@ func surveyed(body []byte) error {
 	}
 	f := fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
 	if pointer, ok := nulAt(body); ok {
-		f = f.With(fault.Field{Pointer: pointer, Code: "nul_character", Detail: "Take the character U+0000 out of this text."})
+		f = f.With(fault.Field{Pointer: pointer, Code: "nul_character", Detail: "Remove the character U+0000 from this text."})
 	}
 	return f
 }

@@ -168,7 +168,7 @@ func opFault(i int, op patchStep, err error) error {
 			With(fault.Field{Pointer: at + "/from", Code: "not_found", Detail: "The document has nothing there."})
 	case errors.Is(err, errDiffers):
 		return fault.New(fault.Conflict, "JSON_PATCH_TEST_FAILED", "A test of the patch does not hold.").
-			With(fault.Field{Pointer: at + "/value", Code: "differs", Detail: "The document has another value there."})
+			With(fault.Field{Pointer: at + "/value", Code: "differs", Detail: "The document has a different value there."})
 	case errors.Is(err, errTooMuch):
 		return patchTooLarge("The patch copies and moves too much; send it in parts.")
 	case errors.Is(err, errTooDeep):

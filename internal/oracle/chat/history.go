@@ -81,7 +81,7 @@ func cursor(name, text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > 1<<40 || text != strconv.FormatInt(n, 10) {
-		return 0, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor is not one of this list. Start again without it.").
+		return 0, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor does not belong to this list. Start again without it.").
 			With(fault.Field{Pointer: "query/" + name, Code: "invalid", Detail: "Use a cursor of the same session."})
 	}
 	return n, nil
