@@ -15,7 +15,7 @@ func twinImportCommands() []command {
 	return []command{
 		{name: "imports create", args: "<file>", summary: "Import twins from CSV, XLSX or NDJSON", run: importsCreate, flags: importsCreateFlags},
 		{name: "imports show", args: "<id>", summary: "Show how far an import of twins has come", run: importsShow, flags: importsReadFlags},
-		{name: "imports rows", args: "<id>", summary: "List what became of the rows of an import of twins", run: importsRows, flags: importsReadFlags},
+		{name: "imports rows", args: "<id>", summary: "List the results for the rows of an import of twins", run: importsRows, flags: importsReadFlags},
 	}
 }
 

@@ -139,7 +139,7 @@ func (rv *reviser) followClaim(ctx context.Context, tx *db.Tx, old, next *Row) e
 	case next.DomainType == verdict.Credential && old.Status == StatusDraft && next.Status == StatusActive:
 		return needsClaim()
 	case next.DomainType == verdict.Credential && old.Status == StatusCompleted && next.Status == StatusDeactivated:
-		return fault.New(fault.Conflict, "CREDENTIAL_RETIRED", "The credential is retired: what it says has counted, and cannot be issued again.")
+		return fault.New(fault.Conflict, "CREDENTIAL_RETIRED", "The credential is retired: it has been counted, and cannot be issued again.")
 	case next.DomainType == verdict.Credential && rv.certified != nil:
 		return rv.certified(ctx, tx, old, next)
 	case next.DomainType != "claim":

@@ -333,7 +333,7 @@ func (rl *relations) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *re
 			return err
 		}
 		if n > 0 {
-			return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The group belongs to an organisation or a group already.").
+			return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The group already belongs to an organisation or a group.").
 				With(fault.Field{Pointer: at + "/target", Code: "exists", Detail: "A group has one parent."})
 		}
 	}

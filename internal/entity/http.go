@@ -20,12 +20,12 @@ const (
 	writeScope = web.Scope("entities:write")
 )
 
-const aboutControl = "Only controllers of the entity may change it. If-Match names the revision you have read; * takes whatever there is."
+const aboutControl = "Only controllers of the entity may change it. If-Match names the revision you have read; * matches any revision."
 
 // aboutParts is aboutControl where a route changes one part of a twin.
-const aboutParts = "Only controllers of the entity may change it; who speaks for a DID that has rights of its own (its did:keys in alsoKnownAs, its controllers) only itself, or a caller who has every scope it has. If-Match names the revision you have read; * takes whatever there is."
+const aboutParts = "Only controllers of the entity may change it. The did:keys (in alsoKnownAs) and controllers of a DID that has rights of its own can be changed only by that DID itself, or by a caller who has every scope it has. If-Match names the revision you have read; * matches any revision."
 
-const aboutPersonal = "Who does not control the entity and has not the scope entities:pii reads it without the properties its protocol marks as personal; withheld names them."
+const aboutPersonal = "Callers who do not control the entity and lack the scope entities:pii get it without the properties its protocol marks as personal; withheld names them."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }
@@ -37,7 +37,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Create an entity from a protocol", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "The class comes from the protocol. A relationship that the protocol requires and the draft does not name leaves the entity a draft, with " +
 			"missingRelationships. An organisation is created together with its membership groups. DIDs and external ids are unique in the workspace: " +
-			"one that is taken is refused even when a key for some projects does not see whose it is.",
+			"a value that is taken is refused even when a key for some projects cannot see which entity has it.",
 		Example: Draft{
 			Type: "Device", Protocol: "did:ixo:protocol/template",
 			Properties: Object{Value: jsontext.Value(`{"metricOne":"value","metricTwo":100}`)},
@@ -109,8 +109,8 @@ func (h handlers) serveCreate(ctx context.Context, in *struct {
 func (h handlers) serveGet(ctx context.Context, in *struct {
 	one
 	At     string `query:"at" doc:"A revision (7) or a time (2026-01-31T00:00:00Z): the entity as it was."`
-	Fields string `query:"fields" doc:"Only these members, by commas: did,properties.serial."`
-	Expand string `query:"expand" doc:"Show what it points to: relationships."`
+	Fields string `query:"fields" doc:"Only these members, separated by commas: did,properties.serial."`
+	Expand string `query:"expand" doc:"Also show what it points to: relationships."`
 },
 ) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]

@@ -33,7 +33,7 @@ func (h handlers) domainRoutes(a *web.API) {
 type Domain struct {
 	Type          string          `json:"type" example:"project"`
 	Protocol      string          `json:"protocol,omitzero" doc:"DID of the protocol." example:"did:ixo:protocol/project"`
-	Class         string          `json:"class,omitzero" doc:"The same; give one of the two."`
+	Class         string          `json:"class,omitzero" doc:"The same as class; give one of the two."`
 	Metadata      Object          `json:"metadata,omitzero" doc:"Its name becomes a property too when the protocol has one."`
 	Properties    Object          `json:"properties,omitzero"`
 	Relationships []RelationDraft `json:"relationships,omitzero"`

@@ -139,11 +139,11 @@ func (h handlers) serveDeleteProperty(ctx context.Context, in *struct {
 // controllerRoutes are those who may change a twin.
 func (h handlers) controllerRoutes(a *web.API) {
 	web.Put(a, "/v1/entities/{did}/controllers/{target}", h.servePutController, web.Doc{
-		Summary: "Let somebody control an entity", Scope: writeScope, Tag: tag, Codes: codes(), Description: aboutParts,
+		Summary: "Add a controller to an entity", Scope: writeScope, Tag: tag, Codes: codes(), Description: aboutParts,
 	})
 	web.Delete(a, "/v1/entities/{did}/controllers/{target}", h.serveDeleteController, web.Doc{
-		Summary: "Take control of an entity from somebody", Scope: writeScope, Tag: tag, Codes: codes("CONTROLLER_NOT_FOUND"),
-		Description: "One controller must stay. " + aboutParts,
+		Summary: "Remove a controller from an entity", Scope: writeScope, Tag: tag, Codes: codes("CONTROLLER_NOT_FOUND"),
+		Description: "At least one controller must remain. " + aboutParts,
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func (h handlers) relationRoutes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/relationships", h.serveRelationships, web.Doc{
 		Summary: "List the relationships of an entity, oldest first", Scope: readScope, Tag: tag,
-		Description: "Those it has (out), those others have to it (in), or both. A page may be short, or empty, when role leaves many out: follow hasMore.",
+		Description: "Those it has to others (out), those others have to it (in), or both. A page may be short, or empty, when role leaves many out: follow hasMore.",
 		Codes:       []string{"ENTITY_NOT_FOUND"},
 	})
 	web.Post(a, "/v1/entities/{did}/relationships", h.serveRelate, web.Doc{
@@ -41,15 +41,15 @@ func (h handlers) relationRoutes(a *web.API) {
 	})
 	web.Delete(a, "/v1/entities/{did}/relationships/{id}", h.serveUnrelate, web.Doc{
 		Summary: "Remove a relationship", Scope: writeScope, Tag: tag,
-		Description: "It stays in the history. What an active entity needs is not removed, nor the claim of a credential: that is free for another once the credential is deactivated, and a draft is none yet.",
+		Description: "It stays in the history. A relationship that an active entity needs cannot be removed, nor one from a credential to its claim: the claim is free for another credential once this one is deactivated. A draft is not a credential yet.",
 		Codes:       []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "CLAIM_ALREADY_VERIFIED", "CLAIM_ALREADY_CREDENTIAL"},
 	})
 }
 
 // confirming is the description of the route that confirms a relationship.
-const confirming = "Nobody can look whether a DID that is not held here is what a role needs. Somebody with the scope * says so, and need not control the entity; from then on the relationship fills the role. " +
-	"What is added by a caller with that scope is confirmed already, and what was there before the server knew of this stays so. A relationship that is removed and added again is to be confirmed again. " +
-	"To confirm it twice, or one whose target is held here, changes nothing."
+const confirming = "The server cannot check whether a DID that is not held here is what a role needs. A caller with the scope * confirms it, and need not control the entity; from then on the relationship fills the role. " +
+	"A relationship added by a caller with that scope is confirmed already, and so is one from before the server had confirmations. A relationship that is removed and added again must be confirmed again. " +
+	"Confirming it twice, or confirming one whose target is held here, changes nothing."
 
 // ListedRelationship is a relationship in a list, as one of its ends sees it.
 type ListedRelationship struct {

@@ -119,7 +119,7 @@ func (rv *reviser) revise(ctx context.Context, q db.Querier, r *Row, act Action,
 			return nil, err
 		}
 		if moved && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
-			return nil, relationship.LackingAt(ctx, q, &relationship.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
+			return nil, relationship.LackingAt(ctx, q, &relationship.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it does not have.")
 		}
 	}
 	restated := act.says || !act.renames && verdict.Restated(before, e)

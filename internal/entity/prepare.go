@@ -113,7 +113,7 @@ func mayName(c web.Caller, id, domain string) error {
 	if id == "" || domain != "organisation" && domain != "group" || auth.May(c, "entities:transfer") {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "SCOPE_MISSING", "To choose the DID of an organisation or a group needs the scope entities:transfer.").
+	return fault.New(fault.Forbidden, "SCOPE_MISSING", "Choosing the DID of an organisation or a group needs the scope entities:transfer.").
 		With(fault.Field{Pointer: "/did", Code: "scope_missing", Detail: "Leave it out: a new one is made."})
 }
 

@@ -135,7 +135,7 @@ func checkLastGroup(ctx context.Context, tx *db.Tx, org *relationship.End, group
 	if err != nil || more {
 		return err
 	}
-	return fault.New(fault.Conflict, "ORGANISATION_REQUIRES_GROUP", "An organisation always has an active membership group; this is its last.")
+	return fault.New(fault.Conflict, "ORGANISATION_REQUIRES_GROUP", "An organisation must always have an active membership group, and this is its last one.")
 }
 
 // hide takes a relationship that has ended off the records of its ends.

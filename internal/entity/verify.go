@@ -98,7 +98,7 @@ func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v
 		return nil, err
 	}
 	if c := web.CallerFrom(ctx); r.DomainType != "claim" && !c.May("entities:verify") {
-		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "This entity is no claim: to judge it needs the scope entities:verify.")
+		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "This entity is not a claim. A verdict on it needs the scope entities:verify.")
 	}
 	judged, err := web.Judged{IfMatch: ifMatch, Revision: v.Revision}.Check(r.stated, r.Revision)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 // Batch is many operations in one request: all of them are done or none, or
 // each for itself. Every operation is held to the rules of the single route.
 type Batch struct {
-	Atomic     bool        `json:"atomic,omitzero" doc:"All or nothing. Without it each operation stands for itself."`
+	Atomic     bool        `json:"atomic,omitzero" doc:"All or nothing. Without it each operation succeeds or fails by itself."`
 	Operations []Operation `json:"operations" doc:"1 to 1000, done in their order."`
 }
 
@@ -28,8 +28,8 @@ type Batch struct {
 // may be $0, $1, …: the twin that operation of the batch creates.
 type Operation struct {
 	Op           string                `json:"op" enum:"create,replace,patch,transition,deactivate,relate,unrelate"`
-	DID          string                `json:"did,omitzero" doc:"The twin; for all but create." example:"$0"`
-	IfMatch      string                `json:"ifMatch,omitzero" doc:"As the header: needed for replace, patch and deactivate. * is any revision." example:"*"`
+	DID          string                `json:"did,omitzero" doc:"The twin; for every operation but create." example:"$0"`
+	IfMatch      string                `json:"ifMatch,omitzero" doc:"Like the header: required for replace, patch and deactivate. * matches any revision." example:"*"`
 	Entity       *entity.Draft         `json:"entity,omitzero" doc:"For create and replace."`
 	Patch        entity.Object         `json:"patch,omitzero" doc:"For patch: a merge patch of the record."`
 	To           entity.Status         `json:"to,omitzero" enum:"active,suspended,completed,deactivated" doc:"For transition."`

@@ -21,7 +21,7 @@ const (
 
 // tooHeavy is the fault of an atomic batch that would hold the store too long.
 func tooHeavy() *fault.Error {
-	return fault.New(fault.Unprocessable, "BATCH_TOO_HEAVY", fmt.Sprintf("The records an atomic batch writes have at most %d bytes together; one that is changed counts %d times. Split it.", MaxAtomic, changeWeight)).
+	return fault.New(fault.Unprocessable, "BATCH_TOO_HEAVY", fmt.Sprintf("All records that an atomic batch writes may have at most %d bytes together; a changed record counts %d times. Split the batch.", MaxAtomic, changeWeight)).
 		With(fault.Field{Pointer: "/operations", Code: "too_heavy", Detail: "Send fewer operations at once, or without atomic."})
 }
 

@@ -47,7 +47,7 @@ var uncarried = map[string]string{
 	"verification":         "What a verifier has said is not taken from a file. Verify the twin here.",
 	"verifiableCredential": "Credentials are not taken from a file.",
 	"linkedClaims":         "Claims are not taken from a file.",
-	"project":              `The project is not taken from here, and the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table a column relationships.project with the DID.`,
+	"project":              `The project is not taken from the file, so the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table a column relationships.project with the DID.`,
 }
 
 // placed reports whether the row names no project, or has the relationship that
@@ -103,7 +103,7 @@ func (r *row) warn(body []byte) []fault.Field {
 	}
 	detail := "The twin is " + status + "."
 	if status == string(entity.StatusDraft) {
-		detail = "The twin is draft: relationships it needs are missing, or unconfirmed."
+		detail = "The twin is a draft: relationships it needs are missing or unconfirmed."
 	}
 	return append(out, fault.Field{Pointer: "/status", Code: "not_carried_over", Detail: detail})
 }

@@ -34,7 +34,7 @@ func TestStrangersOfManyTwins(t *testing.T) {
 			r.wait(t, j.ID)
 			return r.do(t, call{path: "/v1/imports/" + j.ID + "/rows"}, 200, nil).Body.String()
 		}
-		if report := importAs("clerk", "create", asset("did:ixo:a:1", "")); !strings.Contains(report, "missing, or unconfirmed") {
+		if report := importAs("clerk", "create", asset("did:ixo:a:1", "")); !strings.Contains(report, "missing or unconfirmed") {
 			t.Errorf("report = %s, want a warning", report)
 		}
 		stands("did:ixo:a:1", entity.StatusDraft, true)

@@ -30,7 +30,7 @@ func (ca *carrier) doubt(ctx context.Context, r *row, all []entity.RelationDraft
 			r.note(i, d, "not_held", "No twin has this DID, here or in the file: the relationship points outside. Check the DID if the twin is one of yours.")
 		}
 		if near := ca.nearRole(ctx, r, d.Role); near != "" {
-			r.note(i, d, "unknown_role", fmt.Sprintf("Nobody declares the role %s. If %s was meant, change it.", fault.Echo(d.Role), near))
+			r.note(i, d, "unknown_role", fmt.Sprintf("No protocol declares the role %s. If you meant %s, change it.", fault.Echo(d.Role), near))
 		}
 	}
 	return nil

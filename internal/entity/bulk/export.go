@@ -35,7 +35,7 @@ type ExportDraft struct {
 	Project      string       `json:"project,omitzero" doc:"DID of the project."`
 	UpdatedSince time.Time    `json:"updatedSince,omitzero"`
 	Near         string       `json:"near,omitzero" doc:"Latitude, longitude, metres."`
-	PII          string       `json:"pii,omitzero" doc:"none leaves personal properties out, whatever the caller may see; full, the default, has those the caller may see." enum:"none,full" example:"none"`
+	PII          string       `json:"pii,omitzero" doc:"none leaves personal properties out, whatever the caller may see; full, the default, includes those the caller may see." enum:"none,full" example:"none"`
 }
 
 // withoutPeople is the pii of a file that anybody may have.
@@ -108,7 +108,7 @@ func (s *Service) runExport(ctx context.Context, r *job.Run) error {
 	e.out, e.until = s.cfg.Exchange.Writer(r, o, MaxExport), o.CreatedAt
 	err = e.out.End(ctx, e.export(ctx, counts.Columns), "twins", "/columns")
 	if errors.Is(err, file.ErrGone) {
-		return job.Permanent(fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "Somebody was erased who may be in what was written already. Export again."))
+		return job.Permanent(fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "Somebody was erased whose data may already be in the file. Export again."))
 	}
 	return err
 }

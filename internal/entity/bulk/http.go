@@ -35,19 +35,19 @@ const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJS
 	"An apostrophe before = + - @ is taken off. Groups are stored before all other rows, whatever their place.\n\n" +
 	"mode=create makes a twin of every row. mode=upsert changes the twin with the row's DID, else the one with one of its external ids, by merging the row into it, and makes it when there is none; the same file twice changes nothing. " +
 	"dryRun=true stores nothing and gives the same report, as far as no other row has to be stored first. A file that is broken as a whole stores nothing; a row that is wrong is refused alone. " +
-	"The answer is a job; what became of every row is at /v1/imports/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too.\n\n" +
+	"The answer is a job; the result for every row is at /v1/imports/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too.\n\n" +
 	"An export can be imported. A new twin gets the status its row says, as far as the transitions lead there; an organisation has the groups that its row contains instead of one of its own. " +
-	"Owner, project, verification, credentials and claims are not taken from a file: a row that says something else of them than its twin does has a warning. A relationship puts a twin into a project. What else the server decides (revision, created, links, …) is not looked at. " +
-	"Controllers are those of the row. When it names only such as are not held in this workspace before the import, and you control the twin through none of them, you become one more controller, and the row has a warning: " +
+	"Owner, project, verification, credentials and claims are not taken from a file: a row that differs from its twin in one of them gets a warning. A relationship puts a twin into a project. Everything else the server decides (revision, created, links, …) is ignored. " +
+	"The controllers are those of the row. When none of them is held in this workspace before the import, and you control the twin through none of them, you become one more controller and the row gets a warning: " +
 	"otherwise nobody here could change the twin. An update leaves the status of a twin alone."
 
-const exporting = "Every twin that matches, in the order of their making, as a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; relationships are the columns relationships.<role> with the DIDs of the targets and ; between them, or JSON text in a column relationships where they have a since or an until. All of it can be imported. Text that a spreadsheet would run as a " +
-	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. " +
+const exporting = "Writes every twin that matches, in order of creation, to a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; relationships are the columns relationships.<role> with the DIDs of the targets and ; between them, or JSON text in a column relationships where they have a since or an until. All of it can be imported. Text that a spreadsheet would run as a " +
+	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: an export that does not fit fails with a reason. " +
 	"Without the scope `entities:pii` twins you do not control come without their personal properties. The scope `entities:read` is needed too."
 
-const migrating = "Takes every twin of the protocol that is older than the target version to it. Properties are renamed or dropped, then defaults fill what is missing (those given, then those the target has for what it requires), then the twin is checked; one that does not fit stays as it is and is in the report. " +
-	"Twins of a version after the target and deactivated ones are skipped. A dry run changes nothing and reports the twins that would not fit; its target may be a draft, which is published when all fit. " +
-	"The answer is a job; what became of every twin is at /v1/migrations/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer` and sight of all they have (`entities:pii`)."
+const migrating = "Migrates every twin of an older version of the protocol to the target version. Properties are renamed or dropped, then defaults fill what is missing (those given, then those the target has for what it requires), then the twin is checked; a twin that does not fit stays as it is and is listed in the report. " +
+	"Deactivated twins, and twins of a version after the target, are skipped. A dry run changes nothing and reports the twins that would not fit; its target may be a draft, which is published when all fit. " +
+	"The answer is a job; the result for every twin is at /v1/migrations/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer` and sight of all they have (`entities:pii`)."
 
 // Routes adds the bulk API to a.
 func (s *Service) Routes(a *web.API) {
@@ -68,8 +68,8 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/migrations/{id}", s.serveMigrationOne, web.Doc{Summary: "Read a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"}})
 	web.Get(a, "/v1/migrations/{id}/rows", s.serveMigrationRows, web.Doc{
-		Summary: "List what became of the twins of a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"},
-		Description: "A dry run lists the twins that do not fit only.",
+		Summary: "List the results for the twins of a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"},
+		Description: "A dry run lists only the twins that do not fit.",
 	})
 }
 
@@ -80,7 +80,7 @@ func (s *Service) importRoutes(a *web.API) {
 		Summary: "Import twins from a file", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true, Answer: Accepted{}, Description: importing,
 		Consumes: "application/x-ndjson, text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 		Query: []web.Param{
-			{Name: "format", Doc: "ndjson, csv or xlsx; that of the Content-Type by default.", Example: "csv"},
+			{Name: "format", Doc: "ndjson, csv or xlsx; by default the format of the Content-Type.", Example: "csv"},
 			{Name: "mode", Doc: "create (default) or upsert.", Example: "upsert"},
 			{Name: "dryRun", Doc: "true stores nothing.", Example: "true"},
 			{Name: "protocol", Doc: "DID of the protocol for rows that name none.", Example: "did:ixo:protocol/household"},
@@ -94,7 +94,7 @@ func (s *Service) importRoutes(a *web.API) {
 		Summary: "Look at a file before it is imported", Scope: "imports:write", Tag: imports, Answer: Preview{}, Description: previewing,
 		Consumes: "text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 		Query: []web.Param{
-			{Name: "format", Doc: "csv or xlsx; that of the Content-Type by default.", Example: "csv"},
+			{Name: "format", Doc: "csv or xlsx; by default the format of the Content-Type.", Example: "csv"},
 			{Name: "protocol", Doc: "DID of the protocol for rows that name none.", Example: "did:ixo:protocol/household"},
 			{Name: "type", Doc: "Type for rows that name none.", Example: "Household"},
 			{Name: "mapping", Doc: "JSON object: column → path; \"\" leaves a column out. At most 4 KiB.", Example: `{"Serial no.":"properties.serial"}`},
@@ -103,7 +103,7 @@ func (s *Service) importRoutes(a *web.API) {
 	})
 	web.Post(a, "/v1/imports/{id}/run", s.serveRun, web.Doc{
 		Summary: "Import the file of a dry run", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true,
-		Description: "Imports what a dry run has looked at, as it was asked for, without sending the file again: it is kept for a day, or until 20 newer ones are. For whoever asked for the dry run. The answer is the job of a new import. The scope `entities:write` is needed too.",
+		Description: "Imports the file of a dry run with the same parameters, without sending it again: the file is kept for a day, or until there are 20 newer ones. Only the caller who asked for the dry run may do this. The answer is the job of a new import. The scope `entities:write` is needed too.",
 		Codes:       []string{"IMPORT_NOT_FOUND", "DRY_RUN_ONLY", "FILE_GONE", "SCOPE_MISSING"},
 	})
 	web.Get(a, "/v1/imports", s.serveImports, web.Doc{
@@ -111,12 +111,12 @@ func (s *Service) importRoutes(a *web.API) {
 	})
 	web.Get(a, "/v1/imports/{id}", s.serveImportOne, web.Doc{Summary: "Read an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"}})
 	web.Get(a, "/v1/imports/{id}/rows", s.serveImportRows, web.Doc{
-		Summary: "List what became of the rows of an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"},
+		Summary: "List the results for the rows of an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"},
 		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short.",
 	})
 	a.Handle(http.MethodGet, "/v1/imports/{id}/refused", s.serveRefused, web.Doc{
 		Summary: "Download the refused rows of an import", Scope: "imports:read", Tag: imports, Produces: "text/csv",
-		Description: "A table with the columns of the file, " + lineColumn + " and " + whyColumn + ", to mend and send again. Cells are kept for a day, for whoever began the import and those with `entities:pii`; others get the lines and reasons.",
+		Description: "A table with the columns of the file, " + lineColumn + " and " + whyColumn + ", to correct and send again. Cells are kept for a day, for the caller who began the import and callers with `entities:pii`; others get the lines and reasons.",
 		Codes:       []string{"IMPORT_NOT_FOUND", "SCOPE_MISSING"},
 	})
 }
@@ -286,7 +286,7 @@ func (s *Service) serveRun(ctx context.Context, in *oneIn) (web.Reply[Accepted],
 		return none, err
 	}
 	if !p.DryRun {
-		return none, fault.New(fault.Conflict, "DRY_RUN_ONLY", "This import was no dry run: it has stored its rows already.")
+		return none, fault.New(fault.Conflict, "DRY_RUN_ONLY", "This import was not a dry run: its rows are stored already.")
 	}
 	p.DryRun = false
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
@@ -357,7 +357,7 @@ type Export struct {
 	Bytes     int64        `json:"bytes" doc:"Size of the file so far."`
 	SHA256    string       `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
 	Columns   []string     `json:"columns,omitempty"`
-	Withheld  bool         `json:"withheld,omitzero" doc:"The file has personal properties in it that you may not see."`
+	Withheld  bool         `json:"withheld,omitzero" doc:"The file holds personal properties that you may not see."`
 	ExpiresAt time.Time    `json:"expiresAt,omitzero" doc:"When the file is removed."`
 	Links     ExportLinks  `json:"links"`
 }

@@ -20,12 +20,12 @@ const maxRenames = 100
 
 // MigrationDraft is what a migration is made from.
 type MigrationDraft struct {
-	From     string             `json:"from,omitzero" doc:"Only twins of this version; of all older ones without it."`
-	To       string             `json:"to,omitzero" doc:"Version twins are taken to; the newest published one by default." example:"1.0.0"`
+	From     string             `json:"from,omitzero" doc:"Only twins of this version; without it, of all older versions."`
+	To       string             `json:"to,omitzero" doc:"Version to migrate to; the newest published one by default." example:"1.0.0"`
 	DryRun   bool               `json:"dryRun,omitzero" doc:"Check every twin and change none."`
 	Filter   string             `json:"filter,omitzero" doc:"Only these twins; as in the list of twins."`
 	Rename   map[string]*string `json:"rename,omitzero" doc:"Properties that have another name in the target: old → new, at most 100. Null drops the property."`
-	Defaults entity.Object      `json:"defaults,omitzero" doc:"Values for properties a twin does not have, at most 100. What the target requires and has a default for needs none."`
+	Defaults entity.Object      `json:"defaults,omitzero" doc:"Values for properties a twin does not have, at most 100. A property that the target requires and has a default for needs none."`
 	Reason   string             `json:"reason,omitzero" doc:"Why, for the history; at most 1,000 characters."`
 }
 
@@ -47,7 +47,7 @@ func (d *MigrationDraft) validate(target *protocol.Protocol) error {
 	}
 	check.Short(&c, "/reason", d.Reason, check.MaxReason)
 	if d.From != "" && d.From == target.Version {
-		c.Add("/from", "invalid", "Twins of the target version are where they are to go.")
+		c.Add("/from", "invalid", "The twins have the target version already. Name an older version, or leave it out.")
 	}
 	taken := map[string]bool{}
 	for _, old := range slices.Sorted(maps.Keys(d.Rename)) {

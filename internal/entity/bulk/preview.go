@@ -17,10 +17,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const previewing = "What an import would make of a file: its columns, which path of a record each has or should have, its first 20 rows, and what is to be said about it. Nothing is kept: the file goes with the answer, and there is no job. " +
+const previewing = "What an import would make of a file: its columns, which path of a record each has or should have, its first 20 rows, and warnings about it. Nothing is kept: the file goes with the answer, and there is no job. " +
 	"The file has the size of one to import at most. Of a workbook a preview unpacks 4 MiB of the sheet and at most 8 MiB of shared texts: one with more of them, or with more than 2 MiB of styles, is refused (`PREVIEW_TOO_LARGE`), and a dry run reads it. " +
 	"The answer has at most 256 KiB: cells end after 200 characters with `…`, rows after 200 columns, and there are fewer rows, columns and cells when they are long. A workspace has one preview at a time, and the server two; others wait for some seconds (`TOO_MANY_PREVIEWS`). With protocol, columns are matched with its properties by name and title; mapping is checked as an import would. " +
-	"`mapping` in the answer is ready for an import: change what was guessed wrong. A column nothing is known of, or that another program has added, is left out by it; a property that is needed and no column has is named, not refused. " +
+	"`mapping` in the answer is ready for an import: change what was guessed wrong. It leaves out unknown columns and those that another program added; a required property that no column has is named, not refused. " +
 	"The beginning of a CSV file, cut after a line, is enough. The scope `entities:write` is needed too."
 
 // How much of a file a preview looks at.
@@ -221,9 +221,9 @@ func (g *guesser) notes(columns []PreviewColumn) []PreviewNote {
 			out = append(out, PreviewNote{Code: code, Columns: names, Detail: detail})
 		}
 	}
-	add("unknown_columns", "unknown", "Nothing is known of these columns. They are left out unless you say where they go.")
+	add("unknown_columns", "unknown", "These columns are not known. They are left out unless mapping says where they go.")
 	if missing := g.missing(columns); len(missing) > 0 {
-		out = append(out, PreviewNote{Code: "missing_columns", Columns: missing, Detail: "Every twin needs these and no column has them. Rows without them are refused."})
+		out = append(out, PreviewNote{Code: "missing_columns", Columns: missing, Detail: "Every twin needs these properties and no column has them. Rows without them are refused."})
 	}
 	add("system_columns", "system", "The server decides these, or another program has added them. They are not taken from a file.")
 	add("unnamed_columns", "unnamed", "These columns have no name. A row with a value in one is refused.")

@@ -137,7 +137,7 @@ func (g *glances) take(ctx context.Context, ws string) (leave func(), err error)
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return nil, fault.New(fault.TooMany, "TOO_MANY_PREVIEWS", "Other files are being looked at. Try again shortly.").After(2 * time.Second)
+			return nil, fault.New(fault.TooMany, "TOO_MANY_PREVIEWS", "The server is previewing other files. Try again shortly.").After(2 * time.Second)
 		}
 	}
 }

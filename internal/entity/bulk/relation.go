@@ -81,7 +81,7 @@ func (p *importJob) readTargets(r *row) error {
 		switch t := &r.targets[i]; {
 		case t.scheme != "":
 		case !did.Valid(t.value):
-			f := t.fault("not_a_did", "The value must be a DID. Other names of twins stand in columns such as "+pathOf("relationships", t.role, refColumn, "erp")+".")
+			f := t.fault("not_a_did", "The value must be a DID. Other names of twins go into columns such as "+pathOf("relationships", t.role, refColumn, "erp")+".")
 			c.Add(f.Pointer, f.Code, f.Detail)
 		default:
 			drafts = append(drafts, entity.RelationDraft{Role: t.role, Target: t.value})
@@ -191,9 +191,9 @@ func (p *importJob) inTable(f *fault.Error) *fault.Error {
 		switch {
 		case f.Code == "UNKNOWN_MEMBER" && !nested:
 			column := p.columnOf(name)
-			d.Detail = fmt.Sprintf("No member of a twin is called %s. A property stands in a column properties.%s: rename the column, or say mapping={%q:%q}; \"\" leaves it out.", fault.Echo(name), fault.Echo(name), fault.Echo(column), "properties."+fault.Echo(name))
+			d.Detail = fmt.Sprintf("No member of a twin is called %s. A property goes into a column properties.%s: rename the column, or send mapping={%q:%q}; \"\" leaves it out.", fault.Echo(name), fault.Echo(name), fault.Echo(column), "properties."+fault.Echo(name))
 		case d.Code == "required" && (name == "protocol" || name == "type"):
-			d.Detail = fmt.Sprintf("Every row needs it: in a column %s, or for all rows with ?%s=.", name, name)
+			d.Detail = fmt.Sprintf("Every row needs it: add a column %s, or send ?%s= for all rows.", name, name)
 		}
 	}
 	return &told

@@ -61,7 +61,7 @@ type Accepted struct {
 // AcceptedLinks are those of the job, and of what it is the job of.
 type AcceptedLinks struct {
 	job.Links
-	Rows string `json:"rows,omitzero" doc:"What became of every row of an import, or twin of a migration."`
+	Rows string `json:"rows,omitzero" doc:"The result for every row of an import, or twin of a migration."`
 }
 
 // accepted is the answer to an order of a kind.

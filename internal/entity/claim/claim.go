@@ -206,7 +206,7 @@ func keyOf(e *entity.Entity, names []string) (string, error) {
 	for _, name := range names {
 		v, err := member(jsontext.Value(e.Properties.Value), strings.Split(name, "."))
 		if err != nil {
-			c.Add("/properties/"+strings.ReplaceAll(name, ".", "/"), "required", "The claim type wants it: no two claims may have the same.")
+			c.Add("/properties/"+strings.ReplaceAll(name, ".", "/"), "required", "The claim type requires it: no two claims may have the same value.")
 			continue
 		}
 		fmt.Fprintf(h, "%s\n%s\n", name, v)

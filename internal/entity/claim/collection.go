@@ -171,15 +171,15 @@ func (c *collection) admits(now int64) error {
 	switch {
 	case c.state != open:
 		return fault.New(fault.Conflict, "COLLECTION_NOT_OPEN", "The collection is "+c.state+" and takes no claims.").
-			With(fault.Field{Pointer: at, Code: c.state, Detail: "Somebody with collections:write opens one that is paused. A closed one stays closed."})
+			With(fault.Field{Pointer: at, Code: c.state, Detail: "A caller with collections:write can open a paused collection. A closed one stays closed."})
 	case now < c.starts:
 		return fault.New(fault.Conflict, "COLLECTION_NOT_STARTED", "The collection takes no claims yet.").
 			With(fault.Field{Pointer: at, Code: "too_early", Detail: "It takes claims from " + time.UnixMilli(c.starts).UTC().Format(time.RFC3339) + " on."})
 	case now >= c.ends:
-		return fault.New(fault.Conflict, "COLLECTION_ENDED", "The time of the collection is over.").
+		return fault.New(fault.Conflict, "COLLECTION_ENDED", "The collection has ended.").
 			With(fault.Field{Pointer: at, Code: "too_late", Detail: "It took claims before " + time.UnixMilli(c.ends).UTC().Format(time.RFC3339) + "."})
 	case c.quota > 0 && c.counts.Taken >= c.quota:
-		return fault.New(fault.Conflict, "COLLECTION_QUOTA_REACHED", "The collection has as many claims as it takes.").
+		return fault.New(fault.Conflict, "COLLECTION_QUOTA_REACHED", "The collection is full.").
 			With(fault.Field{Pointer: at, Code: "quota_reached", Detail: "It takes " + strconv.FormatInt(c.quota, 10) + ". A claim that is rejected, withdrawn or invalidated frees its place."})
 	}
 	return nil
@@ -221,7 +221,7 @@ func (l *Ledger) pin(ctx context.Context, q db.Querier, r *row, id string) error
 		r.collection, r.version = c.nid, c.version
 		return nil
 	}
-	return fault.New(fault.Conflict, "COLLECTION_MISMATCH", "The collection takes other claims.").With(fault.Field{Pointer: "/properties/data/collection", Code: "mismatch", Detail: detail})
+	return fault.New(fault.Conflict, "COLLECTION_MISMATCH", "The collection does not accept this claim.").With(fault.Field{Pointer: "/properties/data/collection", Code: "mismatch", Detail: detail})
 }
 
 // Collections is the use cases of what claims are submitted to.
@@ -286,7 +286,7 @@ func (s *Collections) projectIs(ctx context.Context, tx *db.Tx, id string) error
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return err
 	}
-	return fault.New(fault.Invalid, badCollection, "The collection is not valid.").With(fault.Field{Pointer: "/projectId", Code: "not_found", Detail: "There is no project of this DID."})
+	return fault.New(fault.Invalid, badCollection, "The collection is not valid.").With(fault.Field{Pointer: "/projectId", Code: "not_found", Detail: "No project has this DID."})
 }
 
 func collectionReply(c *collection) web.Reply[*api.Collection] {
@@ -396,7 +396,7 @@ func (c *collection) merge(patch []byte) error {
 		return err
 	}
 	if set.Quota != c.quota && set.Quota > 0 && set.Quota < c.counts.Taken {
-		return fault.New(fault.Conflict, "COLLECTION_QUOTA_BELOW_COUNT", "The collection has more claims than that.").
+		return fault.New(fault.Conflict, "COLLECTION_QUOTA_BELOW_COUNT", "The quota is below the number of claims in the collection.").
 			With(fault.Field{Pointer: "/quota", Code: "out_of_range", Detail: "It has " + strconv.FormatInt(c.counts.Taken, 10) + "."})
 	}
 	c.put(set)

@@ -100,7 +100,7 @@ func (e *Engine) consented(ctx context.Context, q db.Querier, r *entity.Row) (*a
 
 func oracleOf(r *entity.Row) (*entity.Entity, error) {
 	if r.DomainType != "oracle" {
-		return nil, fault.New(fault.Conflict, "NOT_AN_ORACLE", "The server evaluates claims for oracles. This twin is none.")
+		return nil, fault.New(fault.Conflict, "NOT_AN_ORACLE", "The server evaluates claims for oracles. This twin is not an oracle.")
 	}
 	return r.Entity()
 }
@@ -116,9 +116,9 @@ func (e *Engine) Consent(ctx context.Context, id string) (web.Reply[*api.Evaluat
 		case err != nil:
 			return 0, "", err
 		case !slices.Contains(oracle.Controllers, c.DID): // through a group it is not they who are spoken for
-			return 0, "", fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller that the oracle names can agree, and only for themselves.")
+			return 0, "", fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller that the oracle names can give this consent, and only for themselves.")
 		case len(c.Projects) > 0:
-			return 0, "", fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects, and the oracle evaluates claims of all.")
+			return 0, "", fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects, and the oracle evaluates claims of all projects. Use a key without that limit.")
 		}
 		n, err := tx.Exec(ctx, insertConsent, r.NID, c.DID, r.Workspace, e.now())
 		return n, "claim.consented", db.Wrap("store consent", err)

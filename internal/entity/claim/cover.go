@@ -97,7 +97,7 @@ func overlap(ctx context.Context, tx *db.Tx, f found, n node, own bool) error {
 		if err != nil || other == nil {
 			return err
 		}
-		return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim was made of this twin, of what it is part of, or of a part of it, for days of this period.").
+		return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim exists for days of this period, about this twin, about something it is part of, or about a part of it.").
 			With(named(web.CallerFrom(ctx), other, "/properties/periodStart"))
 	}
 	return nil
@@ -138,15 +138,15 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 		case slices.Contains(out, part.nid):
 			c.Add(at, "duplicate", "This claim is listed twice.")
 		case part.kind != r.kind || part.unit != r.unit:
-			c.Add(at, "mismatch", "A claim of another kind or unit is not summed.")
+			c.Add(at, "mismatch", "Its kind or unit differs from that of this claim.")
 		case part.starts < r.starts || part.ends > r.ends:
 			c.Add(at, "out_of_range", "Its period is not inside that of this claim.")
 		case part.subject != r.subject && !slices.ContainsFunc(upper, func(n node) bool { return n.nid == r.subject }):
-			c.Add(at, "mismatch", "Its subject is no part of the subject of this claim.")
+			c.Add(at, "mismatch", "Its subject is not part of the subject of this claim.")
 		case part.summed != 0 || became:
 			c.Add(at, "taken", "Another claim has summed it, or it has become a credential.")
 		case part.status == Disputed:
-			return nil, disputed().With(fault.Field{Pointer: at, Code: "disputed", Detail: "Nobody sums it before the dispute is decided."})
+			return nil, disputed().With(fault.Field{Pointer: at, Code: "disputed", Detail: "It is disputed and cannot be summed before the dispute is decided."})
 		case over(part.status) && part.status != Approved:
 			c.Add(at, "over", "It was rejected, withdrawn or invalidated.")
 		}
@@ -157,7 +157,7 @@ func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, err
 		out, total = append(out, part.nid), total+counts
 	}
 	if len(out) > 0 && r.amount > total*(1+1e-9) {
-		c.Add("/properties/amount/value", "out_of_range", "The claims it sums come to less.")
+		c.Add("/properties/amount/value", "out_of_range", "The amount is more than the sum of the claims it lists.")
 	}
 	return out, c.Err("CLAIM_NOT_SUMMABLE", "The claim cannot sum these claims.")
 }

@@ -152,7 +152,7 @@ func (s *Service) mayDispute(ctx context.Context, tx *db.Tx, c *contested) error
 	}
 	credential, err := s.cfg.Entities.Find(ctx, tx, became)
 	if err == nil && credential.Status == entity.StatusCompleted {
-		err = fault.New(fault.Conflict, "CREDENTIAL_RETIRED", "The credential of this claim is retired: what it says has counted.")
+		err = fault.New(fault.Conflict, "CREDENTIAL_RETIRED", "The credential of this claim is retired: it has been counted and can no longer be disputed.")
 	}
 	return err
 }
@@ -241,7 +241,7 @@ func openDispute(ctx context.Context, tx *db.Tx, claim int64, which string) (*di
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, fault.New(fault.NotFound, "DISPUTE_NOT_FOUND", "The claim has no dispute of this id.")
+		return nil, fault.New(fault.NotFound, "DISPUTE_NOT_FOUND", "The claim has no dispute with this id.")
 	case err != nil:
 		return nil, db.Wrap("find dispute", err)
 	case d.status != disputeOpen:
@@ -266,7 +266,7 @@ func (s *Service) mayAdjudicate(ctx context.Context, tx *db.Tx, c *contested, ou
 	if err != nil || !judged && !disputes {
 		return err
 	}
-	return fault.New(fault.Forbidden, "ADJUDICATOR_HAS_PART", "Whoever has evaluated a claim or disputes it does not decide the dispute.")
+	return fault.New(fault.Forbidden, "ADJUDICATOR_HAS_PART", "Callers who have evaluated the claim or dispute it cannot decide the dispute.")
 }
 
 // disputes reads those of a claim, newest first, before a number.
@@ -288,8 +288,8 @@ func (s *Service) disputes(ctx context.Context, claim, before int64, limit int) 
 	return out, next, nil
 }
 
-const disputing = "Nobody decides about the claim from then on, and what it has become is suspended in the same moment. Somebody else with claims:adjudicate decides: upheld, the claim is invalidated and the credential revoked; " +
-	"dismissed, both are as before. Each person disputes a claim once."
+const disputing = "From then on nobody can decide about the claim, and its credential is suspended at the same moment. Somebody else with claims:adjudicate decides: if the dispute is upheld, the claim is invalidated and the credential revoked; " +
+	"if it is dismissed, both are as before. Each person can dispute a claim once."
 
 // disputeRoutes adds disputes to the API.
 func (s *Service) disputeRoutes(a *web.API) {
@@ -301,7 +301,7 @@ func (s *Service) disputeRoutes(a *web.API) {
 	web.Get(a, onePath+"/disputes", s.serveDisputes, web.Doc{Summary: "List the disputes of a claim, newest first", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND"}})
 	web.Post(a, onePath+"/disputes/{disputeId}/decision", s.serveAdjudicate, web.Doc{
 		Summary: "Decide a dispute", Scope: "claims:adjudicate", Tag: tag, Once: true, Example: api.ClaimAdjudication{Outcome: dismissed, Reason: "The stove was seen there in March."},
-		Description: "By somebody who has no part in the claim, has not evaluated it and does not dispute it.",
+		Description: "The caller must have no part in the claim, must not have evaluated it and must not dispute it.",
 		Codes:       []string{"CLAIM_NOT_FOUND", "DISPUTE_NOT_FOUND", invalidCode, "DISPUTE_DECIDED", "ADJUDICATOR_HAS_PART", "VERIFIER_IS_CLAIMANT", "CLAIM_DECIDED"},
 	})
 }

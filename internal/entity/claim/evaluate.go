@@ -47,7 +47,7 @@ func checkEvaluation(e *api.ClaimEvaluationDraft, r *row) error {
 		check.DID(&c, "/oracle", e.Oracle)
 	}
 	if e.Amount != nil && (!(*e.Amount > 0) || *e.Amount > r.amount || e.Decision != Approved) {
-		c.Add("/amount", "out_of_range", "With the decision approved, more than nothing and at most what was claimed.")
+		c.Add("/amount", "out_of_range", "For the decision approved, the amount must be above 0 and at most the amount claimed.")
 	}
 	if e.Decision != "" && e.Reason == "" {
 		c.Require(false, "/reason")

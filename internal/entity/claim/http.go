@@ -17,11 +17,11 @@ const (
 	onePath   = "/v1/claims/{claimId}"
 )
 
-const submitting = "A claim is about one device, household or asset, which you control. With it the claim is submitted: its document, with its CID, does not change any more; to correct it, " +
-	"withdraw it and submit another one. Without a subject it stays a draft. What was claimed of a kind for days of its period, of the subject, of what that is part of (its household, its project) " +
-	"or of a part of it, is refused (409), unless the claim type aggregates and claims lists what is summed."
+const submitting = "A claim is about one device, household or asset, which you control. A claim with a subject is submitted: its document and CID no longer change; to correct it, " +
+	"withdraw it and submit another one. A claim without a subject stays a draft. A claim is refused (409) when a claim of the same kind exists for days of its period, about the subject, about anything the subject is part of (its household, its project) " +
+	"or about a part of it, unless the claim type aggregates and claims lists what is summed."
 
-const evaluating = "The rubric of the claim type, in the protocol of the claim's subject, decides by the facts; where it comes to manual_review_required, or there is none, you do, with a reason. " +
+const evaluating = "The rubric of the claim type, in the protocol of the claim's subject, decides by the facts; where its outcome is manual_review_required, or there is no rubric, you decide, with a reason. " +
 	"You control an oracle that verifies the claim and have no part in it. The verification route of the entity obeys the same rules. partial_success approves a smaller amount."
 
 // Routes adds claims to the API.
@@ -47,7 +47,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, onePath+"/withdraw", s.serveWithdraw, web.Doc{
 		Summary: "Withdraw a claim", Scope: "claims:write", Tag: tag, Once: true, Example: api.ClaimWithdrawal{Reason: "The period was wrong."},
-		Description: "It stays readable; its twin is deactivated, and its period is free again. One that is approved or disputed stays.",
+		Description: "It stays readable; its twin is deactivated, and its period is free again. An approved or disputed claim cannot be withdrawn.",
 		Codes:       []string{"CLAIM_NOT_FOUND", "CLAIM_DECIDED", "NOT_CONTROLLER", "ENTITY_INVALID"},
 	})
 	web.Post(a, onePath+"/evaluations", s.serveEvaluate, web.Doc{
@@ -61,7 +61,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, onePath+"/evaluations", s.serveEvaluations, web.Doc{Summary: "List the evaluations of a claim, newest first", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND"}})
 	web.Post(a, onePath+"/evaluations:recompute", s.serveRecompute, web.Doc{
 		Summary: "Decide about a claim again, and compare", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND", "RUBRIC_INVALID"},
-		Description: "Nothing is stored. The CID is computed from the document, and every evaluation made again with its facts and the rubric of its version.",
+		Description: "Nothing is stored. The server computes the CID from the document, and makes every evaluation again with its facts and the rubric of its version.",
 	})
 	s.disputeRoutes(a)
 	NewSimulations(s).routes(a)
@@ -70,8 +70,8 @@ func (s *Service) Routes(a *web.API) {
 	NewEngine(s).routes(a)
 	web.Post(a, "/v1/credentials", s.serveIssue, web.Doc{
 		Summary: "Issue the credential of an approved claim", Status: http.StatusCreated, Scope: "credentials:write", Tag: tag, Once: true,
-		Description: "Kind, subject and period come from the claim, the amount from its evaluation, and the issuer is the oracle that approved it, which you control. What is sent beside must agree. " +
-			"A claim has one credential at a time; to correct it, deactivate it and issue another one. A retired one (status completed) stays.",
+		Description: "Kind, subject and period come from the claim, the amount from its evaluation, and the issuer is the oracle that approved it, which you control. Members that you send as well must agree with these. " +
+			"A claim has one credential at a time; to correct it, deactivate it and issue another one. A retired credential (status completed) cannot be replaced.",
 		Example: api.CredentialRequest{Claim: "did:ixo:entity:175d7824ba25002e4ec206365e206236"},
 		Codes:   []string{"CREDENTIAL_NEEDS_CLAIM", "CLAIM_NOT_FOUND", "CLAIM_NOT_APPROVED", "CREDENTIAL_DISAGREES", "CREDENTIAL_INVALID", "NOT_CONTROLLER", "CLAIM_ALREADY_CREDENTIAL", "STALE_REVISION", "KEY_RESTRICTED"},
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 const collecting = "Claims are submitted to a collection with the member collection. It takes them while it is open, in its window and up to its quota, and the version of the protocol it pins decides about them, " +
-	"whatever version a subject has. A claim that is rejected, withdrawn or invalidated frees its place. Claims that were taken are evaluated in any state of it."
+	"whatever version a subject has. A claim that is rejected, withdrawn or invalidated frees its place. Claims that it has accepted are evaluated whatever its state."
 
 // routes adds collections to the API.
 func (s *Collections) routes(a *web.API) {
@@ -34,13 +34,13 @@ func (s *Collections) routes(a *web.API) {
 	})
 	web.Patch(a, one, s.servePatch, web.Doc{
 		Summary: "Change a collection", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"quota": 600},
-		Description: "Project, protocol and version stay. null removes an end of the window.",
+		Description: "Project, protocol and version cannot change. null removes a bound of the window.",
 		Codes:       []string{"COLLECTION_NOT_FOUND", badCollection, "COLLECTION_CLOSED", "COLLECTION_QUOTA_BELOW_COUNT", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	for _, step := range []struct{ verb, state, summary string }{
-		{"open", open, "Have a paused collection take claims again"},
-		{"pause", paused, "Have a collection take no claims for now"},
-		{"close", closed, "Have a collection take no claims any more"},
+		{"open", open, "Reopen a paused collection"},
+		{"pause", paused, "Pause a collection"},
+		{"close", closed, "Close a collection"},
 	} {
 		web.Post(a, one+"/"+step.verb, func(ctx context.Context, in *inCollection) (web.Reply[*api.Collection], error) {
 			return s.Step(ctx, in.ID, step.state)
@@ -82,7 +82,7 @@ func (s *Collections) serveList(ctx context.Context, in *struct {
 
 func (s *Collections) servePatch(ctx context.Context, in *struct {
 	inCollection
-	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read, such as \"1\" of revision 1; needed."`
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read, such as \"1\" for revision 1; required."`
 	Body    api.CollectionChange
 	RawBody []byte
 },

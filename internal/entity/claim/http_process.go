@@ -7,12 +7,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const processing = "Evaluates up to 100 claims of types whose mode is auto or hybrid, as the schedule does every minute, and says of each what happened and why. " +
-	"The rubric decides by the facts that people have entered; the server enters none. It speaks for the oracle that verifies a claim, as a controller of it who has agreed to that, whom the record names; " +
-	"a claim that a controller has a part in, or whoever wrote its rules, is left to other people, and so is what the rubric leaves to people."
+const processing = "Evaluates up to 100 claims of types whose mode is auto or hybrid, as the schedule does every minute, and reports for each what happened and why. " +
+	"The rubric decides by the facts that people have entered; the server enters none. The server acts for the oracle that verifies a claim, in the name of a controller who has agreed to that and whom the record names; " +
+	"it leaves to people any claim that a controller or an author of its rules has a part in, and any claim that the rubric leaves to people."
 
 const consenting = "You agree that the server evaluates claims in your name, as this oracle, of which you are a controller by name: all claims of types whose mode is auto or hybrid, that name the oracle and that it verifies. " +
-	"That ends when you take it back, and with your control of the oracle, for good. It does not count while you may not evaluate claims."
+	"Your consent ends for good when you withdraw it or lose control of the oracle. It does not count while you may not evaluate claims."
 
 // routes adds what the engine does to the API.
 func (e *Engine) routes(a *web.API) {
@@ -25,7 +25,7 @@ func (e *Engine) routes(a *web.API) {
 		Codes: []string{"ENTITY_NOT_FOUND", "NOT_AN_ORACLE", "NOT_CONTROLLER", "KEY_RESTRICTED"},
 	})
 	web.Delete(a, consent, e.serveRetract, web.Doc{
-		Summary: "Let the server evaluate in your name no more", Scope: "claims:evaluate", Tag: tag, Description: "Without your consent it changes nothing.",
+		Summary: "Stop the server evaluating in your name", Scope: "claims:evaluate", Tag: tag, Description: "Without your consent it changes nothing.",
 		Codes: []string{"ENTITY_NOT_FOUND", "NOT_AN_ORACLE"},
 	})
 	web.Get(a, consent, e.serveConsents, web.Doc{
@@ -33,7 +33,7 @@ func (e *Engine) routes(a *web.API) {
 	})
 	web.Get(a, onePath+"/explanation", e.serveExplain, web.Doc{
 		Summary: "Explain the outcome of a claim in words", Scope: readScope, Tag: tag, Codes: []string{"CLAIM_NOT_FOUND"},
-		Description: "From the record of the newest evaluation and the rubric of its version: which rule held, in the words of the protocol, what was missing and how much is approved.",
+		Description: "From the record of the newest evaluation and the rubric of its version: which rule applied, in the words of the protocol, what was missing and how much is approved.",
 	})
 }
 

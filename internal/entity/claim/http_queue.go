@@ -13,15 +13,15 @@ import (
 func (u *Queue) routes(a *web.API) {
 	web.Get(a, "/v1/claim-queue", u.serveList, web.Doc{
 		Summary: "List the claims that wait for you", Scope: "claims:evaluate", Tag: tag, Codes: []string{"INVALID_PARAMETER", "INVALID_CURSOR"},
-		Description: "The oldest first: claims that are pending or flagged, that the server does not evaluate by itself, and that you may decide about. What somebody else has taken is left out. A page may be short: follow hasMore.",
+		Description: "The oldest first: claims that are pending or flagged, that the server does not evaluate by itself, and that you may decide about. Claims that somebody else has taken are left out. A page may be short: follow hasMore.",
 	})
 	web.Post(a, onePath+"/lease", u.serveTake, web.Doc{
 		Summary: "Take a claim to decide about it", Scope: "claims:evaluate", Tag: tag, Once: true,
-		Description: "Nobody else decides about it for 10 minutes (409 CLAIM_LEASED). Ask again to renew that. It ends by itself, with a verdict, or when you release the claim. Nobody has to take a claim that nobody else has taken.",
+		Description: "Nobody else decides about it for 10 minutes (409 CLAIM_LEASED). Ask again to renew that. It ends by itself, with a verdict, or when you release the claim. You can decide about a claim without taking it while nobody else has taken it.",
 		Codes:       []string{"CLAIM_NOT_FOUND", "CLAIM_LEASED", "CLAIM_LEASES_MANY", "CLAIM_NOT_WAITING", "CLAIM_DECIDED", "CLAIM_DISPUTED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "MISSING_RELATIONSHIPS"},
 	})
 	web.Delete(a, onePath+"/lease", u.serveRelease, web.Doc{
-		Summary: "Release a claim", Scope: "claims:evaluate", Tag: tag, Description: "It is offered to others again. To release a claim that you have not taken changes nothing.", Codes: []string{"CLAIM_NOT_FOUND"},
+		Summary: "Release a claim", Scope: "claims:evaluate", Tag: tag, Description: "It is offered to others again. Releasing a claim that you have not taken changes nothing.", Codes: []string{"CLAIM_NOT_FOUND"},
 	})
 }
 

@@ -18,9 +18,9 @@ func simulationLinks(id string) api.ClaimSimulationLinks {
 	return api.ClaimSimulationLinks{Self: self, Claims: self + "/claims", Job: job.Path(id)}
 }
 
-const aboutSimulate = "Asks a rubric about claims that were submitted, with the facts that people have entered, and says what would come out otherwise than their newest evaluation says. Nothing is written to claims. " +
-	"Give the rubric in verification (its facts and rubric, as a claim type has them), or name a protocol, in a draft version too. With protocol only claims of that protocol are asked about. " +
-	"Facts that the rubric does not know are left out; one of another type counts as manual_review_required. Claims that were withdrawn are left out, and so are those that your key does not see. It needs claims:read too."
+const aboutSimulate = "Applies a rubric to submitted claims, with the facts that people have entered, and reports which outcomes would differ from the newest evaluation. Nothing is written to claims. " +
+	"Give the rubric in verification (its facts and rubric, as a claim type has them), or name a protocol, in a draft version too. With protocol, only claims of that protocol are tried. " +
+	"Facts that the rubric does not know are left out; one of another type counts as manual_review_required. Withdrawn claims are left out, and so are those that your key does not see. The scope claims:read is needed too."
 
 // routes adds simulations to the API.
 func (s *Simulations) routes(a *web.API) {
@@ -31,7 +31,7 @@ func (s *Simulations) routes(a *web.API) {
 	})
 	web.Get(a, simulationsPath+"/{simulationId}", s.serveGet, web.Doc{
 		Summary: "Read what a rubric would change", Scope: "claims:evaluate", Tag: tag, Codes: []string{"SIMULATION_NOT_FOUND"},
-		Description: "For each outcome before and after how many claims there are, and how many come to something else: another outcome, or another amount.",
+		Description: "Counts the claims for each outcome before and after, and those that would change: another outcome, or another amount.",
 	})
 	web.Get(a, simulationsPath+"/{simulationId}/claims", s.serveClaims, web.Doc{
 		Summary: "List the claims that a rubric would change", Scope: "claims:evaluate", Tag: tag, Codes: []string{"SIMULATION_NOT_FOUND", "INVALID_PARAMETER", "INVALID_CURSOR"},

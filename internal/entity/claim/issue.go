@@ -81,7 +81,7 @@ func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply
 // control it.
 func byOracle(err error, oracle string) error {
 	if fault.CodeOf(err) == "NOT_CONTROLLER" {
-		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the oracle that approved the claim has its credential issued.").
+		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the oracle that approved the claim can have its credential issued.").
 			With(fault.Field{Pointer: "/claim", Code: "not_controller", Detail: "The oracle is " + oracle + "."})
 	}
 	return err
@@ -167,7 +167,7 @@ func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*entity
 	if r.status != Approved || r.summed != 0 {
 		detail := "The claim is " + r.status + "."
 		if r.summed != 0 {
-			detail = "Another claim has summed it, and becomes the credential."
+			detail = "Another claim has summed it; that claim becomes the credential."
 		}
 		return nil, none, fault.New(fault.Conflict, notApproved, "Only an approved claim becomes a credential.").
 			With(fault.Field{Pointer: "/claim", Code: "not_approved", Detail: detail})
@@ -242,7 +242,7 @@ func lasting(e api.ClaimEvaluation) (jsontext.Value, error) {
 func agree(d *api.CredentialRequest, r *row, c *api.IssuedCredential) error {
 	var wrong []fault.Field
 	differs := func(at string) {
-		wrong = append(wrong, fault.Field{Pointer: at, Code: "mismatch", Detail: "The claim and its evaluation say something else. Leave it out: it comes from them."})
+		wrong = append(wrong, fault.Field{Pointer: at, Code: "mismatch", Detail: "The value differs from the claim and its evaluation. Leave it out: it is taken from them."})
 	}
 	if d.Issuer != "" && d.Issuer != c.Issuer {
 		differs("/issuer")
@@ -264,5 +264,5 @@ func agree(d *api.CredentialRequest, r *row, c *api.IssuedCredential) error {
 		return nil
 	}
 	order.Sort(wrong, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return fault.New(fault.Conflict, "CREDENTIAL_DISAGREES", "The credential would say something else than its claim.").With(wrong...)
+	return fault.New(fault.Conflict, "CREDENTIAL_DISAGREES", "The credential would contradict its claim.").With(wrong...)
 }

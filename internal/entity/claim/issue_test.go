@@ -123,7 +123,7 @@ func TestStepsAreRefusedInWords(t *testing.T) {
 			{"/suspend", invalid, "It is revoked, which is final. Its claim can become another credential."},
 			{"issue", "", ""},
 			{"/retire", "200", ""},
-			{"/suspend", invalid, "It is retired, which is final: what it says has counted."},
+			{"/suspend", invalid, "It is retired, which is final: it has been counted."},
 		} {
 			switch tt.step {
 			case "dispute":

@@ -78,7 +78,7 @@ func claimedOf(ctx context.Context, tx *db.Tx, n node) ([]covered, error) {
 		}
 		all = append(all, some...)
 		if len(all) > maxJoined {
-			return nil, fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("More than %d claims were made of this twin or of parts of it: it does not become part of another one any more, unless the relationship says since when.", maxJoined))
+			return nil, fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("More than %d claims were made about this twin or parts of it: it can become part of another twin only if the relationship says since when.", maxJoined))
 		}
 	}
 	return all, nil
@@ -124,7 +124,7 @@ func (l *Ledger) mayExtend(ctx context.Context, tx *db.Tx, ws string, c covered,
 		}
 		err = overlap(ctx, tx, found{own, []int64{own.nid, own.summed}}, n, true)
 		if f := fault.As(err); f != nil {
-			return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim was made of both for the same days. Say since when the one is part of the other, if it was not in those days.").
+			return fault.New(fault.Conflict, "CLAIM_OVERLAPS", "The same kind of claim was made about both twins for the same days. If the one was not part of the other on those days, give since.").
 				With(named(web.CallerFrom(ctx), own, "/target"))
 		} else if err != nil {
 			return err

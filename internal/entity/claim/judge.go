@@ -144,7 +144,7 @@ func (d *decision) allows(status string) error {
 	if status == given {
 		return nil
 	}
-	return fault.New(fault.Conflict, "RUBRIC_DECIDES", "The rubric of the protocol decides about this claim, and says something else.").
+	return fault.New(fault.Conflict, "RUBRIC_DECIDES", "The rubric of the protocol decides about this claim, and its decision differs from yours.").
 		With(fault.Field{Pointer: "/status", Code: string(d.Outcome), Detail: "With the facts that were entered the rubric comes to " + string(d.Outcome) + " (" + d.ReasonCode + ")." + d.wanted()})
 }
 
@@ -304,7 +304,7 @@ func (l *Ledger) whole(ctx context.Context, tx *db.Tx, r *row) error {
 	if left == len(d.Claims) {
 		return nil
 	}
-	return fault.New(fault.Conflict, "CLAIM_NOT_SUMMABLE", "A claim that this one sums is disputed, or was invalidated. If it was, reject this one, and have the rest claimed anew.")
+	return fault.New(fault.Conflict, "CLAIM_NOT_SUMMABLE", "A claim that this one sums is disputed, or was invalidated. If it was invalidated, reject this claim and have the rest claimed again.")
 }
 
 // leave takes a claim that is to be invalidated out of its sum, which is not approved
@@ -318,7 +318,7 @@ func leave(ctx context.Context, tx *db.Tx, r *row) error {
 		return err
 	}
 	if sum != nil && (sum.status == Approved || sum.status == Disputed) {
-		return fault.New(fault.Conflict, "CLAIM_DECIDED", "Another claim has summed this one, and is approved. Take that approval back first.").
+		return fault.New(fault.Conflict, "CLAIM_DECIDED", "Another claim that sums this one is approved. Withdraw that approval first.").
 			With(named(web.CallerFrom(ctx), sum, ""))
 	}
 	_, err = tx.Exec(ctx, sumClaim, r.nid, 0)
@@ -337,7 +337,7 @@ func (l *Ledger) judged(ctx context.Context, tx *db.Tx, j entity.Judgement) (*ro
 		if s := j.Verdict.Status; s != verdict.Verified && s != verdict.Rejected {
 			return nil, nil
 		}
-		return nil, fault.New(fault.Conflict, "CLAIM_NOT_SUBMITTED", "The claim is a draft. Nobody decides about it before it is submitted.")
+		return nil, fault.New(fault.Conflict, "CLAIM_NOT_SUBMITTED", "The claim is a draft. It must be submitted before anybody can decide about it.")
 	}
 	e, err := j.Row.Entity()
 	if err != nil {
@@ -347,15 +347,15 @@ func (l *Ledger) judged(ctx context.Context, tx *db.Tx, j entity.Judgement) (*ro
 }
 
 func disputed() *fault.Error {
-	return fault.New(fault.Conflict, "CLAIM_DISPUTED", "The claim is disputed: whoever adjudicates decides.")
+	return fault.New(fault.Conflict, "CLAIM_DISPUTED", "The claim is disputed. A caller with claims:adjudicate decides the dispute first.")
 }
 
 func decided(r *row) error {
 	detail := "The claim is " + r.status + ", which is final."
 	if r.summed != 0 {
-		detail = "Another claim has summed it, and is decided instead."
+		detail = "Another claim has summed it. Decide about that claim instead."
 	}
-	return fault.New(fault.Conflict, "CLAIM_DECIDED", "Nobody decides about this claim any more.").With(fault.Field{Code: r.status, Detail: detail})
+	return fault.New(fault.Conflict, "CLAIM_DECIDED", "This claim can no longer be decided.").With(fault.Field{Code: r.status, Detail: detail})
 }
 
 // evaluation is what is noted about a decision.

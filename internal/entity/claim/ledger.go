@@ -123,7 +123,7 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 		return nil, nil, err
 	}
 	if len(subjects) != 1 {
-		return nil, nil, fault.New(fault.Conflict, "CLAIM_SUBJECTS_MANY", "A claim is about what produces it, and that is one twin.").
+		return nil, nil, fault.New(fault.Conflict, "CLAIM_SUBJECTS_MANY", "A claim has exactly one subject: the twin that produces it.").
 			With(fault.Field{Pointer: "/relationships", Code: "not_one", Detail: "Keep one relationship producedBy."})
 	}
 	out.subject, out.subjectDID = subjects[0].NID, subjects[0].DID
@@ -177,7 +177,7 @@ func (l *Ledger) Follow(ctx context.Context, tx *db.Tx, old, next *entity.Row) e
 	}
 	switch {
 	case r.status == Approved || r.status == Disputed || r.summed != 0:
-		return fault.New(fault.Conflict, "CLAIM_DECIDED", "The claim is approved, disputed or summed by another one, and is not withdrawn any more.")
+		return fault.New(fault.Conflict, "CLAIM_DECIDED", "The claim is approved, disputed or summed by another one, and can no longer be withdrawn.")
 	case over(r.status):
 		return nil
 	}

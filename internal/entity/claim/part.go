@@ -98,7 +98,7 @@ func above(ctx context.Context, tx *db.Tx, keep bool, from ...node) ([]node, err
 		}
 		w.add(found)
 		if len(w.all)-len(from) > maxAbove {
-			return nil, fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("What produces the claim is part of more than %d twins: nobody could say what was claimed of them.", maxAbove))
+			return nil, fault.New(fault.Conflict, "CLAIM_COVERS_TOO_MUCH", fmt.Sprintf("The subject of the claim is part of more than %d twins, more than can be checked for overlapping claims.", maxAbove))
 		}
 	}
 	return w.all[len(from):], nil

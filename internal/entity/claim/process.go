@@ -108,7 +108,7 @@ func (e *Engine) one(ctx context.Context, seen *row) (out *api.ProcessedClaim, e
 	if f == nil || f.Kind == fault.Internal {
 		return nil, err
 	}
-	out = &api.ProcessedClaim{Claim: seen.did, Status: Pending, ReasonCode: f.Code, Words: "The claim was not evaluated: " + f.Message + " It is looked at again in a day, unless somebody evaluates it before."}
+	out = &api.ProcessedClaim{Claim: seen.did, Status: Pending, ReasonCode: f.Code, Words: "The claim was not evaluated: " + f.Message + " The server tries again in a day, unless somebody evaluates it first."}
 	return out, e.s.db.InTx(ctx, func(tx *db.Tx) error { return e.delay(ctx, tx, seen) })
 }
 
@@ -287,7 +287,7 @@ func (e *Engine) partial(ctx context.Context, tx *db.Tx, twin *entity.Row, d dec
 	for _, id := range d.controllers {
 		_, err := e.s.cfg.Entities.MayJudge(as(ctx, id), tx, twin, entity.Verdict{Oracle: d.oracle, Reason: d.ReasonCode})
 		if fault.CodeOf(err) == "VERIFIER_IS_CLAIMANT" {
-			return "A controller of the oracle has a part in the claim: somebody else decides.", nil
+			return "A controller of the oracle has a part in the claim: somebody else must decide.", nil
 		} else if err != nil {
 			return "", err
 		}
@@ -295,7 +295,7 @@ func (e *Engine) partial(ctx context.Context, tx *db.Tx, twin *entity.Row, d dec
 	for _, id := range d.writers {
 		err := e.s.cfg.Entities.Independent(as(ctx, id), tx, twin, false)
 		if fault.CodeOf(err) == "VERIFIER_IS_CLAIMANT" {
-			return "Whoever wrote or published the rules of the protocol has a part in it: people decide.", nil
+			return "A person who wrote or published the rules of the protocol has a part in the claim: people decide.", nil
 		} else if err != nil {
 			return "", err
 		}
@@ -310,7 +310,7 @@ func as(ctx context.Context, controller string) context.Context {
 
 // words say what a rubric came to, from the record.
 func (r *row) words(p *protocol.Protocol, d rubric.Decision, amount float64) string {
-	out := "No rubric speaks about claims of this kind."
+	out := "No rubric covers claims of this kind."
 	switch rules, err := p.Rubric(r.kind); {
 	case err != nil:
 	case d.Rule == "":

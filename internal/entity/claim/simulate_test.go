@@ -167,7 +167,7 @@ func TestSimulateRefused(t *testing.T) {
 			{`{"kind":"fuel-saved","verification":{"rubric":[]}}`, "400 SIMULATION_INVALID", "/verification/rubric"},
 			{`{"kind":"fuel-saved","verification":` + strings.Replace(stricter, "facts.usage < 0.95", "facts.used < 0.95", 1) + `}`, "400 SIMULATION_INVALID", "/verification/rubric/1/when"},
 			{`{"kind":"visits","protocol":"` + p + `"}`, "404 RUBRIC_NOT_FOUND", "/kind It names these types of claims: fuel-saved, visits."},
-			{`{"kind":"fuel-saved","protocol":"did:ixo:protocol/clean-cooking","version":"1.0.0"}`, "404 RUBRIC_NOT_FOUND", "/kind This version names no types of claims. Name one that does."},
+			{`{"kind":"fuel-saved","protocol":"did:ixo:protocol/clean-cooking","version":"1.0.0"}`, "404 RUBRIC_NOT_FOUND", "/kind This version names no types of claims. Give a version that does."},
 			{`{"kind":"fuel-saved","protocol":"did:ixo:protocol/none"}`, "404 PROTOCOL_NOT_FOUND", "/protocol"},
 		} {
 			r := c.want(t, "judge", "POST /v1/claims:simulate", e.body, e.want)

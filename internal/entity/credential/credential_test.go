@@ -309,7 +309,7 @@ func TestPage(t *testing.T) {
 				t.Fatalf("the page is %s, want 128 bits", r.text("page"))
 			}
 			page := v.want(t, "nobody", "GET "+path, "", "200").raw
-			for _, part := range []string{"12.5 kg", "fuel-saved", "genuine and stands", "urn:hearth:pseudonym:"} {
+			for _, part := range []string{"12.5 kg", "fuel-saved", "genuine and valid", "urn:hearth:pseudonym:"} {
 				if !strings.Contains(page, part) {
 					t.Errorf("the page lacks %q", part)
 				}

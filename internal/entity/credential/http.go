@@ -27,16 +27,16 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, onePath, s.serveGet, web.Doc{
 		Summary: "Read a credential with its signed document", Scope: read, Tag: tag, Codes: []string{"CREDENTIAL_NOT_FOUND"},
-		Description: "verifiableCredential is what was signed, for ever the same: what it is about is a pseudonym of that credential, and evidence is there as salted hashes.",
+		Description: "verifiableCredential is the signed document, which never changes: it names its subject by a pseudonym of that credential, and holds the evidence as salted hashes.",
 	})
 	for _, step := range []struct {
 		verb, summary, words string
 		to                   entity.Status
 	}{
-		{"revoke", "Revoke a credential", "For good. Its claim can become another one. Status lists say so within a minute, verification here at once.", entity.StatusDeactivated},
+		{"revoke", "Revoke a credential", "This is final. Its claim can become another credential. Status lists show it within a minute, verification on this server at once.", entity.StatusDeactivated},
 		{"suspend", "Suspend a credential", "Until it is reinstated.", entity.StatusSuspended},
-		{"reinstate", "Reinstate a suspended credential", "One whose claim is disputed waits for the decision.", entity.StatusActive},
-		{"retire", "Retire a credential", "What it says has counted: it stays good and is not revoked by hand any more. Verification says so.", entity.StatusCompleted},
+		{"reinstate", "Reinstate a suspended credential", "A credential whose claim is disputed waits for the decision.", entity.StatusActive},
+		{"retire", "Retire a credential", "It has been counted: it stays valid and can no longer be revoked by hand. Verification reports this.", entity.StatusCompleted},
 	} {
 		web.Post(a, onePath+"/"+step.verb, s.serveStep(step.to), web.Doc{
 			Summary: step.summary, Scope: write, Tag: tag, Once: true, Description: step.words + " You control the oracle that issued it.",
@@ -45,7 +45,7 @@ func (s *Service) Routes(a *web.API) {
 	}
 	web.Get(a, "/v1/entities/{did}/credentials", s.serveOf, web.Doc{
 		Summary: "List the credentials of an entity, newest first", Scope: read, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
-		Description: "Those about it; of a claim what it became, of an oracle what it issued, of a project what was issued in it. A page may be short: follow hasMore.",
+		Description: "Credentials about the entity; for a claim those it became, for an oracle those it issued, for a project those issued in it. A page may be short: follow hasMore.",
 	})
 	web.Get(a, "/v1/status-lists/{listId}", s.serveStatusList, web.Doc{
 		Summary: "Read a status list", Scope: web.Public, Tag: tag, Codes: []string{"STATUS_LIST_NOT_FOUND"}, Produces: "application/vc",
@@ -61,7 +61,7 @@ func (s *Service) keyRoutes(a *web.API) {
 	})
 	web.Post(a, keysPath, s.serveRotate, web.Doc{
 		Summary: "Give an oracle a new key to issue with", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: api.IssuerKeyRotation{Reason: "Yearly change."},
-		Description: "You control the oracle. What older keys signed stays good. With compromisedSince, of what that key signed only credentials verify that were issued here before, and the oracle's DID document shows it no more.",
+		Description: "You must control the oracle. Credentials signed with older keys stay valid. With compromisedSince, only those of that key's credentials that were issued here before that time verify, and the oracle's DID document no longer shows the key.",
 		Codes:       []string{"ENTITY_NOT_FOUND", "NOT_CONTROLLER", "NOT_AN_ORACLE", "ISSUER_KEY_INVALID"},
 	})
 }

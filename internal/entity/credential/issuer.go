@@ -297,7 +297,7 @@ func (r *row) follow(status entity.Status) error {
 }
 
 func disputed() *fault.Error {
-	return fault.New(fault.Conflict, "CREDENTIAL_DISPUTED", "The claim of this credential is disputed. Whoever adjudicates decides whether it stands again.")
+	return fault.New(fault.Conflict, "CREDENTIAL_DISPUTED", "The claim of this credential is disputed. The credential can be reinstated after a caller with claims:adjudicate has dismissed the dispute.")
 }
 
 // eventOf is the event that tells of a state.

@@ -147,7 +147,7 @@ func signed(reasons []vc.Reason) bool {
 // words are the texts of the page, by language.
 var words = map[string]map[string]string{
 	"en": {
-		"title": "Credential", "good": "This credential is genuine and stands.", "bad": "Do not rely on this credential.", "used": "This credential is genuine, and it has been counted already. It must not count again.", "kind": "Kind", "amount": "Amount", "period": "Period", "issued": "Issued",
+		"title": "Credential", "good": "This credential is genuine and valid.", "bad": "Do not rely on this credential.", "used": "This credential is genuine, and it has been counted already. It must not count again.", "kind": "Kind", "amount": "Amount", "period": "Period", "issued": "Issued",
 		"issuer": "Issuer", "about": "About", "aboutNote": "a pseudonym of this credential alone; it names nobody", "project": "Project", "checks": "Checked just now by this server",
 		"signed": "Signed by its issuer, and not a byte was changed", "unrevoked": "Not revoked", "unsuspended": "Not suspended", "document": "The signed document (W3C Verifiable Credential)",
 		"missing": "No such credential", "missingNote": "No credential has this address. Compare it with the QR code or the link you were given.",
@@ -164,7 +164,7 @@ var words = map[string]map[string]string{
 
 func (s *Service) pageRoutes(a *web.API) {
 	web.Get(a, "/c/{pageId}", s.servePage, web.Doc{
-		Summary: "Show a credential to everybody, verified", Scope: web.Public, Tag: tag, Produces: "text/html", Page: true, Codes: []string{"CREDENTIAL_NOT_FOUND"},
+		Summary: "Show the public page of a credential", Scope: web.Public, Tag: tag, Produces: "text/html", Page: true, Codes: []string{"CREDENTIAL_NOT_FOUND"},
 		Description: "A page for people, by an id of 128 random bits that the credential's QR code holds. It has no personal data.",
 	})
 	web.Get(a, "/c/{pageId}/credential", s.servePageDocument, web.Doc{
@@ -176,7 +176,7 @@ func (s *Service) pageRoutes(a *web.API) {
 type onPage struct {
 	ID       string `path:"pageId" doc:"Id of the page." example:"9f86d081884c7d659a2feaa0c55ad015"`
 	Language string `header:"Accept-Language" doc:"English, or Kiswahili for sw."`
-	Accept   string `header:"Accept" doc:"With text/html an id that no credential has is answered with a page, too."`
+	Accept   string `header:"Accept" doc:"With text/html, an unknown id is answered with a page too."`
 }
 
 func (s *Service) servePage(ctx context.Context, in *onPage) (web.Reply[string], error) {

@@ -83,7 +83,7 @@ var steps = map[string]string{
 	Active:    "It is active: suspend, revoke or retire it.",
 	Suspended: "It is suspended: reinstate or revoke it.",
 	Revoked:   "It is revoked, which is final. Its claim can become another credential.",
-	Retired:   "It is retired, which is final: what it says has counted.",
+	Retired:   "It is retired, which is final: it has been counted.",
 }
 
 // refused says in the words of credentials why their twin did not take a step.
@@ -248,7 +248,7 @@ func (s *Service) Rotate(ctx context.Context, id string, d api.IssuerKeyRotation
 }
 
 func notAnOracle() error {
-	return fault.New(fault.Conflict, "NOT_AN_ORACLE", "Credentials are issued by oracles. This twin is none, and has no keys.")
+	return fault.New(fault.Conflict, "NOT_AN_ORACLE", "Credentials are issued by oracles. This twin is not an oracle and has no keys.")
 }
 
 func (s *Service) forgetLists() {
@@ -279,7 +279,7 @@ func (s *Service) mark(ctx context.Context, tx *db.Tx, issuer *entity.Row, d api
 		}
 	}
 	if d.Key != "" && d.CompromisedSince.IsZero() {
-		c.Add("/compromisedSince", "required", "Say from when on the key was in other hands.")
+		c.Add("/compromisedSince", "required", "Say since when the key was in other hands.")
 	}
 	if err := c.Err("ISSUER_KEY_INVALID", "The rotation is not valid."); err != nil {
 		return err
@@ -324,12 +324,12 @@ func (s *Service) History(ctx context.Context, method string, doc jsontext.Value
 	}
 	switch {
 	case k.stolen != 0 && (!exact || r.issued >= k.stolen):
-		against = append(against, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised", Detail: "The issuer's key was in other hands by then, or nobody can tell: it was not issued here before."})
+		against = append(against, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised", Detail: "The issuer's key was, or may have been, in other hands by then: this server did not issue the credential before that time."})
 	case k.stolen != 0:
 		worth = append(worth, vc.Reason{Pointer: "/proof/verificationMethod", Code: "key_compromised_later", Detail: "The issuer's key got into other hands later. This credential was issued here before that."})
 	}
 	if r != nil && r.stateOf() == Retired {
-		worth = append(worth, vc.Reason{Code: Retired, Detail: "The credential is retired: what it says has counted, and counts for nobody else."})
+		worth = append(worth, vc.Reason{Code: Retired, Detail: "The credential is retired: it has been counted, and must not be counted again."})
 	}
 	return against, worth, nil
 }

@@ -100,7 +100,7 @@ func asked(baseline entity.Object) (*api.EmissionDraft, error) {
 	burnt, known := have["monthlyConsumption"].(float64)
 	if fuel == "" || !known {
 		missing := fault.New(fault.Unprocessable, "BASELINE_MISSING",
-			"The household does not say what it burnt before: its property baseline needs fuelType (wood, charcoal, kerosene or lpg) and monthlyConsumption in kg.")
+			"The household does not record which fuel it burnt before: its property baseline needs fuelType (wood, charcoal, kerosene or lpg) and monthlyConsumption in kg.")
 		for name, is := range map[string]bool{"fuelType": fuel == "", "monthlyConsumption": !known} {
 			if is {
 				missing = missing.With(fault.Field{Pointer: "/householdId", Code: "required", Detail: "baseline." + name + " of the household is missing, or not known."})

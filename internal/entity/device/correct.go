@@ -24,13 +24,13 @@ const (
 // CorrectionDraft says which readings of a device are wrong, and why.
 type CorrectionDraft struct {
 	Reason   string         `json:"reason" doc:"Why, for the history: one line of at most 1,000 characters." example:"The sensor hung beside the stove."`
-	Readings []ReadingDraft `json:"readings,omitzero" doc:"What is right. Each takes the place of the reading of its time."`
-	Withdraw *WithdrawDraft `json:"withdraw,omitzero" doc:"What goes without anything in its place."`
+	Readings []ReadingDraft `json:"readings,omitzero" doc:"What is right. Each replaces the reading of the same time."`
+	Withdraw *WithdrawDraft `json:"withdraw,omitzero" doc:"Readings that are removed without replacement."`
 }
 
 // WithdrawDraft is a range of readings that go.
 type WithdrawDraft struct {
-	From string `json:"from" doc:"Time of the first reading that goes (RFC 3339)." example:"2024-02-20T08:00:00Z"`
+	From string `json:"from" doc:"Time of the first reading that is removed (RFC 3339)." example:"2024-02-20T08:00:00Z"`
 	To   string `json:"to" doc:"End of the range, not included." example:"2024-02-20T10:00:00Z"`
 }
 
@@ -163,7 +163,7 @@ func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, er
 // past says what of a correction is before the days that are kept: readings of
 // those are gone, and their figures are final.
 func (f fix) past(first int64) (c fault.Checks) {
-	const gone = "The readings of this time were removed, and the figures of their days are final."
+	const gone = "The readings of this time are no longer kept, and the figures of their days are final."
 	if len(f.rows) > 0 && f.rows[0].at < first*dayMS {
 		c.Add("/readings", "out_of_range", gone)
 	}

@@ -56,7 +56,7 @@ const (
 // Configuration is how a device measures.
 type Configuration struct {
 	SamplingRate         int64   `json:"samplingRate" doc:"Seconds between two readings." example:"300"`
-	TemperatureThreshold float64 `json:"temperatureThreshold" doc:"From how many °C on it is cooking." example:"60"`
+	TemperatureThreshold float64 `json:"temperatureThreshold" doc:"Temperature in °C from which on it is cooking." example:"60"`
 	TransmissionMode     string  `json:"transmissionMode" enum:"realtime,batch,manual"`
 	MinimumDuration      int64   `json:"minimumDuration" doc:"Shortest cooking event, in seconds." example:"300"`
 }
@@ -79,7 +79,7 @@ func (c Configuration) rules() Rules {
 // are required: what counts as cooking follows from them.
 type ConfigurationDraft struct {
 	SamplingRate         *int64   `json:"samplingRate" doc:"Seconds between two readings: 1 to 86,400; required in a configuration." example:"300"`
-	TemperatureThreshold *float64 `json:"temperatureThreshold" doc:"From how many °C on it is cooking: -50 to 1000; required in a configuration." example:"60"`
+	TemperatureThreshold *float64 `json:"temperatureThreshold" doc:"Temperature in °C from which on it is cooking: -50 to 1000; required in a configuration." example:"60"`
 	TransmissionMode     *string  `json:"transmissionMode,omitzero" enum:"realtime,batch,manual" doc:"How readings arrive; realtime when absent."`
 	MinimumDuration      *int64   `json:"minimumDuration,omitzero" doc:"Shortest cooking event, in seconds; 300 when absent."`
 }
@@ -123,10 +123,10 @@ type Draft struct {
 	HouseholdID   string              `json:"householdId,omitzero" doc:"DID of the household. It need not be held here." example:"did:ixo:household/123"`
 	StoveID       string              `json:"stoveId,omitzero" doc:"DID of the stove it is fixed to. It need not be held here." example:"did:ixo:stove/456"`
 	Project       string              `json:"project,omitzero" doc:"DID of the project."`
-	Configuration *ConfigurationDraft `json:"configuration,omitzero" doc:"How it measures. Without it: every 300 s, cooking from 60 °C on, realtime."`
+	Configuration *ConfigurationDraft `json:"configuration,omitzero" doc:"How it measures. By default every 300 s, cooking from 60 °C on, realtime."`
 	Serial        string              `json:"serial,omitzero" doc:"Serial number, unique in the workspace; kept as externalIds.serial."`
 	Name          string              `json:"name,omitzero"`
-	Protocol      string              `json:"protocol,omitzero" doc:"DID of the protocol; that of stove-use monitors, or of clean-cooking devices for other types, when absent."`
+	Protocol      string              `json:"protocol,omitzero" doc:"DID of the protocol; when absent, the one for stove-use monitors, or for other types the one for clean-cooking devices."`
 	Properties    entity.Object       `json:"properties,omitzero" doc:"Further properties its protocol declares."`
 	ExternalIDs   map[string]string   `json:"externalIds,omitzero" doc:"Names other systems have for it."`
 	Controllers   []string            `json:"controllers,omitzero" doc:"Who may change it and send its readings, the controller first; the caller when absent."`
@@ -144,7 +144,7 @@ func (d Draft) Validate() error {
 	check.Short(&c, "/serial", d.Serial, maxWord)
 	check.Short(&c, "/name", d.Name, maxName)
 	if other, ok := d.ExternalIDs[serialScheme]; ok && d.Serial != "" && other != d.Serial {
-		c.Add("/externalIds/serial", "mismatch", "This is another serial number than serial.")
+		c.Add("/externalIds/serial", "mismatch", "This serial number differs from serial.")
 	}
 	checkObject(&c, "/properties", d.Properties)
 	checkObject(&c, "/metadata", d.Metadata)
@@ -237,7 +237,7 @@ type Device struct {
 	Created       time.Time         `json:"created"`
 	Updated       time.Time         `json:"updated"`
 	Links         DeviceLinks       `json:"links"`
-	Withheld      []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii."`
+	Withheld      []string          `json:"withheld,omitzero" doc:"Personal properties of the twin that you may not see: callers who do not control it need the scope entities:pii."`
 }
 
 // Nouns of package api, by their names here.

@@ -45,7 +45,7 @@ func (g *gate) enter(ws string) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n := g.of[ws]; n >= maxFilesOf || n > 0 && g.all >= maxFiles {
-		return nil, fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("At most %d files of readings of a workspace are taken at once, one while the server is busy with %d. Send the next when one has been answered.", maxFilesOf, maxFiles)).After(time.Second)
+		return nil, fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace can send at most %d files of readings at once, and only one while the server is busy with %d. Send the next when one has been answered.", maxFilesOf, maxFiles)).After(time.Second)
 	}
 	if g.of == nil {
 		g.of = map[string]int{}
@@ -141,10 +141,10 @@ func unreadable(err error) error {
 func unnamed(columns []string) error {
 	has := "The file has no column timestamp."
 	if len(columns) > 0 {
-		has = fmt.Sprintf("None of the columns %s is timestamp.", fault.Echo(strings.Join(columns, ", ")))
+		has = fmt.Sprintf("The file has the columns %s, and none of them is timestamp.", fault.Echo(strings.Join(columns, ", ")))
 	}
 	var c fault.Checks
-	c.Add(lineAt(1, ""), "missing_column", has+` Columns are timestamp, temperature, cookingEvent, duration and values.name; say with mapping={"Time":"timestamp"} which ones have other names.`)
+	c.Add(lineAt(1, ""), "missing_column", has+` Columns are timestamp, temperature, cookingEvent, duration and values.name; name columns that are called something else with mapping={"Time":"timestamp"}.`)
 	return invalid(c)
 }
 
@@ -179,7 +179,7 @@ func (f *filing) all(ctx context.Context, in *sheet.Reader) error {
 		}
 		if f.rows++; f.rows > MaxFileRows {
 			var c fault.Checks
-			c.Add(lineAt(rec.Line, ""), "too_many", "A file has at most 100000 readings. What is before this line is stored; send the rest in another file.")
+			c.Add(lineAt(rec.Line, ""), "too_many", "A file has at most 100000 readings. The readings before this line are stored; send the rest in another file.")
 			return invalid(c)
 		}
 		var d ReadingDraft

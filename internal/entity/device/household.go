@@ -21,7 +21,7 @@ const (
 // HouseholdDraft is what a household is registered from.
 type HouseholdDraft struct {
 	DID         string            `json:"did,omitzero" doc:"DID of the household; made when absent."`
-	Type        string            `json:"type,omitzero" doc:"Household, which it is when absent too; CleanCookingHousehold is taken for it."`
+	Type        string            `json:"type,omitzero" doc:"Household, also when absent; CleanCookingHousehold is accepted as well and means the same."`
 	Location    entity.Object     `json:"location,omitzero" doc:"Where it is: district, density, and whatever else is known."`
 	Baseline    entity.Object     `json:"baseline,omitzero" doc:"How it cooked before: fuelType, monthlyConsumption, and whatever else is known."`
 	Name        string            `json:"name,omitzero"`
@@ -155,7 +155,7 @@ type Household struct {
 	Created     time.Time         `json:"created"`
 	Updated     time.Time         `json:"updated"`
 	Links       HouseholdLinks    `json:"links"`
-	Withheld    []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii."`
+	Withheld    []string          `json:"withheld,omitzero" doc:"Personal properties of the twin that you may not see: callers who do not control it need the scope entities:pii."`
 }
 
 // Ref is a device in a few words.

@@ -14,29 +14,29 @@ import (
 
 const (
 	aboutReadings = "The good readings of a batch are stored together; those that are not valid are named by their place in refused, and the answer is 400 only when none is good. A reading is known by its device and its time: sending it again is counted as a duplicate and changes nothing, " +
-		"so a device that got no answer just sends the batch again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
+		"so a device that got no answer simply sends the batch again. A different reading for a time that has one is refused (409, naming each), or left out with onConflict=skip. " +
 		"Batches may come late and in any order. Who may send: keys that may change twins (entities:write), the device itself, and its controllers; " +
 		"a key of the role device whose principal is the DID of the device, or one of its controllers, is made for this."
 	aboutFiles = "CSV or NDJSON, at most 16 MiB and 100,000 readings. The columns of a table are timestamp, temperature, cookingEvent, duration and values.name, under other names with mapping; " +
-		"a row without one of them leaves it out. It is a batch in every other way, stored 5,000 readings at a time: the same file again stores nothing twice, rows that are not valid are named by their line, " +
+		"a row without one of them leaves it out. In every other way the file is a batch, stored 5,000 readings at a time: sending it again stores nothing twice, rows that are not valid are named by their line, " +
 		"and rows that differ from what is stored are left out and named in conflicts. 400 when no row is good."
-	aboutEvents = "An event begins with a reading at or above the threshold. Where a reading has no temperature the word of the device counts instead (cookingEvent); where it has both the temperature decides, " +
-		"and contradictions are counted. A duration moves the beginning back, as far as no reading before says otherwise. It goes on while no two readings in a row are more than three sampling intervals apart and it is not below " +
+	aboutEvents = "An event begins with a reading at or above the threshold. Where a reading has no temperature, cookingEvent as the device reports it counts instead; where it has both, the temperature decides, " +
+		"and contradictions are counted. A duration moves the beginning back, as far as no earlier reading contradicts it. The event goes on while no two readings in a row are more than three sampling intervals apart and the temperature is not below " +
 		"the threshold for longer than two, counted from the first colder reading. It ends at the next reading after its last hot one, at most one interval later, so six hot readings " +
 		"five minutes apart are 1800 seconds. An event belongs to the range it begins in and is followed up to a day past its end. Nothing is stored: events follow from the " +
 		"readings alone. Without from it is the 7 days before to, as from and to of the answer say. A range is at most 92 days; a page looks at no more than 100,000 readings."
 	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. A reading belongs to the household its device was linked to at that time: " +
 		"since and until of the relationship decide, and its removal; one that does not say since when holds from when it was added, the first of a device also for what came before, " +
 		"and of two at once the one that began last counts. Two monitors on one stove are one stove. Days are days of UTC. A range is at most 92 days and 100,000 readings."
-	aboutCorrections = "A correction is stored whole or not at all. Readings take the places of those of the same time; withdraw removes those of a range. At most 1000 readings go in one step. " +
-		"What they said stays in the list of corrections, with the reason, and everything that is derived follows. The same correction again changes nothing, " +
-		"and a device that sends once more what was corrected or withdrawn since does not bring it back: that counts as a duplicate."
+	aboutCorrections = "A correction is stored whole or not at all. Readings replace those of the same time; withdraw removes those of a range. At most 1000 readings go in one step. " +
+		"Their old values stay in the list of corrections, with the reason, and all derived figures follow. Repeating the same correction changes nothing, " +
+		"and a device that sends a reading again that was corrected or withdrawn does not bring it back: it counts as a duplicate."
 	aboutUsage = "A row for each day of UTC and device, in this order; a device that was moved during the day has one for each place. A day counts for the project of the device, or else of the household it was in, or of its stove. " +
-		"Rows are kept as readings come. Late, corrected and withdrawn readings, other settings of the device and other relationships have them remade: at once for the readings of a batch, within minutes for those that a device sends one by one and for all else. " +
+		"Rows are kept as readings come. The server recalculates them after late, corrected or withdrawn readings, changed settings of the device and changed relationships: at once for the readings of a batch, within minutes for those that a device sends one by one and for everything else. " +
 		"The last 30 days by default, at most 92. A page may be short although there is more."
-	aboutAnalysis = "The fuel that the household burnt before (baseline.fuelType: wood, charcoal, kerosene or lpg; baseline.monthlyConsumption in kg), less what the hours on new stoves have displaced on days with readings. " +
-		"Stoves whose type says traditional, three-stone, open fire or baseline are the old ones. baseline.cookingHours (hours a day before) and baseline.fNRB take the place of what is assumed. " +
-		"It is the module household-use, whose steps and assumptions are in the answer: a figure to look at, not for credits. It reads the days that are kept, in which new readings are within minutes. You must be able to read the household; devices that your key does not see do not count."
+	aboutAnalysis = "The fuel that the household burnt before (baseline.fuelType: wood, charcoal, kerosene or lpg; baseline.monthlyConsumption in kg), less the fuel that hours on new stoves have displaced on days with readings. " +
+		"Stoves whose type says traditional, three-stone, open fire or baseline are the old ones. baseline.cookingHours (hours a day before) and baseline.fNRB replace the assumptions. " +
+		"It is the module household-use, whose steps and assumptions are in the answer: a figure to look at, not for credits. It reads the stored days, which include new readings within minutes. You must be able to read the household; devices that your key does not see do not count."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
 	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
 )
@@ -47,7 +47,7 @@ func (s *Service) Routes(a *web.API) {
 	const tag = "devices"
 	web.Post(a, "/v1/devices", s.serveCreateDevice, web.Doc{
 		Summary: "Register a device", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true, Also: []int{http.StatusOK},
-		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, any other under a number that is taken 409, also by a device that is deactivated. The refusal does not say what has the number; GET /v1/entities?externalId= shows it to callers who may see it.",
+		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, any other under a number that is taken 409, also by a device that is deactivated. The refusal does not name the device that has the number; GET /v1/entities?externalId= shows it to callers who may see it.",
 		Example:     deviceExample(),
 		Codes:       []string{"ENTITY_INVALID", "PROTOCOL_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "DEVICE_DATA_CONFLICT", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
 	})
@@ -75,8 +75,8 @@ func (s *Service) Routes(a *web.API) {
 		Codes:   []string{"CORRECTION_INVALID", "DEVICE_DEACTIVATED", "ENTITY_NOT_FOUND"},
 	})
 	web.Get(a, "/v1/devices/{did}/corrections", corrections{s}.serveCorrections, web.Doc{
-		Summary: "List what was corrected in the readings of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
-		Description: "In the order of the times of the readings, each with what it said before, why it was changed and by whom.",
+		Summary: "List the corrections of a device's readings", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
+		Description: "In the order of the times of the readings, each with its old value, the reason for the change and who made it.",
 	})
 	web.Get(a, "/v1/devices/{did}/gaps", s.serveGaps, web.Doc{
 		Summary: "List gaps in the readings of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
@@ -86,9 +86,9 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Derive the cooking events of a device", Scope: "devices:read", Tag: tag, Description: aboutEvents, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/projects/{did}/usage", s.serveUsage, web.Doc{
-		Summary: "List what the stoves of a project were used, by day", Scope: "devices:read", Tag: tag, Description: aboutUsage, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
+		Summary: "List the use of a project's stoves by day", Scope: "devices:read", Tag: tag, Description: aboutUsage, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
-	web.Get(a, "/v1/devices/{did}/status", s.serveStatus, web.Doc{Summary: "Tell how a device is", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
+	web.Get(a, "/v1/devices/{did}/status", s.serveStatus, web.Doc{Summary: "Report the status of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
 }
 
 func (s *Service) householdRoutes(a *web.API) {
@@ -104,11 +104,11 @@ func (s *Service) householdRoutes(a *web.API) {
 	web.Get(a, "/v1/households", s.serveHouseholds, web.Doc{Summary: "List households, newest first", Scope: "entities:read", Tag: tag, Description: "All twins of did:ixo:protocol/household, whatever their type, without their devices. A page may be short although there is more. " + aboutPersonal})
 	web.Get(a, "/v1/households/{did}", s.serveHousehold, web.Doc{Summary: "Read a household with its devices", Scope: "entities:read", Tag: tag, Description: aboutPersonal, Codes: []string{"ENTITY_NOT_FOUND"}})
 	web.Get(a, "/v1/households/{did}/stacking", s.serveStacking, web.Doc{
-		Summary: "Find stoves of a household that were used at once", Scope: "devices:read", Tag: tag, Description: aboutStacking,
+		Summary: "Find stoves of a household that were used at the same time", Scope: "devices:read", Tag: tag, Description: aboutStacking,
 		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
 	web.Post(a, "/v1/analysis/household", analyses{s}.serve, web.Doc{
-		Summary: "Analyse what a household has saved", Scope: "analytics:read", Tag: tag, Description: aboutAnalysis,
+		Summary: "Estimate the fuel and emissions that a household has saved", Scope: "analytics:read", Tag: tag, Description: aboutAnalysis,
 		Example: api.HouseholdAnalysisDraft{HouseholdID: "did:ixo:entity:175d7824ba25002e4ec206365e206236", PeriodStart: "2024-02-01", PeriodEnd: "2024-02-29"},
 		Codes:   []string{"ANALYSIS_INVALID", "ENTITY_NOT_FOUND", "BASELINE_MISSING", "READINGS_MISSING"},
 	})
@@ -163,8 +163,8 @@ func (s *Service) serveHouseholds(ctx context.Context, in *struct{ web.Paging })
 func (s *Service) serveStacking(ctx context.Context, in *struct {
 	home
 	month
-	MinDuration    web.Number `query:"minDuration" doc:"Shortest cooking event in seconds; that of each device by default." example:"1800"`
-	MinTemperature Decimal    `query:"minTemperature" doc:"Threshold in °C; that of each device by default." example:"60"`
+	MinDuration    web.Number `query:"minDuration" doc:"Shortest cooking event in seconds; the setting of each device by default." example:"1800"`
+	MinTemperature Decimal    `query:"minTemperature" doc:"Threshold in °C; the setting of each device by default." example:"60"`
 	StoveTypes     []string   `query:"stoveTypes" doc:"Only stoves whose twins have one of these types, separated by commas." example:"traditional,improved"`
 },
 ) (*Stacking, error) {
@@ -206,7 +206,7 @@ func (s *Service) serveDevices(ctx context.Context, in *struct {
 
 func (s *Service) serveAdd(ctx context.Context, in *struct {
 	one
-	OnConflict string `query:"onConflict" doc:"What to do with readings that differ from stored ones: refuse the batch, or skip them." enum:"refuse,skip"`
+	OnConflict string `query:"onConflict" doc:"How to treat readings that differ from stored ones: refuse the batch, or skip them." enum:"refuse,skip"`
 	Body       Batch
 	Misfit     error // named with all else that is wrong
 },
@@ -265,8 +265,8 @@ func (s *Service) serveGaps(ctx context.Context, in *struct {
 func (s *Service) serveEvents(ctx context.Context, in *struct {
 	one
 	week
-	MinDuration web.Number `query:"minDuration" doc:"Shortest event in seconds; that of the device by default." example:"300"`
-	Threshold   Decimal    `query:"threshold" doc:"From how many °C on it is cooking; that of the device by default." example:"60"`
+	MinDuration web.Number `query:"minDuration" doc:"Shortest event in seconds; the setting of the device by default." example:"300"`
+	Threshold   Decimal    `query:"threshold" doc:"Temperature in °C from which on it is cooking; the setting of the device by default." example:"60"`
 	web.Paging
 },
 ) (web.Reply[Within[CookingEvent]], error) {

@@ -53,7 +53,7 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 // maySend wants the caller to be one who may send the readings of a device.
 func maySend(ctx context.Context, t *subject) error {
 	if c := web.CallerFrom(ctx); !c.May("entities:write") && !controls(c, t.e) {
-		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and those who may change twins send its readings.")
+		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and callers who may change twins can send its readings.")
 	}
 	return nil
 }

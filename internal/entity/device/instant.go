@@ -70,7 +70,7 @@ const usualWeek = 7 * 24 * time.Hour
 
 // Within is a page of a list over a range of time.
 type Within[T any] struct {
-	From time.Time `json:"from" doc:"Beginning of the range that was looked at, asked for or usual."`
+	From time.Time `json:"from" doc:"Beginning of the range that was searched, as requested or by default."`
 	To   time.Time `json:"to" doc:"Its end, not included."`
 	web.Page[T]
 }

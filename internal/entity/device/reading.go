@@ -48,11 +48,11 @@ type Batch struct {
 type ReadingDraft struct {
 	Timestamp    string             `json:"timestamp" doc:"When it was measured (RFC 3339); kept to the millisecond." example:"2024-02-20T08:15:00Z"`
 	Temperature  *float64           `json:"temperature,omitzero" doc:"°C, -50 to 1000." example:"85.4"`
-	CookingEvent *bool              `json:"cookingEvent,omitzero" doc:"Whether the device itself takes it for cooking. It counts where there is no temperature; where there is one that decides, and a contradiction is flagged."`
-	Duration     *float64           `json:"duration,omitzero" doc:"Seconds the device says it has been cooking until then. It counts, up to a day, as far as no reading before says otherwise; alone it stands for cookingEvent true." example:"1800"`
+	CookingEvent *bool              `json:"cookingEvent,omitzero" doc:"Whether the device itself reports cooking. This counts where there is no temperature; otherwise the temperature decides, and a contradiction is flagged."`
+	Duration     *float64           `json:"duration,omitzero" doc:"Seconds of cooking up to then, as the device reports. It counts, up to a day, as far as no earlier reading contradicts it; alone it means cookingEvent true." example:"1800"`
 	Values       map[string]float64 `json:"values,omitzero" doc:"Further channels, at most 16: name → number."`
 
-	Contradiction bool `json:"contradiction,omitzero" doc:"Not looked at: readings that were read here may be sent back as they are."`
+	Contradiction bool `json:"contradiction,omitzero" doc:"Ignored: you may send back readings as you have read them here."`
 
 	misfit []fault.Field // what was sent and does not fit, by pointers into the reading
 }
@@ -61,7 +61,7 @@ type ReadingDraft struct {
 type StatusDraft struct {
 	Battery  *float64 `json:"battery,omitzero" doc:"Percent." example:"92"`
 	Signal   string   `json:"signal,omitzero" example:"strong"`
-	LastSync string   `json:"lastSync,omitzero" doc:"When it last sent (RFC 3339); now when absent. A status that is older than the one known is passed over." example:"2024-02-20T08:20:00Z"`
+	LastSync string   `json:"lastSync,omitzero" doc:"When it last sent (RFC 3339); now when absent. A status that is older than the known one is ignored." example:"2024-02-20T08:20:00Z"`
 }
 
 // SchemaName is its name in the reference, beside DeviceHealth.

@@ -60,10 +60,10 @@ type Certificate struct {
 	ErasedAt time.Time        `json:"erasedAt"`
 	By       string           `json:"by" doc:"DID of whoever asked for it."`
 	Reason   string           `json:"reason"`
-	With     []string         `json:"with,omitzero" doc:"DIDs of twins that were made for it and were erased with it, each with a certificate of its own: the household of a registration over USSD. It stays, without telephone number and customer id, where others are linked to it."`
-	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, conversations with the oracle that were removed or blanked, and what other parts kept. What stood under a twin of with is counted by the certificate of that twin."`
+	With     []string         `json:"with,omitzero" doc:"DIDs of twins that were made for it and were erased with it, each with a certificate of its own: the household of a registration over USSD. Where others are linked to that household, it stays without telephone number and customer id."`
+	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, conversations with the oracle that were removed or blanked, and what other parts kept. The certificate of each twin in with counts what was erased under that twin."`
 	Bytes    Bytes            `json:"bytes,omitzero" doc:"Where the bytes of what was erased are. Read the certificate again until the state is gone or released."`
-	Stays    []string         `json:"stays,omitzero" doc:"What is kept, as sentences: of the twin, of what each part had that has erased something, and of copies made before. Absent in certificates of earlier versions." example:"[\"Backups made before the erasure stay as they are: erase again after restoring one.\"]"`
+	Stays    []string         `json:"stays,omitzero" doc:"What is kept, as sentences: of the twin, of each part of the server that has erased something, and of copies made before. Absent in certificates of earlier versions." example:"[\"Backups made before the erasure stay as they are: erase again after restoring one.\"]"`
 }
 
 // Draft asks for an erasure.

@@ -31,10 +31,10 @@ type Violation struct {
 // Report is what one call for invariants found.
 type Report struct {
 	OK         bool         `json:"ok" doc:"No rule is broken among the twins of this page."`
-	Checked    int          `json:"checked" doc:"How many twins this page has looked at."`
+	Checked    int          `json:"checked" doc:"How many twins this page has checked."`
 	Violations []Violation  `json:"violations"`
-	Unproven   []Violation  `json:"unproven,omitzero" doc:"Rules that a bound kept from being proved."`
-	Complete   bool         `json:"complete" doc:"The last twin was reached: with every page ok, the rules hold."`
+	Unproven   []Violation  `json:"unproven,omitzero" doc:"Rules that could not be checked because a bound was reached."`
+	Complete   bool         `json:"complete" doc:"The last twin was reached: if every page was ok, the rules hold."`
 	Page       web.PageInfo `json:"page"`
 }
 

@@ -152,7 +152,7 @@ func (b *batch) verdict(t *audited, r *record) {
 		by = append(by, a.Verifier)
 	}
 	if slices.Contains(by, r.CreatedBy) || r.StatedBy != "" && slices.Contains(by, r.StatedBy) {
-		b.note(t, "claim_verified_by_claimant", "It is verified by whoever has made it or last changed what it says.")
+		b.note(t, "claim_verified_by_claimant", "It is verified by the person who made it or last changed its content.")
 	}
 	if r.Verification.Missing > 0 || verdict.Repeats(r.Verification) {
 		b.note(t, "claim_without_quorum", "It is verified by fewer oracles, or people, than its protocol asked for.")

@@ -16,8 +16,8 @@ import (
 const (
 	aboutFilter = " A role may be given by either of its words: implementedBy is implements as well. " +
 		"All current relationships count, whatever their since and until; with on only those in force at that moment."
-	aboutBounds = "Twins of other workspaces, and of projects your key is not for, are not there, nor is what lies behind them. " +
-		"Deactivated twins are: their relationships are part of the record. status tells them apart."
+	aboutBounds = "Twins of other workspaces, and of projects outside your key's, are left out, and so is everything behind them. " +
+		"Deactivated twins are included: their relationships are part of the record. status distinguishes them."
 )
 
 // Routes adds the graph API to a.
@@ -28,16 +28,16 @@ func (s *Service) Routes(a *web.API) {
 			"so with a filter a page may be short." + aboutFilter + " " + aboutBounds,
 	})
 	web.Get(a, "/v1/entities/{did}/subdomains", s.serveSubdomains, web.Doc{
-		Summary: "List what a twin contains", Tag: "graph", Scope: "entities:read", Codes: []string{"ENTITY_NOT_FOUND"},
+		Summary: "List the twins inside a twin", Tag: "graph", Scope: "entities:read", Codes: []string{"ENTITY_NOT_FOUND"},
 		Description: "Its sub-domains: the targets of its contains relationships, oldest first, one step down: the membership groups of an organisation, the groups of a group, the households and devices of a project, the parts of a system. " +
 			"Not what it implements or generates; see neighbours for those. domainType=group lists groups alone. Follow hasMore: a call looks at 2,000 relationships at most. " + aboutBounds,
 	})
 	web.Get(a, "/v1/entities/{did}/graph", s.serveGraph, web.Doc{
 		Summary: "Read the graph around a twin", Tag: "graph", Scope: "entities:read", Codes: []string{"ENTITY_NOT_FOUND"},
 		Produces: "application/json, application/ld+json, application/graphml+xml",
-		Description: "Breadth first from the twin: nodes stand in the order they were found, edges are those the walk took between them " +
+		Description: "Breadth first from the twin: nodes are listed in the order they were found, edges are those the walk took between them " +
 			"(edges between two twins at the greatest depth are not looked for). At most 50,000 relationships are looked at; truncated says that this bound or the limit stopped the walk. " +
-			"Twins that are not held here are nodes with external: true, and ends. " +
+			"Twins that are not held here are nodes with external: true, and the walk ends there. " +
 			"As JSON-LD (its context is in the document, names are below urn:hearth:) and as GraphML too." + aboutFilter + " " + aboutBounds,
 	})
 	web.Get(a, "/v1/graph/paths", s.servePath, web.Doc{
@@ -46,7 +46,7 @@ func (s *Service) Routes(a *web.API) {
 			"A path does not lead through twins that are not held here." + aboutFilter + " " + aboutBounds,
 	})
 	web.Get(a, "/v1/invariants", s.serveInvariants, web.Doc{
-		Summary: "Prove that the rules hold", Tag: "graph", Scope: "entities:read",
+		Summary: "Check that the rules hold", Tag: "graph", Scope: "entities:read",
 		Description: "Looks at the twins of the workspace in the order they were made, up to 2,000 in a call (fewer when they have many relationships, revisions or large records), and names every rule that is broken. " +
 			"Follow nextCursor until complete is true: with every page ok, the rules hold over the whole store. The rules: " +
 			"organisation_without_group, project_without_organisation, asset_without_project, group_without_parent, claim_without_producer, claim_without_oracle, " +

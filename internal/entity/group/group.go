@@ -53,15 +53,15 @@ type Group struct {
 type Member struct {
 	Group   string    `json:"group" doc:"DID of the group."`
 	Member  string    `json:"member" doc:"DID of the member."`
-	Keys    []string  `json:"keys" doc:"The did:keys of the member that have all the group gives. Keys of the API do not depend on them."`
-	Limited []string  `json:"limitedKeys,omitempty" doc:"did:keys of the member that have a part of what the group gives, because whoever vouched for them had no more. Add the member again, with keys, to vouch for them yourself."`
+	Keys    []string  `json:"keys" doc:"The did:keys of the member that have every scope the group gives. API keys do not depend on them."`
+	Limited []string  `json:"limitedKeys,omitempty" doc:"did:keys of the member that have only some of the scopes the group gives, because the person who vouched for them had no more. Add the member again, with keys, to vouch for them yourself."`
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	AddedBy string    `json:"addedBy,omitzero" doc:"DID of who added it."`
 }
 
 // Confirmation names the keys of a member.
 type Confirmation struct {
-	Keys []string `json:"keys,omitzero" maxItems:"100" doc:"The did:keys that are the member's. No other one speaks for it, in any group." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
+	Keys []string `json:"keys,omitzero" maxItems:"100" doc:"The did:keys that belong to the member. No other key speaks for it, in any group." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
 }
 
 // Membership is a group of a member and what it gives.
@@ -71,7 +71,7 @@ type Membership struct {
 	Organisation string        `json:"organisation,omitzero" doc:"DID of the organisation the group belongs to."`
 	Status       entity.Status `json:"status"`
 	Scopes       []string      `json:"scopes" doc:"What the group gives while it is in force."`
-	InForce      bool          `json:"inForce" doc:"The group, all it is part of, and its organisation are active."`
+	InForce      bool          `json:"inForce" doc:"The group, everything it is part of, and its organisation are active."`
 	AddedAt      time.Time     `json:"addedAt"`
 	AddedBy      string        `json:"addedBy"`
 

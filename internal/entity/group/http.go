@@ -12,14 +12,14 @@ func (s *Service) Routes(a *web.API) {
 	const tag = "groups"
 	web.Post(a, "/v1/entities/{did}/groups", s.serveCreate, web.Doc{
 		Summary: "Make a membership group", Status: http.StatusCreated, Scope: "groups:write", Tag: tag, Once: true,
-		Description: "The path names an organisation, or a group the new one is part of. The group is a twin; whoever controls what it is part of controls it. " +
-			"Its members have its scopes, which you must have yourself. No other group there that is in use has its name.",
+		Description: "The path names an organisation, or a group that will contain the new one. The group is a twin; the controllers of what contains it control it. " +
+			"Its members have its scopes, which you must have yourself. Its name must differ from that of every other group there that is in use.",
 		Example: Draft{Name: "collectors", Scopes: []string{"entities:read"}},
 		Codes:   []string{"GROUP_INVALID", "ENTITY_NOT_FOUND", "NOT_AN_ORGANISATION", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/entities/{did}/groups", s.serveList, web.Doc{
 		Summary: "List the membership groups of an organisation", Scope: "groups:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "NOT_AN_ORGANISATION"},
-		Description: "Deactivated ones too, which give nothing any more: status tells.",
+		Description: "The list includes deactivated groups, which no longer give anything: see status.",
 	})
 	web.Get(a, "/v1/entities/{did}/members", s.serveMembers, web.Doc{
 		Summary: "List the members of a group", Scope: "groups:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP"},
@@ -29,14 +29,14 @@ func (s *Service) Routes(a *web.API) {
 		Description: "A member is any DID: of a person, a device, a service. It has the scopes of the group from its next request on, with a key of the role member. " +
 			"You must control the group and have all its scopes. Adding a member again changes nothing but the keys. " +
 			"A membership is given to keys: the answer lists the did:keys of the member that have what the group gives. " +
-			"A key that was put there by somebody who had, or now has, less than the member will have is refused with 409 until you repeat the request with keys, which you have from the member. " +
+			"A key that was added by somebody who had, or now has, fewer scopes than the member will have is refused with 409 until you repeat the request with keys, which you get from the member. " +
 			"No other key speaks for the member then, in any group; so this takes every scope the member has. " +
-			"A key that comes to the DID later is worth as much as the key that signed for it, or as its adder has.",
+			"A key that is added to the DID later has at most the scopes of the key that signed for it, or of whoever added it.",
 		Example: Confirmation{}, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "GROUP_CLOSED", "GROUP_FULL", "TOO_MANY_GROUPS", "KEYS_UNCONFIRMED", "MEMBER_KEYS_INVALID", "PRINCIPAL_PROTECTED"},
 	})
 	web.Delete(a, "/v1/entities/{did}/members/{member}", s.serveRemove, web.Doc{
 		Summary: "Remove a member from a group", Scope: "groups:write", Tag: tag,
-		Description: "It loses the scopes of the group with its next request. Keys it has made with these scopes end with them; its did:keys and the members it has added stay. Removing one that is no member changes nothing.",
+		Description: "It loses the scopes of the group with its next request. Keys it has made with these scopes end with them; its did:keys and the members it has added stay. Removing a DID that is not a member changes nothing.",
 		Codes:       []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER"},
 	})
 	web.Get(a, "/v1/memberships", s.serveOf, web.Doc{

@@ -52,7 +52,7 @@ func (s *Service) Add(ctx context.Context, id, member string, keys []string) (*M
 			return err
 		}
 		if r.Status == entity.StatusCompleted || r.Status == entity.StatusDeactivated {
-			return fault.New(fault.Conflict, "GROUP_CLOSED", "A group that is completed or deactivated takes no members.")
+			return fault.New(fault.Conflict, "GROUP_CLOSED", "A completed or deactivated group accepts no members.")
 		}
 		p, err := read(r.Body)
 		if err != nil {

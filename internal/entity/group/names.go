@@ -25,7 +25,7 @@ func (n *names) add(ids ...string) error {
 		}
 	}
 	if len(n.list) > maxNames {
-		return fault.New(fault.Forbidden, "TOO_MANY_NAMES", "You have too many keys, or have made too many, to be told apart from whoever did this. Somebody else must decide about it.")
+		return fault.New(fault.Forbidden, "TOO_MANY_NAMES", "You have, or have made, too many keys for the server to check whether you did this yourself. Somebody else must decide about it.")
 	}
 	return nil
 }

@@ -313,7 +313,7 @@ func unconfirmed(keys []string, known map[string]voucher) error {
 		return nil
 	}
 	f := fault.New(fault.Conflict, "KEYS_UNCONFIRMED",
-		"Some keys of this member were added by somebody with fewer rights than the member would have. Find out from the member which keys are theirs, and repeat the request with these in keys.")
+		"Some keys of this member were added by somebody with fewer rights than the member would have. Ask the member which keys are theirs, and repeat the request with those in keys.")
 	for _, key := range keys {
 		f = f.With(fault.Field{Pointer: "/keys", Code: "unconfirmed", Detail: known[key].about(key)})
 	}

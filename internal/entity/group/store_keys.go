@@ -48,7 +48,7 @@ func covers(ws string, has, scopes []string) bool {
 // about is what to say of a key that needs a second look.
 func (v voucher) about(key string) string {
 	if v.by == "" {
-		return key + ": nobody knows who put it there."
+		return key + ": it is not known who added it."
 	}
 	return key + ": put there or confirmed by " + v.by + " on " + time.UnixMilli(v.at).UTC().Format(time.RFC3339) + "."
 }

@@ -17,17 +17,17 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/entities/{did}/history/{revision}", s.serveRevision, web.Doc{
 		Summary: "Read a twin as it was at a revision", Scope: "entities:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "REVISION_NOT_FOUND", "REVISION_ERASED"},
-		Description: "As far as you may see the twin today: who does not control it and has not the scope entities:pii reads it without its personal properties.",
+		Description: "You see what you may see of the twin today: callers who do not control it and lack the scope entities:pii get it without its personal properties.",
 	})
 	web.Get(a, "/v1/entities/{did}/diff", s.serveDiff, web.Doc{
-		Summary: "Tell what changed between two revisions, who changed it and why", Scope: "entities:read", Tag: tag,
-		Description: "from and to are numbers of revisions or times. to may be the earlier one: the patch then undoes what was done.",
+		Summary: "Show what changed between two revisions, who changed it and why", Scope: "entities:read", Tag: tag,
+		Description: "from and to are numbers of revisions or times. to may be the earlier one: the patch then undoes the changes.",
 		Codes:       []string{"ENTITY_NOT_FOUND", "REVISION_NOT_FOUND", "REVISION_ERASED", "INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/entities/{did}/audit", s.serveAudit, web.Doc{
 		Summary: "Check that the history of a twin is whole", Scope: "entities:read", Tag: tag,
 		Description: "Follows the hashes from the first revision on, up to limit revisions or 16 MiB a page. Go on with the cursor while ok and hasMore are true. " +
-			"Whoever can write to the store could make a new chain: compare hash with one you have kept, with a key that sees as much of the twin.",
+			"Anyone who can write to the store could make a new chain: compare hash with one you have kept, using a key that sees as much of the twin.",
 		Codes: []string{"ENTITY_NOT_FOUND"},
 	})
 }
@@ -91,7 +91,7 @@ func (s *Service) open(id string, at position) (link, error) {
 	}
 	hash, err := s.cfg.Key.Open(sealing, id, at.Sealed)
 	if err != nil {
-		return link{}, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor is not one of this list. Start again without it.").Wrap(err)
+		return link{}, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor does not belong to this list. Start again without it.").Wrap(err)
 	}
 	return link{Number: at.Number, Hash: hash}, nil
 }

@@ -71,7 +71,7 @@ func readable(v revision, err, none error) (revision, error) {
 	case err != nil:
 		return revision{}, fmt.Errorf("find revision: %w", err)
 	case v.erased:
-		return revision{}, fault.New(fault.NotFound, "REVISION_ERASED", "What this revision said was erased.")
+		return revision{}, fault.New(fault.NotFound, "REVISION_ERASED", "The content of this revision was erased.")
 	}
 	return v, nil
 }

@@ -126,10 +126,10 @@ func senseVerification(v jsontext.Value, at string, c *fault.Checks) {
 		c.Add(at+"/mode", "not_allowed", "The value must be manual, auto or hybrid.")
 	}
 	if (mode == ModeAuto || mode == ModeHybrid) && !given(f.Rubric) {
-		c.Add(at+"/rubric", "required", "Without a rubric nothing is decided by itself: write one, or have the mode manual.")
+		c.Add(at+"/rubric", "required", "Nothing can be decided automatically without a rubric: write one, or set the mode to manual.")
 	}
 	if (mode == ModeAuto || mode == ModeHybrid) && !given(f.Oracles) {
-		c.Add(at+"/oracles", "required", "Name the oracles for which the server decides: anybody may make one.")
+		c.Add(at+"/oracles", "required", "Name the oracles for which the server decides, because anybody may make an oracle.")
 	}
 	n := 0
 	if given(f.Quorum) && (f.Quorum.Kind() != '0' || json.Unmarshal(f.Quorum, &n) != nil || n < 1 || n > maxQuorum) {

@@ -19,8 +19,8 @@ type Diff struct {
 	DID        string         `json:"did"`
 	From       string         `json:"from" example:"1.0.0"`
 	To         string         `json:"to" example:"2.0.0"`
-	Compatible bool           `json:"compatible" doc:"Whether every twin of the one is a twin of the other."`
-	Suggested  string         `json:"suggested" enum:"major,minor,patch,none" doc:"What the version should be raised by."`
+	Compatible bool           `json:"compatible" doc:"Whether every twin of the one version also fits the other."`
+	Suggested  string         `json:"suggested" enum:"major,minor,patch,none" doc:"Which part of the version number should be raised."`
 	Changes    []MemberChange `json:"changes"`
 }
 
@@ -149,7 +149,7 @@ func (d *differ) texts(a, b *Protocol) {
 	d.note("/extends", value(a.Content.Extends), value(b.Content.Extends), "")
 	d.note("/extendsVersion", value(a.Content.ExtendsVersion), value(b.Content.ExtendsVersion), "")
 	narrowed := len(b.eff.AppliesTo) > 0 && (len(a.eff.AppliesTo) == 0 || slices.ContainsFunc(a.eff.AppliesTo, func(t string) bool { return !b.Fits(t) }))
-	d.note("/appliesTo", value(a.eff.AppliesTo), value(b.eff.AppliesTo), when(narrowed, "It is no longer for all types it was for."))
+	d.note("/appliesTo", value(a.eff.AppliesTo), value(b.eff.AppliesTo), when(narrowed, "It no longer covers all types it covered before."))
 }
 
 // when is why if broken.
@@ -253,7 +253,7 @@ func (d *differ) extras(a, b Content) {
 		from, to := members(e.from), members(e.to)
 		for _, name := range both(from, to) {
 			_, kept := to[name]
-			d.note(e.at+check.Escape(name), from[name], to[name], when(!kept, "What was made under it has no rules any more."))
+			d.note(e.at+check.Escape(name), from[name], to[name], when(!kept, "Existing twins made under it would have no rules any more."))
 		}
 	}
 }

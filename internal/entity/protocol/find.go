@@ -27,7 +27,7 @@ func (fd *finder) Find(ctx context.Context, ws, id, version string) (*Protocol, 
 		return nil, fault.New(fault.Unprocessable, "PROTOCOL_NOT_PUBLISHED",
 			"The protocol is a draft. Publish it with POST /v1/protocols/{did}/publish, then make twins from it.")
 	case StatusRetired:
-		return nil, fault.New(fault.Unprocessable, "PROTOCOL_VERSION_RETIRED", "This version of the protocol is retired: no more twins are made from it. Name a newer version.")
+		return nil, fault.New(fault.Unprocessable, "PROTOCOL_VERSION_RETIRED", "This version of the protocol is retired: no more twins can be made from it. Name a newer version.")
 	}
 	return p, nil
 }

@@ -18,7 +18,7 @@ const creating = "A new protocol is a draft. Publish it with POST /v1/protocols/
 	"16 levels and 500 subschemas each, 2,000 in all; patterns of 512 characters in RE2; 100 relationships; 10 ancestors.\n\n" +
 	"What no twin could meet is refused: an empty enum, bounds that exclude each other, a default that does not fit, a class and a domainType that contradict each other. " +
 	"Services are as those of twins: id, type, endpoint. The schema of a claim type is a JSON Schema; its verification has the mode manual, a quorum of at least 1, oracles that are DIDs, and a rubric that compiles (POST /v1/protocols/{did}/rubrics/{kind}/try tries one). " +
-	"A survey template is its id; governance.approvals is 0 or more. What a draft extends need not be there yet; it must be when the draft is published."
+	"A survey template is its id; governance.approvals is 0 or more. The protocol that a draft extends need not exist yet; it must exist when the draft is published."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }
@@ -38,7 +38,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/protocols/{did}", h.serveGet, web.Doc{
 		Summary: "Read a protocol", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"},
-		Description: "Without a version it is the newest published one, or the newest when none is. view=effective adds all it inherits.",
+		Description: "Without a version you get the newest published one, or the newest one when none is published. view=effective adds everything it inherits.",
 	})
 	web.Patch(a, "/v1/protocols/{did}", h.servePatch, web.Doc{
 		Summary: "Change a draft", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"description": "Devices of our second programme."},
@@ -46,7 +46,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Delete(a, "/v1/protocols/{did}", h.serveDelete, web.Doc{
 		Summary: "Remove a draft", Scope: write, Tag: tag,
-		Description: "Only what was never published: no twin is made from a draft. A protocol without another version is gone, and its DID is free. The answer is the draft as it was.",
+		Description: "Only a version that was never published can be removed: no twin is made from a draft. When the draft was the only version, the protocol is gone and its DID is free. The answer is the draft as it was.",
 		Codes:       []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_PUBLISHED", "PROTOCOL_CHANGED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Get(a, "/v1/protocols/{did}/versions", h.serveVersions, web.Doc{Summary: "List the versions of a protocol, newest first", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"}})
@@ -66,7 +66,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/v1/protocols/{did}/schema", h.serveSchema, web.Doc{
 		Summary: "Read the JSON Schema of the properties", Scope: read, Tag: tag, Produces: "application/schema+json", Answer: map[string]any{},
-		Query: []web.Param{{Name: "version", Doc: "Version; the one that is used when none is named by default.", Example: "1.0.0"}}, Codes: []string{"PROTOCOL_NOT_FOUND"},
+		Query: []web.Param{{Name: "version", Doc: "Version; by default the one that is used when none is named.", Example: "1.0.0"}}, Codes: []string{"PROTOCOL_NOT_FOUND"},
 	})
 	web.Post(a, "/v1/protocols/{did}/validate", h.serveValidate, web.Doc{
 		Summary: "Check properties without making a twin", Scope: read, Tag: tag, Example: map[string]any{"properties": map[string]any{"metricOne": "value", "metricTwo": 42}},
@@ -79,9 +79,9 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-const trying = "Says what the rubric of a version, a draft too, decides about a claim with these facts, and by which rule. Nothing is stored.\n\n" +
+const trying = "Reports what the rubric of a version (or draft) decides about a claim with these facts, and by which rule. Nothing is stored.\n\n" +
 	"A rubric is the members facts and rubric of a claim type's verification. A fact is {id, type: number, text, boolean, date or choice, unit, values of a choice, source, confidence, description}; " +
-	"confidence is the least one: a fact that is less certain is missing. A rule is {id, stage, when, then: {outcome, reasonCode, amount}, text}. when is a CEL expression over claim " +
+	"confidence is the minimum: a fact that is less certain counts as missing. A rule is {id, stage, when, then: {outcome, reasonCode, amount}, text}. when is a CEL expression over claim " +
 	"(kind, subject, claimant, amount, unit, periodStart, periodEnd, days, evidence, submitted) and facts, or {fact, equals}. " +
 	"The stages stand in the order admissibility, veto, missing_evidence, conflict, manual_review, partial, approval. The first rule that holds decides. Where none holds, where one cannot be " +
 	"evaluated, and where the amount of a partial outcome is not between 0 and what is claimed, people decide. At most 100 facts and 100 rules."
@@ -91,7 +91,7 @@ func (h handlers) moveRoutes(a *web.API, tag string, scope web.Scope) {
 	codes := []string{"PROTOCOL_NOT_FOUND", "STATE_TRANSITION_INVALID", "PROTOCOL_PUBLISHED", "PROTOCOL_CHANGED", "STALE_REVISION"}
 	web.Post(a, "/v1/protocols/{did}/publish", h.servePublish, web.Doc{
 		Summary: "Publish a draft", Scope: scope, Tag: tag, Once: true, Example: Change{},
-		Description: "From now on it does not change but in its status, and twins can be made from it. What it extends must be published and is pinned to its newest version. All versions of a protocol have one class.",
+		Description: "From now on only its status can change, and twins can be made from it. The protocol it extends must be published and is pinned to its newest version. All versions of a protocol have one class.",
 		Codes:       append([]string{"PROTOCOL_INVALID", "PROTOCOL_CYCLE", "PROTOCOL_NOT_PUBLISHED", "PROTOCOL_VERSION_RETIRED"}, codes...),
 	})
 	web.Post(a, "/v1/protocols/{did}/deprecate", h.serveDeprecate, web.Doc{
@@ -100,7 +100,7 @@ func (h handlers) moveRoutes(a *web.API, tag string, scope web.Scope) {
 	})
 	web.Post(a, "/v1/protocols/{did}/retire", h.serveRetire, web.Doc{
 		Summary: "Retire a version", Scope: scope, Tag: tag, Once: true, Example: Change{Reason: "Its methodology has expired."},
-		Description: "No more twins are made from it; those there are stay as they are. A draft is given up so: name its version.", Codes: codes,
+		Description: "No more twins are made from it; those there are stay as they are. You can also give up a draft this way: name its version.", Codes: codes,
 	})
 }
 
@@ -144,7 +144,7 @@ func (h handlers) serveList(ctx context.Context, in *struct {
 // oneVersion names a version of a protocol.
 type oneVersion struct {
 	DID     string `path:"did" doc:"DID of the protocol."`
-	Version string `query:"version" doc:"Version; the one that is used when none is named by default." example:"1.0.0"`
+	Version string `query:"version" doc:"Version; by default the one that is used when none is named." example:"1.0.0"`
 }
 
 func (h handlers) serveGet(ctx context.Context, in *struct {

@@ -85,7 +85,7 @@ type Record struct {
 	Updated      time.Time `json:"updated,omitzero"`
 	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of whoever made this version."`
 	UpdatedBy    string    `json:"updatedBy,omitzero"`
-	WrittenBy    []string  `json:"writtenBy,omitzero" doc:"DIDs of all who have written or published this version: what they have a part in is not decided by it automatically."`
+	WrittenBy    []string  `json:"writtenBy,omitzero" doc:"DIDs of everyone who wrote or published this version: it does not automatically decide claims that they have a part in."`
 	Published    time.Time `json:"published,omitzero"`
 	StatusReason string    `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
 	Links        Links     `json:"links"`
@@ -93,10 +93,10 @@ type Record struct {
 
 // Content is what a version says about its twins; contentHash covers it.
 type Content struct {
-	Class                string   `json:"class,omitzero" enum:"physical,cognitive,system,oracle" doc:"Canonical class of the twins; that of the protocol it extends, else physical."`
+	Class                string   `json:"class,omitzero" enum:"physical,cognitive,system,oracle" doc:"Canonical class of the twins; by default the class of the protocol it extends, or else physical."`
 	DomainType           string   `json:"domainType,omitzero" enum:"organisation,group,project,asset,device,household,person,oracle,system,claim,credential,thing" doc:"Role of the twins in the domain model."`
-	AppliesTo            []string `json:"appliesTo,omitzero" doc:"Types of twins it is for; all without it."`
-	Extends              string   `json:"extends,omitzero" doc:"DID of the protocol it builds on. Its own members win."`
+	AppliesTo            []string `json:"appliesTo,omitzero" doc:"Types of twins it is for; all types when absent."`
+	Extends              string   `json:"extends,omitzero" doc:"DID of the protocol it builds on. Its own members take precedence."`
 	ExtendsVersion       string   `json:"extendsVersion,omitzero" doc:"Version it builds on; the newest published one at the time of publishing."`
 	Properties           Object   `json:"properties" required:"false" doc:"Name → type name (string, number, integer, boolean, object, array, date, date-time, uri, did, geo, duration, quantity) or a JSON Schema, which may say indexed and pii too."`
 	Required             []string `json:"required,omitzero" doc:"Names of properties a twin must have."`
@@ -105,7 +105,7 @@ type Content struct {
 	PII                  []string `json:"pii,omitzero" doc:"Properties that are personal data."`
 	Relationships        Object   `json:"relationships" required:"false" doc:"Role → class name (OracleEntity, OrganisationEntity, …, or the DID of a protocol) or {class, min, max, requiredFor}."`
 	Services             Array    `json:"services,omitzero"`
-	ClaimTypes           Object   `json:"claimTypes,omitzero" doc:"Types of claims the twins produce → {schema, verification, …}. A claim is of the type its property kind names, else of its own type; where types are named no other claim is verified. Of verification are obeyed: oracles (DIDs of those whose controllers give the verdict), quorum (how many of them, 1 by default, by as many people), reasonCodes (what a verdict may give as its reason), precision ({confidence, precision or marginOfError, parameterType, tail, onMiss, limit}: the target of surveys whose methodology is the protocol, and which bound stands in for a figure that misses it: none, lower or upper, up to the limit). mode is manual: a person gives it."`
+	ClaimTypes           Object   `json:"claimTypes,omitzero" doc:"Types of claims the twins produce → {schema, verification, …}. A claim is of the type its property kind names, else of its own type; where types are named, no other claim can be verified. The server applies these members of verification: oracles (DIDs of those whose controllers give the verdict), quorum (how many of them, 1 by default, by as many people), reasonCodes (what a verdict may give as its reason), precision ({confidence, precision or marginOfError, parameterType, tail, onMiss, limit}: the target of surveys whose methodology is the protocol, and which bound stands in for a figure that misses it: none, lower or upper, up to the limit). mode is manual: a person gives it."`
 	CredentialTypes      Object   `json:"credentialTypes,omitzero"`
 	SurveyTemplates      Array    `json:"surveyTemplates,omitzero"`
 	Indicators           Array    `json:"indicators,omitzero"`

@@ -33,7 +33,7 @@ func (p *Protocol) Rubric(kind string) (*rubric.Rubric, error) {
 		return nil, err
 	}
 	if r == nil {
-		words := "This version names no types of claims. Name one that does."
+		words := "This version names no types of claims. Give a version that does."
 		if len(types) > 0 {
 			words = "It names these types of claims: " + strings.Join(slices.Sorted(maps.Keys(types)), ", ") + "."
 		}

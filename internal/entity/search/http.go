@@ -171,7 +171,7 @@ func (s *Service) open(ctx context.Context, cursor string, at position) (*entity
 		err = json.Unmarshal(text, &at.Place)
 	}
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor is not one of this list. Start again without it.").Wrap(err)
+		return nil, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor does not belong to this list. Start again without it.").Wrap(err)
 	}
 	return &at.Place, nil
 }

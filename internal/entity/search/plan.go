@@ -319,7 +319,7 @@ func (s *Service) sortBy(ctx context.Context, p *plan, q entity.Query) error {
 	}
 	of := p.protocol()
 	if of == "" {
-		return badSort("protocol_required", "To sort by a property, say of which protocol.")
+		return badSort("protocol_required", "To sort by a property, give protocol as well.")
 	}
 	for _, d := range declared {
 		if d.Protocol == of && d.Indexed && d.Kind != "mixed" {

@@ -24,8 +24,8 @@ const (
 
 const mapping = "For maps: where twins say they are (properties.location or metadata.location, as `near` of /v1/entities reads it), without names. " +
 	"There is no index of places: the server reads the newest 20,000 twins (at most 32 MiB of records) that match `type`, `status` and `project`, however many there are. `truncated` is true when there are older ones that it has not read. " +
-	"Up to 5,000 places are given one by one in `items`; when more are found, `items` is empty and `clusters` tell how many there are in each cell of a grid over `bbox`. " +
-	"Without the scope entities:pii all coordinates are rounded to 0.01 degrees (about 1 km), also those `bbox` is held against, so that nobody finds a household by asking for smaller and smaller boxes. " +
+	"Up to 5,000 places are given one by one in `items`; when more are found, `items` is empty and `clusters` count them in each cell of a grid over `bbox`. " +
+	"Without the scope entities:pii all coordinates are rounded to 0.01 degrees (about 1 km), and `bbox` is compared with the rounded ones, so that nobody can find a household by asking for smaller and smaller boxes. " +
 	"A key that is limited to projects gets the places of their twins only."
 
 type pointsInput struct {

@@ -56,7 +56,7 @@ func checkURL(c *fault.Checks, at, text string) {
 	case u.Scheme != "ipfs" && u.Hostname() == "":
 		c.Add(at, "invalid", "The endpoint must name a host.")
 	case u.User != nil:
-		c.Add(at, "invalid", "The endpoint must hold no user or password.")
+		c.Add(at, "invalid", "The endpoint must not contain a user name or password.")
 	}
 }
 

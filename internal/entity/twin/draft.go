@@ -42,7 +42,7 @@ type Draft struct {
 	Type            string            `json:"type" doc:"What it is, in your words: one line of at most 200 characters." example:"Device"`
 	Protocol        string            `json:"protocol" doc:"DID of the protocol it is made from; with @version for another than the newest." example:"did:ixo:protocol/template"`
 	ProtocolVersion string            `json:"protocolVersion,omitzero" doc:"The newest published one when absent."`
-	Controller      string            `json:"controller,omitzero" doc:"DID of whoever may change it; you when absent."`
+	Controller      string            `json:"controller,omitzero" doc:"DID of its controller, who may change it; you when absent."`
 	Controllers     []string          `json:"controllers,omitzero" doc:"All who may change it, at most 20."`
 	Properties      Object            `json:"properties,omitzero" doc:"What the protocol declares; at most 256 KiB."`
 	Services        []Endpoint        `json:"services,omitzero" doc:"At most 100."`

@@ -54,7 +54,7 @@ type Entity struct {
 	DomainType           string            `json:"domainType" doc:"Role in the domain model: organisation, group, project, asset, device, household, person, oracle, system, claim, credential, or thing; comes from the protocol." example:"device"`
 	Controller           string            `json:"controller" doc:"DID of whoever may change the twin."`
 	Controllers          []string          `json:"controllers" doc:"All who may change it, the controller first."`
-	Owner                string            `json:"owner" doc:"DID of whom it belongs to."`
+	Owner                string            `json:"owner" doc:"DID of its owner."`
 	Protocol             string            `json:"protocol" doc:"DID of the protocol it was made from." example:"did:ixo:protocol/template"`
 	ProtocolVersion      string            `json:"protocolVersion" example:"1.0.0"`
 	Project              string            `json:"project,omitzero" doc:"DID of the project it belongs to."`
@@ -84,9 +84,9 @@ type Entity struct {
 	Updated              time.Time         `json:"updated"`
 	CreatedBy            string            `json:"createdBy" doc:"DID of whoever made it."`
 	UpdatedBy            string            `json:"updatedBy" doc:"DID of whoever made this revision."`
-	StatedBy             string            `json:"statedBy,omitzero" doc:"Of a claim: DID of who last changed what it says; its maker when absent."`
+	StatedBy             string            `json:"statedBy,omitzero" doc:"For a claim: DID of the person who last changed its content; its maker when absent."`
 	Links                Links             `json:"links"`
-	Withheld             []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii. What metadata has under such a name is withheld as metadata.name."`
+	Withheld             []string          `json:"withheld,omitzero" doc:"Personal properties of the twin that you may not see: callers who do not control it need the scope entities:pii. A member of metadata with such a name is withheld as metadata.name."`
 }
 
 // Endpoint is a place where a twin can be reached: a member of services.

@@ -84,7 +84,7 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 		return next, err
 	}
 	if v.Status == Verified && len(oracles) == 0 {
-		return next, relationship.Lacking([]string{relationship.VerifiedBy}, "A claim is verified by an oracle, and none that may is named.")
+		return next, relationship.Lacking([]string{relationship.VerifiedBy}, "A claim is verified by an oracle, and this claim names none that may verify it.")
 	}
 	if b.Bound {
 		rule.Quorum = max(rule.Quorum, 1)
@@ -212,7 +212,7 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*relations
 	if found != "" {
 		return found, nil
 	}
-	f := fault.New(fault.Forbidden, "VERIFIER_NOT_ORACLE", "Only a controller of an oracle that may verify the claim decides about it.")
+	f := fault.New(fault.Forbidden, "VERIFIER_NOT_ORACLE", "Only a controller of an oracle that may verify the claim can decide about it.")
 	if named != "" {
 		return "", f.With(fault.Field{Pointer: "/oracle", Code: "not_controller", Detail: "You do not control this oracle, or it does not verify the claim."})
 	}
@@ -234,8 +234,8 @@ func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []
 // Late is the fault of a change in what produces a claim that somebody has
 // vouched for.
 func Late(pointer string) error {
-	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "Somebody has vouched for the claim as it was produced. Take the verdict back first.").
-		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict did not know of this change."})
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "Somebody has vouched for the claim as it was produced. Withdraw the verdict first.").
+		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict was given before this change."})
 }
 
 // Kept refuses to end the relationship by which a claim became a credential:
@@ -250,7 +250,7 @@ func Kept(p *relationship.Relationship) error {
 		return nil
 	}
 	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become this credential. Revoke it first, or use it.").
-		With(fault.Field{Code: "exists", Detail: "The credential is " + credential.Status + "; only one that is deactivated gives its claim free."})
+		With(fault.Field{Code: "exists", Detail: "The credential is " + credential.Status + "; the claim is free again only when it is deactivated."})
 }
 
 // Repeats reports whether an oracle, or whoever spoke for one, counts twice in a

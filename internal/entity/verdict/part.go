@@ -62,7 +62,7 @@ func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *
 // a verdict back: a claimant could give that to every judge.
 func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, part parts) error {
 	if b.Caller == "" {
-		return claimant("Nobody knows who you are.")
+		return claimant("Your request names no person.")
 	}
 	if err := b.unwritten(ctx, q, nid, claim); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *
 		case now.owns && !part.back:
 			return claimant("What produces it belongs to you.")
 		case then.controls || then.owns:
-			return claimant("You owned or controlled what produces it when it was made, or said to.")
+			return claimant("You owned or controlled what produces it when the claim was made or linked to it.")
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func Repeated(v api.Verdict, was twin.Verification, reason string) bool {
 // claimant is the fault of who would decide about a claim they have a part in;
 // detail says which.
 func claimant(detail string) error {
-	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Only somebody who has no part in a claim decides about it. Whoever made or changed it, owns it, or controls it or what produces it, now or when it was made, cannot.").
+	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Only somebody who has no part in a claim can decide about it. Anyone who made or changed it, owns it, or controls it or what produces it, now or when it was made, cannot.").
 		With(fault.Field{Code: "claimant", Detail: detail})
 }
 

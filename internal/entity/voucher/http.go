@@ -20,7 +20,7 @@ const (
 func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/vouchers/issue", s.serveIssue, web.Doc{
 		Summary: "Issue a voucher", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
-		Description: "It is paid from a credential that stands and belongs to the project of that credential. Its id is a secret of 128 bits: give it to the recipient.",
+		Description: "It is paid from a valid credential and belongs to the project of that credential. Its id is a secret of 128 bits: give it to the recipient.",
 		Example: Draft{
 			RecipientDID: "did:ixo:household/123", EmissionCertificateID: "did:ixo:entity:abc123", Value: 250.5, Currency: "ZMW",
 			ExpiresAt: time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC), Attributes: map[string]any{"programme": "pellets"},
@@ -29,7 +29,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/vouchers/redeem", s.serveRedeem, web.Doc{
 		Summary: "Redeem a voucher, or a part of it", Status: http.StatusCreated, Scope: "vouchers:redeem", Tag: tag, Once: true,
-		Description: "You are the supplier, or control its twin, and not that of the recipient. The credential still stands. A voucher that names a supplier is redeemed by that one only. The balance never goes below zero, however many redeem at once; send an Idempotency-Key so that a repetition takes nothing more.",
+		Description: "You must be the supplier or control its twin, and must not control the recipient's. The credential must still be valid. Only the supplier that a voucher names can redeem it. The balance never goes below zero, however many redeem at once; send an Idempotency-Key so that a repeated request takes nothing more.",
 		Example:     RedemptionDraft{VoucherID: "vch_mzxw6ytboi2dgnbvgy3tqojqge", SupplierDID: "did:ixo:entity:shop123", Amount: 100, ProductID: "pellets-20kg"},
 		Codes:       []string{"REDEMPTION_INVALID", "VOUCHER_NOT_FOUND", "NOT_SUPPLIER", "SUPPLIER_MISMATCH", "VOUCHER_EXPIRED", "VOUCHER_CANCELLED", "BALANCE_TOO_LOW", "CERTIFICATE_REVOKED"},
 	})
@@ -37,7 +37,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List vouchers, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
 	})
 	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read a voucher", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
-	web.Get(a, one+"/redemptions", s.serveRedemptions, web.Doc{Summary: "List what was taken from a voucher, newest first", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
+	web.Get(a, one+"/redemptions", s.serveRedemptions, web.Doc{Summary: "List the redemptions of a voucher, newest first", Scope: read, Tag: tag, Codes: []string{"VOUCHER_NOT_FOUND"}})
 	web.Post(a, one+"/cancel", s.serveCancel, web.Doc{
 		Summary: "Cancel a voucher", Scope: write, Tag: tag, Example: cancelling{Reason: "Issued twice."}, Codes: []string{invalidCode, "VOUCHER_NOT_FOUND", "VOUCHER_CANCELLED"},
 		Description: "What is left of it can no longer be redeemed; what was redeemed stays. It cannot be undone.",

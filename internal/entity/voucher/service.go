@@ -153,8 +153,8 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken in
 		return err
 	}
 	if own || v.v.RecipientDID == p.r.SupplierDID {
-		return fault.New(fault.Conflict, "SUPPLIER_MISMATCH", "Nobody redeems what was issued to themselves.").
-			With(fault.Field{Pointer: "/supplierDid", Code: "recipient", Detail: "The recipient and the supplier are in the same hands."})
+		return fault.New(fault.Conflict, "SUPPLIER_MISMATCH", "Recipients cannot redeem their own vouchers.").
+			With(fault.Field{Pointer: "/supplierDid", Code: "recipient", Detail: "The recipient and the supplier have the same controller."})
 	}
 	if err := s.cfg.Stands(ctx, tx, web.CallerFrom(ctx).Workspace, v.v.EmissionCertificateID); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s *Service) take(ctx context.Context, tx *db.Tx, v *row, p *paid, taken in
 func refuse(status string, v *row) error {
 	switch status {
 	case expired:
-		return fault.New(fault.Conflict, "VOUCHER_EXPIRED", "The time of the voucher was over on "+v.v.ExpiresAt.Format(time.DateOnly)+".")
+		return fault.New(fault.Conflict, "VOUCHER_EXPIRED", "The voucher expired on "+v.v.ExpiresAt.Format(time.DateOnly)+".")
 	case cancelled, erased:
 		return fault.New(fault.Conflict, "VOUCHER_CANCELLED", "The voucher was cancelled.")
 	}

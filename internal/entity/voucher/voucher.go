@@ -83,7 +83,7 @@ func checkDraft(c *fault.Checks, d *Draft, now time.Time) int64 {
 	if d.SupplierDID != "" {
 		check.DID(c, "/supplierDid", d.SupplierDID)
 		if d.SupplierDID == d.RecipientDID {
-			c.Add("/supplierDid", "recipient", "Nobody redeems what was issued to themselves.")
+			c.Add("/supplierDid", "recipient", "Recipients cannot redeem their own vouchers.")
 		}
 	}
 	if d.Currency != "" && !currencyForm.MatchString(d.Currency) {

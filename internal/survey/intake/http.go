@@ -61,7 +61,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "The scope `responses:read` is needed too.",
 	})
 	web.Get(a, path+"/{importId}/rows", s.serveRows, web.Doc{
-		Summary: "List what became of the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
+		Summary: "List the results for the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
 		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short. The scope `responses:read` is needed too. A report names what differs from a stored response and does not show it. Without the scope `responses:pii`, whoever has not begun the import sees no response ids, no attachments and no sentences about cells.",
 	})
 }
