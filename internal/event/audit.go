@@ -18,8 +18,8 @@ import (
 const clockSlack = 24 * time.Hour
 
 type auditInput struct {
-	Actor   string    `query:"actor" doc:"Only what this principal did, as far as you may know." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
-	Subject string    `query:"subject" doc:"Only what happened to this." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
+	Actor   string    `query:"actor" doc:"Only what this principal did, as far as you may see it." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
+	Subject string    `query:"subject" doc:"Only events about this subject." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
 	Type    string    `query:"type" doc:"Only events of this type; entity.* means all that begin with entity." example:"entity.*"`
 	Since   time.Time `query:"since" doc:"Only events at or after this time." example:"2026-01-01T00:00:00Z"`
 	Until   time.Time `query:"until" doc:"Only events before this time." example:"2030-01-01T00:00:00Z"`

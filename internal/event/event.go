@@ -52,8 +52,8 @@ type Item struct {
 	Type      string    `json:"type" doc:"What happened." example:"entity.created"`
 	Subject   string    `json:"subject" doc:"What it happened to."`
 	Revision  int64     `json:"revision,omitzero" doc:"Revision of the subject after the change."`
-	Actor     string    `json:"actor" doc:"Who did it: a DID, system for the server itself, or withheld when that is not for you to know."`
-	RequestID string    `json:"requestId,omitzero" doc:"X-Request-Id of the request that did it. Not there when the actor is withheld."`
+	Actor     string    `json:"actor" doc:"Who did it: a DID, system for the server itself, or withheld when you may not see it."`
+	RequestID string    `json:"requestId,omitzero" doc:"X-Request-Id of the request that did it. Absent when the actor is withheld."`
 	Time      time.Time `json:"time"`
 	Data      Object    `json:"data,omitzero" doc:"A few facts about the change, if any."`
 }

@@ -24,7 +24,7 @@ func (l *Log) Routes(a *web.API) {
 			"A gap event says that the events between two numbers are not available, and a close event says why the server ends the stream. Its reason is shutdown or error (connect again), expired (connect again with a fresh token or key), rights_changed (your groups give fewer rights than when you connected; connect again with those that are left) or revoked (the key or token is no longer valid). A comment is sent every 15 seconds. " +
 			"An id without data moves your position past events that were filtered out. With curl, use curl -N.\n\n" + aboutFilter() + l.cfg.Veil.about(),
 		Query: []web.Param{
-			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
+			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID takes precedence.", Example: "0"},
 			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* means all that begin with key.; GET /v1/events/types lists them. All types by default."},
 			{Name: "filter", Doc: "See above.", Example: filterExample},
 			{Name: "Last-Event-ID", Header: true, Doc: "Number of the last event you have. Browsers send it by themselves when they connect again."},

@@ -157,7 +157,7 @@ func (r Range) check(after int64) error {
 		return fault.New(fault.Invalid, "EVENTS_AHEAD", fmt.Sprintf("The log ends at event %d; this position is from another log.", r.Newest)).
 			With(fault.Field{Pointer: "query/after", Code: "ahead", Detail: fmt.Sprintf("The newest event is %d.", r.Newest)})
 	case after > 0 && after < r.Oldest-1:
-		return fault.New(fault.Invalid, "EVENTS_EXPIRED", fmt.Sprintf("Events up to %d are no longer kept. Read the state anew, then go on after that.", r.Oldest-1)).
+		return fault.New(fault.Invalid, "EVENTS_EXPIRED", fmt.Sprintf("Events up to %d are no longer kept. Read the current state again, then go on from there.", r.Oldest-1)).
 			With(fault.Field{Pointer: "query/after", Code: "expired", Detail: fmt.Sprintf("The oldest event is %d.", r.Oldest)})
 	}
 	return nil

@@ -16,7 +16,7 @@ const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), si
 	"A message may arrive twice: drop repeats by webhook-id. Its source names this server and the workspace; source and id together are unique everywhere.\n\n" +
 	"A webhook sends the events whose type is among events and that match the filter, if there is one. The filter works as in /v1/changes, over the members an event has there.\n\n" +
 	"A webhook belongs to the workspace, not to the key that created it, and goes on when that key is revoked or expires. To stop it, delete it or switch it off. " +
-	"It has no scopes either: whoever created it, it shows withheld, and no requestId, for every actor that takes a scope to see, and its filter matches what it shows. To see the actor, read the event by its number at /v1/changes."
+	"It has no scopes either: whoever created it, it sends withheld, without a requestId, for every actor that only a scope reveals, and its filter matches what it sends. To see the actor, read the event by its number at /v1/changes."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }
@@ -49,13 +49,13 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/webhooks/{id}/deliveries/{seq}", h.serveDelivery, web.Doc{
 		Summary: "Read a delivery with what was sent and answered", Scope: "webhooks:read", Tag: tag,
-		Description: "`request` is the message as it is sent, made from the event anew: what was erased from the event is not in it, and it is gone with the event. " +
-			"`answer` is what the receiver said to the last attempt, without what looks like a secret; it goes when the data of the event are erased. Both are cut after 1,000 bytes. Needs `events:read` too.",
+		Description: "`request` is the message as it is sent, rebuilt from the event: it lacks what was erased from the event, and is gone when the event is gone. " +
+			"`answer` is the receiver's answer to the last attempt, without anything that looks like a secret; it is removed when the data of the event are erased. Both are cut after 1,000 bytes. Needs `events:read` too.",
 		Codes: []string{"WEBHOOK_NOT_FOUND", "DELIVERY_NOT_FOUND", "SCOPE_MISSING"},
 	})
 	web.Post(a, "/v1/webhooks/{id}/deliveries/{seq}/redeliver", h.serveRedeliver, web.Doc{
 		Summary: "Send one event again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
-		Description: "The delivery is pending again, with all its attempts before it, whatever became of it. A pending one that waits for its next attempt is sent at once.",
+		Description: "The delivery is pending again, with all its attempts left, whatever its outcome was. A pending one that waits for its next attempt is sent at once.",
 		Codes:       []string{"WEBHOOK_NOT_FOUND", "DELIVERY_NOT_FOUND", "DELIVERY_IN_PROGRESS", "WEBHOOK_INACTIVE", "EVENTS_EXPIRED"},
 	})
 	web.Post(a, "/v1/webhooks/{id}/replay", h.serveReplay, web.Doc{

@@ -93,7 +93,7 @@ func (s *Service) requeue(ctx context.Context, tx *db.Tx, h *hook, seq int64, he
 		return fmt.Errorf("queue delivery again: %w", err)
 	}
 	if n == 0 {
-		return fault.New(fault.Conflict, "DELIVERY_IN_PROGRESS", "This event is being sent right now. Wait for what comes of it.")
+		return fault.New(fault.Conflict, "DELIVERY_IN_PROGRESS", "This event is being sent right now. Wait for the outcome.")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func findDelivery(ctx context.Context, q db.Querier, hook string, seq int64) (Ex
 	var x Exchange
 	err := scanDelivery(&x.Delivery, q.QueryRow(ctx, selectDelivery, hook, seq), &x.Answer)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Exchange{}, fault.New(fault.NotFound, "DELIVERY_NOT_FOUND", "This webhook was not sent this event, or what became of it is no longer kept.")
+		return Exchange{}, fault.New(fault.NotFound, "DELIVERY_NOT_FOUND", "This webhook was not sent this event, or the record of the delivery is no longer kept.")
 	} else if err != nil {
 		return Exchange{}, fmt.Errorf("find delivery: %w", err)
 	}
