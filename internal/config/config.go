@@ -60,9 +60,9 @@ type Server struct {
 	CORSOrigin      string        `env:"CORS_ORIGIN" file:"corsOrigin" default:"*" is:"origins" doc:"Origins whose pages may call areas A, B and D. Named origins may send credentials, '*' may not; empty: no other origin may call."`
 	Console         bool          `env:"HEARTH_CONSOLE" file:"console" default:"true" is:"boolean" doc:"Serve the web console at /console/, on listeners with area A or B."`
 	ConsoleDir      string        `env:"HEARTH_CONSOLE_DIR" file:"consoleDir" is:"text 4096" doc:"For developers: serve the files of the console from this folder, as they are at each request; empty: those in the program."`
-	Tiles           string        `env:"HEARTH_CONSOLE_TILES" file:"consoleTiles" is:"tiles" doc:"Where the maps of the console get pictures to lie under their points, such as https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask that server, which so learns what people look at; empty: no other server is asked."`
-	TilesCredit     string        `env:"HEARTH_CONSOLE_TILES_CREDIT" file:"consoleTilesCredit" default:"© OpenStreetMap contributors" is:"text 256" doc:"Whom the pictures of HEARTH_CONSOLE_TILES are from; it stands under each map."`
-	DrainDelay      time.Duration `env:"HEARTH_DRAIN_DELAY" file:"drainDelay" default:"0s" is:"duration 0s 5m" doc:"How long a shutdown keeps serving after /readyz has turned to 503, so that load balancers look elsewhere before the listeners close."`
+	Tiles           string        `env:"HEARTH_CONSOLE_TILES" file:"consoleTiles" is:"tiles" doc:"Address of the background pictures of the console's maps, such as https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask that server, which thereby learns what people look at; empty: no other server is asked."`
+	TilesCredit     string        `env:"HEARTH_CONSOLE_TILES_CREDIT" file:"consoleTilesCredit" default:"© OpenStreetMap contributors" is:"text 256" doc:"Source of the pictures of HEARTH_CONSOLE_TILES, shown under each map."`
+	DrainDelay      time.Duration `env:"HEARTH_DRAIN_DELAY" file:"drainDelay" default:"0s" is:"duration 0s 5m" doc:"How long a shutdown keeps serving after /readyz has turned to 503, so that load balancers stop sending requests before the listeners close."`
 	ShutdownTimeout time.Duration `env:"HEARTH_SHUTDOWN_TIMEOUT" file:"shutdownTimeout" default:"15s" is:"duration 1s 10m" doc:"How long a shutdown waits for requests and streams to end."`
 }
 
@@ -81,9 +81,9 @@ type Data struct {
 	Dir               string `env:"HEARTH_DATA_DIR" file:"dir" default:"./hearth-data" is:"text 4096" doc:"Data folder: database, keys, media."`
 	DatabaseURL       Secret `env:"DATABASE_URL" file:"databaseUrl" is:"postgresURL" doc:"Address of a PostgreSQL database; empty: the embedded store."`
 	SQLiteSynchronous string `env:"HEARTH_SQLITE_SYNCHRONOUS" file:"sqliteSynchronous" default:"full" is:"oneOf full normal" doc:"When the embedded store writes to the disk: full is before each answer. normal is insecure: a power cut may lose writes that were answered with success."`
-	ReadURL           Secret `env:"DATABASE_READ_URL" file:"databaseReadUrl" is:"postgresURL" doc:"Address of standbys of DATABASE_URL, for lists, exports, graphs and the audit view of callers that say what they must see (Hearth-Position); empty: the primary answers all."`
-	RequireStandby    bool   `env:"HEARTH_REQUIRE_STANDBY" file:"requireStandby" default:"false" is:"boolean" doc:"With DATABASE_URL: refuse what requests write (503 STANDBY_MISSING) while no synchronous standby confirms it. The user of the database must be a member of pg_read_all_stats."`
-	BusURL            Secret `env:"HEARTH_BUS_URL" file:"busUrl" is:"postgresURL" doc:"Address of the same PostgreSQL for messages between instances, when DATABASE_URL goes through a pooler: they need a session of their own. Empty: DATABASE_URL."`
+	ReadURL           Secret `env:"DATABASE_READ_URL" file:"databaseReadUrl" is:"postgresURL" doc:"Address of standbys of DATABASE_URL. They answer lists, exports, graphs and the audit view for callers that send Hearth-Position; empty: the primary answers everything."`
+	RequireStandby    bool   `env:"HEARTH_REQUIRE_STANDBY" file:"requireStandby" default:"false" is:"boolean" doc:"With DATABASE_URL: refuse requests that write (503 STANDBY_MISSING) while no synchronous standby confirms them. The user of the database must be a member of pg_read_all_stats."`
+	BusURL            Secret `env:"HEARTH_BUS_URL" file:"busUrl" is:"postgresURL" doc:"Address of the same PostgreSQL for messages between instances, when DATABASE_URL goes through a pooler: these messages need a session of their own. Empty: DATABASE_URL."`
 	NATSURL           Secret `env:"NATS_URL" file:"natsUrl" is:"natsURLs" doc:"NATS servers for messages between instances on one PostgreSQL, such as tls://a:4222,tls://b:4222; empty: the database carries them. In production servers on other hosts need tls://, because messages can hold personal data."`
 	NATSCredentials   string `env:"NATS_CREDENTIALS_FILE" file:"natsCredentials" is:"text 4096" doc:"File with the credentials for the NATS servers (JWT and key)."`
 	NATSCA            string `env:"NATS_CA_FILE" file:"natsCa" is:"text 4096" doc:"File with the certificates (PEM) that vouch for the NATS servers; empty: those of the system."`
@@ -120,11 +120,11 @@ type Auth struct {
 
 // Events covers events, jobs, webhooks and the outbound guard.
 type Events struct {
-	Retention            time.Duration `env:"HEARTH_EVENT_RETENTION" file:"retention" default:"26280h" is:"duration 1h 36500d or0" doc:"How long events, and with them the audit view, are kept, on PostgreSQL until their quarter is over too: three years by default; 0: for ever."`
-	ReadingRetention     time.Duration `env:"HEARTH_READING_RETENTION" file:"readingRetention" default:"0" is:"duration 24h 36500d or0" doc:"How long readings of devices are kept, and two days more, on PostgreSQL until their month is over too; 0: for ever. The figures of each day and stove stay; cooking events, gaps and stacking of what was removed cannot be derived any more, and nothing of that time is corrected."`
+	Retention            time.Duration `env:"HEARTH_EVENT_RETENTION" file:"retention" default:"26280h" is:"duration 1h 36500d or0" doc:"How long events, and with them the audit view, are kept: three years by default; 0: for ever. On PostgreSQL they are kept until the end of their quarter as well."`
+	ReadingRetention     time.Duration `env:"HEARTH_READING_RETENTION" file:"readingRetention" default:"0" is:"duration 24h 36500d or0" doc:"How long readings of devices are kept, plus two days; 0: for ever. On PostgreSQL they are kept until the end of their month as well. The figures of each day and stove stay; cooking events, gaps and stacking can no longer be derived from removed readings, and readings of that time can no longer be corrected."`
 	IdempotencyRetention time.Duration `env:"HEARTH_IDEMPOTENCY_RETENTION" file:"idempotencyRetention" default:"24h" is:"duration 1m 366d" doc:"How long the answer to an Idempotency-Key is kept."`
 	JobRetention         time.Duration `env:"HEARTH_JOB_RETENTION" file:"jobRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished jobs are kept; 0: for ever."`
-	DeliveryRetention    time.Duration `env:"HEARTH_DELIVERY_RETENTION" file:"deliveryRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished webhook deliveries are kept, on PostgreSQL until their week is over too; 0: for ever."`
+	DeliveryRetention    time.Duration `env:"HEARTH_DELIVERY_RETENTION" file:"deliveryRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished webhook deliveries are kept; 0: for ever. On PostgreSQL they are kept until the end of their week as well."`
 	WebhookTimeout       time.Duration `env:"HEARTH_WEBHOOK_TIMEOUT" file:"webhookTimeout" default:"10s" is:"duration 1s 5m" doc:"How long one webhook delivery may take."`
 	WebhookMaxAttempts   int           `env:"HEARTH_WEBHOOK_MAX_ATTEMPTS" file:"webhookMaxAttempts" default:"12" is:"integer 1 100" doc:"Attempts before a delivery becomes a dead letter."`
 	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks, models, menus and MCP servers of workspaces may reach, on any port or the one given; public ones need no entry."`
@@ -132,30 +132,30 @@ type Events struct {
 
 // VC is what is said about verifiable credentials.
 type VC struct {
-	DirectIssue bool `env:"HEARTH_VC_DIRECT_ISSUE" file:"directIssue" default:"false" is:"boolean" doc:"For test suites: POST /v1/vc-api/credentials/issue signs credentials that rest on no claim, with a key that signs nothing else."`
+	DirectIssue bool `env:"HEARTH_VC_DIRECT_ISSUE" file:"directIssue" default:"false" is:"boolean" doc:"For test suites: POST /v1/vc-api/credentials/issue signs credentials that are not based on a claim, with a key that signs nothing else."`
 }
 
 // Surveys is area B.
 type Surveys struct {
-	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Modes of surveys in which a system of yours asks households and sends the responses: ussd, web, chat. The USSD line and the oracle of this server ask in ussd and chat; a survey that plans a mode in which nobody asks is refused, and a response that claims one which is not named is flagged."`
+	Channels []string `env:"HEARTH_SURVEY_CHANNELS" file:"channels" is:"channels" doc:"Survey modes in which a system of yours interviews households and sends the responses: ussd, web, chat. The USSD line and the oracle of this server interview in ussd and chat. A survey that plans a mode in which nobody interviews is refused, and a response in a mode that is not listed here is flagged."`
 }
 
 // USSD is area C.
 type USSD struct {
 	PINKey          Secret         `env:"PIN_ENCRYPTION_KEY" file:"pinEncryptionKey" is:"pinKey" doc:"Key that encrypts PINs, or a passphrase it is made from. Empty: one is derived from the server's key, which 'production' refuses."`
-	OldPINKey       Secret         `env:"PIN_ENCRYPTION_KEY_OLD" file:"pinEncryptionKeyOld" is:"pinKey" doc:"The key that PIN_ENCRYPTION_KEY replaces. After the start a job encrypts its PINs again with the new key; remove this setting when 'hearth ussd accounts rotate' says that none is left."`
+	OldPINKey       Secret         `env:"PIN_ENCRYPTION_KEY_OLD" file:"pinEncryptionKeyOld" is:"pinKey" doc:"The key that PIN_ENCRYPTION_KEY replaces. After the start a job encrypts its PINs again with the new key; remove this setting when 'hearth ussd accounts rotate' reports that no PINs are left under it."`
 	LegacyPINKey    Secret         `env:"LEGACY_PIN_ENCRYPTION_KEY" file:"legacyPinEncryptionKey" is:"secret 0" doc:"Passphrase of imported PINs, which are checked with it once and then encrypted again. Empty: PIN_ENCRYPTION_KEY."`
 	GatewayNetworks []netip.Prefix `env:"USSD_GATEWAY_NETWORKS" file:"gatewayNetworks" is:"networks" doc:"Networks of the telecom gateways; they are exempt from the limit per address."`
 	GatewaySecret   Secret         `env:"USSD_GATEWAY_SECRET" file:"gatewaySecret" is:"secret 16" doc:"Shared secret by which a gateway proves itself."`
-	GatewayCA       string         `env:"USSD_GATEWAY_CA" file:"gatewayCa" is:"text 4096" doc:"File with the certificates (PEM) of the authority that issues the client certificates of gateways, where TLS is served here: whoever shows one is a gateway. Never a public authority."`
+	GatewayCA       string         `env:"USSD_GATEWAY_CA" file:"gatewayCa" is:"text 4096" doc:"File with the certificates (PEM) of the authority that issues the client certificates of gateways, where TLS is served here: a caller with such a certificate counts as a gateway. Never use a public authority."`
 	GatewayOnly     bool           `env:"USSD_GATEWAY_ONLY" file:"gatewayOnly" default:"false" is:"boolean" doc:"Refuse every caller that is not a known gateway."`
 	SessionTTL      time.Duration  `env:"USSD_SESSION_TTL" file:"sessionTtl" default:"180s" is:"duration 10s 1d" doc:"How long a handset session may be silent."`
 	RateLimit       int            `env:"USSD_RATE_LIMIT" file:"rateLimit" default:"100" is:"integer 0 10000000" doc:"Requests per minute and address; 0: no limit."`
 	TextMode        string         `env:"USSD_TEXT_MODE" file:"textMode" default:"accumulated" is:"textMode" doc:"What the text field of a request on /api/ussd holds: accumulated is all answers so far (1*2*3), so the same text again is the same request; latest is the newest answer alone. A gateway file declares its own."`
-	ServiceCodes    []string       `env:"USSD_SERVICE_CODES" alias:"ZM_SERVICE_CODES" file:"serviceCodes" is:"serviceCodes" doc:"Codes people dial; requests for other codes are refused. Empty: every code is accepted."`
+	ServiceCodes    []string       `env:"USSD_SERVICE_CODES" alias:"ZM_SERVICE_CODES" file:"serviceCodes" is:"serviceCodes" doc:"Codes that people dial; requests for other codes are refused. Empty: every code is accepted."`
 	Menu            string         `env:"USSD_MENU" file:"menu" default:"hearth" is:"text 4096" doc:"The menus: hearth, classic, or the path of a YAML file, which is read again when it changes."`
-	MenuTwins       []string       `env:"USSD_MENU_TWINS" file:"menuTwins" is:"names 64" doc:"Types of twins that menus may list, such as Stove; never their personal properties. Empty: none but those of whoever is logged in."`
-	AsksPerHour     int            `env:"USSD_ASKS_PER_HOUR" file:"asksPerHour" default:"20" is:"integer 1 100000" doc:"Questions and tools that menus may ask the oracle for a phone number in an hour."`
+	MenuTwins       []string       `env:"USSD_MENU_TWINS" file:"menuTwins" is:"names 64" doc:"Types of twins that menus may list, such as Stove; never their personal properties. Empty: only those of the customer who is logged in."`
+	AsksPerHour     int            `env:"USSD_ASKS_PER_HOUR" file:"asksPerHour" default:"20" is:"integer 1 100000" doc:"How many questions and tools menus may ask of the oracle for one phone number in an hour."`
 	GatewaysFile    string         `env:"USSD_GATEWAYS_FILE" file:"gatewaysFile" is:"text 4096" doc:"YAML file with further gateways, in addition to those that are shipped."`
 
 	SMS SMS `file:"sms" title:"Short messages"`
@@ -177,11 +177,11 @@ type Oracle struct {
 	DID                   string        `env:"ORACLE_DID" file:"did" is:"oracleDID" doc:"DID of the oracle; empty: the oracle twin made on the first start."`
 	Name                  string        `env:"ORACLE_NAME" file:"name" default:"Hearth" is:"text 128" doc:"Name of the oracle."`
 	Mnemonic              Secret        `env:"ORACLE_MNEMONIC" alias:"SECP_MNEMONIC" file:"mnemonic" is:"mnemonic" doc:"Phrase of the key that belongs to ORACLE_DID; without it callers are still authenticated, but nothing can be signed."`
-	BlocksyncURL          string        `env:"BLOCKSYNC_GRAPHQL_URL" file:"blocksyncGraphqlUrl" is:"httpURL" doc:"Indexer that is asked for did:ixo documents that are not stored here; empty: none is asked."`
+	BlocksyncURL          string        `env:"BLOCKSYNC_GRAPHQL_URL" file:"blocksyncGraphqlUrl" is:"httpURL" doc:"Indexer to ask for did:ixo documents that are not stored here; empty: none is asked."`
 	UCANAuthMaxTTL        time.Duration `env:"UCAN_AUTH_MAX_TTL_SECONDS" file:"ucanAuthMaxTtlSeconds" default:"900" is:"seconds 10 31536000" doc:"Longest life of a UCAN invocation, in seconds."`
 	UCANDelegationMaxTTL  time.Duration `env:"UCAN_DELEGATION_MAX_TTL_SECONDS" file:"ucanDelegationMaxTtlSeconds" default:"31536000" is:"seconds 0 2000000000" doc:"How far away the expiry of a UCAN delegation may be, in seconds; 0: no limit."`
-	UCANRequireInvocation bool          `env:"UCAN_REQUIRE_INVOCATION" file:"ucanRequireInvocation" default:"false" is:"boolean" doc:"Whether callers with UCANs need an invocation; without, a delegation alone is a login until it ends."`
-	UCANReauth            time.Duration `env:"UCAN_REAUTH_PROMPT_THROTTLE_SECONDS" file:"ucanReauthPromptThrottleSeconds" default:"21600" is:"seconds 60 31536000" doc:"How long a user who was asked to delegate something again is not asked once more, in seconds."`
+	UCANRequireInvocation bool          `env:"UCAN_REQUIRE_INVOCATION" file:"ucanRequireInvocation" default:"false" is:"boolean" doc:"Whether callers with UCANs need an invocation; if false, a delegation alone is a login until it expires."`
+	UCANReauth            time.Duration `env:"UCAN_REAUTH_PROMPT_THROTTLE_SECONDS" file:"ucanReauthPromptThrottleSeconds" default:"21600" is:"seconds 60 31536000" doc:"Seconds to wait before a user who was asked to delegate something again is asked once more."`
 	ThrottleLimit         int           `env:"THROTTLE_LIMIT" file:"throttleLimit" default:"300" is:"integer 0 10000000" doc:"Requests one caller DID may send within THROTTLE_TTL_MS, and twice that per address; 0: no limit."`
 	ThrottleTTL           time.Duration `env:"THROTTLE_TTL_MS" file:"throttleTtlMs" default:"60000" is:"milliseconds 1000 86400000" doc:"The window of THROTTLE_LIMIT, in milliseconds."`
 	RunsPerCaller         int           `env:"ORACLE_RUNS_PER_CALLER" file:"runsPerCaller" default:"3" is:"integer 1 1000" doc:"Answers the oracle works on at once for one caller."`
@@ -190,7 +190,7 @@ type Oracle struct {
 	MCPProtected          []string      `env:"UCAN_PROTECTED_MCP_SERVERS" file:"mcpProtectedServers" is:"names 32" doc:"Servers of MCP_SERVERS_FILE whose tools need an invocation by the caller, one for each call."`
 	Homeservers           []string      `env:"MATRIX_HOMESERVERS" file:"matrixHomeservers" is:"homeservers" doc:"Matrix homeservers that attachments are read from, with the access token of the caller; empty: such files are only named to the model."`
 	Prompt                string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
-	PublicRoutes          []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; no other route can be."`
+	PublicRoutes          []string      `env:"HEARTH_PUBLIC_ROUTES" file:"publicRoutes" is:"routes" doc:"Routes of plugins that are open to everybody; all other routes of plugins need a caller."`
 }
 
 // Model is the language model. BaseURL and APIKey are filled from the
@@ -212,12 +212,12 @@ type Model struct {
 type Observe struct {
 	LogLevel       slog.Level `env:"LOG_LEVEL" file:"logLevel" default:"info" is:"logLevel" doc:"Lowest level that is logged."`
 	LogFormat      string     `env:"LOG_FORMAT" file:"logFormat" default:"auto" is:"oneOf auto json text" doc:"Format of the log; auto is text on a terminal and JSON elsewhere."`
-	LogRequests    string     `env:"LOG_REQUESTS" file:"logRequests" default:"auto" is:"oneOf auto on off" doc:"Whether each request is a line of the log; auto is off on a terminal and on elsewhere. What goes wrong is logged in any case."`
+	LogRequests    string     `env:"LOG_REQUESTS" file:"logRequests" default:"auto" is:"oneOf auto on off" doc:"Whether each request writes a line to the log; auto is off on a terminal and on elsewhere. Errors are always logged."`
 	MetricsEnabled bool       `env:"METRICS_ENABLED" file:"metricsEnabled" default:"true" is:"boolean" doc:"Serve /metrics to operators."`
 	OTLPEndpoint   string     `env:"OTEL_EXPORTER_OTLP_ENDPOINT" file:"otlpEndpoint" is:"httpURL" doc:"OpenTelemetry collector that takes OTLP over HTTP; /v1/traces is appended. Empty: no tracing."`
 	OTLPHeaders    Secret     `env:"OTEL_EXPORTER_OTLP_HEADERS" file:"otlpHeaders" is:"headerPairs" doc:"Headers for the collector: name=value pairs separated by commas."`
 	ServiceName    string     `env:"OTEL_SERVICE_NAME" file:"serviceName" default:"hearth" is:"text 128" doc:"Name of this service in traces."`
-	TraceRatio     float64    `env:"OTEL_TRACES_SAMPLER_ARG" file:"traceRatio" default:"1" is:"ratio" doc:"Share of new traces that are recorded; a decision the caller has made is followed."`
+	TraceRatio     float64    `env:"OTEL_TRACES_SAMPLER_ARG" file:"traceRatio" default:"1" is:"ratio" doc:"Share of new traces that are recorded; for a trace that a caller has begun, the caller's decision counts."`
 }
 
 // Default is the configuration of a start with no file, environment or flags.

@@ -33,7 +33,7 @@ data:
 - A secret can also be read from a file: ` + "`PIN_ENCRYPTION_KEY_FILE=/run/secrets/pin`" + `. As a flag it would show in the process list.
 - Durations are written ` + "`90s`, `15m`, `24h`, `30d`" + `; a number alone is seconds. Sizes are bytes, or ` + "`64KiB`, `1MiB`" + `. Lists are separated by commas; a file may use a sequence.
 - Plugins have settings of their own: ` + "`plugins.<name>.<setting>`" + ` in the file, ` + "`HEARTH_PLUGIN_<NAME>_<SETTING>`" + ` in the environment.
-- ` + "`GOGC` and `GOMEMLIMIT`" + ` are those of the Go runtime. Without them Hearth sets both: 400, and the memory its control group allows without a tenth, at least 96 MiB, for what is not Go's.
+- ` + "`GOGC` and `GOMEMLIMIT`" + ` are those of the Go runtime. Without them Hearth sets both: GOGC to 400, and GOMEMLIMIT to the memory its control group allows less a tenth (at least 96 MiB) for memory outside of Go.
 - Settings of an area are checked from the first start on; they take effect with the area that reads them.
 - Insecure choices are named in the log at every start.
 `

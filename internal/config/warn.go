@@ -88,7 +88,7 @@ func (w *warnings) operation(c *Config) {
 		w.addf(s.Secret && strings.HasPrefix(c.sources[s.Env], "flag "),
 			"--%s holds a secret that other users of this machine see in the process list; use %s or %s_FILE", s.Flag(), s.Env, s.Env)
 	}
-	w.addf(c.VC.DirectIssue && c.Production(), "HEARTH_VC_DIRECT_ISSUE=true: a test issuer signs credentials that rest on no claim")
+	w.addf(c.VC.DirectIssue && c.Production(), "HEARTH_VC_DIRECT_ISSUE=true: a test issuer signs credentials that are not based on a claim")
 	w.addf(plainHTTP(c.Observe.OTLPEndpoint) && c.Production(), "OTEL_EXPORTER_OTLP_ENDPOINT is not https: traces cross the network unencrypted")
 	w.addf(c.Observe.LogLevel < 0 && c.Production(), "LOG_LEVEL is below info in production")
 }
