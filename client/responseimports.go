@@ -40,7 +40,7 @@ type ResponseImportDraft struct {
 	Source  string            // hearth (default), odk or kobo: the program that wrote it
 	Format  string            // csv, xlsx, ndjson, json or zip
 	DryRun  bool              // stores nothing, and reports the same
-	Partial bool              // take rows although required answers are missing
+	Partial bool              // accept rows even if required answers are missing
 	Mapping map[string]string // column → column of an export; "" leaves a column out
 
 	Household  string            // of odk and kobo: what a household is called, with a column in braces

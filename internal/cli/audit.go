@@ -15,7 +15,7 @@ import (
 
 func auditCommands() []command {
 	return []command{{
-		name: "audit verify", args: "<file>", summary: "Check a bundle for auditors without a server, and make every figure in it again", run: auditVerify, flags: auditVerifyFlags,
+		name: "audit verify", args: "<file>", summary: "Check a bundle for auditors without a server, and recompute every figure in it", run: auditVerify, flags: auditVerifyFlags,
 	}}
 }
 
@@ -54,7 +54,7 @@ func auditVerify(ctx context.Context, c *call) error {
 	case !r.Verified():
 		return errNotAudited
 	case o.issuer == "":
-		fmt.Fprintln(c.out, "The bundle agrees with itself. Nobody vouched for this key: ask the issuer for its DID, and give it with --issuer.")
+		fmt.Fprintln(c.out, "The bundle is consistent in itself. Nobody vouched for this key: ask the issuer for its DID, and give it with --issuer.")
 	default:
 		fmt.Fprintln(c.out, "verified")
 	}

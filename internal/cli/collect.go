@@ -41,7 +41,7 @@ func collectFlags(fs *flag.FlagSet) any {
 func collectQR(ctx context.Context, c *call) error {
 	o := c.own.(*collectOptions)
 	if o.name == "" || len(c.args) > 0 {
-		return errUsage{"collect qr needs --name, and takes nothing else"}
+		return errUsage{"collect qr needs --name and accepts no arguments"}
 	}
 	at, err := o.dial(ctx, c)
 	if err != nil {

@@ -19,10 +19,10 @@ func commands() []command {
 		{name: "backup restore", args: "<file>", summary: "Put a verified backup in place of the store", run: backupRestore},
 		{name: "backup list", summary: "List the backups of the backup folder", run: backupList},
 		{name: "db check", summary: "Check the store for damage", run: dbCheck},
-		{name: "db compact", summary: "Give the disk back what deleted rows leave in the embedded store; stop the server first", run: dbCompact},
+		{name: "db compact", summary: "Return the space of deleted rows in the embedded store to the disk; stop the server first", run: dbCompact},
 		{name: "db migrate", summary: "Make the store or bring its schema up to date, without serving", run: dbMigrate},
 		{name: "nodes", summary: "List the servers that work on the store", run: nodes},
-		{name: "oracle adopt", summary: "Make the oracle of ORACLE_DID that of the store; stop all servers first", run: oracleAdopt, flags: oracleAdoptFlags},
+		{name: "oracle adopt", summary: "Set the oracle of the store to ORACLE_DID; stop all servers first", run: oracleAdopt, flags: oracleAdoptFlags},
 		{name: "health", summary: "Ask the running server whether it is ready", run: health, flags: healthFlags},
 		{name: "version", summary: "Print the version", run: printVersion},
 	}, slices.Concat(consoleCommands(), demoCommands(), pluginCommands(), twinImportCommands(), jobCommands(), responseCommands(), kitchenCommands(), projectCommands(), collectCommands(), sampleCommands(), auditCommands(), ussdCommands(), ucanCommands(), mcpCommands())...)

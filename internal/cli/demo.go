@@ -14,7 +14,7 @@ import (
 func demoCommands() []command {
 	return []command{
 		{name: "demo", summary: "Fill the running server with a demo programme to look at", run: demoLoad, flags: demoFlags},
-		{name: "demo remove", summary: "Take the demo programme away, whole", run: demoRemove, flags: demoRemoveFlags},
+		{name: "demo remove", summary: "Remove the demo programme entirely", run: demoRemove, flags: demoRemoveFlags},
 	}
 }
 
@@ -36,7 +36,7 @@ func demoRemoveFlags(fs *flag.FlagSet) any {
 func demoFlags(fs *flag.FlagSet) any {
 	o, _ := demoRemoveFlags(fs).(*demoOptions)
 	fs.Int64Var(&o.seed, "seed", 1, "`number`; another one gives other names, places and answers")
-	fs.BoolVar(&o.force, "force", false, "load it although the store holds something else, or the server is in production")
+	fs.BoolVar(&o.force, "force", false, "load it even if the store holds other data, or the server is in production")
 	return o
 }
 

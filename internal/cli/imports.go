@@ -29,11 +29,11 @@ func importsCreateFlags(fs *flag.FlagSet) any {
 	o := &twinImportOptions{}
 	o.register(fs, "imports:write, imports:read and what the rows need, such as entities:write")
 	fs.StringVar(&o.format, "format", "", "csv, xlsx or ndjson; the end of the file's name by default")
-	fs.StringVar(&o.mode, "mode", "create", "create, or upsert to change what is there")
+	fs.StringVar(&o.mode, "mode", "create", "create, or upsert to change existing twins")
 	fs.StringVar(&o.protocol, "protocol", "", "`DID` of the protocol for rows that name none")
 	fs.StringVar(&o.kind, "type", "", "type for rows that name none")
 	fs.StringVar(&o.mapping, "mapping", "", "`JSON` object: column to path, such as {\"Serial no.\":\"properties.serial\"}; \"\" leaves a column out")
-	fs.BoolVar(&o.dry, "dry-run", false, "store nothing, and tell what would be")
+	fs.BoolVar(&o.dry, "dry-run", false, "store nothing, and report what would be stored")
 	return o
 }
 

@@ -78,7 +78,7 @@ func keysCreateFlags(fs *flag.FlagSet) any {
 	fs.StringVar(&k.name, "name", "", "what the key is for (needed)")
 	fs.StringVar(&k.role, "role", "", "named set of scopes: "+roleNames())
 	fs.StringVar(&k.scopes, "scopes", "", "scopes separated by commas, such as entities:read,surveys:*")
-	fs.StringVar(&k.principal, "principal", "", "`DID` of whom the key speaks for; a new one by default")
+	fs.StringVar(&k.principal, "principal", "", "`DID` that the key speaks for; a new one by default")
 	fs.StringVar(&k.projects, "projects", "", "`DIDs` of the only projects the key can see, separated by commas")
 	fs.StringVar(&k.networks, "networks", "", "networks the key works from, separated by commas")
 	fs.DurationVar(&k.expires, "expires-in", 0, "`time` after which the key stops working, such as 720h; never by default")

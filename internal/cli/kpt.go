@@ -88,7 +88,7 @@ func kitchenImport(ctx context.Context, c *call) error {
 	}
 	fmt.Fprintf(c.out, "%d tests: %d recorded, %d there already, %d refused\n", done+there+refused, done, there, refused)
 	if refused > 0 {
-		return errors.New("some rows were refused; put them right and send the file again")
+		return errors.New("some rows were refused; correct them and send the file again")
 	}
 	return nil
 }

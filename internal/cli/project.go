@@ -50,8 +50,8 @@ func projectFlags(fs *flag.FlagSet, source intake.Source) any {
 	fs.StringVar(&o.mapping, "mapping", "", "`JSON` object: column to column of an export; \"\" leaves a column out")
 	fs.StringVar(&o.addresses, "addresses", "", "`file` for the addresses that app users get for ODK Collect here; they hold secrets. Without it none are made")
 	fs.StringVar(&o.origin, "origin", "", "`address` of the server as phones reach it; HEARTH_PUBLIC_URL by default")
-	fs.StringVar(&o.report, "report", "", "`file` for what became of each form and each submission, as NDJSON")
-	fs.BoolVar(&o.dry, "dry-run", false, "store nothing, and tell what would be")
+	fs.StringVar(&o.report, "report", "", "`file` for the result of each form and each submission, as NDJSON")
+	fs.BoolVar(&o.dry, "dry-run", false, "store nothing, and report what would be stored")
 	fs.BoolVar(&o.whole, "whole", false, "refuse submissions that lack required answers; they are stored as partial by default")
 	return o
 }

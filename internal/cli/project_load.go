@@ -49,7 +49,7 @@ func (p *project) appUsers(ctx context.Context, x *foreign.Export) error {
 	case len(fresh) == 0 || ours == 0:
 		return nil
 	case p.o.addresses == "":
-		p.note("app users", fmt.Sprintf("%d have no address here, and what they sent is collected by you: name a file for their addresses with --addresses.", len(fresh)))
+		p.note("app users", fmt.Sprintf("%d have no address here, so you are the collector of what they sent: name a file for their addresses with --addresses.", len(fresh)))
 		return nil
 	case p.o.dry:
 		p.note("app users", fmt.Sprintf("%d would get an address for ODK Collect.", len(fresh)))

@@ -28,8 +28,8 @@ func responsesImportFlags(fs *flag.FlagSet) any {
 	fs.StringVar(&o.source, "source", "hearth", "`program` that wrote the file: hearth, odk or kobo")
 	fs.StringVar(&o.format, "format", "", "csv, xlsx, ndjson, json or zip; the end of the file's name by default")
 	fs.StringVar(&o.mapping, "mapping", "", "`JSON` object: column to column of an export, such as {\"hh\":\"householdId\"}; \"\" leaves a column out")
-	fs.BoolVar(&o.dry, "dry-run", false, "store nothing, and tell what would be")
-	fs.BoolVar(&o.partial, "partial", false, "take rows although required answers are missing")
+	fs.BoolVar(&o.dry, "dry-run", false, "store nothing, and report what would be stored")
+	fs.BoolVar(&o.partial, "partial", false, "accept rows even if required answers are missing")
 	return o
 }
 

@@ -15,7 +15,7 @@ import (
 
 func sampleCommands() []command {
 	return []command{{
-		name: "sample verify", args: "<file>", summary: "Make a published draw again without a server, and compare (- reads standard input)", run: sampleVerify,
+		name: "sample verify", args: "<file>", summary: "Repeat a published draw without a server, and compare (- reads standard input)", run: sampleVerify,
 	}}
 }
 

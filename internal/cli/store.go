@@ -62,7 +62,7 @@ func backupRestore(ctx context.Context, c *call) error {
 	}
 	fmt.Fprintln(c.out, "The backup is in place.")
 	if _, err := os.Stat(filepath.Join(c.cfg.Data.Dir, "server.key")); err != nil && c.cfg.Auth.ServerKey == "" {
-		fmt.Fprintln(c.out, "It starts with its own server key only: put the old server.key into the data folder.")
+		fmt.Fprintln(c.out, "It starts only with its own server key: put the old server.key into the data folder.")
 	}
 	if aside != "" {
 		fmt.Fprintf(c.out, "What was there before is at %s.\n", aside)

@@ -21,10 +21,10 @@ import (
 
 func ucanCommands() []command {
 	return []command{
-		{name: "ucan key", summary: "Make a key to call the oracle with, or show whose it is", run: ucanKey, flags: ucanKeyFlags},
-		{name: "ucan invoke", summary: "Print a token that says who calls", run: ucanInvoke, flags: ucanInvokeFlags},
+		{name: "ucan key", summary: "Make a key to call the oracle with, or show its DID", run: ucanKey, flags: ucanKeyFlags},
+		{name: "ucan invoke", summary: "Print a token that identifies the caller", run: ucanInvoke, flags: ucanInvokeFlags},
 		{name: "ucan delegate", summary: "Print a token that lets the oracle act for you", run: ucanDelegate, flags: ucanDelegateFlags},
-		{name: "ucan inspect", args: "<token>", summary: "Show what a token says and whether it is good", run: ucanInspect},
+		{name: "ucan inspect", args: "<token>", summary: "Show what a token contains and whether it is valid", run: ucanInspect},
 		{name: "chat", summary: "Talk to the oracle from the terminal", run: chat, flags: chatFlags},
 	}
 }
@@ -57,7 +57,7 @@ func ucanKeyFlags(fs *flag.FlagSet) any {
 
 func audienceFlags(fs *flag.FlagSet, u *ucanFlags, ttl time.Duration) {
 	keyFlag(fs, u)
-	fs.StringVar(&u.did, "did", "", "`DID` of whom the key speaks for; its did:key by default")
+	fs.StringVar(&u.did, "did", "", "`DID` that the key speaks for; its did:key by default")
 	fs.StringVar(&u.audience, "audience", "", "`DID` of the oracle; that of the data folder by default")
 	fs.DurationVar(&u.ttl, "ttl", ttl, "`time` the token is good for")
 }

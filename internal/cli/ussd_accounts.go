@@ -25,7 +25,7 @@ func ussdAccountCommands() []command {
 		{name: "ussd accounts reset", args: "<id>", summary: "Give an account a PIN for one use", run: accountsReset, flags: accountsResetFlags},
 		{name: "ussd accounts close", args: "<id>", summary: "Close an account for good", run: accountsClose},
 		{name: "ussd accounts import", args: "<file>", summary: "Take over accounts of an earlier server from CSV", run: accountsImport},
-		{name: "ussd accounts rotate", summary: "Have PINs sealed anew with the current key, and tell how far it is", run: accountsRotate},
+		{name: "ussd accounts rotate", summary: "Seal PINs again with the current key, and report progress", run: accountsRotate},
 	}
 }
 
@@ -210,7 +210,7 @@ func accountsHold(ctx context.Context, c *call) error {
 	}
 	until, words := time.Time{}, "until it is released"
 	if h := c.own.(*holdFlags).length; h.given && h.length <= 0 {
-		return errUsage{"--for is a time such as 72h, more than none"}
+		return errUsage{"--for is a duration such as 72h, above zero"}
 	} else if h.given {
 		until = time.Now().Add(h.length)
 		words = "until " + until.UTC().Format(holdForm)
@@ -227,7 +227,7 @@ func accountsHold(ctx context.Context, c *call) error {
 		if n.Phone != ref {
 			number += " of " + ref
 		}
-		fmt.Fprintf(c.out, "%s is held %s. All accounts on it are stopped: nobody logs in from it or opens an account, and it gets no codes.\n", number, words)
+		fmt.Fprintf(c.out, "%s is held %s. All accounts on it are stopped: nobody can log in from it or open an account, and it gets no codes.\n", number, words)
 		return nil
 	})
 }
@@ -255,7 +255,7 @@ type resetFlags struct{ show bool }
 
 func accountsResetFlags(fs *flag.FlagSet) any {
 	r := &resetFlags{}
-	fs.BoolVar(&r.show, "show", false, "print the PIN in place of sending it to the customer's phone")
+	fs.BoolVar(&r.show, "show", false, "print the PIN instead of sending it to the customer's phone")
 	return r
 }
 
@@ -317,7 +317,7 @@ func accountsImport(ctx context.Context, c *call) error {
 			fmt.Fprintln(c.out, "Serve with LEGACY_PIN_ENCRYPTION_KEY until those counted as at login have logged in.")
 		}
 		if report.Bad > 0 {
-			return errors.New("some lines are no accounts; mend them and import the file again, what is there stays")
+			return errors.New("some lines are not accounts; correct them and import the file again: existing accounts stay")
 		}
 		return nil
 	})
@@ -335,7 +335,7 @@ func accountsRotate(ctx context.Context, c *call) error {
 		if done {
 			fmt.Fprintln(c.out, "Every PIN is sealed with the current key. PIN_ENCRYPTION_KEY_OLD can go.")
 		} else {
-			fmt.Fprintln(c.out, "PINs are left under the old key. The running server seals them anew; ask again in a while.")
+			fmt.Fprintln(c.out, "Some PINs are still under the old key. The running server is sealing them again; ask again in a while.")
 		}
 		return nil
 	})

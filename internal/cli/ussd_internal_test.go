@@ -187,7 +187,7 @@ func TestUSSDAccounts(t *testing.T) {
 	file := write(t, "old.csv", "customer_id,full_name,email,phone,encrypted_pin,preferred_language\nC1A2B3C4D,Amina,,+254700000001,,eng\nnonsense,,,,,\n")
 	for _, tt := range []struct{ name, args, out, err string }{
 		{"ussd accounts list", "", "CUSTOMER ID", ""},
-		{"ussd accounts import", file + " --legacy-pin-encryption-key 0123456789abcdef0123456789abcdef", "imported  1", "some lines are no accounts"},
+		{"ussd accounts import", file + " --legacy-pin-encryption-key 0123456789abcdef0123456789abcdef", "imported  1", "some lines are not accounts"},
 		{"ussd accounts import", "nowhere.csv", "", "nowhere.csv"},
 		{"ussd accounts list", "", "C1A2B3C4D", ""},
 		{"ussd accounts list", "--id c1a2b3c4d", "Amina", ""},
@@ -209,9 +209,9 @@ func TestUSSDAccounts(t *testing.T) {
 		{"ussd accounts list", "--numbers", "until released", ""},
 		{"ussd accounts hold", "0700", "", "PHONE_INVALID"},
 		{"ussd accounts hold", "C99999999", "", "ACCOUNT_NOT_FOUND"},
-		{"ussd accounts hold", "C1A2B3C4D --for -1h", "", "--for is a time"},
-		{"ussd accounts hold", "C1A2B3C4D --for 0", "", "more than none"},
-		{"ussd accounts hold", "C1A2B3C4D --for 0s", "", "more than none"},
+		{"ussd accounts hold", "C1A2B3C4D --for -1h", "", "--for is a duration"},
+		{"ussd accounts hold", "C1A2B3C4D --for 0", "", "above zero"},
+		{"ussd accounts hold", "C1A2B3C4D --for 0s", "", "above zero"},
 		{"ussd accounts release", "", "", "give one Customer ID"},
 		{"ussd accounts reset", "C1A2B3C4D --show", "PIN     ", ""},
 		{"ussd accounts reset", "C1A2B3C4D --show", "The number is still held", ""},

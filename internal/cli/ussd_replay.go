@@ -38,7 +38,7 @@ func ussdReplayFlags(fs *flag.FlagSet) any {
 	r := &replayFlags{}
 	r.register(fs, "a server of its own, on an empty store")
 	fs.Var(&r.set, "set", "`name=value` of a variable that dialogs need, such as pin=48213; may be repeated")
-	fs.BoolVar(&r.coverage, "coverage", false, "tell which nodes of the menu no dialog visited")
+	fs.BoolVar(&r.coverage, "coverage", false, "report which nodes of the menu no dialog visited")
 	fs.IntVar(&r.least, "at-least", 0, "fail when fewer `percent` of the nodes were visited")
 	fs.StringVar(&r.menu, "pack", "", "menu `pack` of the server; that of the configuration by default")
 	return r
