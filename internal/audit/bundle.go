@@ -183,7 +183,7 @@ type bundle struct {
 	frame          []string // what is wrong around the files
 }
 
-var errNoBundle = errors.New("this is no bundle of an audit")
+var errNoBundle = errors.New("this is not an audit bundle")
 
 // open reads the manifest of an archive.
 func open(in io.ReaderAt, size int64) (*bundle, error) {

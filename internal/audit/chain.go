@@ -88,7 +88,7 @@ func (c *chain) credential(ctx context.Context) error {
 		return err
 	}
 	if len(all.Items) == 0 {
-		c.add(api.ChainStep{Step: "credential", State: absent, Detail: "The claim has become no credential."})
+		c.add(api.ChainStep{Step: "credential", State: absent, Detail: "No credential was issued from the claim."})
 		return nil
 	}
 	var one api.IssuedCredential
@@ -205,7 +205,7 @@ func (c *chain) draw(ctx context.Context, response string, seen map[string]bool)
 // subject says by which name auditors know what the claim is about.
 func (c *chain) subject(ctx context.Context) error {
 	if c.claim.Subject == "" {
-		c.add(api.ChainStep{Step: "subject", State: absent, Detail: "A draft is about nothing yet."})
+		c.add(api.ChainStep{Step: "subject", State: absent, Detail: "A draft has no subject yet."})
 		return nil
 	}
 	step := api.ChainStep{Step: "subject", State: checked, Link: "/v1/entities/" + url.PathEscape(c.claim.Subject), Detail: "Bundles and exports of the project have a made-up name for what it is about."}

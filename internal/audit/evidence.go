@@ -124,7 +124,7 @@ func (l *lookup) fix(ctx context.Context, at string, piece map[string]any, c *fa
 		return err
 	}
 	if p.Hash != "" && p.Hash != hash {
-		c.Add(at+"/hash", "mismatch", "It has another hash here. Leave the hash out to have it filled in.")
+		c.Add(at+"/hash", "mismatch", "Its hash here differs. Leave the hash out to have it filled in.")
 		return nil
 	}
 	piece["hash"] = hash
@@ -225,7 +225,7 @@ func (l *lookup) compare(ctx context.Context, c *api.Claim, about thing, p api.C
 	case err != nil:
 		return p, err
 	case hash != was.Hash:
-		p.State, p.Detail = changed, "It says something else than when the claim was submitted."
+		p.State, p.Detail = changed, "Its content differs from when the claim was submitted."
 	}
 	p.Hash, p.Revision, p.Count = was.Hash, was.Revision, was.Count
 	if p.Type == "readings" {
@@ -247,7 +247,7 @@ func recalculated(c *api.Claim, p api.ClaimEvidence) api.ClaimEvidence {
 		p.State, p.Detail = changed, "The calculation does not come out like that."
 		return p
 	}
-	p.State, p.Detail = same, "Calculated again, it comes out the same. Whether the claim is for as much is for whoever evaluates it."
+	p.State, p.Detail = same, "Calculated again, it comes out the same. The evaluator decides whether the claim's amount agrees with it."
 	return p
 }
 

@@ -347,7 +347,7 @@ func (g *gatherer) claims() error {
 		return err
 	}
 	if g.texts > 0 {
-		g.w.LeftOut = append(g.w.LeftOut, fmt.Sprintf("%d pieces of evidence are text: they are counted, and neither told nor hashed.", g.texts))
+		g.w.LeftOut = append(g.w.LeftOut, fmt.Sprintf("%d pieces of evidence are text: they are counted, but neither shown nor hashed.", g.texts))
 	}
 	if g.uncounted > 0 {
 		g.w.LeftOut = append(g.w.LeftOut, fmt.Sprintf("%d claims name a calculation that does not count: the claim is not approved, or the calculation does not come out as the claim says.", g.uncounted))

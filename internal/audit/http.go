@@ -19,7 +19,7 @@ const (
 	one                 = base + "/{reportId}"
 	aboutMake           = "One signed archive (zip) about a project, as a job: the responses of its surveys with made-up names, codebooks, sampling, draws with seeds and frames, figures and what they come from, the rubrics, " +
 		"claims, evaluations, credentials, status lists, and the hashes of revisions. manifest.json has the SHA-256 of each file and is signed by the oracle. `hearth audit verify` checks it without a server and makes every figure again. " +
-		"Whoever asks, nothing in it is sealed or names a person. It needs what the role auditor reads."
+		"Nothing in it is sealed or names a person, whoever asks. You need the scopes that the role auditor reads with."
 )
 
 // Routes adds bundles to the API.
@@ -30,14 +30,14 @@ func (s *Service) Routes(a *web.API) {
 		Codes:   []string{"REPORT_INVALID", "REPORT_NEEDS_ORACLE", "ENTITY_NOT_FOUND", "SCOPE_MISSING", "TOO_MANY_FILES"},
 	})
 	web.Get(a, base, s.serveList, web.Doc{Summary: "List bundles for auditors, newest first", Scope: auditing, Tag: tag, Description: exchange.AboutList, Codes: []string{"INVALID_PARAMETER", "INVALID_CURSOR"}})
-	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read how far a bundle is", Scope: auditing, Tag: tag, Codes: []string{"REPORT_NOT_FOUND"}})
+	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read the progress of a bundle", Scope: auditing, Tag: tag, Codes: []string{"REPORT_NOT_FOUND"}})
 	web.Get(a, "/v1/claims/{claimId}/evidence", s.serveEvidence, web.Doc{
 		Summary: "Look up the evidence of a claim", Scope: "claims:read", Tag: "claims", Codes: []string{"CLAIM_NOT_FOUND"},
-		Description: "Each piece that names something of this server is looked up now, in the state that it names, and compared with the hash in the document. Whoever may not read it learns no more than that.",
+		Description: "Each piece that names something of this server is looked up now, in the state that it names, and compared with the hash in the document. A caller who may not read the record learns only that.",
 	})
 	web.Get(a, "/v1/claims/{claimId}/chain", s.serveChain, web.Doc{
-		Summary: "Walk from the credential of a claim to what it rests on", Scope: "claims:read", Tag: "claims", Codes: []string{"CLAIM_NOT_FOUND"},
-		Description: "The credential is verified, every evaluation made again, the CID computed, each piece of evidence looked up. A step that your key may not read, or that takes long, says unchecked.",
+		Summary: "Walk from the credential of a claim to its evidence", Scope: "claims:read", Tag: "claims", Codes: []string{"CLAIM_NOT_FOUND"},
+		Description: "The server verifies the credential, makes every evaluation again, computes the CID and looks up each piece of evidence. A step that your key may not read, or that takes long, is reported as unchecked.",
 	})
 	a.Handle(http.MethodGet, one+"/file", s.serveFile, web.Doc{
 		Summary: "Download a bundle", Scope: auditing, Tag: tag, Produces: "application/zip", Description: exchange.AboutFile, Codes: []string{"REPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},

@@ -75,7 +75,7 @@ type lack struct{ state, why string }
 func (l lack) Error() string { return l.why }
 
 var (
-	errGone     = lack{erased, "Its content was erased, for the sake of a person; that it was there is known."}
+	errGone     = lack{erased, "Its content was erased to protect a person; only the fact that it existed is kept."}
 	errNotThere = lack{missing, "No state of it has this number."}
 )
 
@@ -85,7 +85,7 @@ func lacking(err error) (lack, bool) {
 		return l, true
 	}
 	if f := fault.As(err); f != nil {
-		return lack{missing, "There is no such thing any more: " + f.Message}, true
+		return lack{missing, "It no longer exists: " + f.Message}, true
 	}
 	return lack{}, false
 }

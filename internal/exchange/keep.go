@@ -48,7 +48,7 @@ func (s *Service) Keep(ctx context.Context, o *Order) error {
 func (s *Service) Again(ctx context.Context, tx *db.Tx, dry Listed, o Order, settings any) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
 	if dry.Of.CreatedBy != web.CallerFrom(ctx).DID {
-		return none, fault.New(fault.Forbidden, "DRY_RUN_ONLY", "Somebody else has sent this file. Whoever asked for a dry run imports its file.")
+		return none, fault.New(fault.Forbidden, "DRY_RUN_ONLY", "Somebody else has sent this file. Only the caller who asked for the dry run can import it.")
 	}
 	if dry.Of.Status != job.Succeeded && dry.Of.Status != job.CompletedWithErrors {
 		return none, fault.New(fault.Conflict, "DRY_RUN_ONLY", "The dry run has not ended well: it is "+string(dry.Of.Status)+".")

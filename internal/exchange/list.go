@@ -32,7 +32,7 @@ type Listing struct {
 
 // ListQuery asks for a page of orders.
 type ListQuery struct {
-	Status job.Status `query:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Only those that stand here." example:"succeeded"`
+	Status job.Status `query:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Only those with this status." example:"succeeded"`
 	web.Paging
 }
 

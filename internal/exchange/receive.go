@@ -157,7 +157,7 @@ func writeAccepted[T any](w http.ResponseWriter, p web.Reply[T]) error {
 
 // RowsQuery asks for a page of a report.
 type RowsQuery struct {
-	OK string `query:"ok" enum:"true,false" doc:"Only rows that were taken, or only rows that were refused." example:"false"`
+	OK string `query:"ok" enum:"true,false" doc:"Only rows that were accepted, or only rows that were refused." example:"false"`
 	web.Paging
 }
 

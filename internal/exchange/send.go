@@ -30,7 +30,7 @@ func (s *Service) File(ctx context.Context, o *Order, status job.Status) (f *fil
 }
 
 // AboutFile says to readers of the reference how the file of an export is had.
-const AboutFile = "Ranges are served, so a download that broke off goes on where it stopped (`curl -C -`); texts are sent packed to those who take gzip."
+const AboutFile = "Ranges are served, so an interrupted download can continue where it stopped (`curl -C -`); texts are compressed for clients that accept gzip."
 
 // Download is what File found, and what those who read it are told.
 type Download struct {

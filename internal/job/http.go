@@ -17,17 +17,17 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{
 		Summary: "Read a job", Tag: "jobs", Scope: web.Signed, Codes: []string{"JOB_NOT_FOUND", "SCOPE_MISSING"},
-		Description: "For whoever started it, as long as they have any right in the workspace. Quality runs (`survey.quality`) are for everybody who may ask for one too: `responses:verify` or `responses:check`. Other jobs of others need the scope `jobs:read`.",
+		Description: "The caller who started a job can read it as long as they have any right in the workspace. Everybody who may ask for a quality run (`survey.quality`) can read one too: `responses:verify` or `responses:check`. Other jobs of others need the scope `jobs:read`.",
 	})
 	web.Post(a, "/v1/jobs/{id}/cancel", s.serveCancel, web.Doc{
 		Summary: "Cancel a job", Tag: "jobs", Scope: "jobs:write", Also: []int{202},
-		Description: "A queued job is cancelled at once. A running one is asked to stop: the answer is 202, and the job ends as cancelled or, if it was faster, otherwise.",
+		Description: "A queued job is cancelled at once. A running one is asked to stop: the answer is 202, and the job ends as cancelled, unless it finishes first.",
 		Codes:       []string{"JOB_NOT_FOUND", "JOB_FINISHED"},
 	})
 }
 
 type listIn struct {
-	Status Status `query:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Only jobs that stand here."`
+	Status Status `query:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Only jobs with this status."`
 	Kind   string `query:"kind" doc:"Only jobs of this kind." example:"survey.export"`
 	web.Paging
 }

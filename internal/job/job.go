@@ -103,13 +103,13 @@ func encode(what string, v any) (string, error) {
 // Job is a job as its readers see it.
 type Job struct {
 	ID              string    `json:"id" doc:"Name of the job." example:"0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
-	Kind            string    `json:"kind" doc:"What sort of work it is." example:"survey.export"`
-	Status          Status    `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Where it stands; the last four are final. completedWithErrors: some rows were refused, and the report says why; failed: all were, or the work was given up."`
+	Kind            string    `json:"kind" doc:"Kind of work." example:"survey.export"`
+	Status          Status    `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled" doc:"Its status; the last four are final. completedWithErrors: some rows were refused, and the report says why; failed: all rows were refused, or the work was given up."`
 	Progress        Progress  `json:"progress" doc:"How far it has come."`
-	Result          any       `json:"result,omitzero" doc:"What came out of it, once it has ended by itself; also when all rows were refused. Lists leave it out."`
-	Errors          []Failure `json:"errors,omitempty" doc:"Why the last attempt failed, or that nothing was taken."`
+	Result          any       `json:"result,omitzero" doc:"Its result, once it has ended by itself; also when all rows were refused. Lists leave it out."`
+	Errors          []Failure `json:"errors,omitempty" doc:"Why the last attempt failed, or that every row was refused."`
 	Attempts        int       `json:"attempts" doc:"How often it was started."`
-	MaxAttempts     int       `json:"maxAttempts" doc:"How often it is started at most."`
+	MaxAttempts     int       `json:"maxAttempts" doc:"How often it is started, at most."`
 	CancelRequested bool      `json:"cancelRequested,omitzero" doc:"Somebody asked to stop it."`
 	CreatedBy       string    `json:"createdBy" doc:"DID of whoever asked for it."`
 	CreatedAt       time.Time `json:"createdAt"`
@@ -130,7 +130,7 @@ type (
 type Links struct {
 	Self   string `json:"self" example:"/v1/jobs/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 	Cancel string `json:"cancel,omitzero" doc:"POST here to stop it; only while it can be stopped."`
-	About  string `json:"about,omitzero" doc:"What it is about: its import, export or migration, the flags of the survey it checks." example:"/v1/imports/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
+	About  string `json:"about,omitzero" doc:"Its subject: the import, export or migration, or the flags of the survey it checks." example:"/v1/imports/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 }
 
 // codeInternal is all that is told of a mistake of ours.

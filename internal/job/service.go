@@ -174,7 +174,7 @@ func (s *Service) Show(ctx context.Context, id string) (Job, error) {
 	if c.May("jobs:read") {
 		return Job{}, notFound()
 	}
-	return Job{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "To read a job that you did not start needs the scope jobs:read.")
+	return Job{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "Reading a job that you did not start needs the scope jobs:read.")
 }
 
 // Filter chooses jobs; empty members choose all.

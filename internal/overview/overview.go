@@ -48,14 +48,14 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 // Routes adds the overview to a.
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/names", s.serveNames, web.Doc{
-		Summary: "What DIDs are called", Tag: tag, Scope: web.Signed,
+		Summary: "List the names of DIDs", Tag: tag, Scope: web.Signed,
 		Description: "For lists that hold DIDs: actors of events, collectors, targets of relationships. Twins are named to callers with `entities:read`, " +
 			"protocols to those with `protocols:read`, API keys to those with `keys:read`. A name that is personal is `withheld` without `entities:pii`. " +
-			"What is not known here, or not to you, is left out.",
+			"DIDs without a name here, or that you may not see, are left out.",
 		Codes: []string{"INVALID_PARAMETER"},
 	})
 	web.Get(a, "/v1/counts", s.serveCounts, web.Doc{
-		Summary: "How much of everything there is", Tag: tag, Scope: web.Signed,
+		Summary: "Count twins, responses and jobs", Tag: tag, Scope: web.Signed,
 		Description: "Twins (`entities:read`), responses (`responses:read`) and jobs (`jobs:read`) of the workspace, from counters that are kept with each change: nothing is counted, and a part you may not read is absent.",
 		Codes:       []string{"KEY_RESTRICTED"},
 	})
@@ -63,8 +63,8 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Find things by the beginning of a name, a number or an id", Tag: tag, Scope: web.Signed,
 		Description: "Twins by external id, by their name or any word of it, by telephone number (from four digits; with or without the number of the country) and by district or village " +
 			"(`entities:read`; what is personal with `entities:pii`), surveys by id and name (`surveys:read`), responses by id " +
-			"(`responses:read`) and API keys by the name of whom they speak for (`keys:read`): five of each kind at most, `more` names the kinds of which there is more. " +
-			"Of twins that share a name `place` and `externalId` tell which is which. A whole DID finds the twin that has it and the member of groups (`groups:read`). Letters A to Z match in either case. " +
+			"(`responses:read`) and API keys by the name of whom they speak for (`keys:read`): at most five of each kind; `more` names the kinds with further results. " +
+			"`place` and `externalId` distinguish twins that share a name. A whole DID finds the twin that has it and the member of groups (`groups:read`). Letters A to Z match in either case. " +
 			"For keys that see some projects or no personal names, 200 names are looked at.",
 		Codes: []string{"INVALID_PARAMETER"},
 	})
@@ -75,11 +75,11 @@ func (s *Service) Routes(a *web.API) {
 
 func (s *Service) timelineRoute(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/timeline", s.serveTimeline, web.Doc{
-		Summary: "Tell what happened to a twin, newest first", Tag: tag, Scope: "entities:read",
+		Summary: "List what happened to a twin, newest first", Tag: tag, Scope: "entities:read",
 		Description: "Its revisions, relationships that began or ended and claims it produced; interviews about it (`responses:read`; without `responses:pii` those you have collected or sent); " +
 			"readings by day of the device it is, or of the devices at it (`devices:read`); registrations and calls over the USSD line (`ussd:read`, for the operator; calls with `entities:pii`; they are kept for 30 days). " +
-			"What you may not read, or not all of, is left out and named in `withheld`. Revisions that only add or remove a relationship are told as that. " +
-			"50 a page, at most 200. `before` begins at a time; pages go on with `cursor`, which holds the place among things of the same time, so that none is lost or told twice. A page may be short, follow hasMore.",
+			"Sources that you may not read, or not completely, are left out and named in `withheld`. Revisions that only add or remove a relationship appear as that relationship. " +
+			"50 a page, at most 200. `before` begins at a time; pages go on with `cursor`, which keeps the position among items of the same time, so that none is lost or repeated. A page may be short: follow hasMore.",
 		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
 }

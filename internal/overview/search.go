@@ -20,7 +20,7 @@ const (
 type Finder func(ctx context.Context, text string, limit int) ([]api.SearchHit, error)
 
 func (s *Service) serveSearch(ctx context.Context, in *struct {
-	Q string `query:"q" minLength:"1" doc:"How it begins: 1 to 200 characters, or a whole DID." example:"clean"`
+	Q string `query:"q" minLength:"1" doc:"The beginning of a name, number or id: 1 to 200 characters, or a whole DID." example:"clean"`
 },
 ) (api.SearchResult, error) {
 	text := strings.TrimSpace(in.Q)

@@ -17,7 +17,7 @@ type Draft struct {
 
 	Source     Source
 	Format     Format
-	Partial    bool // take rows although required answers are missing
+	Partial    bool // accept rows even if required answers are missing
 	Mapping    map[string]string
 	Household  string
 	Collectors map[string]string
