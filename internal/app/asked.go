@@ -73,5 +73,5 @@ func (c *Core) mayGoOn(ctx context.Context) error {
 		return err
 	}
 	return job.Permanent(fault.New(fault.Forbidden, codeEnded,
-		"Whoever asked for this job has lost rights it was accepted with. What was done until then stays; somebody who has them can ask for the rest."))
+		"The caller who asked for this job has lost rights that it needs. What was done until then stays; somebody who has these rights can ask for the rest."))
 }

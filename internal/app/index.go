@@ -38,8 +38,8 @@ type (
 // routes enters the index. It is filled later, because it tells of all tables.
 func (x *index) routes(a *web.API) {
 	web.Get(a, "/v1", x.serve, web.Doc{
-		Summary: "What this API offers", Scope: web.Public, Tag: "system", Light: true,
-		Description: "The groups of routes with their links, the limits a client must stay within, and what is deprecated. It needs no key and tells nothing that one is needed for.",
+		Summary: "List what this API offers", Scope: web.Public, Tag: "system", Light: true,
+		Description: "The groups of routes with their links, the limits a client must stay within, and what is deprecated. It needs no key and reveals nothing that needs one.",
 	})
 }
 

@@ -48,16 +48,16 @@ func (o *operations) routes(a *web.API) {
 	limited := []string{codeRestricted}
 	o.nodeRoutes(a)
 	web.Get(a, "/v1/health/summary", o.serveSummary, web.Doc{
-		Summary: "Read how the server is", Scope: read, Tag: tag, Codes: limited,
+		Summary: "Read the state of the server", Scope: read, Tag: tag, Codes: limited,
 		Description: "Checks, disk, store and the newest backup, and how the requests of the last hour ended. Counts are of this process, since it started.",
 	})
 	web.Get(a, "/v1/health/errors", o.serveErrors, web.Doc{
 		Summary: "List the last requests that failed, newest first", Scope: read, Tag: tag, Codes: limited,
-		Description: "The last 200 that this process answered with 5xx, until it stops. The log of the server says more under the id of the request.",
+		Description: "The last 200 that this process answered with 5xx, until it stops. The log of the server has more under the id of the request.",
 	})
 	web.Get(a, "/v1/settings", o.serveSettings, web.Doc{
 		Summary: "List the settings of the server", Scope: read, Tag: tag, Codes: limited,
-		Description: "As they are now, with secrets hidden. They change with a new start only.",
+		Description: "As they are now, with secrets hidden. They change only with a restart.",
 	})
 	web.Get(a, backupsPath, o.serveBackups, web.Doc{Summary: "List the backups, newest first", Scope: read, Tag: tag, Codes: limited, Description: "The files of the backup folder (`HEARTH_BACKUP_DIR`)."})
 	web.Post(a, backupsPath, o.serveBackup, web.Doc{

@@ -32,7 +32,7 @@ func errand(msg task.Message) oracle.Errand {
 // an answer that is in the making, a task does not outlive the planned end of a key.
 func (m *mind) taskStands(ctx context.Context, o task.Owner) error {
 	if !o.Ends.IsZero() && m.cfg.Oracle.UCANRequireInvocation {
-		return fault.New(fault.Unauthenticated, "UCAN_MISSING", "A delegation alone is no login on this server any more.")
+		return fault.New(fault.Unauthenticated, "UCAN_MISSING", "A delegation alone is no longer a login on this server.")
 	}
 	if o.Key.Key == "" {
 		return m.callers.Holds(ctx, o.DID, o.Signer)

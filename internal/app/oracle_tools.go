@@ -123,7 +123,7 @@ func (l lookups) asKey(ctx context.Context, c web.Caller, scope string) (context
 	case err == nil:
 		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "You have no right to see this: your key does not have "+scope+".")
 	case kind == fault.Unauthenticated || kind == fault.Forbidden:
-		return nil, fault.New(fault.Forbidden, "KEY_CHANGED", "The key this was asked with has ended or lost rights since. Ask again.").Wrap(err)
+		return nil, fault.New(fault.Forbidden, "KEY_CHANGED", "The key this was asked with has since ended or lost rights. Ask again.").Wrap(err)
 	}
 	return nil, err
 }
@@ -134,7 +134,7 @@ func (l lookups) listTwins(ctx context.Context, q lookup.TwinList) ([]lookup.Twi
 	if q.After != "" {
 		nid, err := strconv.ParseInt(q.After, 10, 64)
 		if err != nil {
-			return nil, "", tool.BadArgument("next", "The value must be next of an answer before.")
+			return nil, "", tool.BadArgument("next", "The value must be next from an earlier answer.")
 		}
 		query.After = &entity.Place{NID: nid}
 	}

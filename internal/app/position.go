@@ -27,7 +27,7 @@ func positions(d *db.DB, next http.Handler) http.Handler {
 			at, ok := db.ParsePosition(text)
 			if !ok {
 				web.Problem(w, r, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").With(fault.Field{
-					Pointer: "header/" + positionHeader, Code: "invalid_format", Detail: "It is what the answer to a write had in this header, such as 0/16B3748.",
+					Pointer: "header/" + positionHeader, Code: "invalid_format", Detail: "Send the value of this header from the answer to a write, such as 0/16B3748.",
 				}))
 				return
 			}

@@ -171,7 +171,7 @@ func (t asked) checkList(ctx context.Context, project string, l survey.EntityLis
 	a := t.a
 	c := web.CallerFrom(ctx)
 	if !c.May("entities:read") {
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To offer twins to collectors needs the scope entities:read.")
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "Offering twins to collectors needs the scope entities:read.")
 	}
 	if _, err := a.twins.protocols.Find(ctx, c.Workspace, l.Protocol, ""); err != nil {
 		return err

@@ -101,13 +101,13 @@ func (a reports) maySign(ctx context.Context, project, oracle string) error {
 		return nowhere(err, "/oracle") // for this caller
 	}
 	if r.DomainType != "oracle" {
-		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "Reports are signed by oracles, and this twin is none.").
+		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "Reports are signed by oracles, and this twin is not an oracle.").
 			With(fault.Field{Pointer: "/oracle", Code: "invalid", Detail: "Give the DID of an oracle of the workspace."})
 	}
 	err = a.twins.entities.MayUpdate(ctx, a.DB, r)
 	if fault.CodeOf(err) == "NOT_CONTROLLER" || err == nil && !auth.May(web.CallerFrom(ctx), "entities:write") {
-		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "This oracle has issued nothing in the project, and is not yours to sign with.").
-			With(fault.Field{Pointer: "/oracle", Code: "not_allowed", Detail: "Leave it out, or give one that has issued a credential of the project, or one that you control and may change."})
+		return fault.New(fault.Conflict, "REPORT_NEEDS_ORACLE", "This oracle has issued nothing in the project, and you do not control it.").
+			With(fault.Field{Pointer: "/oracle", Code: "not_allowed", Detail: "Leave it out, or name an oracle that has issued a credential of the project, or one that you control and may change."})
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func methodologyOf(ctx context.Context, a *App, ws string, m api.SurveyMethodolo
 	rule, names := protocol.FindPrecision(p.ClaimTypes(), m.ClaimType)
 	if rule == nil {
 		if m.ClaimType != "" || len(names) > 1 {
-			return nil, wrong("/methodology/claimType", "unknown", "Name the type of claims whose precision holds. The protocol has one for: "+strings.Join(names, ", ")+".")
+			return nil, wrong("/methodology/claimType", "unknown", "Name the type of claims whose precision applies. The protocol has one for: "+strings.Join(names, ", ")+".")
 		}
 		return nil, nil
 	}

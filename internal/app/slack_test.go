@@ -172,7 +172,7 @@ func TestSlack(t *testing.T) {
 		if w := s.do(t, "DELETE", "/slack/links/T1.U1", "", 'b'); w.Code != 404 {
 			t.Errorf("somebody else unlinks = %d %s", w.Code, w.Body)
 		}
-		if got := s.tell("U1", "unlink", 6); !strings.Contains(got, "not linked any more") {
+		if got := s.tell("U1", "unlink", 6); !strings.Contains(got, "no longer linked") {
 			t.Errorf("unlink = %q", got)
 		}
 		if got := s.tell("U1", asks, 7); !strings.Contains(got, "link CODE") {

@@ -45,7 +45,7 @@ type rootAnswer struct {
 }
 
 type healthAnswer struct {
-	Status      string   `json:"status" doc:"ok, or degraded when the store does not answer or takes no writes." enum:"ok,degraded"`
+	Status      string   `json:"status" doc:"ok, or degraded when the store does not answer or accepts no writes." enum:"ok,degraded"`
 	Environment string   `json:"environment,omitempty"`
 	Timestamp   string   `json:"timestamp"`
 	Uptime      *float64 `json:"uptime,omitempty" doc:"Seconds since the start."`
@@ -60,7 +60,7 @@ type liveAnswer struct {
 type readiness struct {
 	Status     string            `json:"status" doc:"ready or not ready." enum:"ready,not ready"`
 	Durability string            `json:"durability" doc:"What a 2xx on a write means." example:"sqlite synchronous=FULL"`
-	Checks     map[string]string `json:"checks" doc:"ok, or what there is to say, by part. A clock that is wrong and a schema that is newer are named also while it is ready."`
+	Checks     map[string]string `json:"checks" doc:"ok, or the problem, by part. A wrong clock and a newer schema are named even while the server is ready."`
 }
 
 type nothing struct{}
@@ -72,12 +72,12 @@ type rootIn struct {
 
 // public enters what anyone may ask; pages reports whether the console is here.
 func (s *system) public(a *web.API, sh shape, pages bool) {
-	web.Get(a, "/{$}", s.serveRoot(sh, pages), web.Doc{Summary: "What this is", Scope: web.Public, Light: true})
+	web.Get(a, "/{$}", s.serveRoot(sh, pages), web.Doc{Summary: "Read the name and version of the server", Scope: web.Public, Light: true})
 	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "Read the health, after a real round trip to the store", Scope: web.Public, Light: true})
-	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process is alive", Scope: web.Public, Light: true})
+	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Check whether the process is alive", Scope: web.Public, Light: true})
 	web.Get(a, "/readyz", s.serveReady, web.Doc{
-		Summary: "Whether it can take work", Scope: web.Public, Light: true,
-		Description: "200 when the store takes writes, the schema is one this program can work with, the keys are loaded and the clock is right, else 503. During a shutdown it is 503 first.",
+		Summary: "Check whether the server can accept requests", Scope: web.Public, Light: true,
+		Description: "200 when the store accepts writes, the schema is one this program can work with, the keys are loaded and the clock is right, else 503. A shutdown begins by answering 503.",
 	})
 }
 

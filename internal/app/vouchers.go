@@ -65,11 +65,11 @@ func standing(status entity.Status, verification string) error {
 }
 
 func notStanding(state string) error {
-	next := "Name one that stands."
+	next := "Name a valid one."
 	if state == "suspended" {
-		next = "Name one that stands, or have it reinstated first."
+		next = "Name a valid one, or have this one reinstated first."
 	}
-	return fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential does not stand: it is "+state+".").
+	return fault.New(fault.Conflict, "CERTIFICATE_REVOKED", "The credential is not valid: it is "+state+".").
 		With(fault.Field{Pointer: "/emissionCertificateId", Code: "revoked", Detail: "The credential is " + state + ". " + next})
 }
 

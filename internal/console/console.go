@@ -42,7 +42,7 @@ type Config struct {
 // Tiles are the pictures that lie under maps.
 type Tiles struct {
 	URL    string `json:"url" doc:"Address of one, with {z}, {x} and {y} for its zoom, column and row."`
-	Credit string `json:"credit" doc:"Whom they are from."`
+	Credit string `json:"credit" doc:"Their source."`
 }
 
 // origin is the server that has them, "" without.

@@ -55,7 +55,7 @@ func (v *Verifier) presented(ctx context.Context, d *document, o Options, r *Res
 	if holder := partyID(d.members["holder"]); holder != "" {
 		r.Holder = holder
 		if !slices.Contains(controllers, holder) {
-			r.refuse(fail("/holder", "holder_mismatch", "None of the proofs is by the holder."))
+			r.refuse(fail("/holder", "holder_mismatch", "None of the proofs is from the holder."))
 		}
 	}
 	return true

@@ -79,7 +79,7 @@ func (r *Result) refuse(err error) { r.Reasons = append(r.Reasons, reasonOf(err)
 func (r *Result) skipped(o Options) {
 	for _, check := range Checks() {
 		if !o.wants(check) && (check != CheckProof || r.Form != "jose") {
-			r.warn("", check+"_unchecked", "You have asked for other checks alone: "+check+" was not looked at.")
+			r.warn("", check+"_unchecked", "You asked only for other checks: "+check+" was not checked.")
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (v *Verifier) remember(ctx context.Context, raw jsontext.Value, r *Result) 
 	for _, method := range r.methods {
 		against, worth, err := v.History(ctx, method, raw)
 		if err != nil {
-			against = []Reason{{Code: "history_unavailable", Detail: "What is known here of the key cannot be read at the moment."}}
+			against = []Reason{{Code: "history_unavailable", Detail: "The record of the key cannot be read at the moment."}}
 		}
 		r.Reasons, r.Warnings = append(r.Reasons, against...), append(r.Warnings, worth...)
 	}
@@ -309,7 +309,7 @@ func (v *Verifier) status(ctx context.Context, o map[string]any, at string, r *R
 	case err != nil:
 		r.refuse(err)
 	case !known:
-		r.warn(at, "status_unchecked", "The status is kept elsewhere and was not looked up: nothing is fetched.")
+		r.warn(at, "status_unchecked", "The status is kept on another server and was not checked: nothing is fetched.")
 	case set && e.Purpose == "revocation":
 		r.refuse(fail(at, "revoked", "The issuer has revoked this credential."))
 	case set && e.Purpose == "suspension":

@@ -68,7 +68,7 @@ func (p *Plugin) Manifest() plugin.Manifest {
 
 // Settings are what an operator decides.
 func (p *Plugin) Settings() []plugin.Setting {
-	return []plugin.Setting{{Name: "keepFor", Kind: plugin.Duration, Default: "168h", Doc: "How long a file that was made can be downloaded."}}
+	return []plugin.Setting{{Name: "keepFor", Kind: plugin.Duration, Default: "168h", Doc: "How long a file that the oracle made can be downloaded."}}
 }
 
 // Start takes the store.

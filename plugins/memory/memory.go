@@ -125,16 +125,16 @@ func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
 			Method: "GET", Path: "/memory", Personal: true, Summary: "List what the oracle remembers of you", Answer: api.Page[api.Memory]{},
-			Description: "The newest come first; with `query` the best come first, and there is one page.",
+			Description: "The newest come first; with `query` the best matches come first, and there is only one page.",
 			Query: []plugin.Param{
 				{Name: "query", Doc: "Words to look for, at most 200 characters."},
-				{Name: "limit", Doc: "Memories in a page, 1 to 100; 20 without.", Example: "20"},
+				{Name: "limit", Doc: "Memories in a page, 1 to 100; 20 by default.", Example: "20"},
 				{Name: "cursor", Doc: "nextCursor of the page before."},
 			},
 			Serve: p.serveList,
 		},
 		{
-			Method: "DELETE", Path: "/memory/{memoryId}", Personal: true, Summary: "Have the oracle forget a memory of yours", Answer: api.Forgotten{},
+			Method: "DELETE", Path: "/memory/{memoryId}", Personal: true, Summary: "Make the oracle forget one of your memories", Answer: api.Forgotten{},
 			Serve: func(r *plugin.Request) (any, error) {
 				n, err := p.drop(r.Context(), []string{r.PathValue("memoryId")})
 				if err == nil && n == 0 {

@@ -137,12 +137,12 @@ func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
 			Method: "GET", Path: "/user-preferences", Personal: true, Summary: "Read how you want to be addressed and answered", Answer: &api.UserPreferences{},
-			Description: "The answer is null when you have said nothing.",
+			Description: "The answer is null when nothing is set.",
 			Serve:       func(r *plugin.Request) (any, error) { return p.read(r.Context()) },
 		},
 		{
-			Method: "PUT", Path: "/user-preferences", Personal: true, Summary: "Say how you want to be addressed and answered", Answer: &api.UserPreferences{},
-			Description: "They replace those before; an empty object takes all back, and the answer is null.",
+			Method: "PUT", Path: "/user-preferences", Personal: true, Summary: "Set how you want to be addressed and answered", Answer: &api.UserPreferences{},
+			Description: "They replace the earlier ones; an empty object removes all, and the answer is null.",
 			Body:        api.UserPreferences{UserName: "Amina", Language: "sw", Formality: "friendly"},
 			Serve: func(r *plugin.Request) (any, error) {
 				var given map[string]json.RawMessage

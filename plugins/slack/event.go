@@ -148,7 +148,7 @@ const (
 	textLinked    = "You are linked. What you write here is answered with your rights. Write unlink to end that."
 	textBadCode   = "This code does not count. Get a new one: a code counts once and for ten minutes."
 	textTries     = "That was often. Please try again in an hour."
-	textUnlinking = "You are not linked any more."
+	textUnlinking = "You are no longer linked."
 	textFailed    = "That did not work. Please try again later."
 
 	brief = "The user reads your answer in a direct message of Slack, where nothing can be confirmed. Answer in short paragraphs of plain text."

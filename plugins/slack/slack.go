@@ -119,7 +119,7 @@ func notLinked() error {
 func (s *Slack) Routes() []plugin.Route {
 	return []plugin.Route{
 		{
-			Method: http.MethodPost, Path: "/slack/events", Public: true, Summary: "Take an event of Slack", Body: map[string]any{"type": "url_verification", "challenge": "x"}, Answer: map[string]any{},
+			Method: http.MethodPost, Path: "/slack/events", Public: true, Summary: "Receive an event from Slack", Body: map[string]any{"type": "url_verification", "challenge": "x"}, Answer: map[string]any{},
 			Description: "The request URL of a Slack app with Events API. Requests are signed by Slack (`X-Slack-Signature`, `v0`); all others are 401.",
 			Serve:       s.serveEvent,
 		},
@@ -129,7 +129,7 @@ func (s *Slack) Routes() []plugin.Route {
 			Serve:       s.serveCode,
 		},
 		{
-			Method: http.MethodGet, Path: "/slack/links", Personal: true, Summary: "List who you are in Slack", Answer: api.SlackLinks{},
+			Method: http.MethodGet, Path: "/slack/links", Personal: true, Summary: "List your identities in Slack", Answer: api.SlackLinks{},
 			Serve: s.serveLinks,
 		},
 		{

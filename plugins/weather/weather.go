@@ -105,9 +105,9 @@ func (p *Plugin) Settings() []plugin.Setting {
 		{Name: "source", Choices: []string{"none", sourceNormals, sourceMeteo}, Doc: "Where figures come from: none, the file of normals, or a server that speaks as Open-Meteo does. Empty: the file, where there is one."},
 		{Name: "normalsFile", Doc: "CSV file of the monthly mean temperatures of cities."},
 		{Name: "units", Default: "celsius", Doc: "The word for the unit of temp_c, which is always degrees Celsius."},
-		{Name: "geocodingUrl", Kind: plugin.URL, Default: "https://geocoding-api.open-meteo.com/v1/search", Doc: "Where the source finds cities."},
-		{Name: "forecastUrl", Kind: plugin.URL, Default: "https://api.open-meteo.com/v1/forecast", Doc: "Where the source tells the weather."},
-		{Name: "perMinute", Kind: plugin.Integer, Min: 1, Max: 10000, Default: "60", Doc: "How many requests go to the source in a minute at most."},
+		{Name: "geocodingUrl", Kind: plugin.URL, Default: "https://geocoding-api.open-meteo.com/v1/search", Doc: "Address at which the source finds cities."},
+		{Name: "forecastUrl", Kind: plugin.URL, Default: "https://api.open-meteo.com/v1/forecast", Doc: "Address at which the source reports the weather."},
+		{Name: "perMinute", Kind: plugin.Integer, Min: 1, Max: 10000, Default: "60", Doc: "The most requests that go to the source in a minute."},
 	}
 }
 
@@ -156,7 +156,7 @@ func readSettings(set plugin.Values, clock func() time.Time) (*normals, error) {
 // Tools are what the model can call.
 func (p *Plugin) Tools() []plugin.Tool {
 	return []plugin.Tool{{
-		Name: "get_weather", Description: "Tell the weather of a city now.", ReadOnly: true, Public: true, Outside: true,
+		Name: "get_weather", Description: "Report the current weather of a city.", ReadOnly: true, Public: true, Outside: true,
 		Output: `{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"},"city":{"type":"string"},"temp_c":{"type":"number","description":"Degrees Celsius."},"units":{"type":"string"},` +
 			`"conditions":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"}}}`,
 		Schema: `{"type":"object","additionalProperties":false,"required":["city"],"properties":{"city":{"type":"string","minLength":1,"maxLength":100,"description":"Name of the city."}}}`,
@@ -179,8 +179,8 @@ func (p *Plugin) Tools() []plugin.Tool {
 // Routes are what programs can call.
 func (p *Plugin) Routes() []plugin.Route {
 	return []plugin.Route{{
-		Method: "GET", Path: "/weather/now", Public: true, Summary: "Tell the weather of a city now", Answer: api.Weather{},
-		Description: "The status is 200 also when the city is missing or not known: ok says so, and error why. It is 503 while the source does not answer.",
+		Method: "GET", Path: "/weather/now", Public: true, Summary: "Report the current weather of a city", Answer: api.Weather{},
+		Description: "The status is 200 even when the city is missing or not known: ok is false then, and error says why. It is 503 while the source does not answer.",
 		Query:       []plugin.Param{{Name: "city", Doc: "Name of the city.", Example: "Nairobi"}},
 		Serve: func(r *plugin.Request) (any, error) {
 			city := r.URL.Query().Get("city")
@@ -204,7 +204,7 @@ func (p *Plugin) weather(ctx context.Context, city string) (api.Weather, error) 
 	case errors.Is(err, errUnknown):
 		return api.Weather{Error: fmt.Sprintf("Could not find weather for \"%s\".", city)}, nil
 	case errors.Is(err, errBusy):
-		return api.Weather{Error: "The weather is asked for too often at the moment. Try again in a minute."}, nil
+		return api.Weather{Error: "Too many requests for the weather. Try again in a minute."}, nil
 	case err != nil:
 		return api.Weather{}, err
 	}

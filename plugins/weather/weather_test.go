@@ -107,7 +107,7 @@ func TestFlood(t *testing.T) {
 	p := start(t, given)
 	for i := range 10 {
 		got := now(t, p, fmt.Sprintf("?city=City%d", i))
-		if busy := strings.Contains(got, "too often"); busy != (i >= 3) {
+		if busy := strings.Contains(got, "Too many requests"); busy != (i >= 3) {
 			t.Errorf("question %d = %s", i, got)
 		}
 	}

@@ -117,7 +117,7 @@ func (s *Service) work(ctx context.Context, f func()) error {
 // DIRECT_ISSUE_OFF, KEY_RESTRICTED, CREDENTIAL_INVALID, RATE_LIMITED, VERIFIER_BUSY.
 func (s *Service) Issue(ctx context.Context, in api.CredentialIssue) (out jsontext.Value, err error) {
 	if !s.cfg.Enabled {
-		return nil, fault.New(fault.Forbidden, "DIRECT_ISSUE_OFF", "Credentials without a claim are for tests of software; HEARTH_VC_DIRECT_ISSUE turns their issuer on.")
+		return nil, fault.New(fault.Forbidden, "DIRECT_ISSUE_OFF", "Credentials without a claim are only for tests of software. HEARTH_VC_DIRECT_ISSUE turns their issuer on.")
 	}
 	if len(web.CallerFrom(ctx).Projects) > 0 {
 		return nil, fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; the test issuer belongs to none.")
@@ -166,7 +166,7 @@ func (s *Service) draft(m map[string]any) (jsontext.Value, error) {
 	}
 	if id != s.id.String() {
 		return nil, under("/credential", "CREDENTIAL_INVALID", "The credential cannot be signed.",
-			[]vc.Reason{{Pointer: "/issuer", Code: "issuer_mismatch", Detail: "The issuer here is " + s.id.String() + "; GET /v1/vc-api/issuer tells it."}})
+			[]vc.Reason{{Pointer: "/issuer", Code: "issuer_mismatch", Detail: "The issuer here is " + s.id.String() + "; GET /v1/vc-api/issuer shows it."}})
 	}
 	if items, ok := m["@context"].([]any); ok && len(items) > 0 && items[0] == vc.ContextV1 && !slices.Contains(items, any(vc.ContextDI)) {
 		m["@context"] = append(items, vc.ContextDI)
