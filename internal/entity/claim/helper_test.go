@@ -72,7 +72,8 @@ type env struct {
 	jobs  *job.Service
 	ended chan string // types of events about jobs
 
-	late atomic.Int64 // how much the clock of claims is ahead
+	late atomic.Int64           // how much the clock of claims is ahead
+	then atomic.Pointer[func()] // is done once, when claims look at the clock next
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
@@ -81,7 +82,12 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	l := event.New(event.Config{DB: d, Cursors: cursors})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: cursors, Taken: relationship.Held})
 	v := &env{d: d, ended: make(chan string, 10)}
-	now := func() time.Time { return time.Now().Add(time.Duration(v.late.Load())) }
+	now := func() time.Time {
+		if f := v.then.Swap(nil); f != nil {
+			(*f)()
+		}
+		return time.Now().Add(time.Duration(v.late.Load()))
+	}
 	ledger := claim.NewLedger(claim.Ledger{Protocols: p, Events: l, NewNID: d.NewNID, Now: now, Standing: credential.Standing})
 	key, err := secret.Parse("a server key of tests, with 32 characters and more")
 	if err != nil {

@@ -44,11 +44,22 @@ type Credentials interface {
 // its evaluation. Faults: CREDENTIAL_NEEDS_CLAIM, CLAIM_NOT_FOUND, CLAIM_NOT_APPROVED,
 // CREDENTIAL_DISAGREES, NOT_CONTROLLER, CLAIM_ALREADY_CREDENTIAL.
 func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply[*api.IssuedCredential], error) {
-	var none web.Reply[*api.IssuedCredential]
 	if d.Claim == "" {
-		return none, fault.New(fault.Forbidden, "CREDENTIAL_NEEDS_CLAIM", "A credential is issued from an approved claim. Name it.").
+		return web.Reply[*api.IssuedCredential]{}, fault.New(fault.Forbidden, "CREDENTIAL_NEEDS_CLAIM", "A credential is issued from an approved claim. Name it.").
 			With(fault.Field{Pointer: "/claim", Code: "required", Detail: "Give the DID or the CID of the claim."})
 	}
+	// Preparing one and storing it are two steps. Whoever asks named no revision, and has
+	// none to read again: a claim that changed between the two is looked at anew.
+	out, err := issueNow(ctx, s, d)
+	for again := 0; again < 4 && fault.KindOf(err) == fault.Stale; again++ {
+		out, err = issueNow(ctx, s, d)
+	}
+	return out, err
+}
+
+// issueNow issues the credential of a claim as it is now.
+func issueNow(ctx context.Context, s *Service, d api.CredentialRequest) (web.Reply[*api.IssuedCredential], error) {
+	var none web.Reply[*api.IssuedCredential]
 	r, err := find(ctx, s.db, d.Claim)
 	if err != nil {
 		return none, err

@@ -18,6 +18,30 @@ func (c *court) approved(t testing.TB) string {
 	return id
 }
 
+// Whoever is overtaken while a credential is made cannot help it: the answer is what the
+// claim has become, and not that a revision they never named is an old one.
+func TestIssueIsOvertaken(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		disputed := c.approved(t)
+		dispute := func() { c.want(t, "other", "POST "+claimAt(disputed)+"/disputes", `{"reason":"sold"}`, "201") }
+		c.then.Store(&dispute)
+		r := c.want(t, "judge", "POST /v1/credentials", `{"claim":"`+disputed+`"}`, "409 CLAIM_NOT_APPROVED")
+		if got := fmt.Sprint(r.Fields); got != "[{/claim not_approved The claim is disputed.}]" {
+			t.Errorf("fields = %s", got)
+		}
+
+		cleared := c.approved(t)
+		dispute = func() {
+			id := c.want(t, "other", "POST "+claimAt(cleared)+"/disputes", `{"reason":"sold"}`, "201").text("id")
+			c.want(t, "elder", "POST "+claimAt(cleared)+"/disputes/"+id+"/decision", `{"outcome":"dismissed","reason":"it was not"}`, "200")
+		}
+		c.then.Store(&dispute)
+		c.want(t, "judge", "POST /v1/credentials", `{"claim":"`+cleared+`"}`, "201")
+	})
+}
+
 // A verified claim of 12 kg does not become 5,000 t of somebody else, by no route, and
 // what it became does not change.
 func TestCredentialSaysWhatItsClaimSays(t *testing.T) {
