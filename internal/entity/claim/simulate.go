@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -30,6 +31,11 @@ const (
 		FROM claims c LEFT JOIN claim_evaluations e ON e.nid = (SELECT MAX(n.nid) FROM claim_evaluations n WHERE n.claim = c.nid)
 		WHERE c.ws = $1 AND c.kind = $2 AND c.nid > $3 AND c.nid <= $4 AND c.status <> 'withdrawn' AND (c.protocol = $5 OR $5 = '') ORDER BY c.nid LIMIT $6`
 	countPast = `SELECT COUNT(*), COALESCE(MAX(nid), 0) FROM claims WHERE ws = $1 AND kind = $2`
+	// The kinds as they are spelled in claims, one step of the index each.
+	listSpelled = `WITH RECURSIVE step(kind) AS (
+		SELECT MIN(kind) FROM claims WHERE ws = $1
+		UNION ALL SELECT (SELECT MIN(c.kind) FROM claims c WHERE c.ws = $1 AND c.kind > step.kind) FROM step WHERE step.kind IS NOT NULL)
+		SELECT kind FROM step WHERE kind IS NOT NULL`
 
 	simulated    = 500    // claims read at once
 	saveEvery    = 10     // pages that differ in little
@@ -52,6 +58,7 @@ type simulation struct {
 
 // simulationState is how far a run has come.
 type simulationState struct {
+	Kinds                   []string // in which the kind is spelled, and not all claims are read yet
 	After, Top, Done, Total int64
 	Rows                    int64
 	Counts                  api.ClaimSimulationCounts
@@ -208,9 +215,12 @@ func (s *Simulations) do(ctx context.Context, r *job.Run) error {
 		m.cells[[2]string{o.Before, o.After}] = o
 	}
 	if !began {
-		if err := s.db.QueryRow(ctx, countPast, web.CallerFrom(ctx).Workspace, m.in.Kind).Scan(&m.st.Total, &m.st.Top); err != nil {
-			return db.Wrap("count claims", err)
+		if err := m.begin(ctx); err != nil {
+			return err
 		}
+	}
+	if len(m.st.Kinds) == 0 {
+		m.st.Kinds = []string{m.in.Kind}
 	}
 	for pages := 1; !m.st.Ended; pages++ {
 		if err := m.page(ctx); err != nil {
@@ -227,10 +237,32 @@ func (s *Simulations) do(ctx context.Context, r *job.Run) error {
 	return nil
 }
 
+// begin counts the claims of the kind. Whether they were submitted in capitals makes no
+// difference, as it makes none when they are.
+func (m *simulator) begin(ctx context.Context) error {
+	ws := web.CallerFrom(ctx).Workspace
+	rows, err := m.s.db.Query(ctx, listSpelled, ws)
+	all, err := db.Collect(rows, err, "list kinds of claims", db.Column[string])
+	if err != nil {
+		return err
+	}
+	for _, kind := range all {
+		if !strings.EqualFold(kind, m.in.Kind) {
+			continue
+		}
+		var n, top int64
+		if err := m.s.db.QueryRow(ctx, countPast, ws, kind).Scan(&n, &top); err != nil {
+			return db.Wrap("count claims", err)
+		}
+		m.st.Kinds, m.st.Total, m.st.Top = append(m.st.Kinds, kind), m.st.Total+n, max(m.st.Top, top)
+	}
+	return nil
+}
+
 // page asks the rubric about the next claims.
 func (m *simulator) page(ctx context.Context) error {
 	c := web.CallerFrom(ctx)
-	rows, err := m.s.db.Query(ctx, listPast, c.Workspace, m.in.Kind, m.st.After, m.st.Top, m.in.Protocol, simulated, m.whole)
+	rows, err := m.s.db.Query(ctx, listPast, c.Workspace, m.st.Kinds[0], m.st.After, m.st.Top, m.in.Protocol, simulated, m.whole)
 	n := 0
 	err = db.Each(rows, err, "read past claims", func(from db.Row) error {
 		var p past
@@ -248,7 +280,10 @@ func (m *simulator) page(ctx context.Context) error {
 		return err
 	}
 	m.st.Done += int64(n)
-	m.st.Ended = n < simulated
+	if n < simulated {
+		m.st.Kinds, m.st.After = m.st.Kinds[1:], 0
+		m.st.Ended = len(m.st.Kinds) == 0
+	}
 	m.run.Progress(m.st.Done, max(m.st.Total, m.st.Done), "deciding")
 	return nil
 }

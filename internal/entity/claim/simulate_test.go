@@ -208,3 +208,25 @@ func TestSimulateMany(t *testing.T) {
 		}
 	})
 }
+
+// A kind is found in whatever case it was claimed and is asked for, also where no protocol
+// spells it.
+func TestSimulateKindsInAnyCase(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		c.work(t)
+		free := c.want(t, "owner", "POST /v1/entities", `{"type":"stove","protocol":"did:ixo:protocol/asset","protocolVersion":"1.0.0"}`, "201").text("did")
+		for month, kind := range []string{"Soil-Carbon", "soil-carbon", "SOIL-CARBON", "soil-carbon-2"} {
+			day := fmt.Sprintf("2026-%02d-", month+1)
+			c.want(t, "owner", "POST /v1/claims", strings.Replace(claimed(free, day+"01", day+"28", ""), "fuel-saved", kind, 1), "201")
+		}
+		const rule = `{"rubric":[{"id":"all","stage":"approval","when":"true","then":{"outcome":"approved","reasonCode":"IN_USE"}}]}`
+		for _, kind := range []string{"soil-carbon", "Soil-Carbon", "soil-CARBON"} {
+			at := c.simulate(t, "judge", `{"kind":"`+kind+`","verification":`+rule+`}`)
+			if got, want := outcomes(c.want(t, "judge", "GET "+at, "", "200")), "0 of 3: not_evaluated>approved 0/3"; got != want {
+				t.Errorf("%s: %s, want %s", kind, got, want)
+			}
+		}
+	})
+}
