@@ -133,9 +133,10 @@ func (s *show) checkWritten(t *testing.T) {
 		}
 		stove = c.Subject
 	}
+	photo := map[string]any{"type": "photo", "id": "7", "hash": "x"} // of a type that nobody means otherwise
 	c, err := s.api.Claims.Submit(ctx, client.ClaimDraft{Kind: "fuel-saved", Subject: stove, PeriodStart: "2026-12-01", PeriodEnd: "2026-12-31", Evidence: []any{
 		`{"type":"entity","id":"` + stove + `","revision":1,"hash":"x","corrections":1,"state":"same"}`, `{"type":"response","id":"none","revision":1,"hash":"x"}`,
-		`{"type":"file","id":"..","hash":"sha256:.."}`, `{"type":"entity","id":"` + stove + `","revision":99,"hash":"x"}`, "words",
+		`{"type":"file","id":"..","hash":"sha256:.."}`, `{"type":"entity","id":"` + stove + `","revision":99,"hash":"x"}`, "words", photo,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func (s *show) checkWritten(t *testing.T) {
 			got = append(got, step.State+" "+step.Evidence.State)
 		}
 	}
-	want := []string{"failed changed", "unchecked unchecked", "unchecked unchecked", "failed missing", "unchecked unchecked"}
+	want := []string{"failed changed", "unchecked unchecked", "unchecked unchecked", "failed missing", "unchecked unchecked", "unchecked unchecked"}
 	if chain.Holds || !slices.Equal(got, want) {
 		t.Errorf("written evidence is %q, holds %v, want %q", got, chain.Holds, want)
 	}
@@ -225,6 +226,9 @@ func (s *show) checkWrongEvidence(t *testing.T) {
 		"of no revision":    {map[string]any{"type": "entity", "id": stove, "revision": 999}, "/evidence/0", nil},
 		"without a time":    {map[string]any{"type": "readings", "id": stove}, "/evidence/0", nil},
 		"of a way up":       {map[string]any{"type": "file", "id": ".."}, "/evidence/0/id", nil},
+		"of a slipped type": {map[string]any{"type": "reponse", "id": "none"}, "/evidence/0/type", nil},
+		"of a type in caps": {map[string]any{"type": "Entity", "id": stove}, "/evidence/0/type", nil},
+		"of a plural":       {map[string]any{"type": "calculations", "hash": "0000"}, "/evidence/0/type", nil},
 		"of the wrong type": {map[string]any{"type": "entity", "id": 7}, "/evidence/0", nil},
 	} {
 		_, err := s.api.Claims.Submit(t.Context(), client.ClaimDraft{Kind: "fuel-saved", Subject: stove, PeriodStart: "2026-01-01", PeriodEnd: "2026-01-31", Evidence: []any{c.piece}, Data: c.data})

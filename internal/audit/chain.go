@@ -198,7 +198,7 @@ func (c *chain) draw(ctx context.Context, response string, seen map[string]bool)
 		return nil
 	}
 	path := "/v1/sampling/draws/" + url.PathEscape(v.Sampling.Draw.DrawID)
-	c.add(api.ChainStep{Step: "draw", State: unchecked, Link: path, Check: path + "/verify", Detail: "The households of this survey were drawn from a frame with the hash " + v.Sampling.Draw.FrameHash + ". To draw them again takes a while: check does it."})
+	c.add(api.ChainStep{Step: "draw", State: unchecked, Link: path, Check: path + "/verify", Detail: "The households of this survey were drawn from a frame with the hash " + v.Sampling.Draw.FrameHash + ". Drawing them again takes a while, so it is done on request."})
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (c *chain) subject(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		step.Detail = "It is about " + name + ", by the name that bundles and exports of the project have."
+		step.Detail = "It is about " + name + ": that is its name in bundles and exports of the project."
 	}
 	c.add(step)
 	return nil

@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -25,6 +28,9 @@ const (
 	missing   = "missing"
 	unchecked = "unchecked"
 )
+
+// ofCalculation is the type of evidence that stands in the claim itself.
+const ofCalculation = "calculation"
 
 const (
 	maxPieces      = 100
@@ -76,7 +82,11 @@ func (s *Service) Fix(ctx context.Context, d *api.ClaimDraft) error {
 		if !ok {
 			continue
 		}
-		if piece["type"] == "calculation" {
+		if kind, _ := piece["type"].(string); meant(kind) != "" && (piece["id"] != nil || piece["hash"] != nil) {
+			c.Add(fmt.Sprintf("/evidence/%d/type", i), "not_allowed", fmt.Sprintf("No evidence has the type %q; did you mean %s? Take another word for what is not kept here.", kind, meant(kind)))
+			continue
+		}
+		if piece["type"] == ofCalculation {
 			hash, _ := piece["hash"].(string)
 			if _, seen := named[hash]; !seen {
 				named[hash] = recalculated(&api.Claim{Document: &api.ClaimBody{Data: d.Data}}, api.ClaimEvidence{Hash: hash})
@@ -92,6 +102,23 @@ func (s *Service) Fix(ctx context.Context, d *api.ClaimDraft) error {
 		}
 	}
 	return c.Err("CLAIM_INVALID", "The claim is not valid.")
+}
+
+// meant is the type that a piece of evidence has but for a slip, such as "Response"; ""
+// for a type that is right, or is none of ours. Kept as it was written, such a piece would
+// never be looked up.
+func meant(kind string) string {
+	names := append(slices.Sorted(maps.Keys(things)), ofCalculation)
+	if slices.Contains(names, kind) {
+		return ""
+	}
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, kind) }); i >= 0 {
+		return names[i]
+	}
+	if len(kind) < 5 { // a film is no slip of a file
+		return ""
+	}
+	return check.Nearest(kind, names)
 }
 
 // fix completes one piece; at is its pointer.
@@ -191,7 +218,7 @@ func other(text string) api.ClaimEvidence {
 // not told: a claim may name anything.
 func (l *lookup) piece(ctx context.Context, c *api.Claim, text string) (api.ClaimEvidence, error) {
 	p, ok := asSaid(text)
-	if ok && p.Type == "calculation" {
+	if ok && p.Type == ofCalculation {
 		return recalculated(c, p), nil
 	}
 	about, known := things[p.Type]
