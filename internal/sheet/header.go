@@ -80,7 +80,7 @@ func newHeader(names []string, line int64, o Options) (*header, error) {
 
 func (h *header) column(path string) error {
 	if !validText(path) {
-		return &Error{Code: "not_text", Detail: "The name of the column is not valid UTF-8."}
+		return &Error{Code: "not_text", Detail: "The name of the column is not valid UTF-8, or holds U+0000."}
 	}
 	if err := h.columns.add(path, len(h.columns.paths)); err != nil {
 		return err

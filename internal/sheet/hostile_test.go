@@ -372,3 +372,19 @@ func TestPlaceFails(t *testing.T) {
 		}
 	}
 }
+
+// A file that is no text is refused without what a terminal obeys, in the place and in
+// the sentence.
+func TestErrorsShowNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ file, want string }{
+		"a binary file": {"PK\x03\x00\x1b[31mred,b\n1,2\n", "line 1, column PK\uFFFD\uFFFD\uFFFD[31mred: The name of the column is not valid UTF-8, or holds U+0000."},
+		"a title":       {"a\x1b]0x\x07,a\x1b]0x\x07\n1,2\n", "line 1, column a\uFFFD]0x\uFFFD: The column appears twice: a\uFFFD]0x\uFFFD."},
+		"turned text":   {"a\u202eb,a\u202eb\n1,2\n", "line 1, column a\uFFFDb: The column appears twice: a\uFFFDb."},
+	} {
+		_, _, err := read(sheet.CSV, []byte(tt.file), sheet.Options{})
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%s: %q, want %q", name, err, tt.want)
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"io"
 	"mime"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -247,9 +248,16 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// shorten keeps the beginning of a text, for messages.
+// shorten keeps the beginning of a text, for messages. Of a file that is no text at all
+// nothing comes along that a terminal would obey.
 func shorten(s string) string {
 	const most = 60
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"
 	}
