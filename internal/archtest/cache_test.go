@@ -23,6 +23,7 @@ var memories = map[string]string{
 	"internal/entity/bulk.glances":     "work of this process",
 	"internal/entity/credential.lists": "time: a list may be a little old",
 	"internal/entity/device.gate":      "work of this process",
+	"internal/entity/protocol.rubrics": "found by what it was made of alone",
 	"internal/entity/resolve.webCache": "time; of other hosts",
 	"internal/event.Subscription":      "work of this process",
 	"internal/event.herald":            "work of this process",

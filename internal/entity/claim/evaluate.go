@@ -117,7 +117,7 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, r *row, e *api.ClaimEval
 	if err != nil {
 		return nil, err
 	}
-	d, err := decide(p, r, facts)
+	d, err := s.cfg.Ledger.decide(p, r, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (s *Service) Recompute(ctx context.Context, id string) (*api.ClaimRecomputa
 			}
 			facts[name] = rubric.Known{Value: raw, Confidence: f.Confidence}
 		}
-		d, err := decide(p, r, facts)
+		d, err := s.cfg.Ledger.decide(p, r, facts)
 		if err != nil {
 			return nil, err
 		}

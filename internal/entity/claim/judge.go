@@ -31,9 +31,9 @@ type decision struct {
 
 // decide asks the rubric of a protocol about a claim. Faults: RUBRIC_INVALID,
 // CLAIM_FACTS_INVALID.
-func decide(p *protocol.Protocol, r *row, facts map[string]rubric.Known) (*decision, error) {
+func (l *Ledger) decide(p *protocol.Protocol, r *row, facts map[string]rubric.Known) (*decision, error) {
 	out := &decision{Decision: rubric.Decision{Outcome: rubric.Manual, ReasonCode: rubric.NoRule}, protocol: p.DID, version: p.Version}
-	rules, err := p.Rubric(r.kind)
+	rules, err := l.Protocols.Rubric(p, r.kind)
 	if fault.CodeOf(err) == "RUBRIC_NOT_FOUND" {
 		if len(facts) > 0 {
 			return nil, fault.New(fault.Invalid, "CLAIM_FACTS_INVALID", "The facts do not fit the rubric.").
@@ -199,7 +199,7 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 	if err != nil {
 		return err
 	}
-	d, err := decide(p, r, facts)
+	d, err := l.decide(p, r, facts)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (e *Engine) evaluate(ctx context.Context, tx *db.Tx, seen *row) (*api.Proce
 	if err != nil {
 		return nil, err
 	}
-	d, err := decide(p, r, facts)
+	d, err := e.s.cfg.Ledger.decide(p, r, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (e *Engine) evaluate(ctx context.Context, tx *db.Tx, seen *row) (*api.Proce
 	if err != nil {
 		return nil, err
 	}
-	return &api.ProcessedClaim{Claim: r.did, Kind: r.kind, Status: now.status, Outcome: string(d.Outcome), ReasonCode: d.ReasonCode, Words: strings.TrimSpace(now.words(p, d.Decision, d.grant(now)) + " " + why)}, nil
+	return &api.ProcessedClaim{Claim: r.did, Kind: r.kind, Status: now.status, Outcome: string(d.Outcome), ReasonCode: d.ReasonCode, Words: strings.TrimSpace(e.s.cfg.Ledger.words(now, p, d.Decision, d.grant(now)) + " " + why)}, nil
 }
 
 // spokesman is whom the engine speaks for.
@@ -308,10 +308,10 @@ func as(ctx context.Context, controller string) context.Context {
 	return web.WithCaller(ctx, web.Speaking(web.CallerFrom(ctx).Workspace, controller))
 }
 
-// words say what a rubric came to, from the record.
-func (r *row) words(p *protocol.Protocol, d rubric.Decision, amount float64) string {
+// words say what the rubric of a claim came to, from the record.
+func (l *Ledger) words(r *row, p *protocol.Protocol, d rubric.Decision, amount float64) string {
 	out := "No rubric covers claims of this kind."
-	switch rules, err := p.Rubric(r.kind); {
+	switch rules, err := l.Protocols.Rubric(p, r.kind); {
 	case err != nil:
 	case d.Rule == "":
 		out = "No rule of the rubric decides (" + d.ReasonCode + ")."
@@ -350,7 +350,7 @@ func (e *Engine) Explain(ctx context.Context, id string) (*api.ClaimExplanation,
 		return nil, err
 	}
 	d := rubric.Decision{Outcome: rubric.Outcome(newest.Outcome), ReasonCode: newest.ReasonCode, Rule: newest.Rule}
-	out.Evaluation, out.Words = newest, r.words(p, d, newest.Amount)
+	out.Evaluation, out.Words = newest, e.s.cfg.Ledger.words(r, p, d, newest.Amount)
 	if newest.Outcome == string(rubric.Manual) && newest.Status != Pending && newest.Reason != "" {
 		out.Words += " People decided: " + newest.Reason + "."
 	} else if newest.Automatic && newest.Status == Pending && newest.Reason != "" {

@@ -160,7 +160,7 @@ func (s *Simulations) rules(ctx context.Context, in simulation) (*rubric.Rubric,
 		if err != nil {
 			return nil, err
 		}
-		out, err := p.Rubric(in.Kind)
+		out, err := s.cfg.Ledger.Protocols.Rubric(p, in.Kind)
 		if fault.CodeOf(err) == "RUBRIC_NOT_FOUND" {
 			err = check.Moved(err, "path/kind", "/kind")
 		}

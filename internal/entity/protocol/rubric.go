@@ -2,9 +2,11 @@ package protocol
 
 import (
 	"context"
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,9 +18,43 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Rubric is the one for a type of claims. Faults: RUBRIC_NOT_FOUND, and RUBRIC_INVALID
-// for one that was published before rubrics were checked.
-func (p *Protocol) Rubric(kind string) (*rubric.Rubric, error) {
+// maxRubrics is how many bytes of compiled rubrics are kept, about.
+const maxRubrics = 16 << 20
+
+// rubrics keeps rubrics by the hash of what they were compiled from, which they never
+// differ from. To compile one takes longer than all the rest of an evaluation.
+type rubrics struct {
+	mu     sync.Mutex
+	kept   map[[sha256.Size]byte]*rubric.Rubric
+	weight int
+}
+
+// compile is rubric.Compile, unless that was done before.
+func (k *rubrics) compile(v jsontext.Value, at string, c *fault.Checks) *rubric.Rubric {
+	name := sha256.Sum256(v)
+	k.mu.Lock()
+	r := k.kept[name]
+	k.mu.Unlock()
+	if r != nil {
+		return r
+	}
+	if r = rubric.Compile(v, at, c); r == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kept == nil || k.weight+r.Weight() > maxRubrics {
+		k.kept, k.weight = map[[sha256.Size]byte]*rubric.Rubric{}, 0
+	}
+	if k.kept[name] == nil {
+		k.kept[name], k.weight = r, k.weight+r.Weight()
+	}
+	return r
+}
+
+// Rubric is the one of a protocol for a type of claims. Faults: RUBRIC_NOT_FOUND, and
+// RUBRIC_INVALID for one that was published before rubrics were checked.
+func (s *Service) Rubric(p *Protocol, kind string) (*rubric.Rubric, error) {
 	var types map[string]jsontext.Value
 	if v := p.ClaimTypes(); given(v) && json.Unmarshal(v, &types) != nil {
 		types = nil // what is no object has no claim types
@@ -28,7 +64,7 @@ func (p *Protocol) Rubric(kind string) (*rubric.Rubric, error) {
 		t = claimForm{}
 	}
 	var c fault.Checks
-	r := rubric.Compile(t.Verification, "/claimTypes/"+check.Escape(kind)+"/verification", &c)
+	r := s.rubrics.compile(t.Verification, "/claimTypes/"+check.Escape(kind)+"/verification", &c)
 	if err := c.Err("RUBRIC_INVALID", "The rubric of this version cannot be used. Publish a version with one that works."); err != nil {
 		return nil, err
 	}
@@ -50,7 +86,7 @@ func (s *Service) TryRubric(ctx context.Context, id, version, kind string, trial
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.Rubric(kind)
+	r, err := s.Rubric(p, kind)
 	if err != nil {
 		return nil, err
 	}

@@ -51,8 +51,9 @@ func (c Config) withDefaults() Config {
 // Service is the use cases of protocols.
 type Service struct {
 	finder
-	cfg    Config
-	events *event.Log
+	cfg     Config
+	events  *event.Log
+	rubrics rubrics
 }
 
 // finder finds protocols as they are asked for, compiled and kept until they

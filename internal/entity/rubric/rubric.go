@@ -131,6 +131,25 @@ func (r *Rubric) evidenceIn(p *cel.Program) bool {
 	})
 }
 
+// Weight is how many bytes the rubric takes, about.
+func (r *Rubric) Weight() int {
+	weight := baseWeight + factWeight*len(r.facts)
+	for i := range r.rules {
+		weight += r.rules[i].when.Weight()
+		if amount := r.rules[i].amount; amount != nil {
+			weight += amount.Weight()
+		}
+	}
+	return weight
+}
+
+// What a rubric weighs besides its programs, in bytes, for the most part its environment;
+// and each of its facts.
+const (
+	baseWeight = 124 << 10
+	factWeight = 1 << 10
+)
+
 // Hash names what the rubric says: SHA-256 over its canonical form.
 func (r *Rubric) Hash() string { return r.hash }
 
