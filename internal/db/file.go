@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
 
 // vacuumInto writes a consistent copy of the store: complete under its name,
@@ -62,7 +61,7 @@ func publish(tmp, dest string) error {
 	if err := os.Rename(tmp, dest); err != nil {
 		return err
 	}
-	return disk.SyncFolder(filepath.Dir(dest))
+	return syncFolder(filepath.Dir(dest))
 }
 
 func syncFile(path string) error {

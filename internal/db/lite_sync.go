@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
 
 // syncer makes commits durable beside the writer: while one batch is being
@@ -22,7 +21,7 @@ type syncer struct {
 
 	// The write-ahead log. It comes anew when the last connection was closed.
 	// SQLite has no locks on it that closing it here could drop.
-	log disk.Log
+	log syncedLog
 	ill atomic.Bool // something is committed that no sync could keep
 
 	mu      sync.Mutex

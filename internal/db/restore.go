@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
 
 // Restore puts a verified backup in the place of the store cfg names. No
@@ -85,7 +84,7 @@ func setAside(path string) (string, error) {
 			return "", err
 		}
 	}
-	return aside, disk.SyncFolder(filepath.Dir(path))
+	return aside, syncFolder(filepath.Dir(path))
 }
 
 func mergeLog(path string) error {

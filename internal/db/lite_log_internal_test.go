@@ -1,4 +1,4 @@
-package disk
+package db
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 func TestSyncFollowsTheName(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db-wal")
-	log := Log{Path: path}
+	log := syncedLog{Path: path}
 	defer log.Close()
 	if err := log.Sync(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Sync without a file: %v, want that it is missing", err)
@@ -41,8 +41,8 @@ func TestSyncFollowsTheName(t *testing.T) {
 
 func TestSyncFolder(t *testing.T) {
 	t.Parallel()
-	if err := SyncFolder(t.TempDir()); err != nil {
-		t.Errorf("SyncFolder: %v", err)
+	if err := syncFolder(t.TempDir()); err != nil {
+		t.Errorf("syncFolder: %v", err)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestRewrite(t *testing.T) {
 		if err := os.WriteFile(path, want, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		log := Log{Path: path}
+		log := syncedLog{Path: path}
 		if err := log.Rewrite(); err != nil {
 			t.Errorf("Rewrite of %d bytes: %v", size, err)
 		}

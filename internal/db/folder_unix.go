@@ -1,14 +1,14 @@
 //go:build unix
 
-package disk
+package db
 
 import (
 	"fmt"
 	"os"
 )
 
-// SyncFolder makes a rename inside the folder durable.
-func SyncFolder(dir string) error {
+// syncFolder makes a rename inside the folder durable.
+func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,6 +1,4 @@
-// Package disk has the disk keep what was written: a folder with its names, and
-// a log that another program part writes to.
-package disk
+package db
 
 import (
 	"errors"
@@ -11,19 +9,19 @@ import (
 	"sync/atomic"
 )
 
-// Log is a file that somebody else writes and may replace by a new one. It
+// syncedLog is a file that somebody else writes and may replace by a new one. It
 // belongs to one goroutine at a time.
-type Log struct {
+type syncedLog struct {
 	Path string
 	file *os.File // nil until it is needed
 	anew atomic.Bool
 }
 
 // Anew says that the file may be another one from now on. Anybody may call it.
-func (l *Log) Anew() { l.anew.Store(true) }
+func (l *syncedLog) Anew() { l.anew.Store(true) }
 
 // Sync returns when everything written to the file by now is on disk.
-func (l *Log) Sync() error {
+func (l *syncedLog) Sync() error {
 	if err := l.open(); err != nil {
 		return err
 	}
@@ -40,7 +38,7 @@ const rewriteChunk = 1 << 20
 // After a sync that failed the system may take them for kept although they are
 // not, and would not write them again by itself. Nobody else may write to the
 // file meanwhile.
-func (l *Log) Rewrite() error {
+func (l *syncedLog) Rewrite() error {
 	if err := l.open(); err != nil {
 		return err
 	}
@@ -62,7 +60,7 @@ func (l *Log) Rewrite() error {
 }
 
 // open finds the file that has the name now.
-func (l *Log) open() error {
+func (l *syncedLog) open() error {
 	if !l.anew.Swap(false) && l.file != nil {
 		return nil
 	}
@@ -81,11 +79,11 @@ func (l *Log) open() error {
 		return err
 	}
 	l.file = f
-	return SyncFolder(filepath.Dir(l.Path)) // its name must survive as well
+	return syncFolder(filepath.Dir(l.Path)) // its name must survive as well
 }
 
 // Close lets go of the file.
-func (l *Log) Close() {
+func (l *syncedLog) Close() {
 	if l.file != nil {
 		_ = l.file.Close() // nothing was written through it
 		l.file = nil
