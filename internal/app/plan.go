@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/console"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/survey/openrosa"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -67,7 +67,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		a.surveys.routes(area)
 	}
 	acrossAreas(a, area)
-	calculator.New(a.cursors).Routes(area)
+	emission.New(a.cursors).Routes(area)
 	vcAPI(a).Routes(area)
 	a.mind.ledger(area)
 	phones, desk := fresh.phones(), fresh.phones()

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/audit"
 	"github.com/hearth-dmrv/hearth/internal/auth"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 )
 
 // checkClaims wants a claim of every status in a demo, and its credentials to verify.
@@ -42,11 +42,11 @@ const written = "Wanjiru's neighbour at the mill"
 // calculated is the data of a claim that rests on a calculation.
 func calculated(t *testing.T) map[string]any {
 	t.Helper()
-	d := calculator.Example()
+	d := emission.Example()
 	e := d.Estimates["project test"]
 	e.Source = written
 	d.Estimates["project test"] = e
-	got, err := calculator.Calculate(d)
+	got, err := emission.Calculate(d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -269,7 +269,7 @@ func recalculated(c *api.Claim, p api.ClaimEvidence) api.ClaimEvidence {
 	if asked == nil || asked.TraceHash != p.Hash {
 		return p
 	}
-	got, err := calculator.Calculate(asked.Asked)
+	got, err := emission.Calculate(asked.Asked)
 	if err != nil || got.TraceHash != p.Hash {
 		p.State, p.Detail = changed, "The calculation does not come out like that."
 		return p

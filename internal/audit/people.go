@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
 )
 
@@ -170,11 +170,11 @@ func (g *gatherer) calculation(c *api.Claim) *calculation {
 	if c.Status != approved {
 		return nil
 	}
-	got, err := calculator.Calculate(said.Asked)
+	got, err := emission.Calculate(said.Asked)
 	if err != nil || got.TraceHash != said.TraceHash {
 		return nil
 	}
-	if got, err = calculator.Calculate(withoutWords(got.Asked)); err != nil {
+	if got, err = emission.Calculate(withoutWords(got.Asked)); err != nil {
 		return nil
 	}
 	g.uncounted--

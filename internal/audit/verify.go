@@ -18,7 +18,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/entity/rubric"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/sampling"
@@ -459,7 +459,7 @@ func (c *record) asked() rubric.Claim {
 func (a *auditor) calculations(context.Context) (n int, wrong []string) {
 	err := each(a.bundle, calculationsName, func(c *calculation) error {
 		n++
-		got, err := calculator.Calculate(c.Asked)
+		got, err := emission.Calculate(c.Asked)
 		switch {
 		case err != nil:
 			wrong = append(wrong, "The calculation of the claim "+c.Claim+": "+err.Error()+".")

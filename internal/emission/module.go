@@ -3,6 +3,7 @@
 // what it was filled with, and every rule that was applied. It is mathematics: it
 // stores nothing, asks nobody, and the same inputs have the same steps for ever,
 // to the last digit. A module that would have to change gets a new version.
+// A calculation is known by the hashes of what was asked and of what came out.
 //
 // What goes in has a unit. One of another dimension is refused, any other is
 // converted exactly. Nothing negative, and nothing that is no number, comes out.
@@ -82,9 +83,8 @@ func find(id, version string) (module, error) {
 // maxEstimates is how many estimates a request has.
 const maxEstimates = 100
 
-// Calculate calculates what was asked for. The hashes of the answer are left for
-// the caller. Faults: EMISSION_MODULE_UNKNOWN, EMISSION_INPUT_INVALID.
-func Calculate(d api.EmissionDraft) (*api.EmissionCalculation, error) {
+// calculate calculates what was asked for, without hashes.
+func calculate(d api.EmissionDraft) (*api.EmissionCalculation, error) {
 	m, err := find(d.Module, d.Version)
 	if err != nil {
 		return nil, err

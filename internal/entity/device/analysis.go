@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/emission"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -57,7 +56,7 @@ func (s analyses) Analyse(ctx context.Context, d api.HouseholdAnalysisDraft) (*a
 	first, last := moment(from*dayMS).Format(time.DateOnly), moment(to*dayMS).Format(time.DateOnly)
 	ask.Period = api.EmissionPeriod{From: first, To: last}
 	u.fill(ask)
-	c, err := calculator.Calculate(*ask)
+	c, err := emission.Calculate(*ask)
 	if err != nil {
 		return nil, err
 	}

@@ -1,19 +1,9 @@
-// Package calculator answers requests for emission calculations. It adds to what
-// package emission computes the hashes by which a calculation is known, and
-// stores nothing.
-package calculator
+package emission
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,7 +16,7 @@ const (
 	aboutModules = "What each module does and does not, its inputs with their units and bounds, and its constants with their sources. A module never changes in one version. docs/emissions.md explains them."
 )
 
-// Service answers. It is safe for many goroutines.
+// Service answers requests for calculations. It is safe for many goroutines.
 type Service struct{ cursors web.Cursors }
 
 // New makes a Service. cursors seal those of lists.
@@ -50,39 +40,11 @@ func (s *Service) serveCalculate(_ context.Context, in *struct{ Body api.Emissio
 func (s *Service) serveModules(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[api.EmissionModule]], error) {
 	from := 0
 	return web.List(ctx, s.cursors, in.Paging, &from, func(limit int) (items []api.EmissionModule, next int, err error) {
-		all := emission.Modules()
+		all := Modules()
 		all = all[min(max(0, from), len(all)):]
 		if len(all) > limit {
 			return all[:limit], from + limit, nil
 		}
 		return all, 0, nil
 	})
-}
-
-// Calculate calculates and adds the hashes. Faults are those of
-// emission.Calculate.
-func Calculate(d api.EmissionDraft) (*api.EmissionCalculation, error) {
-	out, err := emission.Calculate(d)
-	if err != nil {
-		return nil, err
-	}
-	if out.InputHash, err = Hash(out.Asked); err != nil {
-		return nil, err
-	}
-	out.TraceHash, err = Hash(*out) // still without the member itself
-	return out, err
-}
-
-// Hash is the SHA-256 of a value in the canonical form of RFC 8785.
-func Hash(v any) (string, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("encode calculation: %w", err)
-	}
-	value := jsontext.Value(text)
-	if err := value.Canonicalize(); err != nil {
-		return "", fmt.Errorf("canonical form of a calculation: %w", err)
-	}
-	sum := sha256.Sum256(value)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }

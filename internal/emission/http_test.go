@@ -1,4 +1,4 @@
-package calculator_test
+package emission_test
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/emission/calculator"
+	"github.com/hearth-dmrv/hearth/internal/emission"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -33,7 +33,7 @@ func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, 
 func ask(t *testing.T, scope, method, path string, body any) *httptest.ResponseRecorder {
 	t.Helper()
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	calculator.New(eventtest.Cursors()).Routes(a)
+	emission.New(eventtest.Cursors()).Routes(a)
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func ask(t *testing.T, scope, method, path string, body any) *httptest.ResponseR
 // Whoever has the answer computes its hashes again.
 func TestCalculate(t *testing.T) {
 	t.Parallel()
-	w := ask(t, "analytics:read", "POST", "/v1/emissions:calculate", calculator.Example())
+	w := ask(t, "analytics:read", "POST", "/v1/emissions:calculate", emission.Example())
 	var out api.EmissionCalculation
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != 200 {
 		t.Fatalf("%d %s, %v", w.Code, w.Body, err)
@@ -62,27 +62,27 @@ func TestCalculate(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(all, "traceHash")
-	trace, err := calculator.Hash(all)
+	trace, err := emission.Hash(all)
 	if err != nil || trace != out.TraceHash {
 		t.Errorf("trace %s, want %s, %v", out.TraceHash, trace, err)
 	}
-	input, err := calculator.Hash(all["asked"])
+	input, err := emission.Hash(all["asked"])
 	if err != nil || input != out.InputHash {
 		t.Errorf("input %s, want %s, %v", out.InputHash, input, err)
 	}
 	// {} of a published vector.
-	if got, err := calculator.Hash(struct{}{}); err != nil || got != "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" {
+	if got, err := emission.Hash(struct{}{}); err != nil || got != "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" {
 		t.Errorf("hash of {} = %s, %v", got, err)
 	}
-	d := calculator.Example()
+	d := emission.Example()
 	d.Version = ""
-	again, err := calculator.Calculate(d)
+	again, err := emission.Calculate(d)
 	if err != nil || again.TraceHash != out.TraceHash {
 		t.Errorf("the newest version: %v, %+v", err, again)
 	}
 	v := 0.91
 	d.Inputs["baselineUsage"] = api.EmissionInput{EmissionMember: api.EmissionMember{Value: &v}}
-	if other, err := calculator.Calculate(d); err != nil || other.TraceHash == out.TraceHash || other.InputHash == out.InputHash {
+	if other, err := emission.Calculate(d); err != nil || other.TraceHash == out.TraceHash || other.InputHash == out.InputHash {
 		t.Errorf("another input has the same hashes: %v", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		status            int
 		want              string
 	}{
-		{"no scope", "entities:read", "/v1/emissions:calculate", calculator.Example(), 403, "SCOPE_MISSING"},
+		{"no scope", "entities:read", "/v1/emissions:calculate", emission.Example(), 403, "SCOPE_MISSING"},
 		{"no module", "analytics:read", "/v1/emissions:calculate", map[string]any{}, 400, "EMISSION_MODULE_UNKNOWN"},
 		{"no inputs", "analytics:read", "/v1/emissions:calculate", map[string]any{"module": "fuel-factor"}, 400, `"/inputs/quantity"`},
 		{"a text for a number", "analytics:read", "/v1/emissions:calculate", map[string]any{"module": "fuel-factor", "inputs": map[string]any{"quantity": map[string]any{"value": "30"}}}, 400, `/inputs/quantity/value`},

@@ -1,4 +1,4 @@
-package calculator
+package emission
 
 import "github.com/hearth-dmrv/hearth/api"
 
