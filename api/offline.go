@@ -23,7 +23,7 @@ type BatchItem struct {
 	Detail             string            `json:"detail,omitzero"`
 	Errors             []Field           `json:"errors,omitzero"`
 	Existing           *ExistingResponse `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has, if this key may know it."`
-	Candidates         []SurveyCandidate `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
+	Candidates         []SurveyCandidate `json:"candidates,omitzero" doc:"For AMBIGUOUS_SURVEY: the surveys it may be for."`
 	Warnings           []Warning         `json:"warnings,omitzero" doc:"What of the item was not done."`
 }
 

@@ -7,7 +7,7 @@ import "time"
 type OracleRun struct {
 	ID         string        `json:"runId"`
 	Status     string        `json:"status" enum:"running,recovering,finished,aborted,failed,interrupted" doc:"interrupted: the server stopped in the middle."`
-	By         string        `json:"by" doc:"DID of whoever asked."`
+	By         string        `json:"by" doc:"DID of the collector."`
 	Mine       bool          `json:"mine" doc:"You can read its conversation."`
 	SessionID  string        `json:"sessionId,omitzero" doc:"The conversation, if it is yours."`
 	Turn       int64         `json:"turn" doc:"Which message of the conversation it answers, from 1."`

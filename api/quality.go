@@ -58,7 +58,7 @@ type QualityReport struct {
 // QualityFlag is a flag and the response it is on.
 type QualityFlag struct {
 	ResponseID   string          `json:"responseId"`
-	RecordID     string          `json:"recordId" doc:"Of the response; the same in every read and export."`
+	RecordID     string          `json:"recordId" doc:"The recordId of the response; the same in every read and export."`
 	Collector    string          `json:"collector"`
 	Round        int             `json:"round"`
 	Rule         string          `json:"rule" example:"duration_short"`
@@ -118,7 +118,7 @@ type Draw struct {
 	Population int             `json:"population" doc:"Complete responses that could be drawn."`
 	Drawn      int             `json:"drawn"`
 	Collectors []DrawCollector `json:"collectors" doc:"By DID."`
-	By         string          `json:"by" doc:"DID of whoever asked for it."`
+	By         string          `json:"by" doc:"DID of the requester."`
 	At         time.Time       `json:"at"`
 	DrawDraft
 	Links DrawLinks `json:"links"`

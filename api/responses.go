@@ -24,7 +24,7 @@ type ResponseVerdict struct {
 	Outcome    string    `json:"outcome,omitzero" enum:"approved,rejected" doc:"The decision in the words other resources use; absent while there is none."`
 	Reviews    int       `json:"reviews,omitzero" doc:"How many have approved it so far, where the survey asks for two."`
 	Imported   bool      `json:"imported,omitzero" doc:"It was made elsewhere and came with the response; whoever sends one need not say so."`
-	ImportedBy string    `json:"importedBy,omitzero" doc:"DID of whoever sent it."`
+	ImportedBy string    `json:"importedBy,omitzero" doc:"DID of the sender."`
 	Reason     string    `json:"reason,omitzero" doc:"Why, in a decision that is sent: needed unless that is verified or flagged. The list of decisions shows it." example:"Nobody lives there."`
 }
 

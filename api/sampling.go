@@ -21,7 +21,7 @@ type SampleDesignDraft struct {
 	DesignEffect   *float64              `json:"designEffect,omitzero" doc:"How much larger the variance is than that of a simple random sample, 0.1 to 100; 1 by default."`
 	Stratification *SampleStratification `json:"stratification,omitzero"`
 	Clusters       *SampleClusters       `json:"clusters,omitzero" doc:"Draw clusters such as villages first, then households in them."`
-	Totals         []SurveyTotal         `json:"totals,omitzero" doc:"What is known of the whole population; at most 20."`
+	Totals         []SurveyTotal         `json:"totals,omitzero" doc:"Known totals of the whole population; at most 20."`
 	Units          string                `json:"units,omitzero" enum:"pseudonym,did" doc:"What frames and draws know households by: their names in the project's pseudonymised exports (by default), so that the published record holds no DID, or their DIDs."`
 	Reserve        *float64              `json:"reserve,omitzero" doc:"Replacements that are kept for each stratum or cluster, 0 to 10,000; as many as are drawn by default, at most 1,000."`
 }
@@ -63,7 +63,7 @@ type SampleDesign struct {
 	Reason       string             `json:"reason,omitzero" doc:"Why there is this version."`
 	Verification SampleVerification `json:"verification"`
 	Created      time.Time          `json:"created"`
-	CreatedBy    string             `json:"createdBy" doc:"DID of whoever made this version."`
+	CreatedBy    string             `json:"createdBy" doc:"DID of the principal who made this version."`
 	Deleted      time.Time          `json:"deleted,omitzero" doc:"When the design was deleted; its draws stay."`
 	Warnings     []string           `json:"warnings,omitzero"`
 	Links        SampleLinks        `json:"links"`

@@ -16,7 +16,7 @@ type SurveyStatistics struct {
 	Tail        string             `json:"tail" enum:"two,one" doc:"one: each bound alone has the confidence."`
 	Basis       string             `json:"basis" enum:"drawn,drawnElsewhere,census,listed,open,nonprobability" doc:"How the households came on the list. Only drawn, drawnElsewhere and census have intervals."`
 	NoInterval  string             `json:"noInterval,omitzero" doc:"Why figures have no interval."`
-	SoleSeed    bool               `json:"soleSeed,omitzero" doc:"One party alone has named the seed of the draw."`
+	SoleSeed    bool               `json:"soleSeed,omitzero" doc:"Only one party named the seed of the draw."`
 	Counted     SurveyCounted      `json:"counted"`
 	Estimates   []SurveyEstimate   `json:"estimates"`
 	Differences []SurveyDifference `json:"differences,omitzero"`

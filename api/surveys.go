@@ -144,7 +144,7 @@ type SurveyRevision struct {
 	Revision  int64     `json:"revision"`
 	At        time.Time `json:"at"`
 	Action    string    `json:"action" example:"activated"`
-	Actor     string    `json:"actor" doc:"DID of whoever did it."`
+	Actor     string    `json:"actor" doc:"DID of the person who did it."`
 	RequestID string    `json:"requestId,omitzero"`
 	Reason    string    `json:"reason,omitzero"`
 	Link      string    `json:"link" doc:"The record as it was."`

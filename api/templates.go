@@ -14,7 +14,7 @@ type TemplateLinks struct {
 type TemplateVersionInfo struct {
 	Version      int           `json:"version" example:"1"`
 	Status       string        `json:"status" enum:"draft,published,deprecated,retired"`
-	Current      bool          `json:"current,omitzero" doc:"The one that is used when none is named."`
+	Current      bool          `json:"current,omitzero" doc:"The version used when none is named."`
 	ContentHash  string        `json:"contentHash"`
 	Revision     int64         `json:"revision"`
 	Created      time.Time     `json:"created,omitzero"`

@@ -137,7 +137,7 @@ func TestSurveyInChat(t *testing.T) {
 	if got, mode, status, by := p.said(t, "use"); got != stoveAnswers || mode != "chat" || status != "complete" || by != collector {
 		t.Errorf("stored %s %s by %s: %s", mode, status, by, got)
 	}
-	c.want(t, "interview_begin", map[string]any{"survey": "use", "household": talkHome}, "has answered this survey already")
+	c.want(t, "interview_begin", map[string]any{"survey": "use", "household": talkHome}, "has already answered this survey")
 	// A caller without the survey among their own learns nothing about it.
 	p.want(t, "POST", "/v1/api-keys", `{"name":"bob","principal":"did:ixo:agent/bob","scopes":["oracle:read","oracle:write","responses:write","surveys:read"]}`, &key)
 	bob := &asker{p: p, key: key.Key}

@@ -152,7 +152,7 @@ func TestTaskOfKey(t *testing.T) {
 				t.Fatalf("after a minute it is %s", status)
 			}
 		}
-		if !strings.Contains(reason, "no longer counts") {
+		if !strings.Contains(reason, "no longer valid") {
 			t.Errorf("it is paused because %q", reason)
 		}
 		var told int

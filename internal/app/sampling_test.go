@@ -68,7 +68,7 @@ func TestTargetsComeFromProtocols(t *testing.T) {
 		}
 	}
 	for sampling, want := range map[string]string{
-		`,"confidence":0.95`: "asks for 0.9, and the survey for 0.95", `,"parameterType":"proportion"`: "says mean, and the survey proportion", `,"onMiss":"upper"`: "/sampling/onMiss",
+		`,"confidence":0.95`: "requires 0.9, but the survey has 0.95", `,"parameterType":"proportion"`: "requires mean, but the survey has proportion", `,"onMiss":"upper"`: "/sampling/onMiss",
 	} {
 		if code, body := survey(sampling, of); code != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %s, want %s", sampling, code, body, want)

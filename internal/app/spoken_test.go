@@ -71,7 +71,7 @@ func TestSpokenForUnasked(t *testing.T) {
 			}
 			h.guest(t, owner).wants("the server works", "POST /v1/claims:process", "", "200")
 			if asked {
-				ends(name+", by rules of the claimant", theirs, "pending "+evaluatorDID+" …has a part in it")
+				ends(name+", by rules of the claimant", theirs, "pending "+evaluatorDID+" …has a part in the claim")
 				ends(name+", by rules of others", fair, "approved "+evaluatorDID+" …12 of 12 kg are approved")
 			} else {
 				ends(name+", unasked, by rules of the claimant", theirs, "pending  …has agreed")

@@ -170,7 +170,7 @@ func fits(t *cel.Type, want Want) error {
 	if ok {
 		return nil
 	}
-	return &Error{1, 1, "the expression gives " + describe(t) + ", which has no use here"}
+	return &Error{1, 1, "the expression gives " + describe(t) + ", which is not available here"}
 }
 
 // describe names a type in the words of questionnaires.

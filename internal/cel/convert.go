@@ -27,7 +27,7 @@ func conversions() []cel.EnvOption {
 			if t, ok := asMoment(v).(types.Timestamp); ok {
 				return types.Timestamp{Time: t.UTC().Truncate(dayLength)}
 			}
-			return types.NewErr("the value is no day")
+			return types.NewErr("the value is not a day")
 		}))),
 		cel.Function("holds", cel.Overload("holds_bool", []*cel.Type{cel.BoolType}, cel.BoolType, cel.OverloadIsNonStrict(), cel.UnaryBinding(func(v ref.Val) ref.Val {
 			return types.Bool(v == types.True)
@@ -120,11 +120,11 @@ func asMoment(v ref.Val) ref.Val {
 		if t, ok := parseMoment(string(s)); ok {
 			return types.Timestamp{Time: t}
 		}
-		return types.NewErr("the text is no date")
+		return types.NewErr("the text is not a date")
 	}
 	days := asNumber(v)
 	if !(math.Abs(days) < most) {
-		return types.NewErr("the value is no date")
+		return types.NewErr("the value is not a date")
 	}
 	return types.Timestamp{Time: time.UnixMilli(int64(math.Round(days * float64(dayLength.Milliseconds())))).UTC()}
 }

@@ -116,7 +116,7 @@ func (w *resolver) pattern(c ast.CallExpr) error {
 	}
 	p := args[len(args)-1]
 	if p.Kind() != ast.LiteralKind {
-		return w.errorf(p, "the pattern of matches must be a text that stands in the expression")
+		return w.errorf(p, "the pattern of matches must be a literal text in the expression")
 	}
 	text, ok := p.AsLiteral().Value().(string)
 	if !ok {

@@ -42,7 +42,7 @@ func TestSampleVerify(t *testing.T) {
 		{`"name":"Kitui"`, `"name":"Kisii"`, "design"},
 		{`"round":36000000`, `"round":36000001`, "second"},
 		{`"replacedBy":"`, `"replacedBy":"x`, "replacedBy"},
-		{`"reason":"Moved away"`, `"reason":"Refused"`, "have another reason"},
+		{`"reason":"Moved away"`, `"reason":"Refused"`, "differ in reason"},
 		{`"place":1,`, `"place":2,`, "sample"},
 		{`"replaced":1`, `"replaced":0`, "draw/replaced"},
 		{`"type":"sampling.committed"`, `"type":"sampling.drawn"`, "draw/entries/0"},

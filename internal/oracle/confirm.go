@@ -43,35 +43,35 @@ func (s *confirms) itself(ctx context.Context, who *caller.Identity) error {
 	if who.Whole() {
 		return nil
 	}
-	return s.callers.Refuse(ctx, &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
+	return s.callers.Refuse(ctx, &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give all capabilities"})
 }
 
 // routes adds what a user says about tools that change something.
 func (s *confirms) routes(add adder) {
 	add("GET", "/runs/{runId}/confirmations", s.serveQuestions, web.Doc{
 		Summary: "List the questions of a run that wait", Answer: questionList{}, Codes: []string{"RUN_NOT_FOUND"},
-		Description: "A tool that changes something waits until you have confirmed the call, for at most five minutes. The stream of the run shows each question as an action_call named `" + tool.ConfirmName + "`.",
+		Description: "A tool that changes something waits for at most five minutes until you confirm the call. The stream of the run shows each question as an action_call named `" + tool.ConfirmName + "`.",
 	})
 	add("POST", "/runs/{runId}/confirmations/{callId}", s.whole(s.serveDecide), web.Doc{
 		Summary: "Confirm or refuse a call of a tool", Consumes: forms, Body: decisionBody{}, Example: decisionBody{Confirmed: true}, Answer: tool.Question{},
 		Codes:       []string{"CONFIRMATION_NOT_FOUND", "CONFIRMATION_DECIDED", "CONFIRMATION_EXPIRED", "TOO_MANY_GRANTS"},
-		Description: "Members: confirmed, and forSession with it: the tool then also runs without further questions in this conversation, until it is deleted or you take the grant back. Without that it counts once, for the tool and the arguments of the question and nothing else. Sending the same answer again is fine.",
+		Description: "Members: confirmed, and optionally forSession: the tool then runs without further questions in this conversation, until the conversation is deleted or you take the grant back. Without forSession the answer counts once, only for the tool and the arguments of the question. You may send the same answer again.",
 	})
 	add("GET", "/grants", s.serveGrants, web.Doc{
 		Summary: "List the tools you let run without a question", Answer: grantList{},
 	})
 	add("GET", "/grants/{tool}", s.serveGrantOf, web.Doc{
 		Summary: "Read a grant", Answer: tool.Grant{}, Codes: []string{"GRANT_NOT_FOUND"},
-		Query: []web.Param{{Name: "sessionId", Doc: "The conversation the grant holds in; without, the one for all conversations."}},
+		Query: []web.Param{{Name: "sessionId", Doc: "The conversation of the grant; when absent, the grant for all conversations."}},
 	})
 	add("PUT", "/grants/{tool}", s.whole(s.serveGrant), web.Doc{
 		Summary: "Let a tool run without a question", Consumes: forms, Body: grantBody{}, Example: grantBody{}, Answer: tool.Grant{},
 		Codes:       []string{"SESSION_NOT_FOUND", "TOOL_NOT_FOUND", "TOO_MANY_GRANTS", "MCP_TOOL_CHANGED", "MCP_TOOL_REFUSED", "KEY_RESTRICTED"},
-		Description: "Members: sessionId (the only conversation it holds in; all of yours without), expiresAt, hash. A tool of an MCP server needs sessionId, the hash of what you have read (`GET /v1/oracle/mcp-servers/{name}/tools`) and the scope oracle:write. The tool acts with your rights, as they are when it runs. Where nobody can be asked, as with an answer that is no stream, only a grant counts.",
+		Description: "Members: sessionId (the only conversation it applies to; when absent, all of yours), expiresAt, hash. A tool of an MCP server needs sessionId, the hash of what you have read (`GET /v1/oracle/mcp-servers/{name}/tools`) and the scope oracle:write. The tool acts with your rights, as they are when it runs. When nobody can be asked, as with an answer that is not a stream, only a grant counts.",
 	})
 	add("DELETE", "/grants/{tool}", s.whole(s.serveWithdraw), web.Doc{
 		Summary: "Take a grant back", Answer: note{}, Codes: []string{"GRANT_NOT_FOUND", "SESSION_NOT_FOUND"},
-		Query: []web.Param{{Name: "sessionId", Doc: "The conversation the grant holds in; without, the one for all conversations."}},
+		Query: []web.Param{{Name: "sessionId", Doc: "The conversation of the grant; when absent, the grant for all conversations."}},
 	})
 }
 
@@ -143,7 +143,7 @@ func (s *confirms) serveGrantOf(w http.ResponseWriter, r *http.Request, q *reque
 	name, session := r.PathValue("tool"), r.URL.Query().Get("sessionId")
 	i := slices.IndexFunc(list, func(g tool.Grant) bool { return g.Tool == name && g.SessionID == session })
 	if i < 0 {
-		return fault.New(fault.NotFound, "GRANT_NOT_FOUND", "You have given no such grant.")
+		return fault.New(fault.NotFound, "GRANT_NOT_FOUND", "You have no such grant.")
 	}
 	return reply(w, http.StatusOK, list[i])
 }
@@ -155,7 +155,7 @@ func (s *confirms) serveGrant(w http.ResponseWriter, r *http.Request, q *request
 	if text := o.text("expiresAt", false); text != "" {
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil || !at.After(s.now()) {
-			o.wrong("expiresAt", "time", "expiresAt must be a time to come, such as 2027-01-31T12:00:00Z")
+			o.wrong("expiresAt", "time", "expiresAt must be a time in the future, such as 2027-01-31T12:00:00Z")
 		}
 		g.ExpiresAt = at.UTC()
 	}
@@ -182,7 +182,7 @@ func (s *confirms) grantable(ctx context.Context, q *request, g *tool.Grant) err
 	})
 	t, found := s.tools.Find(ctx, g.Tool)
 	if !found {
-		return fault.New(fault.NotFound, "TOOL_NOT_FOUND", "There is no tool of this name that you could use.")
+		return fault.New(fault.NotFound, "TOOL_NOT_FOUND", "You can use no tool with this name.")
 	}
 	f, ok := t.(tool.Foreign)
 	if !ok {
@@ -194,16 +194,16 @@ func (s *confirms) grantable(ctx context.Context, q *request, g *tool.Grant) err
 	}
 	var bad fault.Checks
 	if g.SessionID == "" {
-		bad.Add("/sessionId", "required", "sessionId must name the conversation: for all of them somebody grants the tool with PUT /v1/oracle/mcp-servers/{name}/grants/{tool}")
+		bad.Add("/sessionId", "required", "sessionId must name the conversation: to grant the tool for all of them, use PUT /v1/oracle/mcp-servers/{name}/grants/{tool}")
 	}
 	if g.Hash == "" {
-		bad.Add("/hash", "required", "hash must be that of the tool as you have read it")
+		bad.Add("/hash", "required", "hash must be the hash of the tool as you read it")
 	}
 	if err := bad.Err("VALIDATION_FAILED", "The request is not valid."); err != nil {
 		return err
 	}
 	if g.Hash != f.Seal() {
-		return fault.New(fault.Conflict, "MCP_TOOL_CHANGED", "The tool is not the one you have read: its description or schema differ. Read it again and grant that one.")
+		return fault.New(fault.Conflict, "MCP_TOOL_CHANGED", "The tool has changed since you read it: its description or schema differs. Read it again, then grant it.")
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestNobodyToAsk(t *testing.T) {
 		t.Errorf("GET %s = %d %s", inFirst, g.status, g.body)
 	}
 	for _, path := range []string{"/grants/burn", "/grants/nosuch"} {
-		if g := h.do(u, "GET", path, ""); g.status != 404 || !strings.Contains(g.body, "You have given no such grant.") {
+		if g := h.do(u, "GET", path, ""); g.status != 404 || !strings.Contains(g.body, "You have no such grant.") {
 			t.Errorf("GET %s = %d %s, want that there is no grant", path, g.status, g.body)
 		}
 	}

@@ -168,7 +168,7 @@ func (d Errands) Public(ctx context.Context, c tool.Call, after func(context.Con
 	ctx = tool.With(ctx, tool.Context{RequestID: web.RequestID(ctx)})
 	found := s.cfg.Tools.Open(ctx, c.Name)
 	if found == nil {
-		return Reply{}, fault.New(fault.Forbidden, "TOOL_NOT_PUBLIC", "No tool of this name is open to everybody.")
+		return Reply{}, fault.New(fault.Forbidden, "TOOL_NOT_PUBLIC", "No tool with this name is public.")
 	}
 	spec := found.Spec()
 	if c.Args = fitted(spec, c.Args); d.schemas.Check(spec, c.Args) != "" {
@@ -203,7 +203,7 @@ func (d Errands) apart(ctx context.Context, t tool.Tool, c tool.Call) (Reply, er
 	select {
 	case d.public <- struct{}{}:
 	default:
-		return Reply{}, fault.New(fault.Unavailable, "TOO_MANY_RUNS", "Too many tools are at work.")
+		return Reply{}, fault.New(fault.Unavailable, "TOO_MANY_RUNS", "Too many tools are running. Try again in a moment.")
 	}
 	type end struct {
 		out tool.Output
@@ -299,7 +299,7 @@ func direct(ctx context.Context, r llm.Request, each func(llm.Delta) error) erro
 	case last.Role != llm.Tool:
 		return each(llm.Delta{ToolCalls: []tool.Call{call}})
 	case last.Failed:
-		return &llm.Error{Kind: llm.Unknown, Status: http.StatusUnprocessableEntity, Detail: "The tool said no.", Err: errors.New(last.Content)}
+		return &llm.Error{Kind: llm.Unknown, Status: http.StatusUnprocessableEntity, Detail: "The tool refused the call.", Err: errors.New(last.Content)}
 	case last.Content == "":
 		last.Content = "{}"
 	}

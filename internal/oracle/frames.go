@@ -61,7 +61,7 @@ type call struct {
 	Output     *string        `json:"output,omitzero"`
 	Error      string         `json:"error,omitzero"`
 	Failed     bool           `json:"failed,omitzero" doc:"The tool failed; output says why."`
-	Agent      string         `json:"agent,omitzero" doc:"Step of the sub-agent that calls the tool; without, the oracle itself does."`
+	Agent      string         `json:"agent,omitzero" doc:"Step of the sub-agent that calls the tool; when absent, the oracle itself calls it."`
 	Handed     bool           `json:"handed,omitzero" doc:"The client of AG-UI runs the tool: the run ends, and the next one brings the result."`
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 const authDoc = "\n\nAuthentication: `Authorization: Bearer <invocation>` with `X-Auth-Type: ucan`, or `x-ucan-delegation` alone" +
-	"; without these `X-API-Key: <key>`, or the session of the console. A key talks with its own rights in its workspace, and keys of one principal that may do the same have their conversations in common."
+	"; without these `X-API-Key: <key>`, or the session of the console. A key acts with its own rights in its workspace, and keys of one principal with the same rights share their conversations."
 
 // forms are the bodies that are read.
 const forms = "application/json, application/x-www-form-urlencoded"
@@ -34,7 +34,7 @@ func (s *Service) Routes(a *web.API) {
 	s.confirms.routes(add)
 	add("POST", "/delegation", signed(s.cfg.Callers, s.serveStoreDelegation), web.Doc{
 		Summary: "Store what you let the oracle do for you", Consumes: forms, Body: delegationBody{}, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
-		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an expiry), issuer, audience, expiration. Only the token's own expiration counts.",
+		Description: "Members: raw (required, base64 CAR of a delegation that you made for this oracle, with an expiry), issuer, audience, expiration. Only the token's own expiration counts.",
 	})
 	add("GET", "/delegation", signed(s.cfg.Callers, s.serveDelegation), web.Doc{Summary: "Ask whether a delegation is stored", Answer: standing{}})
 	add("DELETE", "/delegation", signed(s.cfg.Callers, s.serveRevoke), web.Doc{Summary: "Forget the stored delegation", Answer: stored{}})
@@ -53,8 +53,8 @@ func (s *Service) sessionRoutes(add adder) {
 	add("GET", "/sessions", s.serveSessions, web.Doc{
 		Summary: "List your sessions, most recently used first", Answer: sessionList{},
 		Query: []web.Param{
-			{Name: "limit", Doc: "Sessions in one answer, at most 100; 20 by default.", Example: "20"},
-			{Name: "offset", Doc: "How many to skip; 0 by default.", Example: "0"},
+			{Name: "limit", Doc: "Number of sessions in one answer, at most 100; 20 by default.", Example: "20"},
+			{Name: "offset", Doc: "Number of sessions to skip; 0 by default.", Example: "0"},
 		},
 	})
 	add("DELETE", "/sessions/{sessionId}", s.serveDeleteSession, web.Doc{
@@ -62,9 +62,9 @@ func (s *Service) sessionRoutes(add adder) {
 	})
 	add("GET", "/sessions/{sessionId}/messages", s.serveHistory, web.Doc{
 		Summary: "Read a page of a session's history", Answer: pageAnswer{}, Codes: []string{"SESSION_NOT_FOUND", "INVALID_CURSOR"},
-		Description: "Without a cursor you get the newest turns; messages are listed oldest first. A page read with after begins with the turn of the cursor again, as it is now.",
+		Description: "Without a cursor you get the newest turns; messages are listed oldest first. A page read with after begins with the turn of the cursor, in its present state.",
 		Query: []web.Param{
-			{Name: "limit", Doc: "Turns in one page, at most 100; 20 by default.", Example: "20"},
+			{Name: "limit", Doc: "Number of turns in one page, at most 100; 20 by default.", Example: "20"},
 			{Name: "before", Doc: "prevCursor of a page: the turns before it."},
 			{Name: "after", Doc: "nextCursor of a page: its last turn and those that follow."},
 		},
@@ -81,12 +81,12 @@ func (s *Service) messageRoutes(add adder) {
 		Codes: []string{"SESSION_NOT_FOUND", "TOO_MANY_RUNS", "IDEMPOTENCY_KEY_REUSED", "INVOCATION_INVALID", "INVOCATION_USED"},
 		Description: "Members: message (required), stream, returnAllMessages, model, tools, agActions, attachments (at most 10), mcpInvocations, timezone, homeServer, metadata. " +
 			"With stream the answer is a stream of frames: run, reasoning, tool_call, action_call, message, error and, always last, done. The run goes on when its reader leaves; join it again with GET /runs/{runId}?after=. " +
-			"A second message in a session aborts the run of the first. Sending the same Idempotency-Key (or X-Request-Id) and body again joins the run that was begun.",
+			"A second message in a session aborts the run of the first. Sending the same Idempotency-Key (or X-Request-Id) and body again joins the run that already began.",
 		Query: []web.Param{
-			{Name: "Idempotency-Key", Header: true, Doc: "Send the same key again to join the run instead of beginning a second one."},
+			{Name: "Idempotency-Key", Header: true, Doc: "Send the same key again to join the run instead of starting a second one."},
 			{Name: "x-timezone", Header: true, Doc: "The user's time zone; timezone in the body wins."},
 			{Name: "x-matrix-homeserver", Header: true, Doc: "The user's homeserver; homeServer in the body wins."},
-			{Name: "x-matrix-access-token", Header: true, Doc: "The user's token there, for attachments that it keeps and for tools; it is neither logged nor stored."},
+			{Name: "x-matrix-access-token", Header: true, Doc: "The user's token at that homeserver, for its attachments and for tools; it is neither logged nor stored."},
 		},
 	})
 	add("GET", "/messages/{sessionId}", s.serveMessages, web.Doc{
@@ -97,10 +97,10 @@ func (s *Service) messageRoutes(add adder) {
 	})
 	add("GET", "/runs/{runId}", s.serveRun, web.Doc{
 		Summary: "Join a run", Produces: "text/event-stream", Codes: []string{"RUN_NOT_FOUND"},
-		Description: "Replays the frames after a number, then goes on live until done.",
+		Description: "Replays the frames after a number, then continues live until done.",
 		Query: []web.Param{
 			{Name: "after", Doc: "Number of the last frame you have; 0 by default, which replays all.", Example: "0"},
-			{Name: "Last-Event-ID", Header: true, Doc: "The same, as browsers send it; used when after is absent."},
+			{Name: "Last-Event-ID", Header: true, Doc: "The same number, as browsers send it; used when after is absent."},
 		},
 	})
 }

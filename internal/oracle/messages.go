@@ -81,7 +81,7 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 func (s *Service) start(ctx context.Context, begin run.Start, t *turn) (run.Started, error) {
 	leave, err := s.origins.take(web.AddrName(web.ClientAddr(ctx)))
 	if err != nil {
-		return run.Started{}, fault.New(fault.TooMany, "TOO_MANY_RUNS", "Too many answers are being worked on for your address. Wait for one of them.").After(5 * time.Second)
+		return run.Started{}, fault.New(fault.TooMany, "TOO_MANY_RUNS", "Too many answers are in progress for your address. Wait for one of them.").After(5 * time.Second)
 	}
 	leave = sync.OnceFunc(leave)
 	work := s.work(t)
@@ -203,7 +203,7 @@ func (s *Service) follow(w http.ResponseWriter, r *http.Request, q *request, sta
 type answer struct {
 	Message   spoken           `json:"message"`
 	SessionID string           `json:"sessionId"`
-	Status    run.Status       `json:"status,omitzero" doc:"aborted or interrupted when the answer is not whole."`
+	Status    run.Status       `json:"status,omitzero" doc:"aborted or interrupted when the answer is not complete."`
 	Messages  []jsontext.Value `json:"messages,omitempty"`
 }
 

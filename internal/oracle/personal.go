@@ -9,11 +9,11 @@ const PartConversations = "conversations"
 // Personal says what the tables of area D can hold about a person.
 func Personal() []privacy.Table {
 	const (
-		talk   = "Of conversations with the oracle that came to know of it stays who had them and when; what was said from there on is blanked, with what tools gave."
-		words  = "Conversations with the oracle in which no tool returned it and nobody wrote its DID stay, and those it had under another DID, such as a did:key."
-		others = "What plugins of the oracle keep for other users stays, also where they have written its name."
-		tasks  = "What other users have scheduled with the oracle stays, also where they have written its name."
-		known  = "That it was erased stays with its DID, so that an answer in the making does not bring it back."
+		talk   = "Conversations with the oracle that learned of it leave a record of who had them and when; messages and tool results from that point on are blanked."
+		words  = "Conversations with the oracle stay if no tool returned it and nobody wrote its DID in them, or if it had them under another DID, such as a did:key."
+		others = "What plugins of the oracle keep for other users stays, even if they wrote its name there."
+		tasks  = "What other users scheduled with the oracle stays, even if they wrote its name there."
+		known  = "The fact that it was erased stays with its DID, so that an unfinished answer does not bring it back."
 	)
 	erased := func(columns string) privacy.Rule { return privacy.Erased(PartConversations, columns) }
 	kept := func(columns string) privacy.Rule { return privacy.Kept(PartConversations, talk, columns) }

@@ -14,12 +14,12 @@ import (
 type messageBody struct {
 	Message        string            `json:"message" doc:"What the user says."`
 	Stream         bool              `json:"stream,omitempty" doc:"Answer with a stream of frames."`
-	AllMessages    bool              `json:"returnAllMessages,omitempty" doc:"Without stream: the whole transcript too."`
+	AllMessages    bool              `json:"returnAllMessages,omitempty" doc:"Without stream: return the whole transcript too."`
 	Model          string            `json:"model,omitempty" doc:"Id of a model from GET /models. For an unknown id the default model answers."`
 	Tools          []toolBody        `json:"tools,omitempty" doc:"Tools of the page."`
 	Actions        []actionBody      `json:"agActions,omitempty" doc:"Actions of the page's interface."`
 	Attachments    []attachmentBody  `json:"attachments,omitempty" maxItems:"10"`
-	MCPInvocations map[string]string `json:"mcpInvocations,omitempty" doc:"For each tool the base64 CAR of an invocation, which can be used once."`
+	MCPInvocations map[string]string `json:"mcpInvocations,omitempty" doc:"For each tool, the base64 CAR of an invocation, which can be used once."`
 	Timezone       string            `json:"timezone,omitempty" example:"Africa/Nairobi"`
 	HomeServer     string            `json:"homeServer,omitempty" doc:"The user's Matrix homeserver, by its address or host."`
 	Metadata       map[string]any    `json:"metadata,omitempty"`
@@ -37,7 +37,7 @@ type actionBody struct {
 }
 
 type attachmentBody struct {
-	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: an http(s) address, or an mxc:// address at the homeserver that x-matrix-homeserver names. What can be read is given to the model, the rest is named. Give this or eventId." example:"https://example.org/notes.txt"`
+	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: an http(s) address, or an mxc:// address at the homeserver that x-matrix-homeserver names. The model gets the content of readable files and the names of the others. Give this or eventId." example:"https://example.org/notes.txt"`
 	EventID  string  `json:"eventId,omitempty" doc:"Matrix event that holds it, instead of mxcUri; its room is metadata.roomId."`
 	Filename string  `json:"filename" maxLength:"255" example:"notes.txt"`
 	MIMEType string  `json:"mimetype" example:"text/plain"`
@@ -71,8 +71,8 @@ type messagesAnswer struct {
 // pageAnswer is the answer of GET /sessions/{sessionId}/messages.
 type pageAnswer struct {
 	Messages   []chat.Message `json:"messages"`
-	PrevCursor any            `json:"prevCursor" doc:"A text for before=, or null."`
-	NextCursor any            `json:"nextCursor" doc:"A text for after=, or null."`
+	PrevCursor any            `json:"prevCursor" doc:"The value for before=, or null."`
+	NextCursor any            `json:"nextCursor" doc:"The value for after=, or null."`
 	HasOlder   bool           `json:"hasOlder"`
 	HasNewer   bool           `json:"hasNewer"`
 }

@@ -51,7 +51,7 @@ func checkVisitors(items []HouseholdDraft, held map[string]*Household, v *Survey
 }
 
 // unnamed says what to do about a collector whom a campaign does not name.
-const unnamed = "The survey does not name this collector. Put it into the survey's collectors first, or name one of them."
+const unnamed = "The survey does not name this collector. Add it to the survey's collectors first, or name one of them."
 
 // checkDutyStrata refuses assignments of strata that no household of the list is
 // in, where there is a list and nothing else says which strata there are.
@@ -85,7 +85,7 @@ func (o *Open) mayNote(ctx context.Context, h *Household) error {
 		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may note attempts.")
 	}
 	if to := o.Collector(h); to != "" && to != caller.DID {
-		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Somebody else is to visit this household. To note an attempt at it needs the scope surveys:write.")
+		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Somebody else is to visit this household. Noting an attempt at it needs the scope surveys:write.")
 	}
 	return nil
 }

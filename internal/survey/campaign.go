@@ -9,18 +9,18 @@ import (
 type Content struct {
 	Name               string                 `json:"name,omitzero" example:"Baseline 2026"`
 	Description        string                 `json:"description,omitzero"`
-	Template           *Flags                 `json:"template,omitzero" doc:"Which parts of the template are asked; what carries no flag is always asked."`
-	TemplateID         string                 `json:"templateId,omitzero" minLength:"1" doc:"A template; the standard one of the stage by default." example:"baseline-v1"`
-	TemplateVersion    int                    `json:"templateVersion,omitzero" doc:"Pinned; the newest published one by default." example:"1"`
+	Template           *Flags                 `json:"template,omitzero" doc:"Which parts of the template are asked; sections without a flag are always asked."`
+	TemplateID         string                 `json:"templateId,omitzero" minLength:"1" doc:"Id of the template; by default the standard template of the stage." example:"baseline-v1"`
+	TemplateVersion    int                    `json:"templateVersion,omitzero" doc:"The version, which stays pinned; by default the newest published one." example:"1"`
 	Sections           []string               `json:"sections,omitzero" doc:"Sections to ask, in place of flags; all by default."`
 	Methodology        *api.SurveyMethodology `json:"methodology,omitzero"`
 	Sampling           *Sampling              `json:"sampling,omitzero"`
-	Modes              []string               `json:"modes,omitzero" doc:"Who may ask, and how: visit, phone, browser, collect, ussd, web, chat, import; visit by default. browser and collect tell interviews of the console and of ODK Collect apart from other visits and calls. The USSD line and the oracle ask in ussd and chat; web, and what is switched off here, is refused unless HEARTH_SURVEY_CHANNELS says that a system of the operator asks in it."`
-	Collectors         []Collector            `json:"collectors,omitzero" doc:"Who collects, at most 500. A plain DID does as well."`
+	Modes              []string               `json:"modes,omitzero" doc:"How interviews are held: visit, phone, browser, collect, ussd, web, chat, import; visit by default. browser and collect distinguish interviews in the console and in ODK Collect from other visits and calls. The USSD line asks in ussd, and the oracle in chat; web, and any mode that is switched off here, is refused unless HEARTH_SURVEY_CHANNELS says that a system of the operator asks in it."`
+	Collectors         []Collector            `json:"collectors,omitzero" doc:"The collectors, at most 500. A plain DID is accepted too."`
 	StrictCollectors   bool                   `json:"strictCollectors,omitzero" doc:"Only named collectors may send responses; otherwise others are flagged."`
 	Training           *api.SurveyTraining    `json:"training,omitzero"`
-	Instructions       form.Text              `json:"instructions,omitzero" doc:"What collectors are told."`
-	Languages          []string               `json:"languages,omitzero" doc:"Languages of the interviews; those of the template by default." example:"[\"en\",\"sw\"]"`
+	Instructions       form.Text              `json:"instructions,omitzero" doc:"Instructions for the collectors."`
+	Languages          []string               `json:"languages,omitzero" doc:"Languages of the interviews; by default those of the template." example:"[\"en\",\"sw\"]"`
 	Window             *Window                `json:"window,omitzero"`
 	Recurrence         *api.SurveyRecurrence  `json:"recurrence,omitzero"`
 	OnePerHousehold    *bool                  `json:"onePerHousehold,omitzero" doc:"At most one response of a household in a round; true by default."`

@@ -65,7 +65,7 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 			check.Short(c, here+"/training/note", one.Training.Note, maxNote)
 		}
 		if seen[one.DID] && one.DID != "" {
-			c.Add(here+"/did", "duplicate", "This collector is there already.")
+			c.Add(here+"/did", "duplicate", "This collector is already in the list.")
 		}
 		seen[one.DID] = true
 	}
@@ -114,7 +114,7 @@ func checkAssignments(c *fault.Checks, at string, list []Assignment, s *Sampling
 		for j, home := range a.Households {
 			CheckDID(c, fmt.Sprintf("%s/households/%d", here, j), home)
 			if homes[home] {
-				c.Add(fmt.Sprintf("%s/households/%d", here, j), "duplicate", "The household is assigned already.")
+				c.Add(fmt.Sprintf("%s/households/%d", here, j), "duplicate", "The household is already assigned.")
 			}
 			if homes[home] = true; len(homes) > maxRuleHomes {
 				c.Add(here+"/households", "too_many", fmt.Sprintf("All assignments together may name at most %d households.", maxRuleHomes))

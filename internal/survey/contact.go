@@ -14,7 +14,7 @@ import (
 type Contact struct {
 	Name  string      `json:"name,omitzero" example:"Amina Otieno"`
 	Phone string      `json:"phone,omitzero" example:"+254700000001"`
-	Place form.Object `json:"place,omitzero" doc:"The location of the twin of the household, as it was registered."`
+	Place form.Object `json:"place,omitzero" doc:"The registered location of the household's twin."`
 }
 
 // maxContacts is how many households one page with contacts has: as many as the
@@ -29,11 +29,11 @@ func mayContact(ctx context.Context, o *Open, f HouseholdFilter) error {
 	switch {
 	case f.Collector == "" || f.Collector != c.DID:
 		return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "query/contact", Code: "not_yours", Detail: "Contacts are shown of the households assigned to you: send collector=me with it."})
+			With(fault.Field{Pointer: "query/contact", Code: "not_yours", Detail: "Contacts are shown only for households assigned to you: send collector=me as well."})
 	case !c.May("responses:write") && !c.May("responses:check"):
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To read how to reach households needs the scope responses:write or responses:check.")
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "Reading contacts of households needs the scope responses:write or responses:check.")
 	case o.StrictCollectors && !o.Collectors[c.DID] && !c.May("responses:check"):
-		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "You are no collector of this survey any more.")
+		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "You are no longer a collector of this survey.")
 	case o.Status != StatusActive && o.Status != StatusPaused:
 		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Contacts are shown while the survey is active or paused. It is "+string(o.Status)+".")
 	}

@@ -56,8 +56,8 @@ func (s *Service) create(ctx context.Context, d Draft, ch change) (web.Reply[*Su
 				reserve(&c)
 				return none, Invalid(&c)
 			}
-			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "A survey has this id already. Use another one.").
-				With(fault.Field{Pointer: "/surveyId", Code: "exists", Detail: "Use another id, or change that survey."})
+			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "Another survey already has this id. Use a different id.").
+				With(fault.Field{Pointer: "/surveyId", Code: "exists", Detail: "Use a different id, or change the existing survey."})
 		}
 		reply := web.Reply[*Survey]{Value: v, Raw: shown, Status: http.StatusCreated, ETag: web.ETag(1), Location: v.Links.Self}
 		return reply, s.record(ctx, tx, r.Workspace, "survey.created", v)
@@ -142,7 +142,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d Draft, old *Survey) 
 
 // reserve notes that an id cannot be had.
 func reserve(c *fault.Checks) {
-	c.Add("/surveyId", "reserved", "This id is kept for something else, such as a shipped template by which responses find a survey. Use another one.")
+	c.Add("/surveyId", "reserved", "This id is reserved, for example for a shipped template by which responses find a survey. Use a different id.")
 }
 
 // checkMethodology holds the sampling to the precision that its methodology asks
@@ -210,9 +210,9 @@ func (s *Service) checkProject(ctx context.Context, ws string, v *Survey, c *fau
 	case err != nil:
 		return fmt.Errorf("look for project: %w", err)
 	case held && !project:
-		c.Add(at, "not_a_project", "The DID is held here, and is not a project.")
+		c.Add(at, "not_a_project", "This DID belongs to a twin of this server that is not a project.")
 	case !held && s.cfg.StrictRefs:
-		c.Add(at, "not_found", "The project is not held here, and references to others are refused.")
+		c.Add(at, "not_found", "The project is not stored on this server, and references to external projects are refused.")
 	}
 	v.External = !held
 	return nil

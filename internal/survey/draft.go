@@ -15,7 +15,7 @@ import (
 // Draft is a campaign as its maker sends it.
 type Draft struct {
 	SurveyID  string `json:"surveyId,omitzero" doc:"Made by the server when absent: letters, digits, dot, dash and underscore, at most 100." example:"baseline-2026"`
-	Type      string `json:"type" doc:"FollowupSurvey and Follow-upSurvey are understood too." enum:"BaselineSurvey,FollowUpSurvey,MonitoringSurvey" example:"BaselineSurvey"`
+	Type      string `json:"type" doc:"FollowupSurvey and Follow-upSurvey are accepted too." enum:"BaselineSurvey,FollowUpSurvey,MonitoringSurvey" example:"BaselineSurvey"`
 	Stage     string `json:"stage,omitzero" doc:"Follows from the type." enum:"baseline,follow-up,monitoring"`
 	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
 	Content
@@ -62,7 +62,7 @@ func (d *Content) CheckServed(c *fault.Checks, channels, kept []string) {
 	served := slices.DeleteFunc(slices.Clone(modes), func(m string) bool { return slices.Contains(selfService, m) && !slices.Contains(channels, m) })
 	for i, mode := range d.Modes {
 		if slices.Contains(modes, mode) && !slices.Contains(served, mode) && !slices.Contains(kept, mode) {
-			c.Add(fmt.Sprintf("/modes/%d", i), "mode_not_served", fmt.Sprintf("Nothing here asks households by %s. These modes can be served: %s. Where a system of yours asks by %s and sends the responses, add it to the setting %s.",
+			c.Add(fmt.Sprintf("/modes/%d", i), "mode_not_served", fmt.Sprintf("This server does not ask households by %s. It can ask by: %s. If a system of yours asks by %s and sends the responses, add that mode to the setting %s.",
 				mode, strings.Join(served, ", "), mode, ChannelSetting))
 		}
 	}
@@ -216,7 +216,7 @@ func checkPolicy(p *Policy, c *fault.Checks) {
 		c.Add("/verificationPolicy/minReviewers", "out_of_range", "The value must be 1 or 2.")
 	}
 	if p.Mode == "auto" && p.MinReviewers == 2 {
-		c.Add("/verificationPolicy/minReviewers", "conflict", "Two reviewers cannot be had where the server verifies.")
+		c.Add("/verificationPolicy/minReviewers", "conflict", "Two reviewers are not possible when the server itself verifies.")
 	}
 	names(c, "/verificationPolicy/autoRules", p.AutoRules, maxAutoRules, func(at, one string) {
 		// A name that no check has would let everything pass.
@@ -234,7 +234,7 @@ func names(c *fault.Checks, at string, list []string, most int, one func(at, tex
 	for i, text := range list {
 		here := fmt.Sprintf("%s/%d", at, i)
 		if seen[text] {
-			c.Add(here, "duplicate", "The value is there already.")
+			c.Add(here, "duplicate", "This value is already in the list.")
 		}
 		seen[text] = true
 		one(here, text)

@@ -34,11 +34,11 @@ func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string
 		return nil, notFound()
 	}
 	if r.Status != StatusDraft && r.Status != StatusReady {
-		return nil, lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(r.Status) + "; a draw makes the list of one that has not started."})
+		return nil, lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(r.Status) + "; only a survey that has not started can get its list from a draw."})
 	}
 	listed, err := anyHousehold(ctx, q, r.NID)
 	if err == nil && listed {
-		err = fault.New(fault.Conflict, "SURVEY_LIST_NOT_EMPTY", "The survey has households on its list already. Draw for another survey, such as a clone of it.")
+		err = fault.New(fault.Conflict, "SURVEY_LIST_NOT_EMPTY", "The survey already has households on its list. Draw for another survey, such as a clone of this one.")
 	}
 	return v.Sampling, err
 }
@@ -49,7 +49,7 @@ func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string
 func (s *Service) Undrawn(ctx context.Context, id, draw string) error {
 	_, v, err := read(ctx, s.db, id)
 	if err == nil && v.Sampling.Draw != nil && v.Sampling.Draw.DrawID != draw {
-		err = fault.New(fault.Conflict, "SURVEY_LIST_NOT_EMPTY", "Another draw has made the list of the survey. Draw for another survey, such as a clone of it.")
+		err = fault.New(fault.Conflict, "SURVEY_LIST_NOT_EMPTY", "Another draw already made the list of the survey. Draw for another survey, such as a clone of this one.")
 	}
 	return err
 }
@@ -69,7 +69,7 @@ func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []Dr
 		return err
 	}
 	if status == StatusClosed || status == StatusArchived {
-		return lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list does not change any more."})
+		return lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list can no longer change."})
 	}
 	fresh, deltas, err := s.fresh(ctx, tx, r, homes)
 	if err != nil || len(fresh) == 0 {

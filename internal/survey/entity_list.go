@@ -23,7 +23,7 @@ func checkLists(c *fault.Checks, at string, lists []EntityList) {
 	for i := range lists {
 		l, here := &lists[i], fmt.Sprintf("%s/%d", at, i)
 		if !form.IsList(l.Name) {
-			c.Add(here+"/name", "invalid", "The value must be a letter or underscore, then letters, digits, underscores and hyphens, at most 64 together; it begins neither with two underscores nor with hearth_.")
+			c.Add(here+"/name", "invalid", "The value must be a letter or underscore, then letters, digits, underscores and hyphens, at most 64 together; it may not begin with two underscores or with hearth_.")
 		} else if seen[l.Name] {
 			c.Add(here+"/name", "duplicate", "Another list has this name.")
 		}

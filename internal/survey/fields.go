@@ -21,7 +21,7 @@ import (
 // with commas between them. What names the record, and what says that something
 // of it is not shown, is always there.
 type FieldsQuery struct {
-	Fields string `query:"fields" doc:"Only these members, with commas between them; the id is always there, and masked when something is." example:"status,updated"`
+	Fields string `query:"fields" doc:"Only these members, separated by commas; the id is always included, and masked when something is masked." example:"status,updated"`
 }
 
 // FieldsOf are the fields of the records of a type.
@@ -42,7 +42,7 @@ func (q FieldsQuery) Set(of FieldsOf) (FieldSet, error) {
 	case !errors.As(err, &e):
 		return FieldSet{t}, err
 	case e.Code == "unknown_field":
-		return FieldSet{}, fault.New(fault.Invalid, "UNKNOWN_FIELD", "A field is not known.").
+		return FieldSet{}, fault.New(fault.Invalid, "UNKNOWN_FIELD", "The list names an unknown field.").
 			With(fault.Field{Pointer: "query/fields", Code: "unknown_field", Detail: fmt.Sprintf("At character %d: %s", e.Pos, e.Detail)})
 	}
 	return FieldSet{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").

@@ -82,22 +82,22 @@ type Household struct {
 	Group        string       `json:"group,omitzero" enum:"adopter,comparison"`
 	Area         string       `json:"area,omitzero"`
 	Cluster      string       `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village."`
-	Source       string       `json:"source" enum:"listed,drawn,drawnElsewhere" doc:"How it came on the list: put there by hand, drawn here from a frozen frame, or drawn elsewhere as sampling.drawnElsewhere says."`
-	Replaces     string       `json:"replaces,omitzero" doc:"The drawn household it stands in for."`
-	Replacement  *Replacement `json:"replacement,omitzero" doc:"The household that stands in for it, and why."`
-	Collector    string       `json:"collector,omitzero" doc:"Named for this very household."`
-	AssignedTo   string       `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
-	Outcome      string       `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"In the open round. It follows the response of the household: one that is rejected, redacted or invalidated leaves it contacted."`
+	Source       string       `json:"source" enum:"listed,drawn,drawnElsewhere" doc:"How it came onto the list: added by hand, drawn here from a frozen frame, or drawn elsewhere as sampling.drawnElsewhere says."`
+	Replaces     string       `json:"replaces,omitzero" doc:"The drawn household that it replaces."`
+	Replacement  *Replacement `json:"replacement,omitzero" doc:"The household that replaces it, and why."`
+	Collector    string       `json:"collector,omitzero" doc:"The collector named for this household."`
+	AssignedTo   string       `json:"assignedTo,omitzero" doc:"The collector who is to visit it, named for it or found by the assignments."`
+	Outcome      string       `json:"outcome" enum:"listed,contacted,completed,partial,refused,ineligible,unreachable" doc:"The outcome in the open round. It follows the response of the household: a rejected, redacted or invalidated response leaves it contacted."`
 	OutcomeRound int          `json:"outcomeRound,omitzero"`
 	OutcomeAt    time.Time    `json:"outcomeAt,omitzero"`
 	Location     *Location    `json:"location,omitzero"`
 	Attributes   form.Object  `json:"attributes,omitzero"`
-	Contact      *Contact     `json:"contact,omitzero" doc:"With contact=true, of a household assigned to the caller whose twin is held here."`
-	Masked       bool         `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii, surveys:assign and surveys:write, and names stand in place of DIDs; or somebody else is to visit the household. A key with responses:check sees those it is to visit."`
-	Erased       bool         `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
+	Contact      *Contact     `json:"contact,omitzero" doc:"With contact=true, for a household that is assigned to the caller and whose twin this server has."`
+	Masked       bool         `json:"masked,omitzero" doc:"Location and attributes are not shown, either because the key has none of responses:write, responses:pii, surveys:assign and surveys:write (names then replace DIDs), or because somebody else is to visit the household. A key with responses:check sees the households it is to visit."`
+	Erased       bool         `json:"erased,omitzero" doc:"The household was erased: its location, attributes and collector are gone, and nothing new is stored about it."`
 	Revision     int64        `json:"revision"`
 	Updated      time.Time    `json:"updated"`
-	Warnings     []string     `json:"warnings,omitzero" doc:"After a change: what may be a mistake, such as a collector whom the survey does not name."`
+	Warnings     []string     `json:"warnings,omitzero" doc:"After a change: possible mistakes, such as a collector whom the survey does not name."`
 
 	// outcome as stored: that of outcomeRound, which may be an earlier round
 	outcome, round int

@@ -20,9 +20,9 @@ type HouseholdDraft struct {
 	HouseholdID string       `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
 	Stratum     *string      `json:"stratum,omitzero" doc:"One of the strata of the sampling, when it has any." example:"rural"`
 	Group       *string      `json:"group,omitzero" enum:"adopter,comparison"`
-	Area        *string      `json:"area,omitzero" doc:"Any word by which assignments find it." example:"Kibera"`
+	Area        *string      `json:"area,omitzero" doc:"Any word; assignments find the household by it." example:"Kibera"`
 	Cluster     *string      `json:"cluster,omitzero" doc:"First-stage unit of a cluster or multistage sample, such as a village; one of sampling.clusters, when there are any."`
-	Collector   *string      `json:"collector,omitzero" doc:"DID of who is to visit it, before all assignments."`
+	Collector   *string      `json:"collector,omitzero" doc:"DID of the collector who is to visit it; takes precedence over all assignments."`
 	Location    *Location    `json:"location,omitzero"`
 	Attributes  *form.Object `json:"attributes,omitzero" doc:"For expressions; an object of at most 2 KiB. No names or telephone numbers."`
 
@@ -84,7 +84,7 @@ func CheckHouseholds(list []HouseholdDraft, s *Sampling) error {
 		at := fmt.Sprintf("/items/%d", i)
 		list[i].check(&c, at, s, clusters)
 		if seen[list[i].HouseholdID] {
-			c.Add(at+"/householdId", "duplicate", "The household is in the list already.")
+			c.Add(at+"/householdId", "duplicate", "The household is already in this list.")
 		}
 		seen[list[i].HouseholdID] = true
 		if len(c.Fields()) > MaxFields {

@@ -29,7 +29,7 @@ func (l *lists) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Ho
 	}
 	if !x.All() && (h == nil || !x.back || !x.visits(h)) { // the answer would tell which name it has, or that it is listed
 		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write, surveys:assign and surveys:write, or responses:check and that you are to visit the household."})
+			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key sees households only by name. Asking by DID needs one of the scopes responses:pii, responses:write, surveys:assign and surveys:write, or responses:check for a household that is assigned to you."})
 	}
 	if h == nil || !x.sees(h) {
 		return web.Reply[*Household]{}, notListed()
@@ -178,7 +178,7 @@ func (l *lists) RemoveHousehold(ctx context.Context, id, did, ifMatch string) (*
 			return lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + ". Set the outcome of the household instead."})
 		}
 		if h.sampled() {
-			return lockedFault(fault.Field{Pointer: "/source", Code: "locked", Detail: "The household was drawn, so it stays on the list. Set its outcome, or ask for its replacement."})
+			return lockedFault(fault.Field{Pointer: "/source", Code: "locked", Detail: "The household was drawn, so it stays on the list. Set its outcome, or have it replaced."})
 		}
 		n, err := tx.Exec(ctx, removeHousehold, r.NID, did, h.Revision)
 		if err != nil {

@@ -60,7 +60,7 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, v *Survey, items [
 		return nil, err
 	}
 	if status == StatusClosed || status == StatusArchived {
-		return nil, lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list does not change any more."})
+		return nil, lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list can no longer change."})
 	}
 	now := *r
 	now.Status = status // it may have changed until it was locked
@@ -181,7 +181,7 @@ func planned(items []HouseholdDraft, held map[string]*Household, gone map[string
 		p.named = p.named || h.Collector != old.Collector
 		if known && h.moved(old) {
 			if status != StatusDraft && status != StatusReady {
-				locked = append(locked, fault.Field{Pointer: fmt.Sprintf("/items/%d", i), Code: "locked", Detail: "The stratum or group of " + id + " cannot change any more: responses may count there."})
+				locked = append(locked, fault.Field{Pointer: fmt.Sprintf("/items/%d", i), Code: "locked", Detail: "The stratum or group of " + id + " can no longer change: responses may count there."})
 			}
 			p.deltas = append(p.deltas, Delta{Stratum: old.Stratum, Group: old.Group, listed: -1}, Delta{Stratum: h.Stratum, Group: h.Group, listed: 1})
 		}

@@ -10,9 +10,9 @@ import (
 
 const tag = "surveys"
 
-const creating = "The four flags select sections of the standard template of the stage: baseline-v1, follow-up-v1 or monitoring-v1; consent, installation, usage and impact are always asked where the stage has them. " +
-	"Or name templateId, and sections if not all are to be asked. The version is pinned. A projectId that is not held here is marked external (and refused where HEARTH_STRICT_REFS is true). " +
-	"A new survey is a draft: name collectors or a mode in which households answer themselves, upload the households (or choose a census or open enrolment), then activate it. " +
+const creating = "The four flags select sections of the standard template of the stage: baseline-v1, follow-up-v1 or monitoring-v1; consent, installation, usage and impact are always asked when the stage has them. " +
+	"Or name templateId, and sections to ask only some of them. The version is pinned. A projectId that this server does not have is marked external (and refused if HEARTH_STRICT_REFS is true). " +
+	"A new survey is a draft: name collectors, or a mode in which households answer by themselves, upload the households (or choose a census or open enrolment), then activate it. " +
 	"Limits: 500 collectors, 500 assignments, 200 strata, 200 rounds, 10,000 clusters, 1 MiB."
 
 // handlers answer the requests of the API with the use cases.
@@ -31,12 +31,12 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}", h.serveGet, web.Doc{
 		Summary: "Read a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
-		Description: "The ETag is that of the revision. Progress is no part of it: poll /v1/surveys/{surveyId}/progress.",
+		Description: "The ETag is that of the revision. Progress is not part of it: poll /v1/surveys/{surveyId}/progress.",
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}", h.servePatch, web.Doc{
 		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
-		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, entityLists, recurrence and window.end, which then holds for the open round too; " +
-			"when closed: name, description, metadata and window.end.",
+		Description: "Everything may change while the survey is a draft or ready; while active or paused, only name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, entityLists, recurrence and window.end, which then applies to the open round too; " +
+			"when closed, only name, description, metadata and window.end.",
 		Codes: []string{"SURVEY_NOT_FOUND", InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}", h.serveDelete, web.Doc{
@@ -53,16 +53,16 @@ func (s *Service) Routes(a *web.API) {
 
 // moveRoutes adds the steps of the life of a survey.
 func (h handlers) moveRoutes(a *web.API, scope web.Scope) {
-	const pre = "Preconditions, all named when they do not hold: a published version of the template with a consent question in the selected sections; a census, open enrolment or uploaded households; " +
+	const pre = "Preconditions; the answer names all that are not met: a published version of the template with a consent question in the selected sections; a census, open enrolment or uploaded households; " +
 		"strata when the method is stratified; a collector, or a mode in which households answer themselves (ussd, web, chat); training of all collectors where it is required; a window that is not over; " +
 		"a review of the template that is not overdue, or a reason."
 	for _, one := range []struct{ name, summary, description string }{
-		{"ready", "Say that a draft is complete", pre},
+		{"ready", "Mark a draft as ready", pre},
 		{"activate", "Start a survey", "From draft or ready. " + pre},
 		{"pause", "Pause a survey", "No responses are taken until it is resumed."},
 		{"resume", "Resume a paused survey", "The window must not be over."},
 		{"close", "Close a survey", "No responses are taken any more."},
-		{"reopen", "Open a closed survey again", "A reason must be given, and the window must not be over."},
+		{"reopen", "Reopen a closed survey", "A reason must be given, and the window must not be over."},
 		{"archive", "Archive a closed survey", "Final. Not while held or conflicting interviews wait: see GET /v1/surveys/{surveyId}/conflicts."},
 	} {
 		web.Post(a, "/v1/surveys/{surveyId}/"+one.name, h.serveMove(one.name), web.Doc{
@@ -140,7 +140,7 @@ type matched struct {
 
 // why is the reason of a change.
 type why struct {
-	Reason string `query:"reason" doc:"Why, for the history; at most 1,000 characters."`
+	Reason string `query:"reason" doc:"The reason, for the history; at most 1,000 characters."`
 }
 
 // Patch is a change of a survey. It documents the body; the raw bytes are what
@@ -178,7 +178,7 @@ func (h handlers) serveClone(ctx context.Context, in *struct {
 // moveInput is that of the steps.
 type moveInput struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; not needed."`
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; optional."`
 	Body    *Move
 }
 

@@ -16,7 +16,7 @@ const maxUploadBody = 4 << 20
 func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
 	web.Post(a, "/v1/surveys/{surveyId}/households", h.serveAddHouseholds, web.Doc{
 		Summary: "Put households on the list", Scope: write, Tag: tag, Once: true, MaxBody: maxUploadBody,
-		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs. One that was erased in the workspace is neither listed nor changed any more.",
+		Description: "At most 1,000 in one call, all or none. A household that is already on the list is changed where the item differs. The stratum and group of a household are fixed once the survey runs. A household that was erased in the workspace is neither added nor changed.",
 		Example: map[string]any{"items": []any{
 			map[string]any{"householdId": "did:ixo:household/123", "stratum": "rural", "group": "adopter", "area": "Kibera", "location": map[string]any{"lat": -1.2921, "lon": 36.8219}},
 		}},
@@ -24,9 +24,9 @@ func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households", h.serveHouseholds, web.Doc{
 		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER", "SCOPE_MISSING", "SURVEY_NOT_ACTIVE"},
-		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Keys with responses:pii, surveys:assign or surveys:write see all with locations and attributes; those with responses:write the households assigned to them, " +
-			"or all where the survey assigns none. To others households and collectors have the names of pseudonymised exports, by which collector is asked for then. " +
-			"contact=true with collector=me adds name, telephone number and place to the households assigned to you, for keys with responses:write or responses:check, while the survey is active or paused. Each such call has at most 50 and is in the audit log (survey.contacts_disclosed).",
+		Description: "Sorted by DID; for a collector, the households that name it come first. A page may be short: follow hasMore. Keys with responses:pii, surveys:assign or surveys:write see all households with locations and attributes; keys with responses:write see the households assigned to them, " +
+			"or all if the survey assigns none. Other keys see households and collectors by the names of pseudonymised exports, and send such a name as collector. " +
+			"contact=true with collector=me adds name, telephone number and place to the households assigned to you, for keys with responses:write or responses:check, while the survey is active or paused. Each such call returns at most 50 households and is recorded in the audit log (survey.contacts_disclosed).",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households/{did}", h.serveHousehold, web.Doc{
 		Summary: "Read a household of the list", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "INVALID_PARAMETER"},
@@ -41,9 +41,9 @@ func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", h.serveOutcome, web.Doc{
-		Summary: "Say how an attempt to interview a household went", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
+		Summary: "Report the outcome of an attempt to interview a household", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
 		Description: "In the open round of an active survey. A household that has answered stays completed, partial, refused or ineligible, as its response says, and contacted while that is rejected. " +
-			"A household that somebody is to visit is theirs; others need the scope surveys:write.",
+			"Only the collector who is to visit a household reports on it; others need the scope surveys:write.",
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLD_ERASED", "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "NOT_COLLECTOR"},
 	})
 }

@@ -23,7 +23,7 @@ func (h handlers) partRoutes(a *web.API, read, write web.Scope) {
 	web.Get(a, "/v1/surveys/{surveyId}/assignments", h.serveAssignments, web.Doc{Summary: "Read the assignments", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"}})
 	web.Put(a, "/v1/surveys/{surveyId}/assignments", h.servePutAssignments, web.Doc{
 		Summary: "Replace the assignments", Scope: write + " or surveys:assign", Tag: tag, Codes: changes,
-		Description: "A household goes to the collector it names itself, else to the one whose assignment names it, else to one of those whose strata and areas fit it, always the same, in proportion to their loads. " +
+		Description: "A household goes to the collector it names, otherwise to the one whose assignment names it, otherwise to one of those whose strata and areas match it: always the same one, in proportion to their loads. " +
 			"GET /v1/surveys/{surveyId}/households?collector= is the list of one collector.",
 		Example: map[string]any{"items": []any{map[string]any{"collector": "did:ixo:agent/123", "areas": []string{"Kibera"}, "load": 2}}},
 	})
@@ -58,7 +58,7 @@ type AssignmentList struct {
 func noItems() error {
 	var c fault.Checks
 	c.Require(false, "/items")
-	return c.Err("SURVEY_CONFIGURATION_INVALID", "The list is missing. Send an empty one to take all away.")
+	return c.Err("SURVEY_CONFIGURATION_INVALID", "The list is missing. Send an empty list to remove all.")
 }
 
 // part reads a survey and shows a part of it, with the ETag of the whole.
@@ -133,7 +133,7 @@ func (h handlers) serveRounds(ctx context.Context, in *one) (web.Reply[RoundList
 
 func (h handlers) serveOpenRound(ctx context.Context, in *struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; not needed."`
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; optional."`
 	Body    *NextRound
 },
 ) (web.Reply[*Survey], error) {

@@ -145,7 +145,7 @@ func (s *Service) checkStart(ctx context.Context, ws string, v *Survey, reason s
 		return err
 	}
 	if f != nil && !f.HasConsent() {
-		c.Add("/sections", "consent_missing", "None of the selected sections has a consent question. Add a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} to the template, publish it and take its version with {\"templateVersion\": 2, \"sections\": null}, or select the section that has one.")
+		c.Add("/sections", "consent_missing", "None of the selected sections has a consent question. Add a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} to the template, publish it and use its version with {\"templateVersion\": 2, \"sections\": null}, or select the section that has one.")
 	}
 	v.CheckServed(c, s.cfg.served(ws), nil)
 	checkAskable(c, f, v.Modes)
@@ -228,6 +228,6 @@ func checkWaiting(ctx context.Context, q db.Querier, nid int64, surveyID string,
 	if n > maxWaiting {
 		number = fmt.Sprintf("more than %d", maxWaiting)
 	}
-	c.Add("/status", "conflicts_waiting", fmt.Sprintf("Contents that wait for a decision, held or in conflict: %s. Take or refuse each: see GET /v1/surveys/%s/conflicts?resolved=false.", number, surveyID))
+	c.Add("/status", "conflicts_waiting", fmt.Sprintf("Contents that wait for a decision, held or in conflict: %s. Accept or refuse each: see GET /v1/surveys/%s/conflicts?resolved=false.", number, surveyID))
 	return nil
 }

@@ -23,7 +23,7 @@ func (li *listing) check(ctx context.Context, c *fault.Checks) error {
 	s, v, old, f := li.s, li.v, li.old, li.f
 	for _, name := range f.Lists() {
 		if !slices.ContainsFunc(v.EntityLists, func(l EntityList) bool { return l.Name == name }) {
-			c.Add("/entityLists", "missing", "The template has an entity list "+name+". Say which twins it has: its name, their protocol and a filter.")
+			c.Add("/entityLists", "missing", "The template has an entity list "+name+". Define it in entityLists: its name, and the protocol and filter of its twins.")
 		}
 	}
 	e := f.Template().Entity
@@ -31,7 +31,7 @@ func (li *listing) check(ctx context.Context, c *fault.Checks) error {
 		at := fmt.Sprintf("/entityLists/%d", i)
 		makes := e != nil && e.List == l.Name
 		if makes && e.Creates() && l.Type == "" {
-			c.Add(at+"/type", "required", "The template makes twins of this list: say of which type.")
+			c.Add(at+"/type", "required", "The template makes twins of this list: give their type.")
 		}
 		if s.cfg.CheckList == nil || slices.ContainsFunc(c.Fields(), func(f fault.Field) bool { return len(f.Pointer) > len(at) && f.Pointer[:len(at)] == at }) {
 			continue

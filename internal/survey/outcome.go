@@ -96,7 +96,7 @@ func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househ
 
 // OutcomeChange tells how an attempt went.
 type OutcomeChange struct {
-	Outcome string `json:"outcome" enum:"listed,contacted,refused,ineligible,unreachable" doc:"completed and partial come with the response, as do refused where the answer to the consent question is no, and ineligible where the eligibility rule says so." example:"contacted"`
+	Outcome string `json:"outcome" enum:"listed,contacted,refused,ineligible,unreachable" doc:"The response sets completed and partial, and also refused when the answer to the consent question is no, and ineligible when the eligibility rule says so." example:"contacted"`
 }
 
 // SetOutcome stores how an attempt to interview a household went, in the open

@@ -14,7 +14,7 @@ import (
 func (s *Sampling) checkParts(c *fault.Checks, at string) {
 	check.OneOf(c, at+"/clusterSelection", s.ClusterSelection, "equal", "size")
 	if len(s.Stages) > maxStages {
-		c.Add(at+"/stages", "too_many", fmt.Sprintf("There may be at most %d stages: clusters, and households in them. Of a sample with more give the first stage and the last; the variance comes from the first.", maxStages))
+		c.Add(at+"/stages", "too_many", fmt.Sprintf("There may be at most %d stages: clusters, and households in them. For a sample with more stages, give the first and the last; the variance comes from the first.", maxStages))
 	} else {
 		for i := range s.Stages {
 			s.checkStage(c, fmt.Sprintf("%s/stages/%d", at, i), &s.Stages[i])
@@ -41,7 +41,7 @@ func (s *Sampling) checkStage(c *fault.Checks, at string, one *api.SamplingStage
 			c.Add(here+"/name", "unknown", "The sampling has no stratum of this name.")
 		}
 		if seen[h.Name] {
-			c.Add(here+"/name", "duplicate", "Another entry has this name.")
+			c.Add(here+"/name", "duplicate", "Another entry already has this name.")
 		}
 		seen[h.Name] = true
 		counted(c, here, h.Units, h.Drawn)
@@ -106,7 +106,7 @@ func CheckTotals(c *fault.Checks, at string, totals []api.SurveyTotal) {
 		check.Short(c, here+"/by", t.By, MaxName)
 		check.Short(c, here+"/source", t.Source, maxNote)
 		if seen[t.By] {
-			c.Add(here+"/by", "duplicate", "Other totals are of the same.")
+			c.Add(here+"/by", "duplicate", "Other totals have the same subject.")
 		}
 		seen[t.By] = true
 		c.Require(len(t.Values) > 0, here+"/values")

@@ -77,7 +77,7 @@ func aim(p *Progress, s *Sampling) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the size is larger than the list of households: %d and %d", p.Target, p.Drawn))
 	}
 	if s.Population != nil && p.Drawn > int64(*s.Population) {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the list of households is larger than the population: %d and %d. Correct sampling.population, or take households off the list; otherwise there are no figures once more of them answer than there are", p.Drawn, int64(*s.Population)))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the list of households is larger than the population: %d and %d. Correct sampling.population, or take households off the list; otherwise there are no figures once more households answer than the population has", p.Drawn, int64(*s.Population)))
 	}
 	for _, one := range s.Strata {
 		sum := p.ByStratum[one.Name]

@@ -16,25 +16,25 @@ type Sampling struct {
 	Method               string               `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
 	Size                 *float64             `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census, and taken from the design where designId names one." example:"100"`
 	Confidence           *float64             `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
-	MarginOfError        *float64             `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
-	Precision            *float64             `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
+	MarginOfError        *float64             `json:"marginOfError,omitzero" doc:"The target as an absolute margin, above 0 and below 1." example:"0.1"`
+	Precision            *float64             `json:"precision,omitzero" doc:"The target as a relative precision, above 0 and below 1." example:"0.1"`
 	ParameterType        string               `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
-	Tail                 string               `json:"tail,omitzero" enum:"two,one" doc:"one: only one bound of a figure is of interest, and the target is for that; two by default. That of the methodology or the design, where it says one."`
-	OnMiss               string               `json:"onMiss,omitzero" enum:"none,lower,upper" doc:"Which bound stands in for a figure that misses the target; that of the methodology, where its protocol says it."`
-	MissLimit            *float64             `json:"missLimit,omitzero" doc:"The relative precision beyond which no bound stands in, above 0 and below 1."`
-	Population           *float64             `json:"population,omitzero" doc:"How many households there are to choose from."`
+	Tail                 string               `json:"tail,omitzero" enum:"two,one" doc:"one: only one bound of a figure matters, and the target applies to it; two by default. A methodology or design that names a tail sets it."`
+	OnMiss               string               `json:"onMiss,omitzero" enum:"none,lower,upper" doc:"Which bound replaces a figure that misses the target; a methodology whose protocol names one sets it."`
+	MissLimit            *float64             `json:"missLimit,omitzero" doc:"The relative precision beyond which no bound replaces the figure, above 0 and below 1."`
+	Population           *float64             `json:"population,omitzero" doc:"Number of households to choose from."`
 	PopulationHash       string               `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
-	Enrolment            string               `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
+	Enrolment            string               `json:"enrolment,omitzero" enum:"list,open" doc:"open: households enrol by answering, and none need be uploaded; list by default."`
 	Strata               []api.SurveyStratum  `json:"strata" required:"false" doc:"At most 200."`
 	DesignID             *string              `json:"designId" required:"false" doc:"The sample design; null until there is one."`
 	ClusterSelection     string               `json:"clusterSelection,omitzero" enum:"equal,size" doc:"How clusters were drawn: each with the same chance, or by their size; equal by default."`
-	Stages               []api.SamplingStage  `json:"stages,omitzero" doc:"How many units there are and were drawn, first stage first; at most 2, clusters and households."`
+	Stages               []api.SamplingStage  `json:"stages,omitzero" doc:"Number of units and of drawn units, first stage first; at most 2 stages, clusters and households."`
 	Clusters             []api.SurveyCluster  `json:"clusters,omitzero" doc:"At most 10,000. Not in lists of surveys."`
-	Totals               []api.SurveyTotal    `json:"totals,omitzero" doc:"What is known of the whole population; at most 20."`
-	DrawnElsewhere       *api.SurveyElsewhere `json:"drawnElsewhere,omitzero" doc:"The list was drawn with another tool or in an earlier year. Households uploaded until the survey starts are marked drawnElsewhere: figures carry intervals, and say that the draw was not proven here."`
+	Totals               []api.SurveyTotal    `json:"totals,omitzero" doc:"Known totals of the whole population; at most 20."`
+	DrawnElsewhere       *api.SurveyElsewhere `json:"drawnElsewhere,omitzero" doc:"The list was drawn with another tool or in an earlier year. Households uploaded before the survey starts are marked drawnElsewhere: figures carry intervals, and say that the draw was not verified here."`
 	Draw                 *api.SurveyDraw      `json:"draw,omitzero" doc:"The draw that made the list; made by the server."`
-	ImpliedMarginOfError *float64             `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; of strata whose populations are given, in a stratified one with their sizes, or in proportion; made by the server."`
-	Warnings             []string             `json:"warnings,omitzero" doc:"What to look at; made by the server."`
+	ImpliedMarginOfError *float64             `json:"impliedMarginOfError,omitzero" doc:"The precision that the size gives for a proportion of one half in a simple random sample of the population, or of a large one when the population is not given; when strata have populations, in a stratified sample with their sizes, or in proportion. Computed by the server."`
+	Warnings             []string             `json:"warnings,omitzero" doc:"Warnings; made by the server."`
 }
 
 // SchemaName is the name that clients know it by.
@@ -166,13 +166,13 @@ func (s *Sampling) checkStrata(c *fault.Checks, at string) {
 		weights.add(one.Weight)
 	}
 	if s.Size != nil && sizes.wrong(*s.Size, 0) {
-		c.Add(at, "wrong_sum", fmt.Sprintf("The sizes of the strata make %v, the sample has %v.", sizes.sum, *s.Size))
+		c.Add(at, "wrong_sum", fmt.Sprintf("The sizes of the strata add up to %v, but the sample has %v.", sizes.sum, *s.Size))
 	}
 	if s.Population != nil && populations.wrong(*s.Population, 0) {
-		c.Add(at, "wrong_sum", fmt.Sprintf("The populations of the strata make %v, the whole has %v.", populations.sum, *s.Population))
+		c.Add(at, "wrong_sum", fmt.Sprintf("The populations of the strata add up to %v, but the whole has %v.", populations.sum, *s.Population))
 	}
 	if weights.wrong(1, 1e-6) {
-		c.Add(at, "wrong_sum", fmt.Sprintf("The weights of the strata make %v, they must make 1.", math.Round(weights.sum*1e6)/1e6))
+		c.Add(at, "wrong_sum", fmt.Sprintf("The weights of the strata add up to %v; they must add up to 1.", math.Round(weights.sum*1e6)/1e6))
 	}
 }
 
@@ -248,7 +248,7 @@ func (s *Sampling) contradicting() []string {
 			all += v
 		}
 		if s.Population != nil && math.Abs(all-*s.Population) > 1e-6*all {
-			out = append(out, fmt.Sprintf("the totals of %s make %v households, the population is %v: correct one of them", t.By, all, *s.Population))
+			out = append(out, fmt.Sprintf("the totals of %s add up to %v households, but the population is %v: correct one of them", t.By, all, *s.Population))
 		}
 	}
 	return out
@@ -311,5 +311,5 @@ func CheckReason(pointer, reason string, needed bool) error {
 }
 
 func readOnly(c *fault.Checks, pointer string) {
-	c.Add(pointer, "read_only", "The server makes this member; leave it out.")
+	c.Add(pointer, "read_only", "The server sets this member; leave it out.")
 }

@@ -56,6 +56,6 @@ func (op *opened) CheckState(ctx context.Context, tx *db.Tx, o *Open) error {
 
 // NotActive refuses a response to a campaign that takes none.
 func NotActive(id string, status Status) error {
-	return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", fmt.Sprintf("The survey %s takes no responses now: it is %s, and must be active.", id, status)).
+	return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", fmt.Sprintf("The survey %s accepts no responses now: it is %s, and must be active.", id, status)).
 		With(fault.Field{Pointer: "/surveyId", Code: "not_active", Detail: fmt.Sprintf("The survey is %s.", status)})
 }

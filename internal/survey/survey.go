@@ -41,7 +41,7 @@ type Survey struct {
 	Type      string `json:"type" enum:"BaselineSurvey,FollowUpSurvey,MonitoringSurvey"`
 	Stage     string `json:"stage" enum:"baseline,follow-up,monitoring"`
 	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
-	External  bool   `json:"external,omitzero" doc:"The project is not held here."`
+	External  bool   `json:"external,omitzero" doc:"This server does not have the project."`
 	Content
 	Unasked      map[string][]string `json:"unasked,omitzero" doc:"Questions that ussd and chat leave out, such as photos and places, by mode."`
 	Round        int                 `json:"round" doc:"The round that is open, counted from 1."`
@@ -56,7 +56,7 @@ type Survey struct {
 	Activated    time.Time           `json:"activated,omitzero" doc:"When it was first active."`
 	Closed       time.Time           `json:"closed,omitzero"`
 	Links        api.SurveyLinks     `json:"links"`
-	Progress     *Progress           `json:"progress,omitzero" doc:"How far the open round has come. It is no part of the revision: poll links.progress."`
+	Progress     *Progress           `json:"progress,omitzero" doc:"Progress of the open round. It is not part of the revision: poll links.progress."`
 }
 
 // Nouns of package api, by their names here.

@@ -30,7 +30,7 @@ func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
 	const at = "/sampling"
 	if t == nil {
 		if s.PopulationHash != "" {
-			c.Add(at+"/populationHash", "unknown", "This is the hash of no frame. Name the sample design (designId) whose frame it is; of a draw made elsewhere give drawnElsewhere.documentHash.")
+			c.Add(at+"/populationHash", "unknown", "No frame has this hash. Name the sample design (designId) that the frame belongs to; for a draw made elsewhere give drawnElsewhere.documentHash.")
 		}
 		return
 	}
@@ -52,7 +52,7 @@ func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
 		case one.want == nil:
 			c.Add(at+"/"+one.name, "mismatch", "The design has none. Leave it out, or change the design.")
 		case *one.got != *one.want:
-			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The design aims at %v.", *one.want))
+			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The target of the design is %v.", *one.want))
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (s *Sampling) Adopt(c *fault.Checks, t *Target) *Sampling {
 		case *one.got == "":
 			*one.got = one.want
 		default:
-			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The methodology says %s, and the survey %s.", one.want, *one.got))
+			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The methodology requires %s, but the survey has %s.", one.want, *one.got))
 		}
 	}
 	confidence := &t.Confidence
@@ -92,7 +92,7 @@ func (s *Sampling) Adopt(c *fault.Checks, t *Target) *Sampling {
 		case *one.got == nil:
 			*one.got = one.want
 		case **one.got != *one.want:
-			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The methodology asks for %v, and the survey for %v.", *one.want, **one.got))
+			c.Add(at+"/"+one.name, "mismatch", fmt.Sprintf("The methodology requires %v, but the survey has %v.", *one.want, **one.got))
 		}
 	}
 	return &out

@@ -64,7 +64,7 @@ func checkChange(status Status, old, new Draft) error {
 	var locked []fault.Field
 	for _, name := range names {
 		if !changeable(status, name) {
-			locked = append(locked, fault.Field{Pointer: "/" + name, Code: "locked", Detail: "This cannot change while the survey is " + string(status) + "."})
+			locked = append(locked, fault.Field{Pointer: "/" + name, Code: "locked", Detail: "This member cannot change while the survey is " + string(status) + "."})
 		}
 	}
 	if len(locked) == 0 {

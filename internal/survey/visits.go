@@ -103,7 +103,7 @@ func (l *lists) MayVisit(ctx context.Context, o *Open, household string) error {
 		return err
 	}
 	if to := o.Collector(h); to != "" && to != web.CallerFrom(ctx).DID {
-		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Somebody else is to visit this household. Ask whoever runs the survey to assign it to you, then send again.")
+		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Somebody else is to visit this household. Ask the manager of the survey to assign it to you, then send again.")
 	}
 	return nil
 }

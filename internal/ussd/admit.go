@@ -110,10 +110,10 @@ func (s *Service) admit(r *http.Request, g *wire.Gateway) (known bool, err error
 		return true, nil
 	}
 	if g.Late(r.Header, s.now()) {
-		return false, fault.New(fault.Forbidden, "GATEWAY_TIME", "The time of the request is more than 5 minutes off, or no time.")
+		return false, fault.New(fault.Forbidden, "GATEWAY_TIME", "The time of the request is not a valid time, or more than 5 minutes off.")
 	}
 	if g.Signed() {
-		return false, fault.New(fault.Forbidden, "GATEWAY_SIGNATURE", "The request is not signed as the file of the gateway says.")
+		return false, fault.New(fault.Forbidden, "GATEWAY_SIGNATURE", "The request is not signed as the gateway file requires.")
 	}
 	if s.cfg.GatewayOnly {
 		return false, fault.New(fault.Forbidden, "GATEWAY_ONLY", "Only gateways may call this.")

@@ -23,9 +23,9 @@ const (
 type Sessions struct {
 	Active []string `json:"activeSessions"`
 	Count  int      `json:"count"`
-	More   bool     `json:"more,omitzero" doc:"Whether there are more than are listed."`
+	More   bool     `json:"more,omitzero" doc:"Whether there are more sessions than listed."`
 	// Live says more about each; the documented members come first.
-	Live []LiveSession `json:"sessions" doc:"Where they stand, at most 200 of them."`
+	Live []LiveSession `json:"sessions" doc:"The sessions, at most 200 of them."`
 }
 
 // LiveSession is where a session that is alive stands.
@@ -47,7 +47,7 @@ type Debug struct {
 	SessionID string    `json:"sessionId"`
 	Info      DebugInfo `json:"debugInfo"`
 	Others    []Other   `json:"others,omitempty" doc:"Other numbers or gateways with the same id."`
-	Ended     []Ended   `json:"ended,omitempty" doc:"What gateways said when sessions of this id were over."`
+	Ended     []Ended   `json:"ended,omitempty" doc:"What gateways reported when sessions with this id ended."`
 	Active    []string  `json:"activeSessions"`
 }
 
@@ -72,7 +72,7 @@ type DebugContext struct {
 	CustomerName    string        `json:"customerName,omitempty"`
 	Language        string        `json:"language"`
 	Menu            string        `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
-	Limits          screen.Limits `json:"limits" doc:"Most units of its screens: those of the menu, or of the gateway where they are fewer."`
+	Limits          screen.Limits `json:"limits" doc:"Largest number of units on a screen: the limit of the menu, or of the gateway if that is lower."`
 	Steps           int           `json:"steps"`
 	TextMode        string        `json:"textMode" enum:"accumulated,latest"`
 	Started         time.Time     `json:"sessionStartTime"`

@@ -69,7 +69,7 @@ func (s *Service) OperatorRoutes(a *web.API) {
 		Summary: "Sessions that are alive", Scope: web.Operator, Light: true, Answer: Sessions{},
 	})
 	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}", s.serveDebug, web.Doc{
-		Summary: "Where a session stands", Scope: web.Operator, Light: true, Answer: Debug{}, Also: []int{http.StatusNotFound},
+		Summary: "Read the state of a session", Scope: web.Operator, Light: true, Answer: Debug{}, Also: []int{http.StatusNotFound},
 		Description: "404 with the same members if no session with this id is alive.",
 	})
 	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}/dialog", s.serveDialog, web.Doc{
@@ -149,7 +149,7 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 	if cmp.Or(q.Mode, s.cfg.TextMode) != wire.Latest {
 		m, q.Step = accumulated, "" // its text tells a request apart
 		if strings.Count(q.Text, "*") > maxParts {
-			return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text holds too many answers.")
+			return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text contains too many answers.")
 		}
 	}
 	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name, q.ServiceCode), mode: m}, nil

@@ -30,9 +30,9 @@ func (s *Simulator) Routes(a *web.API) {
 	})
 	web.Post(a, simulationsPath, s.servePress, web.Doc{
 		Summary: "One key press of a simulated handset", Tag: tag, Scope: "ussd:simulate",
-		Description: "Walks the menu of the line without a gateway, also where USSD_GATEWAY_ONLY keeps everybody else out. Without a sessionId the code is dialled; with one, and the turn, an answer is typed. " +
-			"It happens on a line of its own: numbers are those that no network has, accounts are known to simulated handsets alone, short messages are shown and not sent, no twin is made and no other server is asked. " +
-			"All of it is forgotten after an hour without a key press, and when the server stops. Several instances of a server have a simulator each.",
+		Description: "Walks the menu of the line without a gateway, even if USSD_GATEWAY_ONLY keeps everybody else out. Without sessionId it dials the code; with sessionId and the turn it types an answer. " +
+			"It uses a line of its own: no network has its numbers, only simulated handsets know its accounts, short messages are shown and not sent, no twin is made and no other server is asked. " +
+			"All of this is forgotten after an hour without a key press, and when the server stops. Each instance of a server has its own simulator.",
 		Example: PressDraft{PhoneNumber: "+999000001", ServiceCode: "*2233#"},
 		Codes:   append([]string{"NUMBER_NOT_SIMULATED", "SIMULATION_INVALID", "CODE_NOT_ANSWERED", "SIMULATION_NOT_FOUND", "SIMULATION_TURN", "SIMULATION_OVER", "SIMULATOR_UNAVAILABLE"}, codes...),
 	})
@@ -81,21 +81,21 @@ func (d *Desk) Routes(a *web.API) {
 	web.Get(a, "/v1/ussd/menu", d.serveMenu, web.Doc{
 		Summary: "The menu of the line as a graph", Tag: tag, Scope: read, Codes: append([]string{"INVALID_PARAMETER"}, codes...),
 		Description: "The pack in use: nodes, ways between them, what lint says, and how often each screen was shown, refused an answer and lost its caller in the last 30 days. " +
-			"Counts are kept in memory and stored every 15 seconds; those of calls of simulated handsets are not among them.",
+			"Counts are kept in memory and stored every 15 seconds; calls of simulated handsets are not counted.",
 	})
 	web.Post(a, "/v1/ussd/menu:check", d.serveCheck, web.Doc{
 		Summary: "Check a menu pack", Tag: tag, Scope: read, Codes: append([]string{"MENU_CHECK_INVALID"}, codes...),
-		Description: "What `hearth ussd lint` says about a pack of your own, and the graph it makes. Nothing is stored, and the line goes on with the pack it has.",
+		Description: "Returns what `hearth ussd lint` reports about a pack of your own, and its graph. Nothing is stored, and the line continues with its own pack.",
 		Example:     PackDraft{Source: "pack: mine\nlanguages: [en]\ntitle: Mine\nstart: home\nnodes:\n  home:\n    end: true\n    text: Hello.\n"},
 	})
 	web.Get(a, "/v1/ussd/calls", d.serveCalls, web.Doc{
 		Summary: "List calls that are over, newest first", Tag: tag, Scope: read, Codes: append([]string{"INVALID_PARAMETER", "SCOPE_MISSING"}, codes...),
-		Description: "A call is there as soon as it has ended: by a closing screen, by the caller, or some seconds after it expired. Kept for 30 days, and erased with the person. " +
+		Description: "A call is listed as soon as it has ended: by a closing screen, by the caller, or some seconds after it expired. Calls are kept for 30 days, and erased with the person. " +
 			"Numbers are masked without `entities:pii`, which the filter by number needs too.",
 	})
 	web.Get(a, "/v1/ussd/calls/{id}", d.serveCall, web.Doc{
 		Summary: "Read a call step by step", Tag: tag, Scope: read, Codes: append([]string{"CALL_NOT_FOUND"}, codes...),
-		Description: "What was typed, where it led and how long it took, PINs and codes left out, and the same as a dialog file. Without `entities:pii` only keys of the menu are shown.",
+		Description: "What was typed, where it led and how long it took, without PINs and codes, and the same as a dialog file. Without `entities:pii` only keys of the menu are shown.",
 	})
 }
 
@@ -105,7 +105,7 @@ type PackDraft struct {
 }
 
 func (d *Desk) serveMenu(ctx context.Context, in *struct {
-	Lang string `query:"lang" doc:"Language of the texts; the usual one of the pack by default." example:"en"`
+	Lang string `query:"lang" doc:"Language of the texts; by default that of the pack." example:"en"`
 },
 ) (*api.Menu, error) {
 	if err := auth.OperatorsLine(ctx); err != nil {
@@ -123,7 +123,7 @@ func (d *Desk) serveCheck(ctx context.Context, in *struct{ Body PackDraft }) (*a
 	if len(in.Body.Source) > maxPack {
 		c.Add("/source", "too_large", fmt.Sprintf("A pack to check has at most %d bytes.", maxPack))
 	}
-	if err := c.Err("MENU_CHECK_INVALID", "This cannot be checked. Send the YAML of a menu pack."); err != nil {
+	if err := c.Err("MENU_CHECK_INVALID", "The body cannot be checked. Send the YAML of a menu pack."); err != nil {
 		return nil, err
 	}
 	return d.Check(in.Body.Source), nil
@@ -155,7 +155,7 @@ func (in *callsIn) filter(ctx context.Context) (walkFilter, error) {
 		return f, err
 	}
 	if in.Phone != "" && !in.Simulated && !web.CallerFrom(ctx).May(scopePII) {
-		return f, fault.New(fault.Forbidden, "SCOPE_MISSING", "To look for a number needs the scope "+scopePII+", which you do not have.")
+		return f, fault.New(fault.Forbidden, "SCOPE_MISSING", "Looking for a number needs the scope "+scopePII+", which you do not have.")
 	}
 	return f, nil
 }

@@ -145,7 +145,7 @@ func (s *Simulator) open(ctx context.Context) (err error) {
 	if s.line, err = s.cfg.Open(ctx); err != nil {
 		s.line = nil
 		s.cfg.Log.ErrorContext(ctx, "simulated line", "err", err.Error())
-		return fault.New(fault.Unavailable, "SIMULATOR_UNAVAILABLE", "The simulated line could not be put up. The log of the server says why.")
+		return fault.New(fault.Unavailable, "SIMULATOR_UNAVAILABLE", "The simulated line could not be started. The log of the server says why.")
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (p *Press) Validate() error {
 			c.Add("/input", "invalid", "An answer is one line of at most "+strconv.Itoa(wire.MaxText)+" characters.")
 		}
 		if p.Phone != "" || p.Code != "" {
-			c.Add("/sessionId", "unexpected", "The number and the code belong to the call already: leave them out.")
+			c.Add("/sessionId", "unexpected", "The number and the code already belong to the call: leave them out.")
 		}
 	}
 	return c.Err("SIMULATION_INVALID", "The key press is not valid.")

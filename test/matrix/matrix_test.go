@@ -130,7 +130,7 @@ func TestAttachments(t *testing.T) {
 		"wrong token":              {question{h.url, "wrong", "", notes, ""}, "does not accept the access token"},
 		"wrong token for an event": {question{h.url, "wrong", shared, "", file}, "does not accept the access token"},
 		"no token":                 {question{h.url, "", "", notes, ""}, "without an access token"},
-		"another homeserver":       {question{"https://matrix.example.org", amina.token, "", notes, ""}, "not one that may be asked"},
+		"another homeserver":       {question{"https://matrix.example.org", amina.token, "", notes, ""}, "not on the list of allowed ones"},
 		"no homeserver":            {question{"", amina.token, "", notes, ""}, "names no homeserver"},
 		"redirected inside":        {question{h.url, amina.token, "", "mxc://home.test/redirects", ""}, "its server cannot be reached"},
 		"hangs":                    {question{h.url, amina.token, "", "mxc://home.test/hangs", ""}, "it took too long"},

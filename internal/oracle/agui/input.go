@@ -314,11 +314,11 @@ func (r *reader) context(have object, in *input) {
 
 // requestBody is a request for the reference; what is read is read by hand.
 type requestBody struct {
-	ThreadID       string         `json:"threadId" maxLength:"200" doc:"A name of yours for the conversation, or the id of a session."`
-	RunID          string         `json:"runId" maxLength:"200" doc:"A name of yours for the run. The same one again reads the same run again."`
+	ThreadID       string         `json:"threadId" maxLength:"200" doc:"Your name for the conversation, or the id of a session."`
+	RunID          string         `json:"runId" maxLength:"200" doc:"Your name for the run. Sending the same name again reads the same run again."`
 	Messages       []messageBody  `json:"messages" doc:"The conversation. Only what follows the last message of the assistant counts."`
-	Tools          []toolBody     `json:"tools,omitempty" doc:"Tools that the client runs, as long as the run lasts."`
-	Context        []contextBody  `json:"context,omitempty" doc:"What the page says about itself, at most 4 KiB."`
+	Tools          []toolBody     `json:"tools,omitempty" doc:"Tools that the client runs, for the duration of the run."`
+	Context        []contextBody  `json:"context,omitempty" doc:"Context that the page gives about itself, at most 4 KiB."`
 	State          any            `json:"state,omitempty" doc:"Not used."`
 	ForwardedProps map[string]any `json:"forwardedProps,omitempty" doc:"model: id of a model of GET /models; timezone; abortOnDisconnect: the run ends when its reader leaves."`
 }
@@ -327,8 +327,8 @@ type messageBody struct {
 	ID         string `json:"id,omitempty"`
 	Role       string `json:"role" enum:"user,assistant,tool,system,developer,activity,reasoning"`
 	Content    any    `json:"content,omitempty" doc:"A text, or parts: text, and image, audio, video or document with the address of a file."`
-	ToolCallID string `json:"toolCallId,omitempty" doc:"Of the role tool: the call whose result this is."`
-	Error      string `json:"error,omitempty" doc:"Of the role tool: why the tool failed."`
+	ToolCallID string `json:"toolCallId,omitempty" doc:"For the role tool: the call that this is the result of."`
+	Error      string `json:"error,omitempty" doc:"For the role tool: why the tool failed."`
 }
 
 type toolBody struct {

@@ -254,7 +254,7 @@ func (v *visit) follow(t *translator) error {
 			return nil
 		}
 		if errors.Is(err, context.Canceled) {
-			return v.send(true, event{Type: runError, Message: "What you came with does not count any more.", Code: "unauthorized"})
+			return v.send(true, event{Type: runError, Message: "Your credential is no longer valid.", Code: "unauthorized"})
 		}
 		if err != nil && !errors.Is(err, errAsked) {
 			return err

@@ -337,7 +337,7 @@ func (t *translator) finish(thread, id string) []event {
 			end.Message, end.Code = t.failure.Error, t.failure.Kind
 		}
 	case run.Interrupted:
-		end = event{Type: runError, Message: "The server stopped in the middle of the answer. What there is of it is kept.", Code: "interrupted"}
+		end = event{Type: runError, Message: "The server stopped in the middle of the answer. The part that was finished is kept.", Code: "interrupted"}
 	}
 	return append(out, end)
 }

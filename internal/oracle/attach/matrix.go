@@ -33,7 +33,7 @@ type Sender struct {
 // Why a file that a homeserver keeps could not be read.
 const (
 	noHome      = "the message names no homeserver"
-	otherHome   = "its homeserver is not one that may be asked"
+	otherHome   = "its homeserver is not on the list of allowed ones"
 	noToken     = "the message came without an access token of its homeserver"
 	noRoom      = "the message does not say in which room its event is"
 	noMedia     = "its address is not that of a file"

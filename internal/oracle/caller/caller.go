@@ -235,7 +235,7 @@ func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error)
 	// A delegation is handed around to let others do one thing. Here it counts
 	// as its issuer only when it gives everything, as an invocation does.
 	if !who.Invoked && !who.Delegation.Covers("*", ucan.DefaultResource) {
-		return nil, true, s.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
+		return nil, true, s.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give all capabilities"})
 	}
 	return who, true, nil
 }

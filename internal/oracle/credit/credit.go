@@ -90,7 +90,7 @@ func New(c Config) *Plugin {
 // Manifest says what the plugin is.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
-		Name: "credits", Version: "1.0.0", Title: "Credits", Summary: "Answers only users who have credits, and charges what answers use.",
+		Name: "credits", Version: "1.0.0", Title: "Credits", Summary: "Answers only users who have credits, and charges for what answers use.",
 		Tags: []string{"billing"}, Visibility: plugin.Silent, OptIn: true,
 	}
 }
@@ -98,9 +98,9 @@ func (p *Plugin) Manifest() plugin.Manifest {
 // Settings are the prices.
 func (p *Plugin) Settings() []plugin.Setting {
 	return []plugin.Setting{
-		{Name: "minimum", Kind: plugin.Integer, Default: "10", Min: 1, Max: 1_000_000, Doc: "Credits that must be left for an answer to begin; so many are held back for it."},
+		{Name: "minimum", Kind: plugin.Integer, Default: "10", Min: 1, Max: 1_000_000, Doc: "Credits that an account needs for an answer to begin; they are held back for it."},
 		{Name: "perThousandTokens", Kind: plugin.Integer, Default: "1", Min: 0, Max: 1_000_000, Doc: "Credits for a thousand tokens, rounded up."},
-		{Name: "perCost", Kind: plugin.Integer, Default: "0", Min: 0, Max: 1_000_000_000, Doc: "Credits for one unit of the cost that the model's server tells, in place of tokens where it does; 0 counts tokens."},
+		{Name: "perCost", Kind: plugin.Integer, Default: "0", Min: 0, Max: 1_000_000_000, Doc: "Credits for one unit of the cost that the model's server reports, charged in place of tokens when it does; 0 charges for tokens."},
 	}
 }
 
@@ -139,7 +139,7 @@ type holder struct{ workspace, did string }
 func holderOf(ctx context.Context) (holder, error) {
 	c := tool.From(ctx)
 	if c.Talker == "" {
-		return holder{}, &plugin.Error{Status: http.StatusForbidden, Message: "It is not known whose credits these are."}
+		return holder{}, &plugin.Error{Status: http.StatusForbidden, Message: "The request has no user whose credits could be read."}
 	}
 	return talking(c.Talker), nil
 }

@@ -38,7 +38,7 @@ func (p *Plugin) Ledger(a *web.API) {
 		Summary: "Read the credit account of a user", Tag: tag, Scope: scopeRead, Codes: []string{"CREDIT_ACCOUNT_NOT_FOUND", "KEY_RESTRICTED"},
 	})
 	web.Put(a, accountPath, p.servePut, web.Doc{
-		Summary: "Open a credit account, or say whether it is answered", Tag: tag, Scope: scopeWrite, Example: api.CreditStatus{Status: active},
+		Summary: "Open a credit account, or set whether its user is answered", Tag: tag, Scope: scopeWrite, Example: api.CreditStatus{Status: active},
 		Codes: []string{"CREDIT_ACCOUNT_INVALID", "KEY_RESTRICTED"},
 	})
 	web.Get(a, entriesPath, p.serveEntries, web.Doc{
@@ -46,7 +46,7 @@ func (p *Plugin) Ledger(a *web.API) {
 	})
 	web.Post(a, entriesPath, p.serveTopUp, web.Doc{
 		Summary: "Add credits to an account, or take some back", Tag: tag, Scope: scopeWrite, Status: 201, Example: api.CreditTopUp{Amount: 500, Note: "January"},
-		Description: "Send an Idempotency-Key: a request that is sent again with it adds nothing.",
+		Description: "Send an Idempotency-Key: a repeated request with the same key adds nothing.",
 		Codes:       []string{"CREDIT_ACCOUNT_NOT_FOUND", "CREDIT_TOP_UP_INVALID", "CREDITS_OUT_OF_RANGE", "KEY_RESTRICTED"},
 	})
 }
@@ -60,7 +60,7 @@ type oneAccount struct {
 func operator(ctx context.Context, id string) (holder, error) {
 	c := web.CallerFrom(ctx)
 	if len(c.Projects) > 0 {
-		return holder{}, fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; credits are of the whole workspace.")
+		return holder{}, fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; credits belong to the whole workspace.")
 	}
 	return holder{c.Workspace, id}, nil
 }
@@ -173,7 +173,7 @@ func (p *Plugin) serveTopUp(ctx context.Context, in *struct {
 	}
 	var bad fault.Checks
 	if n := in.Body.Amount; n == 0 || n > maxAmount || n < -maxAmount {
-		bad.Add("/amount", "range", "The value must be a number of credits other than 0, at most a thousand million.")
+		bad.Add("/amount", "range", "The value must be a number of credits other than 0, at most 1,000,000,000.")
 	}
 	if note := in.Body.Note; len([]rune(note)) > maxNote || strings.ContainsFunc(note, unicode.IsControl) {
 		bad.Add("/note", "format", "The value must be one line of at most 200 characters.")
@@ -184,7 +184,7 @@ func (p *Plugin) serveTopUp(ctx context.Context, in *struct {
 	return once.Do(ctx, p.cfg.Idem, func(tx *db.Tx) (web.Reply[api.CreditEntry], error) {
 		a, err := p.alter(ctx, tx, who, func(a *account) error {
 			if in.Body.Amount < 0 && a.Balance-a.Held+in.Body.Amount < 0 || a.Balance > maxBalance {
-				return fault.New(fault.Conflict, "CREDITS_OUT_OF_RANGE", "The account cannot have so few or so many credits.")
+				return fault.New(fault.Conflict, "CREDITS_OUT_OF_RANGE", "The balance of the account would be out of range.")
 			}
 			a.Balance += in.Body.Amount
 			return nil

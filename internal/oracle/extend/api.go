@@ -23,7 +23,7 @@ const (
 
 // What a plugin is told whose request is not made.
 var (
-	errCircle    = &plugin.Error{Status: http.StatusLoopDetected, Message: "The server calls itself in a circle."}
+	errCircle    = &plugin.Error{Status: http.StatusLoopDetected, Message: "The plugin calls the server in a loop."}
 	errElsewhere = errors.New("this client reaches " + plugin.Server + " only")
 	errNotYet    = errors.New("the server has not started yet")
 )

@@ -59,7 +59,7 @@ func (l *links) of(ctx context.Context) (tool.Context, error) {
 	case c.Talker == "" || c.Again != nil:
 		return c, errNobody
 	case c.Caller.Key == "" && !c.Whole:
-		return c, &plugin.Error{Status: http.StatusForbidden, Message: "A delegation that does not give everything links nothing."}
+		return c, &plugin.Error{Status: http.StatusForbidden, Message: "Linking an account needs a delegation of all capabilities."}
 	}
 	return c, nil
 }

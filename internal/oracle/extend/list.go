@@ -27,7 +27,7 @@ func (s *Set) Shown(a *web.API, cs web.Cursors) {
 	}
 	web.Get(a, "/v1/oracle/plugins", serve, web.Doc{
 		Summary: "List the plugins of the oracle, by name", Tag: "oracle", Scope: "oracle:read",
-		Description: "What each adds: tools, routes and settings. The values of settings are shown to callers with `" + valuesScope + "`, those of secrets to nobody. `GET /grants` lists the tools you let run without a question.",
+		Description: "What each adds: tools, routes and settings. The values of settings are shown only to callers with `" + valuesScope + "`, those of secrets to nobody. `GET /grants` lists the tools you let run without a question.",
 	})
 }
 

@@ -36,7 +36,7 @@ const EventDelegation = "delegation_required"
 type DelegationRequired struct {
 	SessionID string `json:"sessionId"`
 	RequestID string `json:"requestId"`
-	Service   string `json:"service" doc:"DID of the service that would be called."`
+	Service   string `json:"service" doc:"DID of the service to be called."`
 	Can       string `json:"can"`
 	With      string `json:"with"`
 }
@@ -46,7 +46,7 @@ func (DelegationRequired) SchemaName() string { return "DownstreamRequired" }
 
 // MintEvents describes what the sockets of a conversation hear.
 func MintEvents() []web.Message {
-	return []web.Message{{Name: EventDelegation, About: "A tool wants to do something at another service that you have not delegated to the oracle: sign a delegation for it and send it to POST /delegation.", Payload: DelegationRequired{}}}
+	return []web.Message{{Name: EventDelegation, About: "A tool needs a capability at another service that you have not delegated to the oracle: sign a delegation for it and send it to POST /delegation.", Payload: DelegationRequired{}}}
 }
 
 // MintConfig configures a Minter. Zero values are the defaults.
@@ -187,7 +187,7 @@ func makeRoom[K comparable, V any](m map[K]V) {
 func (s *Minter) refuse(user tool.Context, service did.DID, w plugin.Want) error {
 	what := w.Can + " on " + w.With + " at " + service.String()
 	if !s.mayAsk(user.User) {
-		return &plugin.Error{Status: http.StatusUnauthorized, Message: "The user has not allowed " + what + ", and was asked for it a while ago. Do not ask again: go on without it."}
+		return &plugin.Error{Status: http.StatusUnauthorized, Message: "The user has not allowed " + what + ", and was asked for it a while ago. Do not ask again: continue without it."}
 	}
 	user.Send(EventDelegation, DelegationRequired{SessionID: user.SessionID, RequestID: user.RequestID, Service: service.String(), Can: w.Can, With: w.With})
 	return &plugin.Error{

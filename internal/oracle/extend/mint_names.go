@@ -96,9 +96,9 @@ func (n *names) ask(ctx context.Context, client *http.Client, origin *url.URL, w
 	case err != nil:
 		return fmt.Errorf("ask %s for its DID: %w", origin, err)
 	case res.StatusCode != http.StatusOK || json.Unmarshal(body, &doc) != nil:
-		return plugin.Unavailable("The service %s does not tell its DID.", origin)
+		return plugin.Unavailable("The service %s does not publish its DID.", origin)
 	case !strings.EqualFold(doc.ID, want.String()):
-		return plugin.Unavailable("The service %s says that it is somebody else.", origin)
+		return plugin.Unavailable("The service %s publishes a different DID.", origin)
 	}
 	return nil
 }

@@ -209,7 +209,7 @@ func TestServiceDID(t *testing.T) {
 	want.Service = address + "/api/v2"
 	for _, wrong := range []string{"did:web:bank.example", "", "did:key:z6Mk"} {
 		says.Store(wrong)
-		if _, err := h.mint(want); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		if _, err := h.mint(want); err == nil || !strings.Contains(err.Error(), "publishes a different DID") {
 			t.Errorf("%q: Mint() = %v", wrong, err)
 		}
 	}

@@ -77,8 +77,8 @@ var _ plugin.Store = (*drawer)(nil)
 
 // What a plugin is told that wants to keep something of nobody.
 var (
-	errNobody  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be remembered here: it is not known for whom."}
-	errNoTalk  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be remembered here: this is no conversation."}
+	errNobody  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be stored here: the request has no user."}
+	errNoTalk  = &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be stored here: this is not a conversation."}
 	errNoState = errors.New("the server keeps nothing")
 )
 

@@ -77,7 +77,7 @@ func (s *Endpoint) Routes(a *web.API) {
 	a.Handle(http.MethodPost, endpointPath, s.serve, web.Doc{
 		Summary: "Speak MCP (streamable HTTP)", Tag: "oracle", Scope: web.Signed, Produces: "text/event-stream", Consumes: "application/json",
 		Description: "The Model Context Protocol: tools that look up twins and surveys, twins and surveys as resources, and prompts, for assistants in editors and on desktops. " +
-			"It keeps no session: each request carries an API key, or a UCAN with `X-Auth-Type: ucan`, and is answered with its rights. docs/mcp.md has the settings of usual clients.",
+			"It keeps no session: each request carries an API key, or a UCAN with `X-Auth-Type: ucan`, and is answered with the rights of that credential. docs/mcp.md has the settings of usual clients.",
 		Example: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 		Body:    message{},
 		Codes:   []string{"ORIGIN_FORBIDDEN", "MCP_REQUEST_INVALID"},
@@ -87,8 +87,8 @@ func (s *Endpoint) Routes(a *web.API) {
 // message documents the body.
 type message struct {
 	JSONRPC string         `json:"jsonrpc" enum:"2.0"`
-	ID      any            `json:"id,omitzero" doc:"A text or a number; none for a notification."`
-	Method  string         `json:"method,omitzero" doc:"None in an answer to a request of ours, which there are not." example:"tools/list"`
+	ID      any            `json:"id,omitzero" doc:"A text or a number; absent in a notification."`
+	Method  string         `json:"method,omitzero" doc:"Absent only in an answer to a request of the server, which sends none." example:"tools/list"`
 	Params  map[string]any `json:"params,omitempty"`
 }
 
@@ -138,7 +138,7 @@ func onlyFew(w http.ResponseWriter, r *http.Request) error {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	var batch []jsontext.Value
 	if jsontext.Value(body).Kind() == '[' && json.Unmarshal(body, &batch) == nil && len(batch) > maxBatch {
-		return fault.New(fault.Invalid, "MCP_REQUEST_INVALID", fmt.Sprintf("A request may hold %d messages at most. Send them one by one.", maxBatch))
+		return fault.New(fault.Invalid, "MCP_REQUEST_INVALID", fmt.Sprintf("A request may contain at most %d messages. Send them one by one.", maxBatch))
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *Endpoint) checkOrigin(r *http.Request) error {
 	if origin == "" || s.cfg.Origin != nil && s.cfg.Origin(origin) || sameHost(origin, r.Host) || s.cfg.Public != "" && sameOrigin(origin, s.cfg.Public) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "ORIGIN_FORBIDDEN", "Pages of this origin may not speak MCP here. An operator can name it in CORS_ORIGIN.")
+	return fault.New(fault.Forbidden, "ORIGIN_FORBIDDEN", "Pages of this origin may not use MCP here. An operator can add the origin to CORS_ORIGIN.")
 }
 
 // sameHost reports whether a page comes from the host it calls. The scheme is left to

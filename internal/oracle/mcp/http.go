@@ -17,7 +17,7 @@ func (s *Service) Routes(a *web.API) {
 	const tag = "oracle"
 	web.Get(a, "/v1/oracle/mcp-servers", s.serveList, web.Doc{
 		Summary: "List the MCP servers whose tools the oracle can use, by name", Tag: tag, Scope: scopeRead,
-		Description: "Those that the operator has set up for this workspace, and those of the workspace. Callers with `oracle:tools` can have their tools called in a conversation.",
+		Description: "Those that the operator set up for this workspace, and those of the workspace itself. Callers with `oracle:tools` can use their tools in a conversation.",
 		Codes:       []string{"KEY_RESTRICTED"},
 	})
 	web.Get(a, serverPath, s.serveGet, web.Doc{
@@ -25,23 +25,23 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Put(a, serverPath, s.servePut, web.Doc{
 		Summary: "Make or replace an MCP server of the workspace", Tag: tag, Scope: scopeWrite,
-		Description: "It is reached over streamable HTTP, never in a private network unless the operator allows it. Its tools count as having side effects, whatever it says about them: " +
-			"each must be granted before it is called. The body replaces all there was, headers too.",
+		Description: "Hearth reaches it over streamable HTTP, never in a private network unless the operator allows it. Its tools are treated as having side effects, whatever the server declares: " +
+			"each must be granted before it is called. The body replaces the whole server, including its headers.",
 		Example: api.MCPServerDraft{URL: "https://weather.example.org/mcp", Description: "Forecasts for the field teams", Headers: map[string]string{"Authorization": "Bearer 0123"}},
 		Codes:   []string{"MCP_SERVER_INVALID", "MCP_NAME_TAKEN", "TOO_MANY_MCP_SERVERS", "KEY_RESTRICTED"},
 	})
 	web.Delete(a, serverPath, s.serveDelete, web.Doc{
-		Summary: "Remove an MCP server of the workspace, with what was granted of it", Tag: tag, Scope: scopeWrite,
+		Summary: "Remove an MCP server of the workspace, with its grants", Tag: tag, Scope: scopeWrite,
 		Codes: []string{"MCP_SERVER_NOT_FOUND", "KEY_RESTRICTED"},
 	})
 	web.Get(a, serverPath+"/tools", s.serveTools, web.Doc{
 		Summary: "List the tools of an MCP server, by name", Tag: tag, Scope: scopeRead,
-		Description: "As the server describes them, at most five minutes ago. A description is what a model will read: read it before you grant the tool.",
+		Description: "As the server described them at most five minutes ago. A model will read the description: read it before you grant the tool.",
 		Codes:       []string{"MCP_SERVER_NOT_FOUND", "MCP_SERVER_UNREACHABLE", "KEY_RESTRICTED"},
 	})
 	web.Put(a, grantsPath, s.serveGrant, web.Doc{
 		Summary: "Grant a tool of an MCP server", Tag: tag, Scope: scopeWrite,
-		Description: "From then on the oracle calls it for everybody in the workspace with `oracle:tools`, as long as the server, its description and its schema are the ones of `hash`.",
+		Description: "From then on the oracle calls it for everybody in the workspace with `oracle:tools`, as long as the server, its description and its schema match `hash`.",
 		Example:     api.MCPGrantDraft{Hash: "4f1c0e9d2b7a86f35e0d1c2b3a495867"},
 		Codes:       []string{"MCP_TOOL_NOT_FOUND", "MCP_TOOL_CHANGED", "MCP_TOOL_REFUSED", "MCP_SERVER_NOT_FOUND", "MCP_SERVER_UNREACHABLE", "KEY_RESTRICTED"},
 	})

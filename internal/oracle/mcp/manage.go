@@ -155,7 +155,7 @@ func (s *Service) announce(ctx context.Context, tx *db.Tx, e event.Event) error 
 func (s *Service) check(name string, d api.MCPServerDraft) error {
 	var c fault.Checks
 	if !ValidName(name) {
-		c.Add("path/name", "not_allowed", "This is no name of a server: "+nameRule+".")
+		c.Add("path/name", "not_allowed", "This is not a valid name of a server: "+nameRule+".")
 	}
 	if c.Require(d.URL != "", "/url"); d.URL != "" {
 		if bad := checkAddress(d.URL); bad != "" {
@@ -256,17 +256,17 @@ func why(err error) string {
 	var slow net.Error
 	switch {
 	case fault.CodeOf(err) == "OUTBOUND_REFUSED":
-		return "The address of the MCP server is a private one, or one that may not be called."
+		return "The address of the MCP server is private, or may not be called."
 	case errors.As(err, &dns):
 		return "The name of the MCP server cannot be found (DNS). Check its address."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The MCP server refuses connections. Check its port, and that it runs."
 	case errors.As(err, &cert), errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
-		return "There is no secure connection with the MCP server (TLS). Check its certificate."
+		return "The secure connection with the MCP server (TLS) failed. Check its certificate."
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		return "The MCP server does not answer in time."
 	}
-	return "What answers there does not speak MCP, or refuses us. Check the path of the address and the headers."
+	return "The server at this address does not speak MCP, or refuses our request. Check the path of the address and the headers."
 }
 
 // showTool is a tool as people see it; the zero grant is none.
@@ -310,7 +310,7 @@ func (s *Service) Grant(ctx context.Context, name, shown, hash string) (out api.
 	case o.problem != "":
 		return out, fault.New(fault.Unprocessable, "MCP_TOOL_REFUSED", "This tool cannot be granted. "+o.problem)
 	case o.hash != hash:
-		return out, fault.New(fault.Conflict, "MCP_TOOL_CHANGED", "The tool is not the one you have read: its description or schema differ. Read it again and grant that one.")
+		return out, fault.New(fault.Conflict, "MCP_TOOL_CHANGED", "The tool has changed since you read it: its description or schema differs. Read it again, then grant it.")
 	}
 	g := grant{server: name, tool: o.original, hash: hash, by: c.DID, at: s.cfg.Now().UTC().Truncate(time.Millisecond)}
 	err = s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {

@@ -144,7 +144,7 @@ func (q *request) words(ctx context.Context, name string, err error) string {
 		}
 		return text
 	case ctx.Err() != nil:
-		return "The tool did not come to its end in time."
+		return "The tool did not finish in time."
 	}
 	q.cfg.Log.ErrorContext(ctx, "tool failed", "tool", name, "err", err)
 	return "The tool failed."

@@ -131,7 +131,7 @@ func (t *remoteTool) Spec() tool.Spec {
 		s.Schema = t.offer.schema
 		return s
 	}
-	s.Description = "A tool of the MCP server " + t.server.Name + " that nobody has granted yet. A call asks the user, or tells how to grant it."
+	s.Description = "A tool of the MCP server " + t.server.Name + " that nobody has granted yet. A call asks the user, or explains how to grant it."
 	return s
 }
 

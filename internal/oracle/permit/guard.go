@@ -13,7 +13,7 @@ import (
 // What a model is told when a tool may not run.
 const (
 	textRefused = "The user refused this call. Do not try it again unless they ask for it."
-	textPart    = "The tool changes something, and the user came with a delegation that does not give everything. Nothing was changed. They can come with an invocation."
+	textPart    = "The tool changes something, and the user's delegation does not give all capabilities. Nothing was changed. The user can send an invocation instead."
 	textExpired = "The user did not answer within five minutes, which counts as a refusal. Nothing was changed."
 )
 

@@ -123,7 +123,7 @@ func (s *Service) Decide(ctx context.Context, user, run, call string, yes bool) 
 	case done:
 		s.wake(place{run, call})
 	case q.Status == tool.QuestionExpired:
-		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_EXPIRED", "Nobody answered in time, which counted as a refusal. Send the message again.")
+		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_EXPIRED", "Nobody answered in time, which counts as a refusal. Send the message again.")
 	case q.Status != state && (!yes || q.Status != tool.QuestionUsed):
 		return tool.Question{}, fault.New(fault.Conflict, "CONFIRMATION_DECIDED", "The question is closed: "+closed(q.Status)+".")
 	}
@@ -195,7 +195,7 @@ func (s *Service) Withdraw(ctx context.Context, user, sessionID, name string) er
 	}
 	found, err := dropGrant(ctx, s.cfg.DB, user, session, name)
 	if err == nil && !found {
-		err = fault.New(fault.NotFound, "GRANT_NOT_FOUND", "You have given no such grant.")
+		err = fault.New(fault.NotFound, "GRANT_NOT_FOUND", "You have no such grant.")
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (s *Service) session(ctx context.Context, user, id string) (int64, error) {
 // closed says why a question takes no answer any more.
 func closed(status string) string {
 	if status == tool.QuestionRefused {
-		return "it was refused, or what asked it was stopped"
+		return "it was refused, or the run that asked it was stopped"
 	}
 	return "it was " + status + " before"
 }

@@ -106,7 +106,7 @@ func TestPartOfAUser(t *testing.T) {
 		if _, err := g.here.Grant(t.Context(), ann, tool.Grant{Tool: "burn"}); err != nil {
 			t.Fatal(err)
 		}
-		g.ended(g.tryAs(tool.Context{User: ann}, "run", "{}"), 0, "does not give everything")
+		g.ended(g.tryAs(tool.Context{User: ann}, "run", "{}"), 0, "does not give all capabilities")
 		g.ended(g.try("run", "{}"), 1, "")
 	})
 }

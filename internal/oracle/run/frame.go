@@ -50,23 +50,23 @@ func Frames() []web.Message {
 		RequestID string `json:"requestId"`
 	}
 	type words struct {
-		Content   string `json:"content" doc:"The next part of the answer; put all parts together."`
+		Content   string `json:"content" doc:"The next part of the answer; join all parts."`
 		Timestamp string `json:"timestamp" format:"date-time"`
 	}
 	type reasoning struct {
 		SessionID string `json:"sessionId"`
 		RequestID string `json:"requestId"`
-		Reasoning string `json:"reasoning" doc:"What the model thinks; empty in the last one."`
+		Reasoning string `json:"reasoning" doc:"The model's reasoning; empty in the last frame."`
 		Details   []struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
-		} `json:"reasoningDetails,omitempty" doc:"Only in the first one, which says that work has begun."`
-		IsComplete bool   `json:"isComplete" doc:"Nothing more is thought."`
+		} `json:"reasoningDetails,omitempty" doc:"Only in the first frame, which reports that work has begun."`
+		IsComplete bool   `json:"isComplete" doc:"The reasoning is complete."`
 		Timestamp  string `json:"timestamp" format:"date-time"`
 	}
 	return []web.Message{
 		{Name: frameRun, About: "The first frame: which run this is.", Payload: begun{}},
-		{Name: frameReasoning, About: "Work has begun, or what the model thinks.", Payload: reasoning{}},
+		{Name: frameReasoning, About: "Work has begun, or the model's reasoning.", Payload: reasoning{}},
 		{Name: frameMessage, About: "A part of the answer.", Payload: words{}},
 		{Name: frameError, About: "The answer has failed; done follows.", Payload: trouble{}},
 		{Name: frameDone, About: "The last frame. A stream without it was cut off: join the run again.", Payload: done{}},
@@ -205,7 +205,7 @@ func (r *Run) appendReasoning(b []byte, t thought, at time.Time) []byte {
 // done is the payload of the last frame.
 type done struct {
 	Status      Status  `json:"status"`
-	PartialText *string `json:"partialText,omitzero" doc:"All that was said, where the answer did not finish: it replaces what you have."`
+	PartialText *string `json:"partialText,omitzero" doc:"The whole text so far, if the answer did not finish: it replaces what you have."`
 	Aborted     bool    `json:"aborted,omitzero"`
 	Failed      bool    `json:"failed,omitzero"`
 	Interrupted bool    `json:"interrupted,omitzero"`

@@ -240,7 +240,7 @@ type Info struct {
 func NotFound() *fault.Error { return fault.New(fault.NotFound, "RUN_NOT_FOUND", "Run not found") }
 
 func tooMany(limit int) *fault.Error {
-	return fault.New(fault.TooMany, "TOO_MANY_RUNS", fmt.Sprintf("You have %d answers in the making already. Wait for one, or abort it.", limit)).
+	return fault.New(fault.TooMany, "TOO_MANY_RUNS", fmt.Sprintf("You already have %d unfinished answers. Wait for one, or abort it.", limit)).
 		After(5 * time.Second)
 }
 

@@ -64,28 +64,28 @@ func Sent() []web.Message {
 		Payload jsontext.Value `json:"payload"`
 	}
 	return []web.Message{
-		{Name: eventConnected, About: "You are let in, and hear the session.", Payload: connected{}},
+		{Name: eventConnected, About: "The connection is accepted and follows the session.", Payload: connected{}},
 		{Name: eventPong, About: "The answer to ping.", Payload: pong{}},
 		{Name: eventStatus, About: "The answer to status: your sockets and sessions.", Payload: status{}},
 		{Name: eventSubscribed, About: "The answer to subscribe.", Payload: subscribed{}},
 		{Name: eventAvailable, About: "The answer to list-events.", Payload: available{}},
-		{Name: eventException, About: "Something you sent is of no use, or you may not stay.", Payload: exception{}},
-		{Name: eventEnvelope, About: "Every event of a run and of a plugin once more, with its name inside: the published client reads these.", Payload: enveloped{}},
+		{Name: eventException, About: "An event you sent is not valid, or the connection must end.", Payload: exception{}},
+		{Name: eventEnvelope, About: "Every event of a run and of a plugin again, with its name inside: the published client reads these.", Payload: enveloped{}},
 		{Name: eventBrowserCall, About: "Run a tool of the page, and answer with tool_result.", Payload: invocation{}},
 		{Name: eventActionCall, About: "Run an action of the page, and answer with action_call_result.", Payload: invocation{}},
-		{Name: eventRender, About: "Show the component of an action, then put it away.", Payload: component{}},
+		{Name: eventRender, About: "Show the component of an action, then remove it.", Payload: component{}},
 	}
 }
 
 // Taken describes what clients may send.
 func Taken() []web.Message {
 	type wish struct {
-		Session string   `json:"sessionId,omitzero" doc:"One of your sessions; that of the connection by default."`
+		Session string   `json:"sessionId,omitzero" doc:"One of your sessions; by default that of the connection."`
 		Events  []string `json:"events,omitzero" maxItems:"64" doc:"Only these; all by default."`
 	}
 	type result struct {
 		CallID  string         `json:"toolCallId"`
-		Session string         `json:"sessionId,omitzero" doc:"Not looked at: the call knows its session."`
+		Session string         `json:"sessionId,omitzero" doc:"Ignored: the call knows its session."`
 		Result  jsontext.Value `json:"result,omitzero" doc:"At most 256 KiB of JSON."`
 		Error   jsontext.Value `json:"error,omitzero" doc:"A text, or an object with message: the call has failed."`
 	}
@@ -93,9 +93,9 @@ func Taken() []web.Message {
 		{Name: eventPing, About: "Answered with pong."},
 		{Name: eventStatus, About: "Answered with status."},
 		{Name: eventList, About: "Answered with available-events."},
-		{Name: eventSubscribe, About: "Hear another session of yours too, or only some events.", Payload: wish{}},
-		{Name: eventToolResult, About: "What a tool of the page gave.", Payload: result{}},
-		{Name: eventActionResult, About: "What an action of the page gave.", Payload: result{}},
+		{Name: eventSubscribe, About: "Follow another session of yours too, or only some events.", Payload: wish{}},
+		{Name: eventToolResult, About: "The result of a tool of the page.", Payload: result{}},
+		{Name: eventActionResult, About: "The result of an action of the page.", Payload: result{}},
 	}
 }
 

@@ -187,7 +187,7 @@ func (p page) handleResult(ctx context.Context, e *socketio.Event) {
 		return
 	}
 	if p.part && strings.HasPrefix(id, questionMark) {
-		p.refuse(e, "a delegation that does not give everything answers no question")
+		p.refuse(e, "answering a question needs a delegation of all capabilities")
 		return
 	}
 	a := answer{Result: args["result"], Error: args["error"]}

@@ -190,7 +190,7 @@ func (h *Hub) Routes(a *web.API) {
 			{Name: "EIO", Doc: "Protocol version, 4.", Example: "4"},
 			{Name: "transport", Doc: "polling or websocket.", Example: "websocket"},
 			{Name: "sessionId", Doc: "A session of the caller.", Example: "$abc"},
-			{Name: "sid", Doc: "The connection, in all requests but the first.", Example: "lv_VI97HAXpY6yYWAAAB"},
+			{Name: "sid", Doc: "The id of the connection, in all requests except the first.", Example: "lv_VI97HAXpY6yYWAAAB"},
 		},
 	})
 	a.Handle(http.MethodPost, "/socket.io/", serve, web.Doc{

@@ -36,10 +36,10 @@ func isMissing(err error) bool {
 func ownerOf(ctx context.Context) (Owner, error) {
 	c := tool.From(ctx)
 	if c.Talker == "" {
-		return Owner{}, &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be scheduled here: it is not known for whom."}
+		return Owner{}, &plugin.Error{Status: http.StatusForbidden, Message: "Nothing can be scheduled here: the request has no user."}
 	}
 	if c.Caller.Key == "" && !c.Whole {
-		return Owner{}, &plugin.Error{Status: http.StatusForbidden, Message: "A delegation that does not give everything has no tasks."}
+		return Owner{}, &plugin.Error{Status: http.StatusForbidden, Message: "Tasks need a delegation of all capabilities."}
 	}
 	o := Owner{User: c.Talker, DID: c.User, Signer: c.Signer, Key: c.Caller, Ends: c.Ends}
 	o.Key.Again = nil
@@ -162,7 +162,7 @@ func (p *Plugin) plan(t *task, in api.TaskChange, fresh bool, was string) (wrong
 	case in.At != nil:
 		at, err := moment(*in.At, t.place())
 		if now := p.from.Now(); err != nil || !at.After(now) || at.Sub(now) > farthest {
-			return []string{"at must be a time to come, such as 2027-01-31T07:00 or 2027-01-31T07:00:00+03:00, at most five years away"}
+			return []string{"at must be a time in the future, such as 2027-01-31T07:00 or 2027-01-31T07:00:00+03:00, at most five years away"}
 		}
 		once := at.UnixMilli()
 		t.cron, t.once = "", &once

@@ -102,7 +102,7 @@ func (p *Plugin) ask(ctx context.Context, t *task) error {
 	if busy, err := p.from.Busy(ctx, t.owner.User, t.thread()); err != nil {
 		return err
 	} else if busy {
-		return p.wait(ctx, t, "The answer to the time before was still in the making.")
+		return p.wait(ctx, t, "The answer to the previous time was not finished yet.")
 	}
 	sent, err := p.from.Send(ctx, t.message())
 	f := fault.As(err)
@@ -136,7 +136,7 @@ func (p *Plugin) ended(ctx context.Context, t *task) (string, error) {
 	case err == nil:
 		return "", nil
 	case kind == fault.Unauthenticated || kind == fault.Forbidden:
-		return "What it was made with no longer counts: " + fault.As(err).Message, nil
+		return "The credential it was made with is no longer valid: " + fault.As(err).Message, nil
 	}
 	return "", err
 }
@@ -145,7 +145,7 @@ func (p *Plugin) ended(ctx context.Context, t *task) (string, error) {
 // look for its answers.
 func (p *Plugin) pause(ctx context.Context, t *task, reason string) error {
 	p.log.InfoContext(ctx, "task paused", "job", t.id, "reason", reason)
-	told := "This task is paused. " + reason + " To go on, set it to active with a credential that counts (PATCH /tasks/" + t.id + ")."
+	told := "This task is paused. " + reason + " To resume it, set it to active with a valid credential (PATCH /tasks/" + t.id + ")."
 	if err := p.from.Tell(ctx, t.message(), told); err != nil {
 		p.log.WarnContext(ctx, "task paused silently", "job", t.id, "err", err.Error())
 	}
@@ -156,7 +156,7 @@ func (p *Plugin) pause(ctx context.Context, t *task, reason string) error {
 func (p *Plugin) wait(ctx context.Context, t *task, why string) error {
 	now := p.from.Now()
 	if t.waits != nil && now.Sub(time.UnixMilli(*t.waits)) >= p.lock {
-		return p.over(ctx, t, Sent{Session: t.session}, "It was left out: "+why)
+		return p.over(ctx, t, Sent{Session: t.session}, "It was skipped: "+why)
 	}
 	return postpone(ctx, p.from.DB, t, now.Add(later).UnixMilli(), now.UnixMilli())
 }
@@ -169,7 +169,7 @@ func (p *Plugin) over(ctx context.Context, t *task, sent Sent, failure string) e
 	if t.cron != "" {
 		at, err := next(t.cron, now, t.place())
 		if err != nil {
-			o.status, o.reason = paused, "The schedule has no time to come."
+			o.status, o.reason = paused, "The schedule has no future time."
 		} else {
 			ms := at.UnixMilli()
 			o.status, o.next = active, &ms

@@ -78,7 +78,7 @@ func insert(ctx context.Context, tx *db.Tx, t *task, limit int) (*task, error) {
 		return nil, db.Wrap("count tasks", err)
 	}
 	if n >= limit {
-		return nil, plugin.Invalid("You have %d tasks already. Cancel one first.", limit)
+		return nil, plugin.Invalid("You already have %d tasks. Cancel one first.", limit)
 	}
 	owner, err := encodeOwner(t.owner)
 	if err != nil {

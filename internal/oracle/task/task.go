@@ -99,7 +99,7 @@ func New(from Source) *Plugin {
 // Manifest says what the plugin is.
 func (p *Plugin) Manifest() plugin.Manifest {
 	return plugin.Manifest{
-		Name: "tasks", Version: "1.0.0", Title: "Scheduled tasks", Summary: "Asks the oracle something at a time, or again and again, for a user who is not there.",
+		Name: "tasks", Version: "1.0.0", Title: "Scheduled tasks", Summary: "Asks the oracle something at a given time, or regularly, for a user who is not present.",
 		WhenToUse: []string{
 			"The user wants something to be done or looked up later, regularly or at a time.", "The user asks what is scheduled, or wants to change, pause or cancel it.",
 		},
@@ -115,9 +115,9 @@ func (p *Plugin) Manifest() plugin.Manifest {
 // Settings are the limits.
 func (p *Plugin) Settings() []plugin.Setting {
 	return []plugin.Setting{
-		{Name: "maxPerUser", Kind: plugin.Integer, Default: "50", Min: 1, Max: 1000, Doc: "Tasks of a user, those that are paused or done too."},
-		{Name: "minCronInterval", Kind: plugin.Duration, Default: "300s", Doc: "Between two times of a schedule, at least."},
-		{Name: "runLock", Kind: plugin.Duration, Default: "600s", Doc: "How long a time waits for the answer to the one before; then it is left out."},
+		{Name: "maxPerUser", Kind: plugin.Integer, Default: "50", Min: 1, Max: 1000, Doc: "Largest number of tasks of a user, including paused and finished ones."},
+		{Name: "minCronInterval", Kind: plugin.Duration, Default: "300s", Doc: "Shortest time between two runs of a schedule."},
+		{Name: "runLock", Kind: plugin.Duration, Default: "600s", Doc: "How long a scheduled time waits for the previous answer before it is skipped."},
 	}
 }
 

@@ -333,7 +333,7 @@ func TestWaits(t *testing.T) {
 		r.at("2026-11-17T06:00:00Z", p)
 		r.at("2026-11-17T06:00:20Z", p)
 		r.at("2026-11-17T06:01:30Z", p)
-		if got := r.read(p, made.ID); len(r.asked) != 0 || !strings.HasPrefix(got.LastError, "It was left out") || got.NextRunAt.Format(time.RFC3339) != "2026-11-18T06:00:00Z" {
+		if got := r.read(p, made.ID); len(r.asked) != 0 || !strings.HasPrefix(got.LastError, "It was skipped") || got.NextRunAt.Format(time.RFC3339) != "2026-11-18T06:00:00Z" {
 			t.Errorf("asked %d times, it stands as %+v", len(r.asked), got)
 		}
 		r.locked(func() { r.busy, r.send = false, fault.New(fault.Forbidden, "ANSWER_REFUSED", "Pay first.") })
@@ -359,21 +359,21 @@ func TestRoutes(t *testing.T) {
 			{amina, "POST /tasks", `{"title":"a","prompt":"b","cron":"99 9 * * *"}`, "cron must have five fields"},
 			{amina, "POST /tasks", `{"title":"a","prompt":"b","cron":"0 0 31 2 *"}`, "a time that comes"},
 			{amina, "POST /tasks", `{"title":"a","prompt":"b","cron":"0 9 * * *","at":"2027-01-01T00:00"}`, "exclude each other"},
-			{amina, "POST /tasks", `{"title":"a","prompt":"b","at":"2026-11-17T05:00:00Z"}`, "at must be a time to come"},
-			{amina, "POST /tasks", `{"title":"a","prompt":"b","at":"tomorrow"}`, "at must be a time to come"},
+			{amina, "POST /tasks", `{"title":"a","prompt":"b","at":"2026-11-17T05:00:00Z"}`, "at must be a time in the future"},
+			{amina, "POST /tasks", `{"title":"a","prompt":"b","at":"tomorrow"}`, "at must be a time in the future"},
 			{amina, "POST /tasks", `{"title":"a\u0007","prompt":"` + strings.Repeat("x", 4001) + `","cron":"0 9 * * *","timezone":"Mars/Base"}`, "title must not hold control characters; prompt must be shorter than or equal to 4000 characters; timezone must be an IANA name"},
 			{amina, "POST /tasks", `{"title":"a","prompt":"b","cron":"0 9 * * *","owner":"x"}`, "there is no member /owner"},
 			{baraka, "GET /tasks", "", `{"tasks":[]}`},
 			{baraka, "GET /tasks/" + made.ID, "", "Task not found"},
 			{baraka, "PATCH /tasks/" + made.ID, `{"status":"paused"}`, "Task not found"},
 			{baraka, "DELETE /tasks/" + made.ID, "", "Task not found"},
-			{"", "POST /tasks", morning, "it is not known for whom"},
+			{"", "POST /tasks", morning, "the request has no user"},
 			{amina, "PATCH /tasks/" + made.ID, `{"status":"done"}`, "status must be one of"},
 			{amina, "PATCH /tasks/" + made.ID, `{"status":"paused"}`, `"status":"paused"`},
 			{amina, "PATCH /tasks/" + made.ID, `{"status":"active","timezone":"Europe/Berlin"}`, `"nextRunAt":"2026-11-17T08:00:00Z"`},
 			{amina, "PATCH /tasks/" + made.ID, `{"at":"2026-12-01T09:00"}`, `"at":"2026-12-01T08:00:00Z"`},
 			{amina, "POST /tasks", `{"title":"a","prompt":"b","cron":"0 9 * * *"}`, `"timezone":"UTC"`},
-			{amina, "POST /tasks", `{"title":"c","prompt":"b","cron":"0 9 * * *"}`, "You have 2 tasks already"},
+			{amina, "POST /tasks", `{"title":"c","prompt":"b","cron":"0 9 * * *"}`, "You already have 2 tasks"},
 			{amina, "DELETE /tasks/" + made.ID, "", "Task cancelled"},
 			{amina, "DELETE /tasks/" + made.ID, "", "Task not found"},
 		} {

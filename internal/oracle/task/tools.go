@@ -83,9 +83,9 @@ func (p *Plugin) Routes() []plugin.Route {
 		},
 		{
 			Method: "POST", Path: "/tasks", Personal: true, Summary: "Schedule a task", Answer: api.Task{}, Body: api.TaskChange{Title: &title, Prompt: &prompt, Cron: &cron, Timezone: &zone},
-			Description: "The oracle is asked the prompt at each time of cron, or once at the time at; the answers are in the conversation sessionId. It acts with the rights you have then; tools that change something need a grant (PUT /grants/{tool}), since nobody can be asked. " +
-				"When what you came with no longer counts the task pauses and says why. All times that pass while the server is down are made up for by one run, and each time is asked once; an answer that a crash cuts off ends as interrupted and is not asked again. " +
-				"Send the same Idempotency-Key again to find the task that was made.",
+			Description: "The prompt is sent to the oracle at each time of cron, or once at the time at; the answers are in the conversation sessionId. The oracle acts with the rights you have then; tools that change something need a grant (PUT /grants/{tool}), since nobody can be asked. " +
+				"If your credential is no longer valid, the task pauses and says why. One run makes up for all times that pass while the server is down, and each time is asked once; an answer that a crash cuts off ends as interrupted and is not repeated. " +
+				"Send the same Idempotency-Key again to get the task that was made.",
 			Serve: func(r *plugin.Request) (any, error) {
 				var in api.TaskChange
 				if err := r.Read(&in); err != nil {
@@ -107,7 +107,7 @@ func (p *Plugin) Routes() []plugin.Route {
 		},
 		{
 			Method: "PATCH", Path: "/tasks/{taskId}", Personal: true, Summary: "Change, pause or resume a scheduled task", Answer: api.Task{}, Body: api.TaskChange{Status: &stop},
-			Description: "Members that are absent stay. From then on it runs with what you come with now.",
+			Description: "Absent members stay unchanged. From then on the task runs with the credential of this request.",
 			Serve: func(r *plugin.Request) (any, error) {
 				var in api.TaskChange
 				if err := r.Read(&in); err != nil {

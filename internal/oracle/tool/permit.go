@@ -17,10 +17,10 @@ type Question struct {
 	RunID       string         `json:"runId"`
 	CallID      string         `json:"callId"`
 	Tool        string         `json:"tool"`
-	Description string         `json:"description,omitzero" doc:"What the tool does, in the words of whoever wrote it."`
+	Description string         `json:"description,omitzero" doc:"What the tool does, in the words of its author."`
 	Arguments   jsontext.Value `json:"arguments"`
-	Status      string         `json:"status" enum:"waiting,confirmed,refused,used,expired" doc:"used: confirmed, and the tool has run with it."`
-	ExpiresAt   time.Time      `json:"expiresAt" doc:"No answer by then is a refusal."`
+	Status      string         `json:"status" enum:"waiting,confirmed,refused,used,expired" doc:"used: confirmed, and the tool ran with it."`
+	ExpiresAt   time.Time      `json:"expiresAt" doc:"Without an answer by then, the call is refused."`
 }
 
 // States of a Question.
@@ -35,10 +35,10 @@ const (
 // Grant is a user's word that a tool may run without a question each time.
 type Grant struct {
 	Tool      string    `json:"tool"`
-	SessionID string    `json:"sessionId,omitzero" doc:"The only conversation it holds in; all of yours without."`
-	Hash      string    `json:"hash,omitzero" doc:"Of a tool of an MCP server: what it was when it was granted. The grant ends when that changes."`
+	SessionID string    `json:"sessionId,omitzero" doc:"The only conversation it applies to; when absent, all of yours."`
+	Hash      string    `json:"hash,omitzero" doc:"For a tool of an MCP server: its hash when it was granted. The grant ends when the hash changes."`
 	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When it ends; never without."`
+	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When it ends; when absent, never."`
 }
 
 // Asker is the run a question is asked in.

@@ -44,7 +44,7 @@ func (a Agreement) shown(f *Frame) []Point {
 func (a Agreement) Scatter() []byte {
 	f := a.Frame
 	points := a.shown(&f)
-	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("Dashed line: both say the same. Above it households say more than was measured."))
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], f.Say("Dashed line: both agree. Above it, households say more than was measured."))
 	xy := make([][2]float64, len(points))
 	low, high := math.Inf(1), math.Inf(-1)
 	above, same := 0, 0

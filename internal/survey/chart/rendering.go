@@ -10,10 +10,10 @@ import (
 
 // Rendering is how a request wants its figures answered.
 type Rendering struct {
-	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. Without it the Accept header decides, and json is the usual one."`
+	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. When absent, the Accept header decides; json is the default."`
 	Accept   string `header:"Accept" doc:"image/svg+xml for a picture."`
-	Width    int    `query:"width" doc:"Of a picture, 300 to 1400; 640 by default."`
-	Language string `query:"language" doc:"Of the words in a picture, English and Kiswahili (sw); labels of the survey in any it has, that of the template by default. Without it the Accept-Language header decides." example:"sw"`
+	Width    int    `query:"width" doc:"Width of a picture, 300 to 1400; 640 by default."`
+	Language string `query:"language" doc:"Language of the words in a picture: English or Kiswahili (sw). Labels of the survey can be in any language it has, by default that of the template. When absent, the Accept-Language header decides." example:"sw"`
 	Spoken   string `header:"Accept-Language" doc:"English, or Kiswahili for sw."`
 }
 

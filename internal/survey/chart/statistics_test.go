@@ -13,7 +13,7 @@ import (
 func statistics() *api.SurveyStatistics {
 	return &api.SurveyStatistics{
 		Question: "home/kind", Round: 2, Statistic: "proportion", Confidence: .9, Tail: "two", Adjust: "none", By: "stratum",
-		Counted: api.SurveyCounted{Sample: 60, Answered: 52}, Remarks: []string{"The draw was made elsewhere and was not proven here."},
+		Counted: api.SurveyCounted{Sample: 60, Answered: 52}, Remarks: []string{"The draw was made elsewhere and was not verified here."},
 		Estimates: []api.SurveyEstimate{
 			{Option: "wood", Estimate: num(.7), Low: num(.6), High: num(.78), N: whole(52), Method: "wilson"},
 			{Option: "wood", Value: "a", Estimate: num(.9), Low: num(.8), High: num(.95), N: whole(48), Method: "wilson"},
@@ -44,7 +44,7 @@ func TestStatistics(t *testing.T) {
 	_, text, _ := parse(t, chart.Statistics(s, names, chart.Frame{}))
 	for _, want := range []string{
 		"Share of households · 90 % intervals (Wilson) · round 2 · 52 of 60 households answered.", "Firewood · all households: 70.0 %, 90 % interval 60.0 % to 78.0 %, from 52 households.",
-		"Firewood · Upper valley: 90.0 %", "Firewood · b: not shown", "not proven here.",
+		"Firewood · Upper valley: 90.0 %", "Firewood · b: not shown", "not verified here.",
 	} {
 		if !strings.Contains(text["desc"], want) {
 			t.Errorf("the description lacks %q: %s", want, text["desc"])

@@ -147,7 +147,7 @@ func complete(o *survey.Open, d Draft) (*asked, error) {
 	if a.Measure == fuel {
 		a.Fuel = cmp.Or(a.Fuel, "wood")
 	} else if a.Fuel != "" {
-		c.Add("/fuel", "not_allowed", "Only measure=fuel is of a fuel.")
+		c.Add("/fuel", "not_allowed", "Only measure=fuel takes a fuel.")
 	}
 	a.window(&c)
 	if a.Tolerance == nil {
@@ -178,9 +178,9 @@ func (a *asked) find(c *fault.Checks) {
 	case columns[i].Repeat:
 		c.Add(at, "invalid", "The question is asked several times in one interview.")
 	case columns[i].PII.Private() || columns[i].Serial:
-		c.Add(at, "invalid", "The answers of this question are sealed.")
+		c.Add(at, "invalid", "The answers to this question are sealed.")
 	case !columns[i].Kind.Options && !amount(&columns[i]):
-		c.Add(at, "invalid", "The answers of this question are neither numbers nor options.")
+		c.Add(at, "invalid", "The answers to this question are neither numbers nor options.")
 	default:
 		a.column, a.qid = &columns[i], answer.Question(a.o.NID, path...)
 	}
@@ -200,10 +200,10 @@ func (a *asked) fit(c *fault.Checks) {
 		}
 	}
 	if a.Measure != use && (choice || truth) {
-		c.Add("/measure", "invalid", "The answers are no amounts: only use can be held against them.")
+		c.Add("/measure", "invalid", "The answers are not amounts: compare them with measure=use only.")
 	}
 	if choice && len(a.Use) == 0 {
-		c.Add("/use", "required", "Say which options mean use.")
+		c.Add("/use", "required", "Name the options that mean use.")
 	}
 	if !choice && len(a.Use) > 0 {
 		c.Add("/use", "not_allowed", "The question has no options.")

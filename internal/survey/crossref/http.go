@@ -15,19 +15,19 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const about = "A job. It holds what the households of a round say to one question against what was measured in them: the days of the sensors that were in the household then (since and until of relationships decide, as in GET /v1/projects/{did}/usage), " +
-	"or what kitchen tests have weighed (measure=fuel; sumPeriod chooses tests by their first day). Responses count as in figures. A day counts with at least half of its expected readings; households with fewer days than minDays are no pair and are counted apart.\n\n" +
-	"Of use: agreement, Cohen's kappa from 30 pairs on, overReport (of those who say that they use it, the share without measured use) and underReport. Of amounts per day: bias and limits of agreement by Bland and Altman. " +
-	"adjusted is what the whole round says, put right by the pairs, with the weights of the sample where it was drawn. hawthorne is min(1, cooking events per day in the 30 days before and after kitchen tests / during them), the mean of households with both.\n\n" +
-	"Responses that do not agree with the measurements (use: any difference; amounts: more than tolerance times what was measured) are flagged with sensor_mismatch. A run takes the place of the flags and pairs of earlier runs of the same round and question, and of nothing else; earlier results stay. " +
-	"While such a run is waiting or at work it is the answer."
+const about = "Starts a job that compares the answers of a round to one question with what was measured in the same households: the days of the sensors that were in the household at the time (since and until of relationships decide, as in GET /v1/projects/{did}/usage), " +
+	"or what kitchen tests weighed (measure=fuel; sumPeriod selects tests by their first day). Responses count as in figures. A day counts when it has at least half of its expected readings; households with fewer days than minDays form no pair and are counted separately.\n\n" +
+	"For use, the result has agreement, Cohen's kappa from 30 pairs on, overReport (the share without measured use among those who say that they use it) and underReport. For amounts per day it has bias and limits of agreement by Bland and Altman. " +
+	"adjusted is what the whole round says, corrected by the pairs, with the weights of the sample where it was drawn. hawthorne is min(1, cooking events per day in the 30 days before and after kitchen tests / during them), the mean of households with both.\n\n" +
+	"Responses that do not agree with the measurements (use: any difference; amounts: more than tolerance times what was measured) are flagged with sensor_mismatch. A run replaces the flags and pairs of earlier runs of the same round and question, and nothing else; earlier results stay. " +
+	"While such a run is waiting or working, the answer is that run."
 
 // Routes adds cross-references to the API.
 func (s *Service) Routes(a *web.API) {
 	const tag, one = "quality", "/v1/surveys/{surveyId}/cross-reference"
 	tolerance := 0.5
 	web.Post(a, one, s.serveBegin, web.Doc{
-		Summary: "Hold the answers of a survey against sensors and kitchen tests", Status: http.StatusAccepted, Scope: "responses:verify or responses:check", Tag: tag, Once: true, Description: about,
+		Summary: "Compare the answers of a survey with sensors and kitchen tests", Status: http.StatusAccepted, Scope: "responses:verify or responses:check", Tag: tag, Once: true, Description: about,
 		Codes:   []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", "CROSS_REFERENCE_INVALID"},
 		Example: Draft{Question: "usage/used_last_7_days", Days: 7, Tolerance: &tolerance},
 	})
@@ -37,11 +37,11 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, one+"/{crossReferenceId}", s.serveGet, web.Doc{
 		Summary: "Read how far answers and measurements agree", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND", "INVALID_PARAMETER"},
-		Description: "As a picture (format=svg): of use, the shares as bars; of amounts, a dot for each pair of the newest result, over the line on which both say the same, or with picture=differences as Bland and Altman draw them. Dots are drawn for keys with responses:read.",
+		Description: "As a picture (format=svg), use is shown as bars of the shares; amounts as a dot for each pair of the newest result, with the line on which both agree, or with picture=differences as Bland and Altman draw them. Only keys with responses:read see the dots.",
 	})
 	web.Get(a, one+"/{crossReferenceId}/pairs", s.servePairs, web.Doc{
 		Summary: "List what households say and what was measured in them", Scope: "responses:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CROSS_REFERENCE_NOT_FOUND"},
-		Description: "The pairs of the newest cross-reference of a round and question, in the order the responses came; earlier ones have none left. A pair goes with its answer: when that is corrected, taken out or erased.",
+		Description: "The pairs of the newest cross-reference of a round and question, in the order in which the responses arrived; earlier cross-references have none left. A pair is removed when its answer is corrected, taken out or erased.",
 	})
 }
 
@@ -102,7 +102,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 func (s *Service) serveGet(ctx context.Context, in *struct {
 	ofResult
 	chart.Rendering
-	Kind string `query:"picture" enum:"both,differences" doc:"Of a picture of amounts: both over each other, or their differences; both by default."`
+	Kind string `query:"picture" enum:"both,differences" doc:"For a picture of amounts: both plotted against each other, or their differences; both by default."`
 },
 ) (web.Reply[*Result], error) {
 	var none web.Reply[*Result]

@@ -104,7 +104,7 @@ func (r *runner) gather(ctx context.Context) error {
 			}
 		}
 		if len(r.byHome) > maxHomes {
-			return fault.New(fault.Unprocessable, "CROSS_REFERENCE_TOO_LARGE", fmt.Sprintf("At most %d households are held against measurements.", maxHomes))
+			return fault.New(fault.Unprocessable, "CROSS_REFERENCE_TOO_LARGE", fmt.Sprintf("At most %d households can be compared with measurements.", maxHomes))
 		}
 		if len(page) < readPage {
 			break

@@ -50,7 +50,7 @@ func (p picture) draw(differences bool) []byte {
 	if v.Asked.Measure == fuel {
 		what = f.Say("kitchen tests")
 	}
-	f.About = f.Say("Said in the interview against %s · %d of %d households have both", what, v.Households.Paired, v.Households.Answered)
+	f.About = f.Say("Interview compared with %s · %d of %d households have both", what, v.Households.Paired, v.Households.Answered)
 	if v.Suppressed {
 		f.Notes = append(f.Notes, f.Say("Figures of fewer than 5 households are not shown."))
 	}
@@ -59,7 +59,7 @@ func (p picture) draw(differences bool) []byte {
 	}
 	d := v.Difference
 	if len(p.points) == 0 && d.N > 0 {
-		f.Notes = append(f.Notes, f.Say("Single households are not drawn: a later run has taken the pairs over, or this key lacks responses:read."))
+		f.Notes = append(f.Notes, f.Say("The picture leaves out individual households: a later run took over the pairs, or this key lacks responses:read."))
 	}
 	a := chart.Agreement{Frame: f, Unit: chart.Unit{Name: f.Say("%s a day", strings.TrimSuffix(d.Unit, "/day"))}, Said: f.Say("Said"), Measured: f.Say("Measured"), Points: p.points, Bias: d.Bias, Low: d.Low, High: d.High}
 	if differences {
@@ -81,10 +81,10 @@ func (p picture) shares(f chart.Frame) []byte {
 	}
 	rows := []chart.Row{
 		row(f.Say("Say that they use it"), said), row(f.Say("Measured to use it"), measured), row(f.Say("Household and sensor agree"), a.Agreement),
-		row(f.Say("Over-reported: of those who say so, not measured"), a.OverReport), row(f.Say("Under-reported: of those who do not, measured"), a.UnderReport),
+		row(f.Say("Over-reported: share of those who say so without measured use"), a.OverReport), row(f.Say("Under-reported: share of those who do not say so with measured use"), a.UnderReport),
 	}
 	if v.Adjusted != nil {
-		rows = append(rows, chart.Row{Label: f.Say("Use by all households, put right"), Value: &v.Adjusted.Value})
+		rows = append(rows, chart.Row{Label: f.Say("Use by all households, corrected"), Value: &v.Adjusted.Value})
 	}
 	switch {
 	case a.Kappa != nil:

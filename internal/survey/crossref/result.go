@@ -114,9 +114,9 @@ func (r *runner) agreement(t Table, said api.CrossAdjusted) {
 		low, high := k.Interval()
 		a.Kappa, a.KappaSE, a.KappaLow, a.KappaHigh = number(k.Value), number(k.SE), number(low), number(high)
 	case t.N() < leastPairs:
-		a.NoKappa = fmt.Sprintf("There are %d pairs: with fewer than %d a kappa says nothing.", t.N(), leastPairs)
+		a.NoKappa = fmt.Sprintf("There are only %d pairs: with fewer than %d, kappa means nothing.", t.N(), leastPairs)
 	default:
-		a.NoKappa = "All say and do the same, so that chance alone would agree."
+		a.NoKappa = "All households say and do the same, so chance alone would give this agreement."
 	}
 	said.Value = t.Adjusted(said.Said)
 	said.Formula = "said × (1 − overReport) + (1 − said) × underReport"
@@ -126,7 +126,7 @@ func (r *runner) agreement(t Table, said api.CrossAdjusted) {
 // adjust keeps what the survey says, put right, where the pairs tell it.
 func (r *runner) adjust(a api.CrossAdjusted) {
 	if math.IsNaN(a.Value) || math.IsNaN(a.Said) {
-		r.result.NoAdjusted = "The pairs do not tell how far what is said is right: some answers have none."
+		r.result.NoAdjusted = "The pairs do not show how far the answers are right: some answers have no pair."
 		return
 	}
 	r.result.Adjusted = &a

@@ -124,7 +124,7 @@ func (s *Service) run(ctx context.Context, j *job.Run) error {
 	}
 	for _, step := range []func(context.Context) error{r.claim, r.gather, r.measure, r.conclude, r.store, r.clean, r.finish} {
 		if err := step(ctx); errors.Is(err, errReplaced) {
-			return job.Permanent(fault.New(fault.Conflict, "CROSS_REFERENCE_REPLACED", "A newer cross-reference of the question has begun. Read that one.").Wrap(err))
+			return job.Permanent(fault.New(fault.Conflict, "CROSS_REFERENCE_REPLACED", "A newer cross-reference of this question has begun. Read the newer one.").Wrap(err))
 		} else if fault.KindOf(err) == fault.Unprocessable {
 			return job.Permanent(err)
 		} else if err != nil {
@@ -248,13 +248,13 @@ func (r *runner) flag(h *home) flag.Flag {
 	f := flag.Flag{Rule: flag.SensorMismatch, Question: "/responses/" + r.Question, Value: rounded(h.measured), Limit: rounded(h.said)}
 	switch {
 	case r.Measure == fuel:
-		f.Detail = fmt.Sprintf("The household says %.4g a day; its kitchen tests have weighed %.4g %s.", h.said, h.measured, h.testUnit)
+		f.Detail = fmt.Sprintf("The household says %.4g a day; its kitchen tests weighed %.4g %s.", h.said, h.measured, h.testUnit)
 	case r.Measure != use:
-		f.Detail = fmt.Sprintf("The household says %.4g %s a day; its sensors have measured %.4g on %d days.", h.said, r.Measure, h.measured, h.days)
+		f.Detail = fmt.Sprintf("The household says %.4g %s a day; its sensors measured %.4g on %d days.", h.said, r.Measure, h.measured, h.days)
 	case h.said > 0:
-		f.Detail = fmt.Sprintf("The household says that it uses it; on %d days its sensors have measured no use.", h.days)
+		f.Detail = fmt.Sprintf("The household says that it uses it; its sensors measured no use on %d days.", h.days)
 	default:
-		f.Detail = fmt.Sprintf("The household says that it does not use it; on %d days its sensors have measured use.", h.days)
+		f.Detail = fmt.Sprintf("The household says that it does not use it; its sensors measured use on %d days.", h.days)
 	}
 	return f
 }

@@ -45,7 +45,7 @@ func (d *Design) Calibrate(known []Margin) (*Design, error) {
 			sum += v
 		}
 		if i > 0 && math.Abs(sum-whole) > 1e-6*whole {
-			return nil, totalsInvalid(fmt.Sprintf("The totals of %s make %v, those of %s make %v.", k.By, sum, known[0].By, whole))
+			return nil, totalsInvalid(fmt.Sprintf("The totals of %s add up to %v, those of %s to %v.", k.By, sum, known[0].By, whole))
 		}
 		whole = sum
 		out.margins = append(out.margins, m)
@@ -61,7 +61,7 @@ func (d *Design) Calibrate(known []Margin) (*Design, error) {
 	}
 	for _, m := range out.margins {
 		if m.scale(slices.Clone(out.weights)) > 1e-10 {
-			return nil, fault.New(fault.Unprocessable, "WEIGHTS_DO_NOT_FIT", "No weights fit all totals: some values are found together only. Leave out one of the totals, or join values.")
+			return nil, fault.New(fault.Unprocessable, "WEIGHTS_DO_NOT_FIT", "No weights fit all totals: some values occur only together. Leave out one of the totals, or join values.")
 		}
 	}
 	return &out, nil
@@ -112,9 +112,9 @@ func (d *Design) margin(k Margin) (margin, error) {
 // does not say how many: they may be few.
 func without(k Margin, value string) string {
 	if value == "" {
-		return fmt.Sprintf("Some of its households say nothing to %s. Fit the weights to totals of something that is known of each household, such as group or stratum.", k.By)
+		return fmt.Sprintf("Some of its households have no answer to %s. Fit the weights to totals of something known of every household, such as group or stratum.", k.By)
 	}
-	return fmt.Sprintf("Some of its households have %s, which the totals of %s do not have: add it to them.", quoted("value", value), k.By)
+	return fmt.Sprintf("Some of its households have %s, which the totals of %s lack: add it to the totals.", quoted("value", value), k.By)
 }
 
 // fewest is the value with the fewest households of those that have any.

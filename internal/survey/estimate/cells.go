@@ -11,8 +11,8 @@ import (
 
 var (
 	errEmpty     = fault.New(fault.Unprocessable, "SAMPLE_EMPTY", "No household of the sample has answered.")
-	errCellEmpty = fault.New(fault.Unprocessable, "CELL_EMPTY", "Nobody in a cell has answered, so that nothing makes up for those who did not. Join it with another one:")
-	errAlone     = fault.New(fault.Unprocessable, "CELL_TOO_SMALL", "One unit alone shows no variance, and there is no other one to join it with: draw more households or clusters, or list more, so that at least two of them answer.")
+	errCellEmpty = fault.New(fault.Unprocessable, "CELL_EMPTY", "No household of a cell has answered, so no other can make up for them. Join the cell with another one:")
+	errAlone     = fault.New(fault.Unprocessable, "CELL_TOO_SMALL", "One unit alone shows no variance, and there is no other cell to join it with: draw or list more households or clusters, so that at least two of them answer.")
 	errCellSmall = fault.New(fault.Unprocessable, "CELL_TOO_SMALL", "One unit alone shows no variance. Join the cell with another one:")
 )
 
@@ -20,15 +20,15 @@ var (
 type Join struct {
 	Stratum string `json:"stratum,omitzero"`
 	Cluster string `json:"cluster,omitzero"`
-	Value   string `json:"value,omitzero" doc:"Of a question or a group that weights are fitted to."`
+	Value   string `json:"value,omitzero" doc:"Value of a question or a group that weights are fitted to."`
 	N       int    `json:"n" doc:"How many households in it count."`
-	With    string `json:"with,omitzero" doc:"The smallest of the others: join both."`
+	With    string `json:"with,omitzero" doc:"The smallest of the other cells: join the two."`
 }
 
 // Joins is what a fault about small cells shows to programs.
 type Joins struct {
 	Cells []Join `json:"cells,omitzero"`
-	Join  string `json:"join,omitzero" doc:"What the parameter join has to be." example:"north,east"`
+	Join  string `json:"join,omitzero" doc:"The value to send as the parameter join." example:"north,east"`
 }
 
 // maxJoins bounds how many cells a fault names.

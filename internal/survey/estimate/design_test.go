@@ -73,7 +73,7 @@ func TestFaultsOfDesigns(t *testing.T) {
 		if tt.cells == nil {
 			continue
 		}
-		if alone := tt.code == "CELL_TOO_SMALL" && tt.cells[0].With == ""; alone != strings.Contains(err.Error(), "there is no other one to join it with") {
+		if alone := tt.code == "CELL_TOO_SMALL" && tt.cells[0].With == ""; alone != strings.Contains(err.Error(), "there is no other cell to join it with") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		got, _ := fault.As(err).Members.(estimate.Joins)

@@ -106,7 +106,7 @@ func (d *Design) Ratio(v Values) (*Figure, error) {
 		plainY, plainX = plainY+v.Y[i], plainX+x(i)
 	}
 	if sumX == 0 || plainX == 0 {
-		return nil, fault.New(fault.Unprocessable, "RATIO_OF_NOTHING", "What the ratio is per adds up to 0.")
+		return nil, fault.New(fault.Unprocessable, "RATIO_OF_NOTHING", "The denominator of the ratio adds up to 0.")
 	}
 	f, u := d.begin(rows), make([]float64, len(d.members))
 	f.Value, f.Unweighted = sumY/sumX, plainY/plainX

@@ -20,11 +20,11 @@ type Codebook struct {
 	TemplateVersion int                `json:"templateVersion"`
 	DefaultLanguage string             `json:"defaultLanguage" doc:"Language of plain texts."`
 	Languages       []string           `json:"languages"`
-	Missing         []api.CodebookCode `json:"missing" doc:"What stands in place of a value."`
+	Missing         []api.CodebookCode `json:"missing" doc:"Codes that stand in place of a value."`
 	Separator       string             `json:"separator" doc:"Joins several values in one cell, of the files and of this codebook as a table." example:";"`
 	Columns         []Column           `json:"columns"`
 
-	Design *api.CodebookDesign `json:"design,omitzero" doc:"How R and Stata compute the figures of the survey again, from an export with design=true."`
+	Design *api.CodebookDesign `json:"design,omitzero" doc:"How R and Stata reproduce the figures of the survey from an export with design=true."`
 }
 
 // SchemaName is the name that clients know it by.

@@ -11,11 +11,11 @@ import (
 // one.
 type Column struct {
 	Name       string        `json:"name" doc:"Head of the column. In a long table section and question together." example:"cooking.fuels"`
-	Of         string        `json:"of" enum:"response,answer" doc:"What it tells of: the response as a whole, or an answer."`
+	Of         string        `json:"of" enum:"response,answer" doc:"What the column describes: the response as a whole, or an answer."`
 	Section    string        `json:"section,omitzero"`
 	Title      form.Text     `json:"sectionTitle,omitzero"`
-	Question   string        `json:"question,omitzero" doc:"In its section, with the groups and repeats around it."`
-	Option     string        `json:"option,omitzero" doc:"The column tells of this option: 1 when it was chosen, 0 when not; its place in a rank."`
+	Question   string        `json:"question,omitzero" doc:"The question in its section, with the groups and repeats around it."`
+	Option     string        `json:"option,omitzero" doc:"The column describes this option: 1 when it was chosen, 0 when not; its place in a rank."`
 	Row        string        `json:"row,omitzero" doc:"Row of a matrix."`
 	Type       string        `json:"type" example:"number"`
 	Label      form.Text     `json:"label,omitzero" doc:"The question in its languages."`
@@ -127,7 +127,7 @@ func heads() []headColumn {
 		return func(l *Layout, _ *Response) cell { return cellOf(of(&l.head)) }
 	}
 	return []headColumn{
-		{col("responseId", text, "Response", "Replaced by the recordId, which is the same in every read and export: GET /v1/responses/{responseId} takes it."), None, false, (*Layout).responseCell},
+		{col("responseId", text, "Response", "Replaced by the recordId, which is the same in every read and export: GET /v1/responses/{responseId} accepts it."), None, false, (*Layout).responseCell},
 		{col("recordId", text, "The same in every read and export", ""), Full, false, func(_ *Layout, r *Response) cell { return word(privacy.RecordName(r.NID)) }},
 		{col("round", string(form.Integer), "Round", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Round} }},
 		{col("householdId", text, "Household", renamed), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.household(r.Household)) }},
@@ -140,7 +140,7 @@ func heads() []headColumn {
 		{col("timestamp", moment, "When it was given", ""), None, false, func(_ *Layout, r *Response) cell { return instant(r.SubmittedAt) }},
 		{col("startedAt", moment, "When the interview began", ""), None, false, raw(func(h *head) string { return h.startedAt })},
 		{col("receivedAt", moment, "When it arrived", ""), None, false, func(_ *Layout, r *Response) cell { return instant(r.ReceivedAt) }},
-		{col("updatedAt", moment, "When it was changed last", ""), None, false, func(_ *Layout, r *Response) cell { return instant(r.UpdatedAt) }},
+		{col("updatedAt", moment, "When it was last changed", ""), None, false, func(_ *Layout, r *Response) cell { return instant(r.UpdatedAt) }},
 		{withUnit(col("durationSec", number, "How long the interview took", ""), "s"), None, false, raw(func(h *head) string { return h.durationSec })},
 		{col("mode", text, "How it was collected", ""), None, false, raw(func(h *head) string { return h.mode })},
 		{col("language", text, "Language of the interview", ""), None, false, raw(func(h *head) string { return h.language })},
@@ -150,8 +150,8 @@ func heads() []headColumn {
 		{col("verificationStatus", text, "State of the verification", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.VStatus) }},
 		{col("verifier", text, "Who decided last", renamed), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.person(r.Verifier)) }},
 		{col("verifiedAt", moment, "When that was", ""), None, false, func(_ *Layout, r *Response) cell { return instant(r.VerifiedAt) }},
-		{col("flags", string(form.Integer), "How many checks have found something, today", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Flags} }},
-		{col("flagRules", text, "Which checks these are", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.FlagRules) }},
+		{col("flags", string(form.Integer), "How many checks found something, as of now", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Flags} }},
+		{col("flagRules", text, "Names of these checks", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.FlagRules) }},
 		{col("revision", string(form.Integer), "Revision of the response", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Revision} }},
 		{col("supersedes", text, "The response it replaced", ""), Full, false, raw(func(h *head) string { return h.supersedes })},
 		{col("submittedBy", text, "Who sent it", ""), Full, false, raw(func(h *head) string { return h.submittedBy })},

@@ -32,9 +32,9 @@ func sampleOf(o *survey.Open) (_ Sample, why string) {
 	census := s.Method == "census"
 	switch {
 	case !o.Probability:
-		return Sample{}, "The households were not chosen by chance (" + s.Method + "), so that none stands for others."
+		return Sample{}, "The households were not chosen by chance (" + s.Method + "), so none of them represents others."
 	case census && !o.Listed && s.Population == nil && len(s.Strata) == 0:
-		return Sample{}, "The survey has neither a list of households nor their number, so that nobody knows who is missing."
+		return Sample{}, "The survey has neither a list of households nor their number, so nothing shows which are missing."
 	case !census && s.Draw == nil && s.DrawnElsewhere == nil && !o.Listed:
 		return Sample{}, "The survey has no list: households came as they answered, and were not drawn."
 	case !census && s.Draw == nil && s.DrawnElsewhere == nil:

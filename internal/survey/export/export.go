@@ -102,15 +102,15 @@ func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
 type Draft struct {
 	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld,geojson,dta" example:"csv"`
 	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
-	Repeats      Repeats   `json:"repeats,omitzero" enum:"inline,tables" doc:"Of wide CSV and XLSX: a repeat is JSON in one cell (inline, the default), or a table of its own: a file in a zip, a sheet of the workbook."`
-	Media        bool      `json:"media,omitzero" doc:"Make a zip of the file and all attachments that its responses have at asOf. Needs pii=full."`
-	Design       bool      `json:"design,omitzero" doc:"Of wide CSV, XLSX and dta: add the sample with its weights, the sampling, and how R or Stata compute the figures again. CSV and dta become a zip."`
-	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
+	Repeats      Repeats   `json:"repeats,omitzero" enum:"inline,tables" doc:"For wide CSV and XLSX: a repeat is JSON in one cell (inline, the default), or a table of its own: a file in a zip, a sheet of the workbook."`
+	Media        bool      `json:"media,omitzero" doc:"Make a zip of the file and all attachments that its responses had at asOf. Needs pii=full."`
+	Design       bool      `json:"design,omitzero" doc:"For wide CSV, XLSX and dta: add the sample with its weights, the sampling, and how R or Stata reproduce the figures. CSV and dta become a zip."`
+	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much personal data is in the file; pseudonymised by default. full needs the scope responses:pii."`
 	Filter       string    `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
-	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
-	AsOf         time.Time `json:"asOf,omitzero" doc:"Every response as it was at this time; by default when the export was asked for."`
+	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all except superseded and invalidated ones."`
+	AsOf         time.Time `json:"asOf,omitzero" doc:"Every response as it was at this time; by default the time of the request."`
 	Rounds       []int     `json:"rounds,omitzero" doc:"Only these rounds; all by default."`
-	Language     string    `json:"language,omitzero" doc:"Of the labels in an XLSX or Stata file; that of the template by default." example:"sw"`
+	Language     string    `json:"language,omitzero" doc:"Language of the labels in an XLSX or Stata file; by default that of the template." example:"sw"`
 }
 
 // settings are what is stored of a draft.
@@ -145,7 +145,7 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 		c.Add("/shape", "unknown", "The shape must be wide or long.")
 	}
 	if d.Shape == Long && d.Format.wideOnly() {
-		c.Add("/shape", "not_supported", "Files of this format have a row for each response: leave the shape out, or ask for wide.")
+		c.Add("/shape", "not_supported", "Files of this format have a row for each response: omit shape, or send wide.")
 	}
 	d.checkFiles(&c)
 	if !slices.Contains(Levels(), d.PII) {
@@ -156,7 +156,7 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	}
 	for i, state := range d.Verification {
 		if at := fmt.Sprintf("/verification/%d", i); !slices.Contains(states, state) {
-			c.Add(at, "unknown", "No response is ever in this state.")
+			c.Add(at, "unknown", "Responses have no such state.")
 		} else if slices.Index(d.Verification, state) < i {
 			c.Add(at, "duplicate", "The state is named twice.")
 		}
@@ -174,7 +174,7 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	}
 	now = now.UTC().Truncate(time.Millisecond)
 	if d.AsOf.After(now) {
-		c.Add("/asOf", "out_of_range", "The time has not come yet.")
+		c.Add("/asOf", "out_of_range", "The time is in the future.")
 	}
 	if d.AsOf.IsZero() {
 		d.AsOf = now
@@ -189,10 +189,10 @@ func (d *Draft) checkFiles(c *fault.Checks) {
 	case d.Repeats != Inline && d.Repeats != Tables:
 		c.Add("/repeats", "unknown", "The value must be inline or tables.")
 	case d.Repeats == Tables && (d.Shape != Wide || d.Format != CSV && d.Format != XLSX):
-		c.Add("/repeats", "not_allowed", "Repeats are tables of their own in wide CSV and XLSX only.")
+		c.Add("/repeats", "not_allowed", "Only wide CSV and XLSX files can have repeats as tables of their own.")
 	}
 	if d.Design && !d.tells() {
-		c.Add("/design", "not_allowed", "The sample comes with wide CSV, XLSX and dta files only.")
+		c.Add("/design", "not_allowed", "Only wide CSV, XLSX and dta files can include the sample.")
 	}
 	if d.Media && d.PII != Full {
 		c.Add("/media", "not_allowed", "Pictures and sounds show people: only an export with pii=full has attachments.")

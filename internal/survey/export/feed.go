@@ -18,9 +18,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const feeding = "An OData 4.0 feed, as Excel, Power BI, R and Python read it. Submissions has a row for each response that is neither superseded nor invalidated nor redacted, in the order of their arrival, with the columns of the wide table of exports: " +
-	"what OData does not take in a name is an underscore (home.size is home_size), and why there is no answer stands beside it in …_noAnswer. __id is the responseId and __system has what ODK Central tells of a submission. Each repeat has a table of its own, Submissions_section_question, or is inside of its response with $expand=*. " +
-	"Follow @odata.nextLink, which goes on where the page ends whatever has arrived meanwhile; a page may be short. What is about people is as in exports: pii=none, pseudonymised (default), or full, which needs the scope `responses:pii`."
+const feeding = "An OData 4.0 feed for Excel, Power BI, R and Python. Submissions has a row for each response that is not superseded, invalidated or redacted, in the order of arrival, with the columns of the wide table of exports: " +
+	"characters that OData does not accept in a name become underscores (home.size is home_size), and …_noAnswer beside a column says why there is no answer. __id is the responseId, and __system has the same members as for a submission in ODK Central. Each repeat has a table of its own, Submissions_section_question, or is inside its response with $expand=*. " +
+	"Follow @odata.nextLink, which continues where the page ends even when responses arrive in between; a page may be short. Personal data is as in exports: pii=none, pseudonymised (default), or full, which needs the scope `responses:pii`."
 
 // feedRoutes adds the feed of a survey to a.
 func (s *Service) feedRoutes(a *web.API) {
@@ -36,11 +36,11 @@ func (s *Service) feedRoutes(a *web.API) {
 	a.Handle(http.MethodGet, path+"/{table}", s.serveFeedTable, web.Doc{
 		Summary: "Read a table of a survey's feed", Scope: scope, Tag: tag, Answer: api.ODataPage{}, Codes: append([]string{"TABLE_NOT_FOUND", "INVALID_CURSOR", "COUNT_NOT_POSSIBLE"}, codes...), Description: feeding,
 		Query: []web.Param{
-			{Name: "$top", Doc: "Rows to send, over all pages.", Example: "100"},
-			{Name: "$skiptoken", Doc: "Where a page goes on; @odata.nextLink has it."},
-			{Name: "$count", Doc: "true adds @odata.count: of Submissions, up to 10,000, with a filter of submission dates or none.", Example: "true"},
+			{Name: "$top", Doc: "Number of rows to send, over all pages.", Example: "100"},
+			{Name: "$skiptoken", Doc: "Where the next page starts; @odata.nextLink has it."},
+			{Name: "$count", Doc: "true adds @odata.count: for Submissions, up to 10,000, with no filter other than on submission dates.", Example: "true"},
 			{Name: "$filter", Doc: "Comparisons (eq ne gt ge lt le) of __system/submissionDate, __system/updatedAt and __system/reviewState, joined with and.", Example: "__system/submissionDate ge 2026-01-01T00:00:00Z"},
-			{Name: "$select", Doc: "Names of columns, by commas; all by default. __id is always there."},
+			{Name: "$select", Doc: "Names of columns, separated by commas; all by default. __id is always included."},
 			{Name: "$expand", Doc: "* puts repeats into their responses.", Example: "*"},
 			{Name: "$format", Doc: "json."},
 			pii,
@@ -236,8 +236,8 @@ func (f *feed) ask(r *http.Request, in *feedTableIn) error {
 	}
 	if in.Token != "" {
 		if err := f.s.cfg.Cursors.Decode(f.scope(r), in.Token, &f.at); err != nil {
-			return fault.New(fault.Invalid, "INVALID_CURSOR", "The token is not one of this table. Start again without it.").
-				With(fault.Field{Pointer: "query/$skiptoken", Code: "invalid", Detail: "Follow @odata.nextLink as it is."}).Wrap(err)
+			return fault.New(fault.Invalid, "INVALID_CURSOR", "The token does not belong to this table. Start again without it.").
+				With(fault.Field{Pointer: "query/$skiptoken", Code: "invalid", Detail: "Follow @odata.nextLink unchanged."}).Wrap(err)
 		}
 		f.top = f.at.Left - 1
 	}
@@ -317,7 +317,7 @@ func (f *feed) total(ctx context.Context) (int64, error) {
 		at := t.at.UnixMilli()
 		switch {
 		case t.name != "receivedAt" || t.op == "ne":
-			return 0, no("the filter says more than when responses arrived.")
+			return 0, no("the filter uses more than the submission date.")
 		case t.op == "ge":
 			from = max(from, at)
 		case t.op == "gt":

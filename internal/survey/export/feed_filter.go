@@ -62,12 +62,12 @@ func parseFeedFilter(text string, c *fault.Checks) feedFilter {
 		case t.name == "verificationStatus":
 			t.text = strings.ReplaceAll(strings.Trim(t.text, "'"), "''", "'")
 			if t.op != "eq" && t.op != "ne" || !slices.Contains(states, t.text) {
-				return bad("A state is compared with eq or ne, and is one of " + strings.Join(states, ", ") + ".")
+				return bad("Compare a state with eq or ne; it is one of " + strings.Join(states, ", ") + ".")
 			}
 		default:
 			var ok bool
 			if t.at, ok = feedTime(t.text); !ok {
-				return bad("A time is written as 2026-01-31T08:00:00Z or 2026-01-31.")
+				return bad("Write a time as 2026-01-31T08:00:00Z or 2026-01-31.")
 			}
 		}
 		f.add(t)

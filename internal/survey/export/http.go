@@ -23,9 +23,9 @@ import (
 const tag = "exports"
 
 const exporting = "Every response as it was at asOf, or when the export was asked for, in the order of their arrival, as a file that can be read for 24 hours. Redacted responses are never in it, superseded and " +
-	"invalidated ones when verification names them. The answer is a job; the export has its id.\n\n" +
-	"wide has a row for each response. A question is the column section.question. Several choices are joined with ; in one column, as is everything that is several values in a cell, and each option has a column section.question/option with 1 or 0 " +
-	"(in a rank its place); other words stand in section.question/other. A position is section.question/lat and /lon, a quantity has its unit in /unit, a matrix the columns section.question.row. A repeat is JSON in one cell. " +
+	"invalidated ones only when verification names them. The answer is a job; the export has the id of the job.\n\n" +
+	"wide has a row for each response. A question is the column section.question. Several choices are joined with ; in one column, as are all other cells with several values, and each option has a column section.question/option with 1 or 0 " +
+	"(in a rank its place); an answer in the respondent's own words is in section.question/other. A position is section.question/lat and /lon, a quantity has its unit in /unit, a matrix the columns section.question.row. A repeat is JSON in one cell. " +
 	"long has a row for each answer: responseId, householdId, round, section, question, index (places in the repeats and lists around it, from 1), value; several choices are several rows. " +
 	"repeats=tables gives each repeat of a wide CSV or XLSX file a table of its own, section.question, with the columns responseId, parentIndex, index and those of its questions, and a row for each entry; parentIndex is the index of the entry around it where repeats are nested. " +
 	"The cell of the repeat has the number of entries then. CSV becomes a zip with responses.csv and a file for each repeat, XLSX has a sheet for each. media=true makes a zip of the file and of all attachments of its responses, once each, as media/<sha256> with the ending of their type: the answer sha256:… names it. It needs pii=full. " +
@@ -33,12 +33,12 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 	"Files of a survey whose sample was drawn, here or elsewhere, or of a census, have the columns weight, outcome (how the household counts), fpc1 and, where clusters were drawn first, cluster and fpc2: weights are those of figures by default, of each round on its own. " +
 	"design=true adds the table of the whole sample, the sampling, and the lines with which R or Stata compute the same figures: CSV becomes a zip with sample.csv, design.json and reproduce.R, dta one with reproduce.do, XLSX has the sheets sample and design. They are in every XLSX file and zip of such a survey. " +
 	"Surveys whose households nobody drew have no weights, and design.json and the codebook say why. " +
-	"An empty cell was not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +
+	"An empty cell means not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +
 	"pii=none has no household, no collector, no verifier, no barcode, serial number or DID of a twin, and no answer marked as personal. pii=pseudonymised has names in place of households, collectors, verifiers, barcodes, serial numbers and DIDs of twins (questions of the types barcode and entity_ref, those whose id says serial, barcode or imei, and what is calculated from them): the same in every export of the project, others elsewhere; " +
 	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and the responseId is the recordId of the response, which is the same in every read and export and says nothing about a household: " +
 	"`GET /v1/responses/{responseId}` takes it, and so do the routes of its history and verification. pii=full has both ids. " +
-	"Free text stays as people wrote it unless its question is marked. pii=full has everything and needs the scope `responses:pii`, to ask and to read; erased answers are empty and erased is true.\n\n" +
-	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data, codebook and export, which says what was asked for, at most 1,048,575 rows and 32,767 characters in a cell; dates and times in UTC are typed cells. A wide table has at most 16,384 columns, a file 4 GiB. " +
+	"Free text stays as people wrote it unless its question is marked. pii=full has everything and needs the scope `responses:pii`, both to request and to read; erased answers are empty and erased is true.\n\n" +
+	"CSV is UTF-8; a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data, codebook and export, which says what was asked for, at most 1,048,575 rows and 32,767 characters in a cell; dates and times in UTC are typed cells. A wide table has at most 16,384 columns, a file 4 GiB. " +
 	"JSON-LD has its context inside.\n\n" +
 	"geojson has a feature for each response, at the place of the interview (pii=full) or of its first answer that is a position, and the columns of the wide table as properties. dta is for Stata 14 and newer: a variable for each column of the wide table, " +
 	"named with letters, digits and underscores (its characteristic column has the other name) and labelled in the language; days are %td and times %tc in UTC, true and false 1 and 0, choices whose values are whole numbers are numbers with value labels, " +
@@ -58,12 +58,12 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/exports/{exportId}/file", s.serveFile, web.Doc{
 		Summary: "Download the file of an export of responses", Scope: "exports:read", Tag: tag, Produces: "application/octet-stream",
-		Description: "The media type is that of the format. The scope `responses:read` is needed too, and `responses:pii` for a file with pii=full. " + exchange.AboutFile,
+		Description: "The media type depends on the format. The scope `responses:read` is needed too, and `responses:pii` for a file with pii=full. " + exchange.AboutFile,
 		Codes:       []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
 	})
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/codebook", s.serveCodebook, web.Doc{
 		Summary: "Read the codebook of a survey", Scope: "surveys:read", Tag: tag, Answer: Codebook{}, Produces: "application/json, text/csv",
-		Description: "Every column of the exports of a survey: question, type, options, unit, whether it is personal, what stands for a missing value, and in which shapes and levels of personal data it is. design has the lines with which R and Stata compute the figures of this survey again.",
+		Description: "Every column of the exports of a survey: question, type, options, unit, whether it is personal, what stands for a missing value, and in which shapes and levels of personal data it is. design has the lines with which R and Stata reproduce the figures of this survey.",
 		Query:       []web.Param{{Name: "format", Doc: "json (default) or csv.", Example: "csv"}},
 		Codes:       []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER"},
 	})
@@ -121,13 +121,13 @@ type Export struct {
 	PII          Level                 `json:"pii"`
 	Filter       string                `json:"filter,omitzero"`
 	Verification []string              `json:"verification,omitzero"`
-	AsOf         time.Time             `json:"asOf" doc:"The responses are as they were at this time."`
+	AsOf         time.Time             `json:"asOf" doc:"The export has the responses as they were at this time."`
 	Rounds       []int                 `json:"rounds,omitzero"`
 	Language     string                `json:"language,omitzero"`
 	Counts       Counts                `json:"counts"`
-	SHA256       string                `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
+	SHA256       string                `json:"sha256,omitzero" doc:"SHA-256 of the file, once it is complete."`
 	Errors       []job.Failure         `json:"errors,omitempty" doc:"Why it failed."`
-	CreatedBy    string                `json:"createdBy" doc:"DID of whoever asked for it."`
+	CreatedBy    string                `json:"createdBy" doc:"DID of the requester."`
 	CreatedAt    time.Time             `json:"createdAt"`
 	StartedAt    time.Time             `json:"startedAt,omitzero"`
 	FinishedAt   time.Time             `json:"finishedAt,omitzero"`

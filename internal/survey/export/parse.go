@@ -86,7 +86,7 @@ func (p *parser) list(b []byte, n *node) ([]byte, bool) {
 	case v.Kind() == '[' && v.IsValid():
 		return append(b, text...), true
 	}
-	p.bad(n.first, "The cell must be a JSON array with the entries, or come with a table of them.")
+	p.bad(n.first, "The cell must be a JSON array of the entries, or the file must have a table of them.")
 	return b, false
 }
 

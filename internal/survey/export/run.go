@@ -120,7 +120,7 @@ func (w *writer) export(ctx context.Context) error {
 }
 
 func interrupted() error {
-	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "The responses keep changing: people of this workspace are being erased, or checks run. Export again later.")
+	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "The responses keep changing: people of this workspace are being erased, or checks are running. Export again later.")
 }
 
 // attempt writes the file, from its beginning or from where the state is.

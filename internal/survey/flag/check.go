@@ -18,23 +18,23 @@ type Check struct {
 
 // checks is the table of all of them, in the order in which they flag.
 var checks = []Check{
-	{DurationShort, "an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger; a complete one shorter than a third of the median of the survey, once 20 complete ones are in", "length not known, consent refused", durationShort},
+	{DurationShort, "an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger; a complete one shorter than a third of the median of the survey, once it has 20 complete ones", "length not known, consent refused", durationShort},
 	{CollectorFast, "a complete interview of a collector whose median, of 10 or more, is below half of the median of the survey", "fewer than 20 complete interviews of the survey with a length", collectorFast},
 	{NightTime, "a visit that began between 21 and 5 o'clock (*nightFrom*, *nightTo*), by *utcOffsetMinutes* or the longitude", "other modes, no place and no offset", nightTime},
 	{ClockSkew, "dated more than 10 minutes after it arrived (value: seconds)", "", clockSkew},
 	{OutsideWindow, "an interview that began or ended outside the window of the survey; without one, more than 31 days before the survey was made", "imported ones where the window has no start", outsideWindow},
-	{OutsideLife, "a dateTime answered with a moment outside that time, a date answered with a day after it (a birthday, or the day a stove was bought, lies before) or before 1900", "questions with a constraint of their own, dateTime questions marked as personal, repeats", outsideLife},
-	{Distance, "a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres, not told to a key that may change lists or responses and has not responses:pii", "one of the places not known", distance},
+	{OutsideLife, "a dateTime answered with a moment outside that time, a date answered with a day after it (a birthday, or the day a stove was bought, lies before) or before 1900", "questions with their own constraint, dateTime questions marked as personal, repeats", outsideLife},
+	{Distance, "a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres, not shown to a key that may change lists or responses and lacks responses:pii", "interviews where one of the places is unknown", distance},
 	{NotEligible, "a household that does not meet the eligibility rule", "surveys without one", when(func(l *look) bool { return l.Eligible != nil && !*l.Eligible }, "The household does not meet the eligibility rule of the survey.")},
-	{ModeUnplanned, "an interview of a mode the survey does not plan", "surveys that do not say", when(func(l *look) bool { return l.Unplanned }, "The survey does not plan interviews of this mode.")},
-	{Stranger, "a collector who is not one of the survey", "surveys that name none", when(func(l *look) bool { return l.Stranger }, "The collector is not one of the survey.")},
+	{ModeUnplanned, "an interview of a mode the survey does not plan", "surveys that plan no modes", when(func(l *look) bool { return l.Unplanned }, "The survey does not plan interviews of this mode.")},
+	{Stranger, "a collector who does not belong to the survey", "surveys that name none", when(func(l *look) bool { return l.Stranger }, "The survey does not name this collector.")},
 	{NotListed, "a household that is not on the list of the survey", "surveys without a list", when(func(l *look) bool { return l.Unlisted }, "The household is not on the list of the survey.")},
 	{NotAssigned, "a household that is assigned to another collector", "households assigned to nobody", when(func(l *look) bool { return l.Others }, "Another collector is to visit the household.")},
 	{ConsentRefused, "answers although consent was refused", "no question for consent", consentRefused},
 	{ConsentMissing, "no answer to the question for consent", "no such question", consentMissing},
 	{LowCompleteness, "fewer than half of the questions answered", "templates with a completionThreshold, partial responses", lowCompleteness},
-	{MediaMissing, "a photo, sound or signature that was asked for and is not there", "questions that were not asked, repeats", mediaMissing},
-	{StraightLine, "5 answers or more (*sameAnswers*) on one scale of a section, all the same", "scales with two values: a household that has none of five things says no five times", straightLine},
+	{MediaMissing, "a photo, sound or signature that was asked for and is missing", "questions that were not asked, repeats", mediaMissing},
+	{StraightLine, "5 answers or more (*sameAnswers*) on one scale of a section, all the same", "scales with two values: a household with none of five things says no five times", straightLine},
 }
 
 // Names lists the checks, for settings.
@@ -149,13 +149,13 @@ func outsideLife(l *look) {
 	from, until := l.life()
 	for _, path := range l.plan.moments {
 		if t, ok := l.moment(path, time.RFC3339); ok && (t.Before(from) || t.After(until)) {
-			l.flag(Flag{Question: pointer(path), Detail: "The moment is not in the time of the survey."})
+			l.flag(Flag{Question: pointer(path), Detail: "The time is outside the survey."})
 		}
 	}
 	for _, path := range l.plan.days {
 		// Somewhere it is tomorrow already.
 		if t, ok := l.moment(path, time.DateOnly); ok && (t.Before(firstDay) || t.After(until.AddDate(0, 0, 1))) {
-			l.flag(Flag{Question: pointer(path), Detail: "The day is after the survey, or longer ago than anybody lives."})
+			l.flag(Flag{Question: pointer(path), Detail: "The day is after the survey, or longer ago than anybody can have lived."})
 		}
 	}
 }

@@ -52,11 +52,11 @@ type Flag = api.ResponseFlag
 // Settings are the limits of the checks. The zero value of a member is its
 // default.
 type Settings struct {
-	MinSeconds       float64  `json:"minSeconds,omitzero" doc:"Least length of an interview; 60 by default."`
-	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero" doc:"Least time for an answer; 3 by default."`
+	MinSeconds       float64  `json:"minSeconds,omitzero" doc:"Shortest plausible interview; 60 by default."`
+	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero" doc:"Shortest plausible time for an answer; 3 by default."`
 	NightFrom        *int     `json:"nightFrom,omitzero" doc:"Local hour at which night begins, 0 to 23; 21 by default." example:"21"`
 	NightTo          *int     `json:"nightTo,omitzero" doc:"Local hour at which night ends, 0 to 23; 5 by default." example:"5"`
-	UTCOffsetMinutes *int     `json:"utcOffsetMinutes,omitzero" doc:"Local time; without it the longitude of the interview gives it." example:"180"`
+	UTCOffsetMinutes *int     `json:"utcOffsetMinutes,omitzero" doc:"Offset of local time; when absent, the longitude of the interview gives it." example:"180"`
 	MaxMetres        float64  `json:"maxMetres,omitzero" doc:"Largest distance between interview and household; 500 by default."`
 	SameAnswers      int      `json:"sameAnswers,omitzero" doc:"Equal answers on one scale that are straight-lining; 5 by default."`
 	Off              []string `json:"off,omitzero" doc:"Checks that are not made."`

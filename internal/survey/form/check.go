@@ -173,7 +173,7 @@ func (ev *evaluation) finish() {
 	w.collect()
 	r.Answers = w.write(everything, len(ev.in.Answers)+256)
 	if len(r.Answers) > 2*MaxAnswers {
-		ev.wrong("/responses", "too_large", "The answers have more than 512 KiB with what is calculated from them.")
+		ev.wrong("/responses", "too_large", "The answers, with the values calculated from them, are larger than 512 KiB.")
 		r.Answers = []byte("{}")
 		w.private = 0
 		r.Masked = nil

@@ -131,7 +131,7 @@ func (a *answering) multiple() error {
 	switch {
 	case count == 0:
 	case exclusive && count > 1:
-		a.wrong("", "exclusive", "An option was chosen with others that may only be chosen alone.")
+		a.wrong("", "exclusive", "An option that may only be chosen alone was chosen with others.")
 	case count < v.MinSelections && !exclusive:
 		a.wrong("", "too_few", "At least "+strconv.Itoa(v.MinSelections)+" options must be chosen.")
 	case v.MaxSelections > 0 && count > v.MaxSelections:

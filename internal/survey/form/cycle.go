@@ -59,7 +59,7 @@ func (g *graph) enter(key any, pointer, name string) bool {
 					at = i
 				}
 			}
-			g.c.problem(pointer, "cycle", "What is asked or calculated here depends on itself: %s.", strings.Join(append(g.trail[at:], name), " → "))
+			g.c.problem(pointer, "cycle", "This question or value depends on itself: %s.", strings.Join(append(g.trail[at:], name), " → "))
 		}
 		return false
 	}

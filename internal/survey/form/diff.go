@@ -33,9 +33,9 @@ func Diff(old, new *Template) Difference {
 	d.changed("/validations/completionThreshold", a.CompletionThreshold != b.CompletionThreshold, b.CompletionThreshold > a.CompletionThreshold,
 		fmt.Sprintf("The completion threshold went from %v to %v.", a.CompletionThreshold, b.CompletionThreshold))
 	d.changed("/validations/consentOptional", a.ConsentOptional != b.ConsentOptional, a.ConsentOptional,
-		"Whether a response without an answer to the question for consent may be complete changed.")
+		"The rule that a response may be complete without an answer to the consent question changed.")
 	d.set("/validations/requiredSections", a.RequiredSections, b.RequiredSections, setRule{added: true})
-	d.changed("/entity", !sameEntity(old.Entity, new.Entity), false, "What the answers ask of twins changed.")
+	d.changed("/entity", !sameEntity(old.Entity, new.Entity), false, "The way answers create or change twins changed.")
 	d.files(old.Files, new.Files)
 	d.sections(old.Sections, new.Sections)
 	return d.result()
@@ -60,7 +60,7 @@ func (d *differ) files(a, b []DataFile) {
 			d.note(TemplateChange{Pointer: here, Kind: "added", Detail: "The file was added."})
 			continue
 		}
-		d.changed(here, was.SHA256 != b[i].SHA256, true, "The content of the file changed: it may not have a choice any more, and look-ups may give other values.")
+		d.changed(here, was.SHA256 != b[i].SHA256, true, "The content of the file changed: choices may be missing, and look-ups may give other values.")
 	}
 }
 
@@ -144,7 +144,7 @@ func (d *differ) sections(a, b []Section) {
 		}
 		d.changed(at+"/title", !maps.Equal(was.Title, s.Title), false, "The title changed.")
 		d.changed(at+"/hint", !maps.Equal(was.Hint, s.Hint), false, "The hint changed.")
-		d.changed(at+"/flag", was.Flag != s.Flag, true, "Another flag selects the section.")
+		d.changed(at+"/flag", was.Flag != s.Flag, true, "The flag that selects the section changed.")
 		d.relevant(at, was.Relevant, s.Relevant, demands(s.Questions))
 		d.questions(at+"/questions", was.Questions, s.Questions)
 	}
@@ -154,7 +154,7 @@ func (d *differ) sections(a, b []Section) {
 // relevant compares skip logic. To ask always what was asked sometimes breaks
 // only when an answer is then required.
 func (d *differ) relevant(at, a, b string, demanding bool) {
-	d.changed(at+"/relevant", a != b, b != "" || demanding, "What decides whether it is asked changed.")
+	d.changed(at+"/relevant", a != b, b != "" || demanding, "The condition for asking it changed.")
 }
 
 // demands reports whether a question is required at any level.

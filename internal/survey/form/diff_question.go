@@ -32,25 +32,25 @@ func (d *differ) question(at string, a, b *Question) {
 		wider := KindOf(b.Type).Takes == a.Type
 		d.changed(at+"/type", true, !wider, fmt.Sprintf("The type went from %s to %s.", a.Type, b.Type))
 	}
-	d.changed(at+"/name", a.Name != b.Name, false, "What other programs call it changed.")
+	d.changed(at+"/name", a.Name != b.Name, false, "The name that other programs use for it changed.")
 	d.changed(at+"/label", !maps.Equal(a.Label, b.Label), false, "The label changed.")
 	d.changed(at+"/hint", !maps.Equal(a.Hint, b.Hint), false, "The hint changed.")
 	d.changed(at+"/constraintMessage", !maps.Equal(a.ConstraintMessage, b.ConstraintMessage), false, "The message of the constraint changed.")
-	d.changed(at+"/required", a.Required != b.Required, !b.Required.IsZero() && !a.Required.Always, "When an answer is required changed.")
+	d.changed(at+"/required", a.Required != b.Required, !b.Required.IsZero() && !a.Required.Always, "The condition for a required answer changed.")
 	d.relevant(at, a.Relevant, b.Relevant, demands([]Question{*b}))
 	d.changed(at+"/constraint", a.Constraint != b.Constraint, b.Constraint != "", "The constraint changed.")
-	d.changed(at+"/choiceFilter", a.ChoiceFilter != b.ChoiceFilter, b.ChoiceFilter != "", "Which options are offered changed.")
+	d.changed(at+"/choiceFilter", a.ChoiceFilter != b.ChoiceFilter, b.ChoiceFilter != "", "The rule for the options that are offered changed.")
 	d.changed(at+"/optionsFrom", !sameSource(a.OptionsFrom, b.OptionsFrom), true, "The file of the options changed.")
 	d.changed(at+"/calculate", a.Calculate != b.Calculate, true, "The calculation changed.")
-	d.changed(at+"/once", a.Once != b.Once, true, "Whether a correction keeps the value changed.")
+	d.changed(at+"/once", a.Once != b.Once, true, "The rule whether a correction keeps the value changed.")
 	d.changed(at+"/unit", a.Unit != b.Unit, true, fmt.Sprintf("The unit went from %q to %q.", a.Unit, b.Unit))
 	d.set(at+"/units", a.Units, b.Units, setRule{removed: true})
-	d.changed(at+"/pii", a.PII.Private() != b.PII.Private(), true, "Whether the answer is personal changed: exports without personal data differ.")
+	d.changed(at+"/pii", a.PII.Private() != b.PII.Private(), true, "The mark of personal answers changed: exports without personal data differ.")
 	d.changed(at+"/pii", a.PII.Private() == b.PII.Private() && plainMark(a.PII) != plainMark(b.PII), false, "The kind of personal data changed.")
 	d.set(at+"/indicators", a.Indicators, b.Indicators, setRule{})
 	d.changed(at+"/backCheckClass", a.BackCheckClass != b.BackCheckClass, false, "The class of the back-check changed.")
 	d.changed(at+"/default", !sameJSON(a.Default.Value, b.Default.Value), false, "The default changed.")
-	d.changed(at+"/readOnly", a.ReadOnly != b.ReadOnly, false, "Whether it is read only changed.")
+	d.changed(at+"/readOnly", a.ReadOnly != b.ReadOnly, false, "The read-only mark changed.")
 	d.changed(at+"/list", a.List != b.List, false, "The entity list it is answered from changed.")
 	d.changed(at+"/saveTo", a.SaveTo != b.SaveTo, false, "The property that the answer becomes changed.")
 	d.allowed(at, a, b)
@@ -71,9 +71,9 @@ func plainMark(p PII) PII {
 
 // allowed compares what may be said beside an answer.
 func (d *differ) allowed(at string, a, b *Question) {
-	d.changed(at+"/other", a.Other != b.Other, a.Other, "Whether other answers are taken changed.")
-	d.changed(at+"/dontKnow", a.DontKnow != b.DontKnow, a.DontKnow, "Whether not to know is an answer changed.")
-	d.changed(at+"/refuse", a.Refuse != b.Refuse, a.Refuse, "Whether to refuse is an answer changed.")
+	d.changed(at+"/other", a.Other != b.Other, a.Other, "The rule for answers outside the options changed.")
+	d.changed(at+"/dontKnow", a.DontKnow != b.DontKnow, a.DontKnow, "The rule for not knowing as an answer changed.")
+	d.changed(at+"/refuse", a.Refuse != b.Refuse, a.Refuse, "The rule for refusing to answer changed.")
 }
 
 func (d *differ) repeats(at string, a, b *Question) {
@@ -104,8 +104,8 @@ func (d *differ) options(at string, a, b []Option, needed bool) {
 			continue
 		}
 		d.changed(here+"/label", !maps.Equal(was.Label, o.Label), false, "The label changed.")
-		d.changed(here+"/exclusive", was.Exclusive != o.Exclusive, o.Exclusive, "Whether it may only be chosen alone changed.")
-		d.changed(here+"/data", !slices.EqualFunc(was.Data, o.Data, maps.Equal), true, "When it is offered changed.")
+		d.changed(here+"/exclusive", was.Exclusive != o.Exclusive, o.Exclusive, "The rule for choosing it only alone changed.")
+		d.changed(here+"/data", !slices.EqualFunc(was.Data, o.Data, maps.Equal), true, "The condition for offering it changed.")
 		d.changed(here+"/score", unlike(was.Score, o.Score), true, "The score changed.")
 	}
 	d.moved(at, sequence(a, news), sequence(b, olds))
@@ -125,7 +125,7 @@ func (d *differ) validation(at string, a, b Validation) {
 	d.changed(at+"/min", unlike(a.Min, b.Min), b.Min != nil && (a.Min == nil || *b.Min > *a.Min), "The lower bound changed.")
 	d.changed(at+"/max", unlike(a.Max, b.Max), b.Max != nil && (a.Max == nil || *b.Max < *a.Max), "The upper bound changed.")
 	d.changed(at+"/step", unlike(a.Step, b.Step), b.Step != nil, "The step changed.")
-	d.changed(at+"/regex", a.Regex != b.Regex, b.Regex != "", "The form of the text changed.")
+	d.changed(at+"/regex", a.Regex != b.Regex, b.Regex != "", "The pattern of the text changed.")
 	d.limit(at+"/maxLength", a.MaxLength, b.MaxLength)
 	d.changed(at+"/minSelections", a.MinSelections != b.MinSelections, b.MinSelections > a.MinSelections, "The least number of choices changed.")
 	d.limit(at+"/maxSelections", a.MaxSelections, b.MaxSelections)

@@ -135,7 +135,7 @@ func (c *compiler) sectionRules() {
 		at := fmt.Sprintf("/sections/%d", i)
 		c.id(at+"/id", s.ID, seen, "Two sections have this id.")
 		if slices.Contains(ours, s.ID) || slices.Contains(basicNames, s.ID) {
-			c.problem(at+"/id", "reserved", "Expressions need this name for something else.")
+			c.problem(at+"/id", "reserved", "Expressions reserve this name. Choose another one.")
 		}
 		c.text(at+"/title", s.Title)
 		c.text(at+"/hint", s.Hint)
@@ -159,7 +159,7 @@ func (c *compiler) id(at, id string, seen map[string]bool, twice string) {
 	case !idForm.MatchString(id):
 		c.problem(at, "invalid", "The value must be a letter, then letters, digits and underscores, at most 64 together.")
 	case slices.Contains(reserved, id):
-		c.problem(at, "reserved", "Expressions need this name for something else.")
+		c.problem(at, "reserved", "Expressions reserve this name. Choose another one.")
 	case seen[id]:
 		c.problem(at, "duplicate", "%s", twice)
 	}

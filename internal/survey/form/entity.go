@@ -17,9 +17,9 @@ import (
 type Entity struct {
 	List   string `json:"list" doc:"The entity list of the survey that the twin belongs to." example:"stoves"`
 	Label  string `json:"label,omitzero" doc:"CEL expression: the name of the twin. Needed where twins are made." example:"serial"`
-	ID     string `json:"id,omitzero" doc:"CEL expression: the DID of the twin that changes, mostly a question of the type entity_ref. Without it a new one is made." example:"stove"`
-	Create string `json:"create,omitzero" doc:"CEL expression: a twin is made when it is true. Without id always by default." example:"working == true"`
-	Update string `json:"update,omitzero" doc:"CEL expression: the twin that id names changes when it is true. Always by default, unless there is create."`
+	ID     string `json:"id,omitzero" doc:"CEL expression: the DID of the twin to change, usually the answer to an entity_ref question. When absent, a new twin is made." example:"stove"`
+	Create string `json:"create,omitzero" doc:"CEL expression: a twin is made when it is true. When there is no id, a twin is always made by default." example:"working == true"`
+	Update string `json:"update,omitzero" doc:"CEL expression: the twin that id names changes when it is true. By default always, unless create is given."`
 }
 
 // Creates reports whether answers may ask for a new twin.
@@ -45,7 +45,7 @@ func IsSaved(name string) bool {
 }
 
 const (
-	listText  = "The value must be a letter or underscore, then letters, digits, underscores and hyphens, at most 64 together; it begins neither with two underscores nor with hearth_."
+	listText  = "The value must be a letter or underscore, then letters, digits, underscores and hyphens, at most 64 together; it may not begin with two underscores or with hearth_."
 	savedText = "The value must be a letter or underscore, then letters, digits, underscores and hyphens, at most 64 together. name, label and what begins with two underscores are columns of every list."
 )
 
@@ -74,10 +74,10 @@ func entityRules(c *compiler) {
 		c.problem("/entity/label", "required", "A new twin needs a name.")
 	}
 	if e.Update != "" && e.ID == "" {
-		c.problem("/entity/id", "required", "A change needs the twin that changes.")
+		c.problem("/entity/id", "required", "A change needs id, the twin to change.")
 	}
 	if e.Create != "" && e.ID != "" && e.Update == "" {
-		c.problem("/entity/update", "required", "With id and create, update says when the twin changes instead.")
+		c.problem("/entity/update", "required", "With id and create, update must say when the twin changes instead.")
 	}
 	for _, x := range [...][2]string{{"label", e.Label}, {"id", e.ID}, {"create", e.Create}, {"update", e.Update}} {
 		c.expression("/entity/"+x[0], x[1])
@@ -107,11 +107,11 @@ func compileEntity(c *compiler) {
 		}
 		switch {
 		case c.t.Entity == nil:
-			c.problem(at, "not_allowed", "The template asks nothing of twins: it has no member entity.")
+			c.problem(at, "not_allowed", "The template neither makes nor changes twins: it has no member entity.")
 		case !IsSaved(name):
 			c.problem(at, "invalid", "%s", savedText)
 		case n.place == "":
-			c.problem(at, "not_allowed", "An answer inside a repeat cannot be saved: a response changes one twin.")
+			c.problem(at, "not_allowed", "An answer inside a repeat cannot be saved to a twin: a response changes only one.")
 		case n.kind.Nested || n.kind.Rows || n.kind.Media || n.kind.Shown:
 			c.problem(at, "not_allowed", "The answer of a question of type %s cannot be a property of a twin.", n.q.Type)
 		case seen[name]:

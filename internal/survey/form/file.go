@@ -231,7 +231,7 @@ func (c *compiler) fileRules() {
 		case !plainName(f.Name):
 			c.problem(at+"/name", "invalid", "The name of a file has no slash, backslash or control character, and does not begin with a dot.")
 		case seen[key]:
-			c.problem(at+"/name", "duplicate", "Two files are %s in expressions.", f.Key())
+			c.problem(at+"/name", "duplicate", "Two files have the name %s in expressions.", f.Key())
 		default:
 			seen[key] = true
 		}
@@ -246,7 +246,7 @@ func (c *compiler) fileRules() {
 		c.tooMuch(tooLargeFiles.Pointer, tooLargeFiles.Code, "%s", tooLargeFiles.Detail)
 	}
 	if i := slices.IndexFunc(t.Sections, func(s Section) bool { return s.ID == filesName }); i >= 0 {
-		c.problem(fmt.Sprintf("/sections/%d/id", i), "reserved", "Expressions need this name for the files of the template.")
+		c.problem(fmt.Sprintf("/sections/%d/id", i), "reserved", "Expressions reserve this name for the files of the template. Choose another one.")
 	}
 }
 

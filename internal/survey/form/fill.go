@@ -193,6 +193,6 @@ func (p Partial) entries() ([]Partial, error) {
 }
 
 func withheld(list jsontext.Pointer) error {
-	return fault.New(fault.Conflict, "ENTRIES_WITHHELD", "The entries of a list have answers about a person that this key may not read: it changes the others where they stand.").
-		With(fault.Field{Pointer: string(list), Code: "scope_missing", Detail: "To add, remove or move entries of this list needs the scope responses:pii."})
+	return fault.New(fault.Conflict, "ENTRIES_WITHHELD", "The entries of this list have personal answers that this key may not read: it can change the other answers, but not the list.").
+		With(fault.Field{Pointer: string(list), Code: "scope_missing", Detail: "Adding, removing or moving entries of this list needs the scope responses:pii."})
 }

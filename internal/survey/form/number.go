@@ -153,7 +153,7 @@ func (a *answering) quantity(list []member) {
 			named = true
 			a.wrong("/unit", "wrong_type", "The value must be a string.")
 		default:
-			a.wrong("/"+check.Escape(m.name), "unknown", "A quantity does not have this member.")
+			a.wrong("/"+check.Escape(m.name), "unknown", "A quantity has no such member.")
 		}
 	}
 	if !counted {

@@ -210,7 +210,7 @@ func (ev *evaluation) offered(b *block, n *node, c *cell) {
 		if held || err == errBudget || ev.in.Partial && ev.gaps.count > before {
 			continue
 		}
-		ev.wrong(b.at(n), "not_offered", "The option is not offered, given the other answers: the filter of the question leaves it out.")
+		ev.wrong(b.at(n), "not_offered", "The filter of the question does not offer this option with the other answers as they are.")
 		return
 	}
 }

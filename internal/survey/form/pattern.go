@@ -30,7 +30,7 @@ func (c *compiler) pattern(at string, v *Validation) {
 	case errors.Is(err, cel.ErrPatternSize):
 		c.problem(at, "too_complex", "The expression is too large: %s.", err)
 	case err != nil:
-		c.problem(at, "invalid", "The value must be an RE2 expression that can stand in a group: %s.", err)
+		c.problem(at, "invalid", "The value must be an RE2 expression that is valid inside a group: %s.", err)
 	case !p.Fits(longest):
 		c.problem(at, "too_complex", "It would take too long to match a text of %d characters. Make the repeats smaller, or set maxLength.", longest)
 	case c.patterns[v.Regex] == nil:

@@ -35,7 +35,7 @@ func (a *answering) place(list []member) {
 		i := slices.Index(geoMembers[:], m.name)
 		switch {
 		case i < 0:
-			a.wrong("/"+check.Escape(m.name), "unknown", "A place does not have this member.")
+			a.wrong("/"+check.Escape(m.name), "unknown", "A place has no such member.")
 			continue
 		case m.value.Kind() == 'n' && i < 2:
 			continue // accuracy or altitude that the device does not know

@@ -39,7 +39,7 @@ func (c *compiler) question(at string, q *Question) {
 		return
 	}
 	if utf8.RuneCountInString(q.Name) > maxNodeName || !nodeName.MatchString(q.Name) {
-		c.problem(at+"/name", "invalid", "The value must be a name as XML has it: letters, digits, underscores, hyphens and dots, at most 100 together.")
+		c.problem(at+"/name", "invalid", "The value must be a valid XML name: letters, digits, underscores, hyphens and dots, at most 100 together.")
 	}
 	c.text(at+"/label", q.Label)
 	c.text(at+"/hint", q.Hint)
@@ -143,9 +143,9 @@ func (c *compiler) options(at string, options []Option, q *Question, allowed boo
 		case o.Value == "":
 			c.problem(where, "required", "The value may not be empty.")
 		case seen[o.Value]:
-			c.problem(where, "duplicate", "Two have this value.")
+			c.problem(where, "duplicate", "Another entry has this value.")
 		case q.Other && o.Value == "other":
-			c.problem(where, "reserved", "Expressions see an answer in other words as the option other; with other set no option may have this value.")
+			c.problem(where, "reserved", "Expressions see an answer outside the options as the option other; with other set, no option may have this value.")
 		case strings.Contains(o.Value, separator) && k.Several:
 			c.problem(where, "not_allowed", "A value that is chosen together with others may not hold a semicolon: exports join them with it.")
 		case k.Rows && (o.Value == "other" || o.Value == "noAnswer"):
@@ -181,7 +181,7 @@ func (c *compiler) data(at string, data []map[string]string) {
 			case !dataForm.MatchString(name) || slices.Contains(reserved, name):
 				c.problem(where, "invalid", "The name must be a letter or underscore, then letters, digits and underscores, at most 64 together.")
 			case slices.Contains(choiceMembers, name):
-				c.problem(where, "reserved", "The option has this itself.")
+				c.problem(where, "reserved", "Every option already has this name.")
 			}
 			c.short(where, row[name], maxOptionValue)
 		}

@@ -64,7 +64,7 @@ func (ev *evaluation) read(answers jsontext.Value) {
 		}
 		err = errBroken
 	}
-	pointer, code, detail := "/responses", "syntax", "The JSON is broken here."
+	pointer, code, detail := "/responses", "syntax", "The JSON is invalid here."
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		pointer += string(syntax.JSONPointer)
@@ -88,7 +88,7 @@ func (ev *evaluation) sections() error {
 	return ev.object(func(name []byte) error {
 		i, ok := ev.f.byID[string(name)]
 		if !ok || !ev.f.selected[i] {
-			ev.wrong("/responses/"+check.Escape(string(name)), "unknown_section", "The survey does not ask a section of this id.")
+			ev.wrong("/responses/"+check.Escape(string(name)), "unknown_section", "The survey does not ask a section with this id.")
 			return ev.dec.SkipValue()
 		}
 		return ev.members(&ev.blocks[i])
@@ -131,7 +131,7 @@ func (ev *evaluation) members(b *block) error {
 	return ev.object(func(name []byte) error {
 		n, ok := b.box.byID[string(name)]
 		if !ok {
-			ev.wrong(b.pointer()+"/"+check.Escape(string(name)), "unknown_question", "There is no question of this id here.")
+			ev.wrong(b.pointer()+"/"+check.Escape(string(name)), "unknown_question", "There is no question with this id here.")
 			return ev.dec.SkipValue()
 		}
 		return ev.answer(b, n)
@@ -151,7 +151,7 @@ func (ev *evaluation) answer(b *block, n *node) error {
 	case n.kind.Nested:
 		return ev.members(c.kids)
 	case n.kind.Shown:
-		ev.wrong(b.at(n), "not_allowed", "A note is never answered.")
+		ev.wrong(b.at(n), "not_allowed", "A note takes no answer.")
 		return ev.dec.SkipValue()
 	}
 	a := &ev.reading // a new one for each answer would be garbage
@@ -183,7 +183,7 @@ func (ev *evaluation) elements(b *block, n *node, c *cell) error {
 	for extra := 0; ev.dec.PeekKind() != ']'; {
 		if len(c.elements) >= n.most || ev.made > maxCells {
 			if extra++; extra == 1 {
-				ev.wrong(b.at(n), "too_many", "There are more elements than the question or a response allows.")
+				ev.wrong(b.at(n), "too_many", "There are more elements than the question or the response allows.")
 			}
 			if err := ev.dec.SkipValue(); err != nil {
 				return err

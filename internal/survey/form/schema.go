@@ -28,7 +28,7 @@ func (Option) Schema(r huma.Registry) *huma.Schema {
 			"exclusive": {Type: huma.TypeBoolean, Description: "Whether it may only be chosen alone."},
 			"score":     {Type: huma.TypeNumber},
 			"data": {
-				Type: huma.TypeArray, Description: "What choiceFilter looks at as members of choice. With several, the option is offered when the filter holds for one of them.",
+				Type: huma.TypeArray, Description: "Values that choiceFilter reads as members of choice. With several, the option is offered when the filter holds for one of them.",
 				Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString}},
 			},
 		}},

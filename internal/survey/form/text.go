@@ -62,7 +62,7 @@ func (a *answering) string() error {
 		return nil
 	}
 	if !a.matches(text) {
-		a.wrong("", "pattern", "The text does not have the form that is asked for.")
+		a.wrong("", "pattern", "The text does not match the pattern of the question.")
 		return nil
 	}
 	a.ev.arena = quote(a.ev.arena, text)

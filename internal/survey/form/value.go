@@ -70,7 +70,7 @@ func (b *block) compute(n *node) {
 		return // what the client has sent cannot be judged
 	}
 	if had && !(c.state == given && same(sent, b.canonical(c))) {
-		b.ev.wrong(b.at(n), "calculated", "The value is calculated by the server and is another.")
+		b.ev.wrong(b.at(n), "calculated", "The server calculates this value, and the result differs from the one sent.")
 	}
 }
 

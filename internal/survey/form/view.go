@@ -26,10 +26,10 @@ type QuestionView struct {
 	Required  bool                `json:"required"`
 	ReadOnly  bool                `json:"readOnly,omitzero"`
 	Answer    Value               `json:"answer,omitzero" doc:"As answered or calculated."`
-	Options   []api.PreviewOption `json:"options,omitzero" doc:"Those that the answers leave; at most 1,000."`
+	Options   []api.PreviewOption `json:"options,omitzero" doc:"Options that remain with these answers; at most 1,000."`
 	Rows      []api.PreviewOption `json:"rows,omitzero"`
-	Questions []QuestionView      `json:"questions,omitzero" doc:"Of a group; of a repeat those of its first element, or of an empty one."`
-	Elements  [][]QuestionView    `json:"elements,omitzero" doc:"Of a repeat that has answers: the questions as each of its elements has them. Options and rows that do not depend on answers stand in questions only."`
+	Questions []QuestionView      `json:"questions,omitzero" doc:"Questions of a group; for a repeat those of its first element, or of an empty one."`
+	Elements  [][]QuestionView    `json:"elements,omitzero" doc:"For a repeat with answers: the questions as each of its elements has them. Options and rows that do not depend on answers are in questions only."`
 }
 
 // View shows the selected sections in one language. r is the result of a check

@@ -40,7 +40,7 @@ func (in *input) cells(text jsontext.Value) (*form.Cells, head, error) {
 	var c fault.Checks
 	h := head{}
 	out := in.object(text, "", h, &c)
-	return out, h, c.Err(invalid, "A column of the row is not known.")
+	return out, h, c.Err(invalid, "The row has an unknown column.")
 }
 
 // object takes an object apart. prefix is what stands before the names inside
@@ -303,7 +303,7 @@ func (in *input) entry(t *table, r raw) (*entry, error) {
 	}
 	var c fault.Checks
 	e.cells = in.object(text, "", head{}, &c)
-	if f := fault.As(c.Err(invalid, "A column is not known.")); f != nil {
+	if f := fault.As(c.Err(invalid, "The table has an unknown column.")); f != nil {
 		return nil, &sheet.Error{Line: r.line, Column: f.Fields[0].Pointer, Code: f.Fields[0].Code, Detail: "In the table " + t.name + ": " + f.Fields[0].Detail}
 	}
 	return e, nil

@@ -71,7 +71,7 @@ func Check(ctx context.Context, d Draft, file *io.SectionReader, each func(Check
 func judge(f *form.Form, r *row, partial bool) (*form.Result, *fault.Error) {
 	var c fault.Checks
 	if !did.Valid(r.draft.HouseholdID) {
-		c.Add("/householdId", "not_a_did", "The household has no DID: say in which column it stands, or how it is called.")
+		c.Add("/householdId", "not_a_did", "The household has no DID: name its column in mapping, or give a pattern in household.")
 	}
 	got := f.Check(form.Input{Answers: r.draft.Responses.Value, Now: r.draft.Timestamp, Partial: partial})
 	for _, w := range got.Wrong {

@@ -27,18 +27,18 @@ import (
 type Clash struct {
 	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
 	SurveyID    string                `json:"surveyId"`
-	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
+	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id with other content; a second response of the household in the round; or held, because it came when the survey accepted none."`
 	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response. It is missing for one that is held, and for a second response of a household if you may not know the first."`
 	SentID      string                `json:"sentResponseId" doc:"The id that was sent."`
 	HouseholdID string                `json:"householdId" doc:"That was sent."`
-	SentBy      string                `json:"sentBy" doc:"DID of whoever sent it."`
+	SentBy      string                `json:"sentBy" doc:"DID of the sender."`
 	ReceivedAt  time.Time             `json:"receivedAt"`
 	Revision    int64                 `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
-	Differences []response.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
-	Withheld    []string              `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for whoever has collected or sent the stored response."`
-	Sent        form.Object           `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
-	Mergeable   bool                  `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
-	Erased      bool                  `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
+	Differences []response.Difference `json:"differences" doc:"Differences between the content that was sent and that revision, at most 100. A resolution does not change them. Members named in withheld are left out."`
+	Withheld    []string              `json:"withheld,omitzero" doc:"Pointers of members that this key may not compare, listed whether they differ or not, because a difference alone could reveal the value. None for keys with the scope responses:pii, and for the person who collected or sent the stored response."`
+	Sent        form.Object           `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also in a resolved conflict."`
+	Mergeable   bool                  `json:"mergeable" doc:"merged needs no further decision: no question has different answers in the two contents, compared with the stored response as it is now, or as it was when this content came if the conflict is resolved. A withheld question needs a decision whenever both answer it."`
+	Erased      bool                  `json:"erased,omitzero" doc:"The content that was sent, or the stored one, can no longer be read: the household was erased."`
 	ResolvedAt  time.Time             `json:"resolvedAt,omitzero"`
 	ResolvedBy  string                `json:"resolvedBy,omitzero"`
 	Resolution  string                `json:"resolution,omitzero" enum:"stored,sent,merged"`
@@ -145,7 +145,7 @@ func (s *Batches) setAside(ctx context.Context, tx *db.Tx, x obstacle, r *Result
 		return nil
 	}
 	if d.Verification != nil {
-		r.Warnings = []response.Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The decision does not wait with the content. Decide once the conflict is resolved."}}
+		r.Warnings = []response.Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The decision that came with the content is not kept. Decide once the conflict is resolved."}}
 	}
 	c := &kept{response: against.NID, responseID: against.ResponseID, code: f.Code}
 	if err := s.keep(ctx, tx, x, c, r); err != nil || r.ConflictID == "" {

@@ -48,7 +48,7 @@ func (in *input) draft(h head, answers jsontext.Value, notes *[]fault.Field) (*r
 	}
 	c.Require(d.ResponseID != "", "responseId")
 	if h["erased"] == "true" {
-		c.Add("erased", "erased", "The household was erased: what it said is gone.")
+		c.Add("erased", "erased", "The household was erased: its answers are gone.")
 	}
 	d.Timestamp, d.StartedAt = h.moment(&c, "timestamp"), h.moment(&c, "startedAt")
 	d.DurationSec, d.Round = h.number(&c, "durationSec"), int(h.number(&c, "round"))
@@ -68,7 +68,7 @@ func (in *input) draft(h head, answers jsontext.Value, notes *[]fault.Field) (*r
 	}
 	in.verdict(h, d, &c, notes)
 	if sender := h["submittedBy"]; sender != "" && sender != in.caller.DID {
-		*notes = append(*notes, notCarried("submittedBy", "Whoever imports a response has sent it here. The file names somebody else."))
+		*notes = append(*notes, notCarried("submittedBy", "The sender of an imported response is the importer. The file names somebody else."))
 	}
 	if err := c.Err(invalid, "The row cannot be read."); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func noConsent() fault.Field {
 
 // foreignVerdict notes a decision in a file of another program.
 func foreignVerdict(column string) fault.Field {
-	return notCarried(column, "Decisions of another program are not taken over: nobody here made them.")
+	return notCarried(column, "Decisions of another program are not imported: nobody here made them.")
 }
 
 // verdicts are the columns of an export that tell of a decision.
@@ -110,9 +110,9 @@ func (in *input) verdict(h head, d *response.Draft, c *fault.Checks, notes *[]fa
 	case in.p.Source != Hearth:
 		*notes = append(*notes, foreignVerdict("verificationStatus"))
 	case !in.caller.May("responses:verify"):
-		*notes = append(*notes, notCarried("verificationStatus", "The response is pending: to take over a decision needs the scope responses:verify."))
+		*notes = append(*notes, notCarried("verificationStatus", "The response is pending: importing a decision needs the scope responses:verify."))
 	case response.MayJudge(v.Verifier, d.Collector, in.caller.DID) != nil || d.Collector == "":
-		*notes = append(*notes, notCarried("verificationStatus", "The response is pending: the decision is of whoever collected it, or of you who import it."))
+		*notes = append(*notes, notCarried("verificationStatus", "The response is pending: its collector, or you as its importer, made the decision."))
 	default:
 		if response.NeedsReason(state) {
 			v.Reason = in.from

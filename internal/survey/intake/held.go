@@ -88,9 +88,9 @@ func (s *Batches) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 		r.Status, r.ConflictID = Replayed, nameOf(known.nid)
 		return nil
 	}
-	why := fault.New(fault.Conflict, closedCode, "The survey is closed. The response is kept until a manager takes or refuses it.")
+	why := fault.New(fault.Conflict, closedCode, "The survey is closed. The response is kept until a manager accepts or refuses it.")
 	if o.Status == survey.StatusPaused {
-		why = fault.New(fault.Conflict, pausedCode, "The survey is paused. The response is kept until a manager takes or refuses it.")
+		why = fault.New(fault.Conflict, pausedCode, "The survey is paused. The response is kept until a manager accepts or refuses it.")
 	}
 	refuse(r, Held, why)
 	r.Missing = p.Sent().Head.Missing
@@ -103,8 +103,8 @@ func (s *Batches) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 
 // Why nobody has to decide about a held content any more.
 const (
-	nowStored   = "It was sent again when the survey took responses, and is stored."
-	seeConflict = "It was sent again when the survey took responses: see "
+	nowStored   = "It was sent again when the survey accepted responses, and is stored."
+	seeConflict = "It was sent again when the survey accepted responses: see "
 )
 
 // Settle is settle for a response that came by itself and is stored.
@@ -143,14 +143,14 @@ func (r *Clash) sent(x privacy.Sight, a *aside) error {
 // planHeld takes or refuses a held response. A manager decides.
 func (s *Batches) planHeld(ctx context.Context, o *survey.Open, c *kept, res Resolution) (func(*db.Tx, string) error, error) {
 	if !web.CallerFrom(ctx).May("surveys:write") {
-		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "To decide about a response that is held needs the scope surveys:write.")
+		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "Deciding about a response that is held needs the scope surveys:write.")
 	}
 	var wrong fault.Checks
 	if res.Keep == keepMerged {
-		wrong.Add("/keep", "not_allowed", "Nothing is stored that it could be merged with.")
+		wrong.Add("/keep", "not_allowed", "There is no stored response to merge it with.")
 	}
 	if res.Keep == keepStored && strings.TrimSpace(res.Reason) == "" {
-		wrong.Add("/reason", "required", "Say why what a household has said is refused.")
+		wrong.Add("/reason", "required", "Give the reason for refusing the answers of a household.")
 	}
 	if err := wrong.Err("RESOLUTION_INVALID", "The resolution is not valid."); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Batches) planHeld(ctx context.Context, o *survey.Open, c *kept, res Res
 	if there, err := s.isStored(ctx, o, c, a); err != nil {
 		return nil, err
 	} else if there && res.Keep == keepStored {
-		wrong.Add("/keep", "not_allowed", "Its sender has sent it again, and it is stored: say sent. Decide about the response itself.")
+		wrong.Add("/keep", "not_allowed", "Its sender sent it again, and it is stored: keep must be sent. Decide about the response itself.")
 		return nil, wrong.Err("RESOLUTION_INVALID", "The resolution is not valid.")
 	} else if there || res.Keep == keepStored {
 		return nothing, nil
@@ -172,7 +172,7 @@ func (s *Batches) planHeld(ctx context.Context, o *survey.Open, c *kept, res Res
 		return nil, response.Archived()
 	}
 	if a == nil {
-		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Refuse it.")
+		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "The content that was sent can no longer be read: the household was erased. Refuse it.")
 	}
 	d := a.Draft
 	if res.Supersedes != "" {

@@ -27,16 +27,16 @@ import (
 
 const tag = "imports"
 
-const importing = "The body is the file, at most 64 MiB, or a zip of it with attachments and tables of repeats, at most 1 GiB. Every row is checked as a response that is sent, and stored once: its id is responseId, or the instance id of another program, " +
-	"and the same file again changes nothing. A row that is wrong is refused alone; a file that is broken as a whole stores nothing. The answer is a job; what became of every row is at /rows.\n\n" +
-	"source=hearth reads wide exports with pii=full: CSV, XLSX, NDJSON, and the zips of repeats=tables and media=true. What the server decides (recordId, receivedAt, updatedAt, revision, stratum, group, flags, …) is not taken from a file. " +
+const importing = "The body is the file, at most 64 MiB, or a zip of it with attachments and tables of repeats, at most 1 GiB. Every row is checked like a response that is sent, and stored once: its id is responseId, or the instance id of another program, " +
+	"and sending the same file again changes nothing. A wrong row is refused alone; a file that is broken as a whole stores nothing. The answer is a job; /rows has the result of every row.\n\n" +
+	"source=hearth reads wide exports with pii=full: CSV, XLSX, NDJSON, and the zips of repeats=tables and media=true. Members that the server decides (recordId, receivedAt, updatedAt, revision, stratum, group, flags, …) are not read from a file. " +
 	"source=odk reads what ODK Central exports: CSV, the zip of all tables with its media, and the JSON of OData with $expand=*. source=kobo reads CSV, XLSX (with the sheets of its repeats) and JSON of Kobo. JSON is named by format=json. " +
 	"Their columns are found by the name of the question, alone or with its groups (group-question, group/question); timestamp is end or the time of submission, startedAt is start, and responseId is meta/instanceID, KEY or _uuid. " +
-	"Photos and sounds stand in the zip under media/, by the names in the cells.\n\n" +
+	"Photos and sounds are in the zip under media/, with the names in the cells.\n\n" +
 	"mapping gives columns other names: those of an export, such as {\"hh_code\":\"householdId\",\"q1\":\"home.size\"}; \"\" leaves a column out. A column with a value that nothing is known of refuses its row, so that nothing is lost unseen. householdId must be the DID of the household. " +
-	"partial=true takes rows although required answers are missing.\n\n" +
-	"You have sent what you import: submittedBy is you. What somebody else has collected needs the scope `surveys:write`. A decision is taken over from a hearth export when you have the scope `responses:verify` and it is neither of the collector nor yours; " +
-	"it is marked as imported. Decisions of other programs are never taken over, and mapping cannot name their columns. Otherwise the response is pending, and a warning says so. The scope `responses:write` is needed too. The history of each response says which program, format and file it came from. To read the report needs the scopes `imports:read` and `responses:read`."
+	"partial=true accepts rows although required answers are missing.\n\n" +
+	"You are the sender of what you import: submittedBy is you. Responses that somebody else collected need the scope `surveys:write`. A decision is imported from a hearth export if you have the scope `responses:verify` and neither the collector nor you made it; " +
+	"it is marked as imported. Decisions of other programs are never imported, and mapping cannot name their columns. Otherwise the response is pending, and a warning says so. The scope `responses:write` is needed too. The history of each response records which program, format and file it came from. Reading the report needs the scopes `imports:read` and `responses:read`."
 
 // Routes adds imports of responses to a.
 func (s *Service) Routes(a *web.API) {
@@ -48,10 +48,10 @@ func (s *Service) Routes(a *web.API) {
 			{Name: "source", Doc: "hearth (default), odk or kobo: the program that wrote the file.", Example: "odk"},
 			{Name: "format", Doc: "csv, xlsx, ndjson, json or zip; that of the Content-Type by default.", Example: "csv"},
 			{Name: "dryRun", Doc: "true stores nothing.", Example: "true"},
-			{Name: "partial", Doc: "true takes rows although required answers are missing.", Example: "true"},
+			{Name: "partial", Doc: "true accepts rows although required answers are missing.", Example: "true"},
 			{Name: "mapping", Doc: "JSON object: column → column of an export; \"\" leaves a column out. At most 16 KiB.", Example: `{"hh_code":"householdId"}`},
-			{Name: "household", Doc: "What the household of a row is called where no column says it: a text with a column in braces, or with {instanceID}, the id of the response. What a DID cannot have is escaped. For odk and kobo.", Example: "did:example:household:{hh_code}"},
-			{Name: "collectors", Doc: "JSON object: name of whoever sent a submission in the other program → DID of the collector. At most 16 KiB. For odk and kobo.", Example: `{"Ann":"did:ixo:agent/123"}`},
+			{Name: "household", Doc: "DID of the household when no column has it: a text with a column in braces, or with {instanceID}, the id of the response. Characters that a DID cannot have are escaped. For odk and kobo.", Example: "did:example:household:{hh_code}"},
+			{Name: "collectors", Doc: "JSON object: name of a submitter in the other program → DID of the collector. At most 16 KiB. For odk and kobo.", Example: `{"Ann":"did:ixo:agent/123"}`},
 			{Name: "Idempotency-Key", Doc: "Send the same key again to get the same job.", Header: true},
 		},
 		Codes: []string{"SURVEY_NOT_FOUND", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING", "INVALID_PARAMETER"},
@@ -61,8 +61,8 @@ func (s *Service) Routes(a *web.API) {
 		Description: "The scope `responses:read` is needed too.",
 	})
 	web.Get(a, path+"/{importId}/rows", s.serveRows, web.Doc{
-		Summary: "List the results for the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
-		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short. The scope `responses:read` is needed too. A report names what differs from a stored response and does not show it. Without the scope `responses:pii`, whoever has not begun the import sees no response ids, no attachments and no sentences about cells.",
+		Summary: "List the results of the rows of an import of responses", Scope: "imports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "IMPORT_NOT_FOUND", "SCOPE_MISSING"},
+		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short. The scope `responses:read` is needed too. A report names the members that differ from a stored response and does not show their values. Keys without the scope `responses:pii` that did not start the import see no response ids, no attachments and no messages about cells.",
 	})
 }
 
@@ -117,7 +117,7 @@ func (in *importIn) settings(contentType string) (*settings, error) {
 	}
 	for _, column := range slices.Sorted(maps.Keys(p.Mapping)) {
 		if to := p.Mapping[column]; p.Source != Hearth && slices.Contains(verdicts, to) {
-			c.Add("query/mapping", "not_carried_over", "Decisions of another program are not taken over: no column can be "+to+".")
+			c.Add("query/mapping", "not_carried_over", "Decisions of another program are not imported: no column can be "+to+".")
 		}
 	}
 	if in.Format == "" {
@@ -218,7 +218,7 @@ type Import struct {
 	SHA256     string          `json:"sha256" doc:"Of the file."`
 	Counts     Counts          `json:"counts"`
 	Errors     []job.Failure   `json:"errors,omitempty" doc:"Why it failed as a whole."`
-	CreatedBy  string          `json:"createdBy" doc:"DID of whoever asked for it."`
+	CreatedBy  string          `json:"createdBy" doc:"DID of the requester."`
 	CreatedAt  time.Time       `json:"createdAt"`
 	StartedAt  time.Time       `json:"startedAt,omitzero"`
 	FinishedAt time.Time       `json:"finishedAt,omitzero"`

@@ -7,12 +7,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const batching = "For devices that were without a network: 1 to 500 responses in at most 4 MiB, each stored by itself and in their order. Every item names its responseId and surveyId, so a batch that is sent again " +
-	"stores nothing more. The answer is 200 with a result for each, even when all were refused. A response whose required answers are missing is stored as partial. One that clashes with a stored response is set aside, " +
-	"sealed as answers about a person are, and listed in the conflicts of its survey; at most 100 for one response, and 20 of one sender: a warning says when it is not kept. One that comes after its survey has closed or paused is held there too, until a manager takes or refuses it, or it is sent again when the survey takes responses. missingAttachments names the files to send next."
+const batching = "For devices that were offline: 1 to 500 responses in at most 4 MiB, each stored on its own, in order. Every item names its responseId and surveyId, so a batch that is sent again " +
+	"stores nothing more. The answer is 200 with a result for each, even when all were refused. A response without required answers is stored as partial. A response that conflicts with a stored one is set aside, " +
+	"sealed like personal answers, and listed in the conflicts of its survey; at most 100 for one response, and 20 from one sender: a warning says when it is not kept. A response that comes after its survey closed or paused is held there too, until a manager accepts or refuses it, or it is sent again when the survey accepts responses. missingAttachments names the files to send next."
 
-const resolving = "keep says which content holds. sent corrects the stored response, or replaces it by the second response of the household. merged takes the answers of both together; where both answer differently take decides, " +
-	"by the pointer of the question. A verification is open again after it; of a verified response a reason is needed. A response that is held is taken with sent and refused, with a reason, with stored: that needs the scope surveys:write. Both contents stay readable: in the history, and here, for keys with the scope responses:pii. If-Match with the ETag of the stored response is honoured."
+const resolving = "keep says which content counts. sent corrects the stored response, or replaces it with the second response of the household. merged combines the answers of both; where they differ, take decides, " +
+	"by the pointer of the question. This reopens the verification, and for a verified response a reason is needed. Accept a held response with sent, or refuse it with stored and a reason; both need the scope surveys:write. Both contents stay readable for keys with the scope responses:pii: in the history, and here. If-Match with the ETag of the stored response is honoured."
 
 // Routes adds batches and conflicts to a.
 func (s *Batches) Routes(a *web.API) {
@@ -27,7 +27,7 @@ func (s *Batches) Routes(a *web.API) {
 	const path = "/v1/surveys/{surveyId}/conflicts"
 	web.Get(a, path, s.serveList, web.Doc{
 		Summary: "List the conflicts of a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
-		Description: "Contents of batches that clashed with stored responses, or that are held because their survey had closed or paused: the open ones, oldest first, or with resolved=true those that were decided.",
+		Description: "Contents of batches that conflict with stored responses, or that are held because their survey was closed or paused: the open ones, oldest first, or with resolved=true those that were decided.",
 	})
 	web.Get(a, path+"/{conflictId}", s.serveGet, web.Doc{
 		Summary: "Read a conflict", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND"},
@@ -66,7 +66,7 @@ func (s *Batches) serveList(ctx context.Context, in *struct {
 
 func (s *Batches) serveResolve(ctx context.Context, in *struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the stored response; not needed."`
+	IfMatch string `header:"If-Match" doc:"ETag of the stored response; optional."`
 	Body    Resolution
 },
 ) (web.Reply[*Clash], error) {

@@ -154,7 +154,7 @@ func (n *names) target(column string) meaning {
 // detail explains a code.
 func detail(code string) string {
 	if code == "ambiguous_column" {
-		return `Several questions have this name. Say which one it is in mapping: {"column":"section.question"}.`
+		return `Several questions have this name. Name the right one in mapping: {"column":"section.question"}.`
 	}
-	return `No question or column of the survey has this name. Say what it is in mapping, or leave it out with {"column":""}.`
+	return `No question or column of the survey has this name. Name its question in mapping, or leave it out with {"column":""}.`
 }

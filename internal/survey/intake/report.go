@@ -45,7 +45,7 @@ func withheld(f *fault.Error) *fault.Error {
 		kept.Fields = slices.Clone(f.Fields)
 		for i := range kept.Fields {
 			if kept.Fields[i].Code == response.DiffersCode {
-				kept.Fields[i].Detail = "The stored response says something else here. Reports do not show what."
+				kept.Fields[i].Detail = "The stored response has a different value here. Reports do not show it."
 			}
 		}
 		return &kept

@@ -33,7 +33,7 @@ func checkResolution(r *Resolution) error {
 		c.Add("/keep", "unknown", "The value must be stored, sent or merged.")
 	}
 	if r.Keep != keepMerged && len(r.Take) > 0 {
-		c.Add("/take", "not_allowed", "Only merged takes from both.")
+		c.Add("/take", "not_allowed", "Only keep=merged accepts take.")
 	}
 	for _, pointer := range slices.Sorted(maps.Keys(r.Take)) {
 		if side := r.Take[pointer]; side != keepStored && side != keepSent {
@@ -109,16 +109,16 @@ func checkFor(r *Resolution, f *form.Form, stored *response.Row) error {
 		}
 	}
 	if r.Supersedes != "" {
-		c.Add("/supersedes", "not_allowed", "Only a response that is held replaces one that is named.")
+		c.Add("/supersedes", "not_allowed", "Only a response that is held may name one to replace.")
 	}
 	if r.Keep != keepStored && stored.VStatus == response.Verified && strings.TrimSpace(r.Reason) == "" {
-		c.Add("/reason", "required", "The response is verified, and would have to be verified again: say why.")
+		c.Add("/reason", "required", "The response is verified and would have to be verified again: give a reason.")
 	}
 	return c.Err("RESOLUTION_INVALID", "The resolution is not valid.")
 }
 
 func alreadyResolved() error {
-	return fault.New(fault.Conflict, "CONFLICT_RESOLVED", "Somebody has resolved this conflict already.")
+	return fault.New(fault.Conflict, "CONFLICT_RESOLVED", "Somebody already resolved this conflict.")
 }
 
 // plan prepares what a resolution changes.
@@ -144,7 +144,7 @@ func (s *Batches) plan(ctx context.Context, o *survey.Open, c *kept, res Resolut
 		return nil, err
 	}
 	if a == nil {
-		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Keep what is stored.")
+		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "The content that was sent can no longer be read: the household was erased. Keep the stored one.")
 	}
 	if res.Keep == keepSent && c.code == response.DuplicateCode {
 		return s.planReplacement(ctx, o, r, a, c.content(a, ""))
@@ -221,7 +221,7 @@ func (s *Batches) mergedDraft(ctx context.Context, o *survey.Open, r *response.R
 			how = ", alike or not"
 		}
 		for _, pointer := range undecided {
-			c.Add("/take", "required", "Both answer "+pointer+how+": say which holds, stored or sent.")
+			c.Add("/take", "required", "Both answer "+pointer+how+": choose stored or sent.")
 		}
 		return nil, c.Err("RESOLUTION_INVALID", "The resolution does not decide every question.")
 	}

@@ -35,13 +35,13 @@ type DraftSummary = api.DraftSummary
 
 // Content is what a collector saves.
 type Content struct {
-	HouseholdID string      `json:"householdId" doc:"Whom the interview is with." example:"did:ixo:household/123"`
-	Language    string      `json:"language,omitzero" doc:"That it is held in." example:"sw"`
+	HouseholdID string      `json:"householdId" doc:"DID of the household that is interviewed." example:"did:ixo:household/123"`
+	Language    string      `json:"language,omitzero" doc:"Language of the interview." example:"sw"`
 	StartedAt   time.Time   `json:"startedAt,omitzero" doc:"When it began."`
-	Timestamp   time.Time   `json:"timestamp,omitzero" doc:"When it ended, of one that was sent and perhaps not received: sent again it is the same."`
-	Section     string      `json:"section,omitzero" doc:"Where one was in it." example:"eligibility"`
-	Location    *api.Spot   `json:"location,omitzero" doc:"Where it is held."`
-	Passed      []string    `json:"passed,omitzero" doc:"Pointers of questions that were passed over, in interviews over USSD and in the chat; at most 1,000."`
+	Timestamp   time.Time   `json:"timestamp,omitzero" doc:"When it ended, if it was sent and perhaps not received: sent again, it is the same response."`
+	Section     string      `json:"section,omitzero" doc:"The place in the questions at which it was left." example:"eligibility"`
+	Location    *api.Spot   `json:"location,omitzero" doc:"Where the interview takes place."`
+	Passed      []string    `json:"passed,omitzero" doc:"Pointers of skipped questions, in interviews over USSD and in the chat; at most 1,000."`
 	Responses   form.Object `json:"responses" doc:"Answers as in a response, checked when it is sent; at most 256 KiB."`
 }
 

@@ -100,7 +100,7 @@ func (s *Drafts) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d saving
 	if sent, err := r.isSent(ctx, tx); err != nil {
 		return err
 	} else if sent {
-		return fault.New(fault.Conflict, "DRAFT_SENT", "You have sent this interview already. Correct the response instead.")
+		return fault.New(fault.Conflict, "DRAFT_SENT", "You already sent this interview. Correct the response instead.")
 	}
 	there, err := r.fill(ctx, tx)
 	if err != nil {
@@ -115,12 +115,12 @@ func (s *Drafts) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d saving
 		if full, err := isFull(ctx, tx, o.Workspace, r.owner); err != nil {
 			return err
 		} else if full {
-			return fault.New(fault.Conflict, "TOO_MANY_DRAFTS", fmt.Sprintf("You have %d interviews that were begun and not sent. Send or discard some first.", maxOwn))
+			return fault.New(fault.Conflict, "TOO_MANY_DRAFTS", fmt.Sprintf("You have %d unfinished interviews. Send or discard some first.", maxOwn))
 		}
 		r.nid = d.nid
 	} else if r.household != d.household {
-		return fault.New(fault.Conflict, "DRAFT_OF_ANOTHER", "This draft is of an interview with another household. Begin one with an id of its own.").
-			With(fault.Field{Pointer: "/householdId", Code: "changed", Detail: "A draft stays with the household it was begun with."})
+		return fault.New(fault.Conflict, "DRAFT_OF_ANOTHER", "This draft belongs to an interview with another household. Begin a new one with a different id.").
+			With(fault.Field{Pointer: "/householdId", Code: "changed", Detail: "A draft cannot move to another household."})
 	}
 	r.household, r.revision, r.savedAt = d.household, r.revision+1, d.now.UnixMilli()
 	if r.sealed, err = s.cfg.Vault.Seal(ctx, tx, r.ref(o), r.bind(), d.text); err != nil {
@@ -136,7 +136,7 @@ func (s *Drafts) saveTx(ctx context.Context, tx *db.Tx, o *survey.Open, d saving
 // SURVEY_NOT_ACTIVE, COLLECTOR_UNKNOWN.
 func mayCollect(ctx context.Context, o *survey.Open) error {
 	if o.Status != survey.StatusActive && o.Status != survey.StatusPaused {
-		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey takes no responses.")
+		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey accepts no responses.")
 	}
 	c := web.CallerFrom(ctx)
 	if o.StrictCollectors && !o.Collectors[c.DID] && !survey.AnswersItself(c) {

@@ -8,9 +8,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const drafting = "For an interview in a browser, which is saved as one types. Only you read it: no scope opens the draft of somebody else. It is sealed with the key of the household as answers about a person are, " +
-	"and removed when you send a response with its id, when the household is erased, or 30 days after it was saved last. Answers are not checked before they are sent, and files stay only 14 days without a response. " +
-	"If-Match with the ETag of what you have read keeps two windows from overwriting each other; without it the last one to save wins. You may have 100 drafts in a workspace. Nothing is announced about drafts."
+const drafting = "For an interview in a browser, saved while you type. Only you can read it: no scope opens the draft of somebody else. It is sealed with the key of the household, like personal answers, " +
+	"and removed when you send a response with its id, when the household is erased, or 30 days after it was last saved. Answers are not checked before they are sent, and files stay only 14 days without a response. " +
+	"If-Match with the ETag of what you have read keeps two windows from overwriting each other; without it the last one to save wins. You may have 100 drafts in a workspace. Drafts cause no events."
 
 // Routes adds drafts to a.
 func (s *Drafts) Routes(a *web.API) {
@@ -28,18 +28,18 @@ func (s *Drafts) Routes(a *web.API) {
 	web.Delete(a, path, s.serveDiscard, web.Doc{Summary: "Discard an interview you have not finished", Scope: scope, Tag: tag, Codes: missing})
 	web.Get(a, "/v1/drafts", s.serveOwn, web.Doc{
 		Summary: "List the interviews you have not finished", Scope: scope, Tag: tag,
-		Description: "Your own, in all surveys you see, those begun last first, without their answers. A page may be short: follow hasMore.",
+		Description: "Your own, in all surveys you see, newest first, without their answers. A page may be short: follow hasMore.",
 	})
 }
 
 type one struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
-	ID     string `path:"responseId" doc:"The id the response is to have; yours to choose." example:"resp_789"`
+	ID     string `path:"responseId" doc:"The id that the response will have; you choose it." example:"resp_789"`
 }
 
 func (s *Drafts) serveSave(ctx context.Context, in *struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the draft you have read; not needed."`
+	IfMatch string `header:"If-Match" doc:"ETag of the draft you have read; optional."`
 	Body    Content
 },
 ) (web.Reply[*DraftSummary], error) {

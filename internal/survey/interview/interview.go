@@ -141,11 +141,11 @@ func (s *Step) Show() string {
 }
 
 func notOffered() error {
-	return fault.New(fault.NotFound, "INTERVIEW_NOT_OFFERED", "There is no such survey for this household here, or not now.")
+	return fault.New(fault.NotFound, "INTERVIEW_NOT_OFFERED", "There is no such survey for this household now.")
 }
 
 const answeredCode = "DUPLICATE_HOUSEHOLD_RESPONSE"
 
 func alreadyAnswered() error {
-	return fault.New(fault.Conflict, answeredCode, "The household has answered this survey already.")
+	return fault.New(fault.Conflict, answeredCode, "The household has already answered this survey.")
 }

@@ -23,7 +23,7 @@ const leastShown = 5
 
 // Query is which figures are asked for.
 type Query struct {
-	Project    string  `query:"projectId" doc:"DID of the project; needed, unless the key is limited to one." example:"did:ixo:entity:123"`
+	Project    string  `query:"projectId" doc:"DID of the project; required unless the key is limited to one." example:"did:ixo:entity:123"`
 	Fuel       string  `query:"fuel" doc:"wood by default." example:"wood"`
 	Per        string  `query:"per" enum:"household,head,adult" doc:"household by default; adult is a standard adult."`
 	Design     string  `query:"design" enum:"concurrent,paired" doc:"concurrent (the default): tests of both groups at the same time. paired: households tested in both groups, one after the other."`
@@ -31,7 +31,7 @@ type Query struct {
 	To         string  `query:"to" doc:"Tests that began on this day or earlier."`
 	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; 0.9 by default."`
 	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound alone has the confidence."`
-	Precision  float64 `query:"precision" doc:"The relative precision aimed at, above 0 and below 1; 0.1 by default, as 90/10 has it."`
+	Precision  float64 `query:"precision" doc:"The target for relative precision, above 0 and below 1; 0.1 by default, as in 90/10."`
 }
 
 // check refuses what cannot be meant, and fills in defaults.
@@ -127,7 +127,7 @@ func analyse(in Query, tests []measured, all bool) (*Analysis, error) {
 	}
 	if in.Design == "paired" {
 		pair(groups[reference], groups[intervention])
-		out.Remarks = append(out.Remarks, "Tests of one household after another: the season and what else changed between them is part of the difference.")
+		out.Remarks = append(out.Remarks, "The groups were tested one after the other: the season, and all else that changed between the tests, is part of the difference.")
 	}
 	for _, g := range []*group{groups[reference], groups[intervention]} {
 		one, err := g.show(in, all)
@@ -167,7 +167,7 @@ func admitted(in Query, tests []measured, out *Analysis) ([]measured, error) {
 	}
 	if len(both) < 2 {
 		if len(some) > 0 {
-			out.Remarks = append(out.Remarks, "Only one group was tested: nothing says what the fuel would have been otherwise.")
+			out.Remarks = append(out.Remarks, "Only one group was tested: there is nothing to compare its fuel with.")
 		}
 		return some, nil
 	}

@@ -19,8 +19,8 @@ const (
 )
 
 const recording = "A test covers at least three days, with a log for each; total is their sum (it may differ by 0.1 %). A household is in one test of a fuel at a time. " +
-	"In figures are only tests whose random selection is documented: selection with a method other than purposive, and designId or document. " +
-	"The household has a twin, or is on the list of a survey of the project. Households are shown by DID to keys with responses:pii and to whoever has recorded the test, by name to others."
+	"Figures include only tests whose random selection is documented: selection with a method other than purposive, and designId or document. " +
+	"The household must have a twin, or be on the list of a survey of the project. Keys with responses:pii and the person who recorded the test see households by DID, others by name."
 
 // Routes adds kitchen performance tests to the API.
 func (s *Service) Routes(a *web.API) {
@@ -34,20 +34,20 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List kitchen performance tests, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
 	})
 	web.Get(a, "/v1/kpt/analysis", s.serveAnalyse, web.Doc{
-		Summary: "Read what kitchen performance tests say, with its uncertainty", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"INVALID_PARAMETER", "KPT_TOO_MANY", "UNITS_MIXED"},
+		Summary: "Read the results of kitchen performance tests, with their uncertainty", Scope: "analytics:read", Tag: tag, Produces: chart.Media, Codes: []string{"INVALID_PARAMETER", "KPT_TOO_MANY", "UNITS_MIXED"},
 		Description: "Fuel per day and household, head or standard adult: mean, spread, standard error, interval and the decision about the target (90/10) in each group, and the saving between them. " +
 			"A figure that misses its target is replaced by the lower bound in the reference group and by the upper bound in the intervention group (precision.use). " +
-			"Tests count that were recorded and not withdrawn, whose random selection is documented, and that met tests of the other group in time; leftOut counts the others. " +
+			"A test counts if it was recorded and not withdrawn, its random selection is documented, and tests of the other group took place at the same time; leftOut counts the others. " +
 			"The saving has Student's t with the smaller degrees of freedom of both groups; households in both go together. Groups of fewer than 5 households are suppressed for keys without responses:pii. As a picture (format=svg) it is the groups and the saving with their intervals.",
 	})
 	web.Get(a, one, s.serveGet, web.Doc{Summary: "Read a kitchen performance test", Scope: read, Tag: tag, Codes: []string{"KPT_NOT_FOUND"}})
 	web.Put(a, one, s.serveCorrect, web.Doc{
 		Summary: "Correct a kitchen performance test", Scope: write, Tag: tag, Example: corrected(), Codes: append(changing, invalidCode, "KPT_OVERLAPS", "HOUSEHOLD_ERASED"),
-		Description: "The body is the whole test; id, project and household stay. By whoever has recorded it, or a key with surveys:write, with a reason. What was said before is in the history.",
+		Description: "The body is the whole test; id, project and household stay. Only the person who recorded it, or a key with surveys:write, may correct it, with a reason. The history has the earlier values.",
 	})
 	web.Delete(a, one, s.serveWithdraw, web.Doc{
 		Summary: "Withdraw a kitchen performance test", Scope: write, Tag: tag, Codes: changing,
-		Description: "It stays readable and is in no figure any more. By whoever has recorded it, or a key with surveys:write, with a reason. It cannot be undone.",
+		Description: "It stays readable and is no longer in any figure. Only the person who recorded it, or a key with surveys:write, may withdraw it, with a reason. This cannot be undone.",
 	})
 	web.Get(a, one+"/history", s.serveHistory, web.Doc{Summary: "List the revisions of a kitchen performance test, newest first", Scope: read, Tag: tag, Codes: []string{"KPT_NOT_FOUND"}})
 }
@@ -83,8 +83,8 @@ type of struct {
 // changed names a test, the revision that was read, and why it changes.
 type changed struct {
 	of
-	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; needed."`
-	Reason  string `query:"reason" doc:"Why, for the history; needed." example:"A day was entered twice."`
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; required."`
+	Reason  string `query:"reason" doc:"The reason, for the history; needed." example:"A day was entered twice."`
 }
 
 func (s *Service) serveGet(ctx context.Context, in *of) (web.Reply[*Test], error) {
@@ -123,9 +123,9 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if in.Household != "" {
 		caller := web.CallerFrom(ctx)
 		if strings.HasPrefix(in.Household, "hh_") {
-			c.Add("query/householdId", "pseudonym", "Nobody is found by the name of a household here.")
+			c.Add("query/householdId", "pseudonym", "This route does not find households by name.")
 		} else if !caller.May(privacy.PII) && !caller.May("responses:write") {
-			c.Add("query/householdId", "scope_missing", "This key knows households by their names only. To ask by a DID needs the scope responses:pii.")
+			c.Add("query/householdId", "scope_missing", "This key sees households only by name. Asking by DID needs the scope responses:pii.")
 		}
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {

@@ -105,7 +105,7 @@ func normalise(d *Draft) {
 // may be today's, anywhere on earth.
 func checkDraft(c *fault.Checks, d *Draft, now time.Time) period {
 	if d.ID != "" && !idForm.MatchString(d.ID) || d.ID == "analysis" {
-		c.Add("/id", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer. The word analysis is taken.")
+		c.Add("/id", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer. The word analysis is reserved.")
 	}
 	check.OneOf(c, "/type", d.Type, "KPTClaim")
 	c.Require(d.TestGroup != "", "/testGroup")
@@ -197,7 +197,7 @@ func checkPeople(c *fault.Checks, p *api.KitchenTestPeople) {
 		}
 	}
 	if heads(p) == 0 {
-		c.Add("/people", "required", "Somebody is cooked for: give at least one number.")
+		c.Add("/people", "required", "Give at least one number of people: the household cooks for somebody.")
 	}
 }
 
@@ -271,6 +271,6 @@ func derive(v *Test) {
 		}
 	}
 	warn("The random selection of the household is not documented: the test is in no figure.", !documented(v.Selection))
-	warn("Nobody said for how many is cooked: the test is in no figure per head.", v.PerHeadDay == nil)
+	warn("The number of people cooked for is not known: the test is in no figure per head.", v.PerHeadDay == nil)
 	warn("The season is not documented.", v.ExternalFactors == nil || v.ExternalFactors.Season == "")
 }

@@ -88,7 +88,7 @@ func (s *Service) Record(ctx context.Context, d Draft) (web.Reply[*Test], error)
 }
 
 func taken() error {
-	return fault.New(fault.Conflict, "KPT_EXISTS", "A kitchen performance test has this id already.").
+	return fault.New(fault.Conflict, "KPT_EXISTS", "Another kitchen performance test already has this id. Use a different id.").
 		With(fault.Field{Pointer: "/id", Code: "exists", Detail: "Use another id."})
 }
 
@@ -129,7 +129,7 @@ func (s *Service) projectOf(ctx context.Context, q db.Querier, r *row) (string, 
 		if len(all) == 1 && sees(c, all[0]) {
 			return all[0], nil
 		}
-		wrong.Add("/projectId", "required", "Surveys of no project, or of several, list the household: say for which one it was tested.")
+		wrong.Add("/projectId", "required", "The household is on lists of no project, or of several: name the project it was tested for.")
 	case !sees(c, named):
 		wrong.Add("/projectId", "not_found", "The key is limited to other projects.")
 	}
@@ -144,7 +144,7 @@ func (s *Service) known(ctx context.Context, q db.Querier, r *row) error {
 		ok, err = db.Exists(q.QueryRow(ctx, selectListed, web.CallerFrom(ctx).Workspace, r.project, r.household), "look for a listed household")
 	}
 	if err == nil && !ok {
-		err = fault.New(fault.Unprocessable, "HOUSEHOLD_UNKNOWN", "No household of this DID is known: make its twin, or put it on the list of a survey of the project.").
+		err = fault.New(fault.Unprocessable, "HOUSEHOLD_UNKNOWN", "No household has this DID: make its twin, or add it to the list of a survey of the project.").
 			With(fault.Field{Pointer: "/householdId", Code: "not_found", Detail: "This household has no twin that you see and is on no list of the project."})
 	}
 	return err
@@ -177,11 +177,11 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, r *row) error {
 		return taken()
 	}
 	// Whoever knows the household by its DID must not learn its name.
-	detail := "Which one that is, is shown to whoever has recorded it and to keys with the scope responses:pii."
+	detail := "Only the person who recorded it and keys with the scope responses:pii see which test that is."
 	if others[0].knows(ctx) {
 		detail = "See " + others[0].id + "."
 	}
-	return fault.New(fault.Conflict, "KPT_OVERLAPS", "The household was tested for this fuel at the same time already.").
+	return fault.New(fault.Conflict, "KPT_OVERLAPS", "The household was already tested for this fuel at the same time.").
 		With(fault.Field{Pointer: "/testPeriod", Code: "exists", Detail: detail})
 }
 
@@ -288,13 +288,13 @@ func (s *Service) Change(ctx context.Context, id string, ch Change) (web.Reply[*
 // mayChange reports whether a test is the caller's to change, as it stands.
 func mayChange(ctx context.Context, r *row, ifMatch string) error {
 	if c := web.CallerFrom(ctx); !(c.Known() && c.DID == r.actor) && !c.May("surveys:write") {
-		return fault.New(fault.Forbidden, "NOT_RECORDER", "Whoever has recorded a kitchen performance test changes it, or a key with the scope surveys:write.")
+		return fault.New(fault.Forbidden, "NOT_RECORDER", "Only the person who recorded a kitchen performance test, or a key with the scope surveys:write, may change it.")
 	}
 	if err := web.CheckMatch(ifMatch, r.revision); err != nil {
 		return err
 	}
 	if r.status != recorded {
-		return fault.New(fault.Conflict, "KPT_LOCKED", "The kitchen performance test is "+r.status+" and does not change any more. Record another one.")
+		return fault.New(fault.Conflict, "KPT_LOCKED", "The kitchen performance test is "+r.status+" and can no longer change. Record another one.")
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func (s *Service) correct(ctx context.Context, tx *db.Tx, r *row, d Draft) error
 				return
 			}
 		}
-		c.Add(at, "read_only", "A correction leaves this as it is. Withdraw the test and record another one.")
+		c.Add(at, "read_only", "A correction cannot change this. Withdraw the test and record another one.")
 	}
 	same("/id", d.ID, r.id)
 	same("/projectId", d.ProjectID, r.project)

@@ -25,12 +25,12 @@ func (s *Store) Routes(a *web.API, sees Sees) {
 		Summary: "Send an attachment", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: "responses:write", Tag: group, Answer: Info{},
 		Consumes: "application/octet-stream, image/jpeg, image/png, audio/mpeg, audio/ogg, application/pdf",
 		Description: "The body is the file as it is, at most 20 MiB, of any type. Content-Type must be the type that its bytes have, or application/octet-stream; its name is its SHA-256. Answers name it as sha256:…, before or after it was sent. " +
-			"A file that was sent before is answered with 200 and stored once. One that no response uses is removed after 14 days.",
+			"Sending a file again is answered with 200 and stores nothing more. A file that no response uses is removed after 14 days.",
 		Codes: []string{"ATTACHMENT_MISMATCH", "ATTACHMENT_TYPE", "IMAGE_TOO_LARGE", "BODY_REQUIRED", "BODY_TOO_LARGE", "TOO_MANY_FILES", "INVALID_PARAMETER"},
 	})
 	a.Handle(http.MethodGet, route, func(w http.ResponseWriter, r *http.Request) error { return s.serveGet(w, r, sees) }, web.Doc{
 		Summary: "Read an attachment", Scope: "responses:read", Tag: group, Produces: "application/octet-stream",
-		Description: "Whoever sent it may read it, and so may whoever sees a response that has it. If it answers a question about a person, the scope responses:pii is needed too. Verifiers read the attachments of a response under its evidence. HEAD says whether it has arrived.",
+		Description: "Its sender may read it, as may everybody who sees a response that has it. If it answers a personal question, the scope responses:pii is needed too. Verifiers read the attachments of a response under its evidence. HEAD reports whether it has arrived.",
 		Codes:       []string{"ATTACHMENT_NOT_FOUND"},
 	})
 }

@@ -148,11 +148,11 @@ func checkType(kind string, head []byte) error {
 		if found == "" {
 			found = "something else"
 		}
-		return fault.New(fault.Unsupported, "ATTACHMENT_TYPE", "The file is not what its Content-Type says. Send it with its own type, or as application/octet-stream.").
+		return fault.New(fault.Unsupported, "ATTACHMENT_TYPE", "The file does not match its Content-Type. Send it with its own type, or as application/octet-stream.").
 			With(fault.Field{Pointer: "header/Content-Type", Code: "mismatch", Detail: "The bytes are " + found + "."})
 	}
 	if file.IsHuge(head) {
-		return fault.New(fault.TooLarge, "IMAGE_TOO_LARGE", fmt.Sprintf("The picture has more than %d points.", file.MaxPixels))
+		return fault.New(fault.TooLarge, "IMAGE_TOO_LARGE", fmt.Sprintf("The picture has more than %d pixels.", file.MaxPixels))
 	}
 	return nil
 }

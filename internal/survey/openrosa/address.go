@@ -17,8 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const making = "A collector scans the QR code in ODK Collect (Configure with QR code) and has their forms. The address holds a secret and is shown once: it is the text of a key with the scope collect:send alone, which is listed and revoked as other keys are. " +
-	"It shows the surveys that name its principal as a collector or give it households to visit, and takes what they send. Without a collector a new principal is made: name it as a collector in the survey. To name another principal than yourself you need the scope *."
+const making = "A collector scans the QR code in ODK Collect (Configure with QR code) to get their forms. The address holds a secret and is shown once: it contains the text of a key with only the scope collect:send, which is listed and revoked like other keys. " +
+	"It offers the surveys that name its principal as a collector or give it households to visit, and accepts the responses sent to them. Without collector, a new principal is made: name it as a collector in the survey. Naming a principal other than yourself needs the scope *."
 
 // AddressRoutes adds the making of addresses, and the reading of submissions, to a.
 func (s *Service) AddressRoutes(a *web.API) {
@@ -29,7 +29,7 @@ func (s *Service) AddressRoutes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/v1/responses/{responseId}/xml", s.serveXML, web.Doc{
 		Summary: "Read a response as a submission of ODK Collect", Scope: "responses:read", Tag: "responses", Produces: "application/xml", Codes: []string{"RESPONSE_NOT_FOUND", "XFORM_NOT_POSSIBLE"},
-		Description: "The instance of the form of its survey that a phone would have sent, whatever it was asked with, with what the key may read of it. Files have the names of their hashes, which GET /v1/attachments/{sha256} takes.",
+		Description: "The form instance that a phone would have sent, however the interview was held, with the parts that the key may read. Files are named by their hashes, which GET /v1/attachments/{sha256} accepts.",
 	})
 }
 
@@ -41,7 +41,7 @@ func (s *Service) serveAddress(ctx context.Context, in *struct{ Body api.Collect
 	}
 	if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return none, fault.New(fault.Invalid, "ORIGIN_INVALID", "The address of this server is not known.").
-			With(fault.Field{Pointer: "/origin", Code: "invalid", Detail: "Say how phones reach this server, as in https://hearth.example.org, or set HEARTH_PUBLIC_URL."})
+			With(fault.Field{Pointer: "/origin", Code: "invalid", Detail: "Give the address at which phones reach this server, such as https://hearth.example.org, or set HEARTH_PUBLIC_URL."})
 	}
 	made, err := s.cfg.Issue(ctx, in.Body)
 	if err != nil {

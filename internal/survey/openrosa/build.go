@@ -44,7 +44,7 @@ func (b *builder) root() *item {
 		s := &b.t.Sections[i]
 		at := fmt.Sprintf("/sections/%d", i)
 		if s.ID == "meta" || strings.HasPrefix(s.ID, "hearth_") {
-			b.checks.Add(at+"/id", "reserved", "A section of this name cannot be asked in ODK Collect: it is called meta or begins with hearth_.")
+			b.checks.Add(at+"/id", "reserved", "ODK Collect cannot ask a section with this name: it is meta or begins with hearth_.")
 			continue
 		}
 		root.add(b.section(root, s, at))
@@ -128,7 +128,7 @@ func (b *builder) lost(at string) func(column, cause string) {
 		if m, ok := members[column]; ok {
 			column = m
 		}
-		b.checks.Add(at+"/"+column, "no_xpath", "XPath cannot say this: "+cause+".")
+		b.checks.Add(at+"/"+column, "no_xpath", "XPath cannot express this: "+cause+".")
 	}
 }
 
@@ -332,7 +332,7 @@ func (b *builder) matrix(here *item) {
 func (b *builder) required(here *item) string {
 	text, err := b.names.Required(here.q)
 	if err != nil {
-		b.checks.Add(here.path, "no_xpath", "XPath cannot say when this is required: "+err.Error()+".")
+		b.checks.Add(here.path, "no_xpath", "XPath cannot express when this is required: "+err.Error()+".")
 	}
 	return truth(text)
 }
@@ -424,7 +424,7 @@ func (b *builder) beside(parent, here *item, siblings []form.Question, at string
 		}
 	}
 	if q.Other && q.OptionsFrom != nil {
-		b.checks.Add(at+"/other", "no_xpath", "ODK Collect cannot take an answer in other words beside options that are in a file.")
+		b.checks.Add(at+"/other", "no_xpath", "ODK Collect cannot accept an answer outside the options when these are in a file.")
 	}
 	if q.Other {
 		name := free(siblings, q.ID+"_other")

@@ -15,7 +15,7 @@ import (
 
 // noForm is the fault of a form that the collector does not have.
 func noForm() error {
-	return fault.New(fault.NotFound, "FORM_NOT_FOUND", "You have no form of this name. Ask whoever runs the survey to name you as a collector.")
+	return fault.New(fault.NotFound, "FORM_NOT_FOUND", "You have no form with this name. Ask the manager of the survey to name you as a collector.")
 }
 
 // mine opens a survey of the caller. The fault is FORM_NOT_FOUND, whatever the

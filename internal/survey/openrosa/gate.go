@@ -23,7 +23,7 @@ func (g Gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web.C
 	c, err := g.Keys.Admit(answer, with, scope)
 	if err == nil && !slices.Equal(c.Scopes, []string{Scope}) {
 		// What stands in an address is seen by many. A key that opens more must not.
-		return web.Caller{}, fault.New(fault.Forbidden, "NOT_AN_ADDRESS", "This is not the address of a collector: the key in it may do other things too. Make one with POST /v1/collect/addresses.")
+		return web.Caller{}, fault.New(fault.Forbidden, "NOT_AN_ADDRESS", "This is not the address of a collector: the key in it has other scopes too. Make an address with POST /v1/collect/addresses.")
 	}
 	return c, err
 }

@@ -35,14 +35,14 @@ func (s *Service) Routes(a *web.API) {
 	a.Handle(http.MethodGet, path+"/forms/{formId}", s.serveForm, web.Doc{Summary: "Read a form of a collector", Scope: Scope, Tag: tag, Page: true, Produces: "text/xml", Codes: missing})
 	a.Handle(http.MethodGet, path+"/forms/{formId}/manifest", s.serveManifest, web.Doc{
 		Summary: "List the files of a form", Scope: Scope, Tag: tag, Page: true, Produces: "text/xml", Codes: missing,
-		Description: "With the MD5 of each. One is the list of the households that the collector is to visit, by name where their twins have one; that they were told is in the audit log. Entity lists of the survey have the type approvalEntityList, with the columns name, label and __version.",
+		Description: "With the MD5 of each. One is the list of the households that the collector is to visit, by name where their twins have one; the audit log records this disclosure. Entity lists of the survey have the type approvalEntityList, with the columns name, label and __version.",
 	})
 	a.Handle(http.MethodGet, path+"/forms/{formId}/files/{name}", s.serveFile, web.Doc{Summary: "Read a file of a form", Scope: Scope, Tag: tag, Page: true, Produces: "text/csv", Codes: missing})
-	a.Handle(http.MethodHead, path+"/submission", s.serveProbe, web.Doc{Summary: "Ask whether submissions are taken", Scope: Scope, Tag: tag, Page: true, Status: http.StatusNoContent, Produces: "text/xml"})
+	a.Handle(http.MethodHead, path+"/submission", s.serveProbe, web.Doc{Summary: "Ask whether submissions are accepted", Scope: Scope, Tag: tag, Page: true, Status: http.StatusNoContent, Produces: "text/xml"})
 	a.Handle(http.MethodPost, path+"/submission", s.serveSubmission, web.Doc{
 		Summary: "Send a submission", Scope: Scope, Tag: tag, Page: true, Status: http.StatusCreated, Also: []int{http.StatusAccepted}, Produces: "text/xml", Consumes: mediaForm,
-		Description: "A multipart form with the part xml_submission_file, the instance, and one for each file. Files may come in several posts, each with the instance: the answer is 202 while some are missing and 201 when the response is stored, or kept for a manager to decide because its survey has ended. " +
-			"instanceID is the id of the response, deprecatedID that of the one it replaces. The rules are those of POST /v1/responses:batch.",
+		Description: "A multipart form with the part xml_submission_file, the instance, and one for each file. Files may come in several posts, each with the instance: the answer is 202 while some are missing, and 201 when the response is stored, or kept for a manager to decide about because its survey has ended. " +
+			"instanceID is the id of the response, deprecatedID that of the one it replaces. The rules of POST /v1/responses:batch apply.",
 		Codes: append([]string{"INSTANCE_INVALID", "SUBMISSION_INVALID", "FORM_VERSION_UNKNOWN", "RESPONSE_CONFLICT", "NOT_COLLECTOR", "TOO_MANY_SUBMISSIONS"}, missing...),
 	})
 }

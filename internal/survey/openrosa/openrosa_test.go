@@ -312,7 +312,7 @@ func TestSubmit(t *testing.T) {
 		if got := v.must(t, "GET /v1/surveys/s/conflicts", ""); strings.Count(got, `"conflictId"`) != 1 {
 			t.Errorf("conflicts = %s", got)
 		}
-		want(t, "a second one of the household", v.send(t, "ws-ann", interview{id: "uuid:2", household: "1", home: `"size":4`}), 409, "DUPLICATE_HOUSEHOLD_RESPONSE", "interviewed already")
+		want(t, "a second one of the household", v.send(t, "ws-ann", interview{id: "uuid:2", household: "1", home: `"size":4`}), 409, "DUPLICATE_HOUSEHOLD_RESPONSE", "already been interviewed")
 		v.must(t, "POST /v1/surveys", fmt.Sprintf(homeSurvey, "t", "one"))
 		v.must(t, "POST /v1/surveys/t/activate", `{"reason":"test"}`)
 		want(t, "the id of another survey", v.send(t, "ws-ann", interview{id: "uuid:1", form: "t", household: "1", home: `"size":4`}), 409, "RESPONSE_CONFLICT")

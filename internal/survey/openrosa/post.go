@@ -30,7 +30,7 @@ type post struct {
 }
 
 func invalid(pointer, code, detail string) error {
-	return fault.New(fault.Invalid, "SUBMISSION_INVALID", "The submission cannot be taken.").With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
+	return fault.New(fault.Invalid, "SUBMISSION_INVALID", "The submission cannot be accepted.").With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
 }
 
 // read reads a post. Its files are stored as they come, one in memory at a time;
@@ -181,7 +181,7 @@ func (s *Service) whole(ctx context.Context, part io.Reader, most int) (raw []by
 		n, err := io.CopyN(&buf, part, chunk)
 		if more := buf.Cap() - held; more > 0 {
 			if !s.held.take(of, more) {
-				return nil, free, fault.New(fault.Unavailable, "SERVER_BUSY", "Many interviews are being sent at this moment. Try again shortly.")
+				return nil, free, fault.New(fault.Unavailable, "SERVER_BUSY", "Many interviews are being sent right now. Try again shortly.")
 			}
 			held += more
 		}

@@ -82,7 +82,7 @@ func (s *Service) understand(ctx context.Context, p *post) (*submission, error) 
 		return nil, err
 	}
 	if in.Version != "" && in.Version != f.Version {
-		return nil, fault.New(fault.Conflict, "FORM_VERSION_UNKNOWN", fmt.Sprintf("This interview was made with version %s of the form, and the survey asks version %s. Get the forms of this server again and repeat the interview, or show it to whoever runs the survey.", in.Version, f.Version))
+		return nil, fault.New(fault.Conflict, "FORM_VERSION_UNKNOWN", fmt.Sprintf("This interview was made with version %s of the form, but the survey asks version %s. Get the forms of this server again and repeat the interview, or show it to the manager of the survey.", in.Version, f.Version))
 	}
 	c := web.CallerFrom(ctx)
 	sub := &submission{shown: shown{o, f}, in: in, raw: p.instance, files: p.files}
@@ -109,13 +109,13 @@ func (s *Service) understand(ctx context.Context, p *post) (*submission, error) 
 func (s *Service) check(ctx context.Context, sub *submission) error {
 	var c fault.Checks
 	if _, end := sub.in.Times(); end.IsZero() {
-		c.Add("/hearth_meta_end", "required", "The device does not say when the interview ended.")
+		c.Add("/hearth_meta_end", "required", "The submission does not say when the interview ended.")
 	}
 	c.Require(sub.at.household != "", "/hearth_household")
 	if len(sub.in.InstanceID) > maxName {
 		c.Add("/meta/instanceID", "too_long", "The value is too long.")
 	}
-	if err := c.Err("SUBMISSION_INVALID", "The submission cannot be taken."); err != nil {
+	if err := c.Err("SUBMISSION_INVALID", "The submission cannot be accepted."); err != nil {
 		return err
 	}
 	return s.cfg.Surveys.MayVisit(ctx, sub.open, sub.at.household)
@@ -143,7 +143,7 @@ func (s *Service) wait(ctx context.Context, sub *submission) error {
 		return err
 	}
 	if full {
-		return fault.New(fault.Conflict, "TOO_MANY_SUBMISSIONS", fmt.Sprintf("%d interviews wait for their files already. Send these first.", maxWaiting))
+		return fault.New(fault.Conflict, "TOO_MANY_SUBMISSIONS", fmt.Sprintf("%d interviews are already waiting for their files. Send these first.", maxWaiting))
 	}
 	nid, now := s.db.NewNID(), s.cfg.Now()
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -262,8 +262,8 @@ func (s *Service) store(ctx context.Context, sub *submission) (*api.BatchItem, e
 
 // What collectors are told of an interview that clashes with one that is stored.
 var clashes = map[string]string{
-	response.ConflictCode:          "This interview was stored before, with other answers. Yours is kept too, and whoever runs the survey decides which counts.",
-	"DUPLICATE_HOUSEHOLD_RESPONSE": "This household has been interviewed already. Your interview is kept too, and whoever runs the survey decides which counts.",
+	response.ConflictCode:          "This interview was already stored, with other answers. Yours is kept too, and the manager of the survey decides which counts.",
+	"DUPLICATE_HOUSEHOLD_RESPONSE": "This household has already been interviewed. Your interview is kept too, and the manager of the survey decides which counts.",
 }
 
 // refusal is the fault of a response that was not stored, in words for a collector;

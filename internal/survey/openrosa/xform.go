@@ -74,7 +74,7 @@ func NewForm(f *form.Form, o Options) (*Form, error) {
 		lists: map[string]*list{}, selected: f.Sections(),
 	}
 	root := b.root()
-	if refused := fault.As(b.checks.Err("XFORM_NOT_POSSIBLE", "The template says something that ODK Collect cannot do, so it cannot be asked there. It can be asked in every other way.")); refused != nil {
+	if refused := fault.As(b.checks.Err("XFORM_NOT_POSSIBLE", "The template uses something that ODK Collect cannot do, so ODK Collect cannot ask it. It can be asked in every other way.")); refused != nil {
 		refused.Kind = fault.Unprocessable
 		return nil, refused
 	}

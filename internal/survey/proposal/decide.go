@@ -177,7 +177,7 @@ func (s *Service) open(ctx context.Context, surveyID string) (*survey.Open, erro
 	c := web.CallerFrom(ctx)
 	for _, scope := range []string{"responses:pii", "entities:read"} {
 		if !c.May(scope) {
-			return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "A proposal joins an interview with a twin. It needs the scope "+scope+" too.")
+			return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "A proposal links an interview to a twin. It needs the scope "+scope+" too.")
 		}
 	}
 	return s.cfg.Surveys.Open(ctx, surveyID)
@@ -193,11 +193,11 @@ func (s *Service) find(ctx context.Context, surveyID, id string) (*survey.Open, 
 }
 
 func decided(r *row) error {
-	return fault.New(fault.Conflict, "PROPOSAL_DECIDED", "Nothing is left to decide: the proposal is "+r.status+".")
+	return fault.New(fault.Conflict, "PROPOSAL_DECIDED", "There is nothing to decide: the proposal is "+r.status+".")
 }
 
 func changed() error {
-	return fault.New(fault.Stale, "PROPOSAL_CHANGED", "The interview was corrected since you have read what it asks. Read the proposal again.").
+	return fault.New(fault.Stale, "PROPOSAL_CHANGED", "The interview was corrected since you read the proposal. Read it again.").
 		With(fault.Field{Pointer: "/version", Code: "stale", Detail: "This is not the version of the proposal."})
 }
 
@@ -296,20 +296,20 @@ func (s *Service) accept(ctx context.Context, o *survey.Open, r *row, a acceptin
 	l := o.EntityList(r.list)
 	switch {
 	case a.content == nil:
-		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What the interview asked cannot be read any more. Reject it.")
+		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "The content of the proposal can no longer be read. Reject it.")
 	case a.waits != nil:
-		return nil, fault.New(fault.Conflict, "PROPOSAL_WAITS", "The same device has asked for another change of this twin before. Decide about "+nameOf(a.waits.nid)+" first.")
+		return nil, fault.New(fault.Conflict, "PROPOSAL_WAITS", "The same device asked for another change of this twin earlier. Decide about "+nameOf(a.waits.nid)+" first.")
 	case l == nil:
 		return nil, fault.New(fault.Conflict, "LIST_MISSING", "The survey has no entity list "+r.list+" any more. Add it, or reject the proposal.")
 	case r.action == update && a.at.now == nil:
-		return nil, fault.New(fault.Conflict, "TWIN_MISSING", "There is no such twin that you may see. Accept what makes it first, or reject this.")
+		return nil, fault.New(fault.Conflict, "TWIN_MISSING", "You see no such twin. First accept the proposal that makes it, or reject this one.")
 	case r.action == update && a.at.now.outside(l, o.Project):
 		return nil, fault.New(fault.Conflict, "TWIN_OUTSIDE_LIST", "The twin is not of the project of the survey, or not of the protocol and type of the entity list "+r.list+". Reject the proposal.")
 	}
 	if a.at.conflict != none {
 		var c fault.Checks
 		check.Reason(&c, "/reason", a.Reason, true)
-		if err := c.Err("DECISION_INVALID", "The twin has changed since the device knew it: say why this holds."); err != nil {
+		if err := c.Err("DECISION_INVALID", "The twin has changed since the device read it: give a reason for accepting."); err != nil {
 			return nil, err
 		}
 	}
@@ -351,7 +351,7 @@ func (s *Service) mayTell(ctx context.Context, protocol string, personal []strin
 			as = "name"
 		}
 		if _, ok := values[name]; ok && !slices.Contains(marked, as) {
-			return fault.New(fault.Unprocessable, "PROPERTY_NOT_PERSONAL", "The answer for "+name+" says who somebody is, and the protocol does not mark the property as personal. Leave it out, or mark it in a version of the protocol.").
+			return fault.New(fault.Unprocessable, "PROPERTY_NOT_PERSONAL", "The answer for "+name+" identifies a person, but the protocol does not mark the property as personal. Leave it out, or mark it in a new version of the protocol.").
 				With(fault.Field{Pointer: "/leave", Code: "personal", Detail: "Name " + name + " here."})
 		}
 	}

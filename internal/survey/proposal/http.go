@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	listing = "Twins, and changes of twins, that interviews of a template with an entity have asked for. Each shows what the twin says beside what is asked; conflict says whether the twin is another by now than the device knew, " +
-		"as ODK Entities has it: soft, in other properties, or hard, in the same ones. Of what is decided, both values stay. A proposal joins an interview with a twin, so it needs responses:pii beside entities:read."
+	listing = "New twins and changes of twins that interviews ask for when their template has an entity. Each shows the present values of the twin beside the proposed ones; conflict says whether the twin has changed since the device read it, " +
+		"as in ODK Entities: soft, in other properties, or hard, in the same ones. A decided proposal keeps both values. A proposal links an interview to a twin, so it needs responses:pii as well as entities:read."
 	deciding = "accept makes the twin, or changes it, with your rights and by the rules of its protocol, in one step with the decision; leave names properties that stay as they are. reject changes nothing. " +
-		"What is in conflict needs a reason, and with revision nothing is decided when the twin has changed since you have seen it. version is that of the proposal you have read: when the interview was corrected meanwhile nothing is decided (PROPOSAL_CHANGED). Only twins of the entity list change (TWIN_OUTSIDE_LIST). What one device has asked of a twin is decided in its order (PROPOSAL_WAITS)."
+		"A proposal in conflict needs a reason. With revision, nothing is decided if the twin has changed since you saw it. version is that of the proposal you have read: if the interview was corrected since, nothing is decided (PROPOSAL_CHANGED). Only twins of the entity list can change (TWIN_OUTSIDE_LIST). The proposals of one device for a twin are decided in their order (PROPOSAL_WAITS)."
 )
 
 const exampleVersion = "7d1c0f9a52b84e6390aa17c4de25b86f"
@@ -20,13 +20,13 @@ const exampleVersion = "7d1c0f9a52b84e6390aa17c4de25b86f"
 func (s *Service) Routes(a *web.API) {
 	const path, tag = "/v1/surveys/{surveyId}/proposals", "surveys"
 	web.Get(a, path, s.serveList, web.Doc{
-		Summary: "List what interviews ask of twins", Scope: "responses:pii", Tag: tag, Description: listing, Codes: []string{"SURVEY_NOT_FOUND", "SCOPE_MISSING"},
+		Summary: "List the twins and changes that interviews propose", Scope: "responses:pii", Tag: tag, Description: listing, Codes: []string{"SURVEY_NOT_FOUND", "SCOPE_MISSING"},
 	})
 	web.Get(a, path+"/{proposalId}", s.serveGet, web.Doc{
-		Summary: "Read what an interview asks of a twin", Scope: "responses:pii", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "SCOPE_MISSING", "PROPOSAL_NOT_FOUND"},
+		Summary: "Read a proposal of an interview for a twin", Scope: "responses:pii", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "SCOPE_MISSING", "PROPOSAL_NOT_FOUND"},
 	})
 	web.Post(a, path+"/{proposalId}/decision", s.serveDecide, web.Doc{
-		Summary: "Accept or reject what an interview asks of a twin", Scope: "entities:write", Tag: tag, Once: true, Description: deciding, Example: api.ProposalDecision{Decision: "accept", Version: exampleVersion},
+		Summary: "Accept or reject a proposal of an interview for a twin", Scope: "entities:write", Tag: tag, Once: true, Description: deciding, Example: api.ProposalDecision{Decision: "accept", Version: exampleVersion},
 		Codes: []string{
 			"SURVEY_NOT_FOUND", "SCOPE_MISSING", "PROPOSAL_NOT_FOUND", "DECISION_INVALID", "PROPOSAL_DECIDED", "PROPOSAL_CHANGED", "PROPOSAL_WAITS", "CONTENT_ERASED", "LIST_MISSING", "TWIN_MISSING", "TWIN_OUTSIDE_LIST", "PROPERTY_NOT_PERSONAL",
 			"STALE_REVISION", "NOT_CONTROLLER", "ENTITY_EXISTS", "ENTITY_DEACTIVATED", "ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION",

@@ -187,7 +187,7 @@ func checkDecision(d *api.ProposalDecision) error {
 	c.Require(d.Version != "", "/version")
 	check.Reason(&c, "/reason", d.Reason, d.Decision == "reject")
 	if d.Decision == "reject" && len(d.Leave) > 0 {
-		c.Add("/leave", "not_allowed", "What is rejected leaves everything as it is.")
+		c.Add("/leave", "not_allowed", "Only accept takes leave: a rejection changes nothing.")
 	}
 	return c.Err("DECISION_INVALID", "The decision is not valid.")
 }

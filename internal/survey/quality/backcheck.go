@@ -43,17 +43,17 @@ type BackCheck struct {
 	SurveyID    string     `json:"surveyId"`
 	Round       int        `json:"round"`
 	ResponseID  string     `json:"responseId"`
-	RecordID    string     `json:"recordId" doc:"Of the response; the same in every read and export."`
-	HouseholdID string     `json:"householdId,omitzero" doc:"Whom to ask: a DID, or a name without the scope responses:pii. Not in lists."`
-	Collector   string     `json:"collector" doc:"Who asked first: a DID, or a name without the scope responses:pii."`
+	RecordID    string     `json:"recordId" doc:"The recordId of the response; the same in every read and export."`
+	HouseholdID string     `json:"householdId,omitzero" doc:"The household to ask: a DID, or a name for keys without the scope responses:pii. Not in lists."`
+	Collector   string     `json:"collector" doc:"The collector who asked first: a DID, or a name for keys without the scope responses:pii."`
 	State       string     `json:"state" enum:"drawn,done,refused,unreachable"`
 	DrawnAt     time.Time  `json:"drawnAt"`
 	DoneAt      time.Time  `json:"doneAt,omitzero"`
-	By          string     `json:"by,omitzero" doc:"DID of whoever asked again."`
+	By          string     `json:"by,omitzero" doc:"DID of the person who asked again."`
 	Compared    int        `json:"compared" doc:"Questions with an answer then or now."`
 	Errors      int        `json:"errors" doc:"Those that differ."`
-	Questions   []Compared `json:"questions,omitzero" doc:"Per question, of one that is done."`
-	Ask         []Asked    `json:"ask,omitzero" doc:"What to ask, of one that is not."`
+	Questions   []Compared `json:"questions,omitzero" doc:"The result of each question, in one that is done."`
+	Ask         []Asked    `json:"ask,omitzero" doc:"What to ask, in one that is still open."`
 	Links       BackLinks  `json:"links"`
 
 	nid      int64
@@ -74,7 +74,7 @@ type Asked struct {
 	Class    int           `json:"class"`
 	Type     form.Type     `json:"type"`
 	Label    form.Text     `json:"label,omitzero"`
-	Options  []form.Option `json:"options,omitzero" doc:"Of a question with choices: as in the template."`
+	Options  []form.Option `json:"options,omitzero" doc:"Options of a question with choices, as in the template."`
 	Rows     []form.Option `json:"rows,omitzero" doc:"Of a matrix."`
 
 	path []string
@@ -84,7 +84,7 @@ type Asked struct {
 type Outcome struct {
 	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept; those that your key may not read are not compared."`
 	Outcome   string      `json:"outcome,omitzero" enum:"done,refused,unreachable" doc:"done by default."`
-	By        string      `json:"by,omitzero" doc:"DID of whoever asked; you by default. To name somebody else needs the scope imports:write." example:"did:ixo:agent/456"`
+	By        string      `json:"by,omitzero" doc:"DID of the person who asked; you by default. Naming somebody else needs the scope imports:write." example:"did:ixo:agent/456"`
 }
 
 func newBackCheckReport() *BackCheckReport {
@@ -188,7 +188,7 @@ func (d *Outcome) check(ctx context.Context) error {
 	case d.Outcome == Done && d.Responses.IsZero():
 		c.Require(false, "/responses")
 	case d.Outcome != Done && !d.Responses.IsZero():
-		c.Add("/responses", "not_allowed", "Only a back-check that is done has answers.")
+		c.Add("/responses", "not_allowed", "Answers may be sent only with the outcome done.")
 	}
 	return c.Err(backCheckInvalid, "The back-check is not valid.")
 }
@@ -266,12 +266,12 @@ func (s *Service) mayAsk(ctx context.Context, by string, r *response.Row) error 
 	switch {
 	case own:
 	case by != caller.DID && !caller.May("imports:write"):
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To say that somebody else has asked needs the scope imports:write.").
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "Naming somebody else as the person who asked needs the scope imports:write.").
 			With(fault.Field{Pointer: "/by", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope imports:write."})
 	case by != r.Collector && by != r.Sender:
 		return nil
 	}
-	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected or sent a response, or belongs to the group that did, cannot do its back-check.").
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "A person who collected or sent a response, or who belongs to the group that did, cannot do its back-check.").
 		With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
 }
 

@@ -39,7 +39,7 @@ const drawMethod = "Per collector, the responses with the lowest SHA-256 of the 
 func checkDraw(d *DrawDraft) error {
 	var c fault.Checks
 	if d.Seed == "" {
-		c.Add("/seed", "required", "Send a seed, any text: the same one draws the same again.")
+		c.Add("/seed", "required", "Send a seed, any text: the same seed repeats the same draw.")
 	}
 	if utf8.RuneCountInString(d.Seed) > maxSeed || strings.ContainsFunc(d.Seed, unicode.IsControl) {
 		c.Add("/seed", "invalid", "The text must have 200 characters or fewer and no control characters.")
@@ -145,7 +145,7 @@ func (s *Service) beginDraw(ctx context.Context, p scope, d DrawDraft) (*drawRow
 	}
 	if row.draw.DrawDraft != d {
 		return nil, fault.New(fault.Conflict, "DRAW_EXISTS", "Another draw of this round has this seed. Choose another seed.").
-			With(fault.Field{Pointer: "/seed", Code: "exists", Detail: "Repeat that draw exactly, or take another seed."})
+			With(fault.Field{Pointer: "/seed", Code: "exists", Detail: "Repeat that draw exactly, or choose another seed."})
 	}
 	row.draw.DrawID, row.draw.SurveyID = "drw_"+strconv.FormatInt(row.nid, 10), p.o.SurveyID
 	row.draw.Method, row.draw.Links = drawMethod, api.DrawLinks{BackChecks: linksOf(p.o).BackChecks}
@@ -217,7 +217,7 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*Lowes
 	}
 	if d.Drawn > maxDraw {
 		return nil, fault.New(fault.Invalid, backCheckInvalid, "The draw is not valid.").
-			With(fault.Field{Pointer: "/share", Code: "too_many", Detail: fmt.Sprintf("It would draw %d of %d responses, at most %d are drawn.", d.Drawn, d.Population, maxDraw)})
+			With(fault.Field{Pointer: "/share", Code: "too_many", Detail: fmt.Sprintf("This would draw %d of %d responses; a draw has at most %d.", d.Drawn, d.Population, maxDraw)})
 	}
 	return strata, s.eachDrawable(ctx, p, d.VerifiedOnly, func(r listed) {
 		if l := strata[r.collector]; l != nil {

@@ -20,25 +20,25 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/quality/runs", s.serveRun, web.Doc{
 		Summary: "Run the checks over all responses of a round", Status: http.StatusAccepted, Scope: verify, Tag: tag, Once: true, Codes: missing, Example: RunDraft{},
-		Description: "A job. It flags answers that stand out (outlier), households that were counted twice (duplicate_household), interviews that are nearly the same (copied_answers) and collectors whose answers differ from those of all others " +
-			"(enumerator_effect). Its flags take the place of those of the run before. Active surveys with new responses are looked at every six hours without being asked. A response keeps its revision when it is flagged.",
+		Description: "Starts a job that flags answers that stand out (outlier), households that were counted twice (duplicate_household), interviews that are nearly the same (copied_answers) and collectors whose answers differ from those of all others " +
+			"(enumerator_effect). Its flags replace those of the previous run. Active surveys with new responses are checked every six hours by themselves. A response keeps its revision when it is flagged.",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/quality/rules", s.serveRules, web.Doc{
 		Summary: "Read the limits of the checks", Scope: "surveys:read", Tag: tag, Codes: missing[:1],
-		Description: "Every limit with the value that counts, a default too. What they do is told where the report of the quality is.",
+		Description: "Every limit with its effective value, including defaults. The description of the quality report says what they do.",
 	})
 	web.Put(a, "/v1/surveys/{surveyId}/quality/rules", s.servePutRules, web.Doc{
 		Summary: "Set the limits of the checks", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "QUALITY_RULES_INVALID", "STALE_REVISION", "PRECONDITION_REQUIRED"},
-		Description: "A member that is absent has its default, and so has one that is 0 but for hours and offsets; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own; before, the ETag of the defaults is \"0\".",
+		Description: "An absent member has its default, as has a member that is 0, except hours and offsets; off names checks that are not made. The limits apply to responses that arrive from now on, and to the next run. If-Match is needed once a survey has rules of its own; until then, the ETag of the defaults is \"0\".",
 		Example:     Rules{Settings: flag.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/flags", s.serveFlags, web.Doc{
 		Summary: "List the flags of a survey by check and response", Scope: read, Tag: tag, Codes: append(missing, "INVALID_PARAMETER"),
-		Description: "What each check looks at is told where the report of the quality is. A response may have several flags of one check, of different questions. " +
+		Description: "The description of the quality report says what each check looks at. A response may have several flags of one check, for different questions. " +
 			"Flags of superseded and invalidated responses are in the list; the report does not count them. With collector or round a page looks at 2,000 flags: it may be short, follow hasMore.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/flags:settle", settler{s}.serve, web.Doc{
-		Summary: "Settle a flag of a response with a note, or open it again", Scope: verify, Tag: tag, Once: true, Description: settling,
+		Summary: "Settle a flag of a response with a note, or reopen it", Scope: verify, Tag: tag, Once: true, Description: settling,
 		Codes:   []string{"SURVEY_NOT_FOUND", flagInvalid, "FLAG_NOT_FOUND", "VERIFIER_IS_COLLECTOR", "STALE_REVISION"},
 		Example: FlagOutcome{ResponseID: "res_7310428377145344", Rule: "duration_short", Outcome: "explained", Note: "The tablet's clock was wrong; the interview took 31 minutes."},
 	})
@@ -46,21 +46,21 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Draw responses to be asked again", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: verify, Tag: tag,
 		Codes:       []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", backCheckInvalid, "BACK_CHECK_QUESTIONS_MISSING", "NOTHING_TO_DRAW", "DRAW_EXISTS"},
 		Example:     DrawDraft{Seed: "lottery-2026-03-01", Share: 0.1, PerCollector: 1},
-		Description: drawMethod + " Anybody can repeat the draw from the seed and the list of responses. The same draw again is answered with 200.",
+		Description: drawMethod + " Anybody can repeat the draw from the seed and the list of responses. Repeating the same draw is answered with 200.",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/back-checks", s.serveBackChecks, web.Doc{
 		Summary: "List the back-checks of a survey in the order they were drawn", Scope: read, Tag: tag, Codes: missing[:1],
-		Description: "What to ask is in each of them. Error rates by class of question, for the survey and for each collector, are in the report of the quality.",
+		Description: "Each one says what to ask. The quality report has error rates by class of question, for the survey and for each collector.",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveBackCheck, web.Doc{
 		Summary: "Read a back-check and what to ask", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND"},
-		Description: "householdId says whom to ask, as reads of the response say it: a key without the scope responses:pii has the name of pseudonymised exports, unless the household is assigned to its principal.",
+		Description: "householdId names the household to ask, in the same form as reads of the response: a key without the scope responses:pii sees the name used in pseudonymised exports, unless the household is assigned to its principal.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveAnswer, web.Doc{
-		Summary: "Send what was answered when it was asked again", Scope: verify, Tag: tag, Once: true,
+		Summary: "Send the answers to a back-check", Scope: verify, Tag: tag, Once: true,
 		Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND", backCheckInvalid, "BACK_CHECK_DONE", "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE"},
-		Description: "Answers are compared with those of the response, question by question. Whether they agree is kept, the answers are not. Of texts case, spaces and punctuation do not matter, of several choices the order, of places 100 m; " +
-			"everything else must be equal. Questions that are left out are not compared. Whoever has collected or sent the response, or belongs to the group that has, cannot ask again.",
+		Description: "Answers are compared with those of the response, question by question. The server keeps whether they agree, not the answers. Case, spaces and punctuation do not matter in texts, nor order in several choices, nor 100 m in places; " +
+			"everything else must be equal. Questions that are left out are not compared. A person who collected or sent the response, or who belongs to the group that did, cannot do the back-check.",
 		Example: map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 5}}, "by": "did:ixo:agent/456"},
 	})
 }
@@ -109,7 +109,7 @@ func replyRules(r ruling, v *RuleRecord) web.Reply[*RuleRecord] {
 
 func (s *Service) servePutRules(ctx context.Context, in *struct {
 	ofSurvey
-	IfMatch string `header:"If-Match" doc:"ETag of the rules there are."`
+	IfMatch string `header:"If-Match" doc:"ETag of the current rules."`
 	Body    Rules
 },
 ) (web.Reply[*RuleRecord], error) {
@@ -127,7 +127,7 @@ func (s *Service) servePutRules(ctx context.Context, in *struct {
 func (s *Service) serveFlags(ctx context.Context, in *struct {
 	ofSurvey
 	Rule      string `query:"rule" doc:"Only those of one check." example:"duration_short"`
-	Collector string `query:"collector" minLength:"1" doc:"Only those of one collector, as it is shown to you."`
+	Collector string `query:"collector" minLength:"1" doc:"Only those of one collector, named as it is shown to you."`
 	Round     int    `query:"round" doc:"Only those of one round."`
 	web.Paging
 },

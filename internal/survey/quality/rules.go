@@ -22,13 +22,13 @@ import (
 // its default.
 type Rules struct {
 	flag.Settings
-	OutlierZ         float64 `json:"outlierZ,omitzero" doc:"An answer stands out that lies more than this many robust standard deviations (median and MAD) from the middle; 3.5 by default."`
-	OutlierAnswers   int     `json:"outlierAnswers,omitzero" doc:"Fewest answers to a question for that; 20 by default."`
-	DuplicateMetres  float64 `json:"duplicateMetres,omitzero" doc:"Interviews of two households no farther apart are in one place; 5 by default."`
+	OutlierZ         float64 `json:"outlierZ,omitzero" doc:"An answer stands out when it lies more than this many robust standard deviations (by MAD) from the median; 3.5 by default."`
+	OutlierAnswers   int     `json:"outlierAnswers,omitzero" doc:"Smallest number of answers to a question for the outlier check; 20 by default."`
+	DuplicateMetres  float64 `json:"duplicateMetres,omitzero" doc:"Interviews of two households that are no farther apart than this are in the same place; 5 by default."`
 	CopiedShare      float64 `json:"copiedShare,omitzero" doc:"Share of equal answers that makes two interviews of a collector copies; 0.95 by default."`
-	CopiedHours      float64 `json:"copiedHours,omitzero" doc:"How far apart in time those may be; 24 by default."`
-	EffectZ          float64 `json:"effectZ,omitzero" doc:"Least score at which a collector stands out from the others; 3 by default. With many comparisons the limit is higher."`
-	EffectInterviews int     `json:"effectInterviews,omitzero" doc:"Fewest answers of a collector to a question that are compared; 20 by default."`
+	CopiedHours      float64 `json:"copiedHours,omitzero" doc:"How far apart in time such interviews may be; 24 by default."`
+	EffectZ          float64 `json:"effectZ,omitzero" doc:"Lowest score at which a collector stands out from the others; 3 by default. With many comparisons the limit is higher."`
+	EffectInterviews int     `json:"effectInterviews,omitzero" doc:"Smallest number of answers of a collector to a question for a comparison; 20 by default."`
 }
 
 // WithDefaults fills in what is not set.

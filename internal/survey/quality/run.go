@@ -335,9 +335,9 @@ func (m match) flag(metres, limit float64) func(id string) flag.Flag {
 			f.Value, f.Limit = Round(metres), limit
 			f.Detail = fmt.Sprintf("The interview was %.1f m from that of response %s of another household.", metres, id)
 		case "":
-			f.Detail = fmt.Sprintf("All that tells who somebody is agrees with response %s of another household.", id)
+			f.Detail = fmt.Sprintf("All identifying answers agree with response %s of another household.", id)
 		default:
-			f.Detail = fmt.Sprintf("The answer is that of response %s of another household.", id)
+			f.Detail = fmt.Sprintf("The answer is the same as in response %s of another household.", id)
 		}
 		return f
 	}

@@ -64,9 +64,9 @@ func (r *runner) third(ctx context.Context) error {
 // flagOf is the flag of the responses of a collector that stands out.
 func flagOf(e api.CollectorEffect) flag.Flag {
 	f := flag.Flag{Rule: Effect, Question: e.Question, Value: e.Score, Limit: e.Limit}
-	f.Detail = fmt.Sprintf("The mean of this collector is %g, the median of those of the other collectors %g.", e.Value, e.Others)
+	f.Detail = fmt.Sprintf("The mean of this collector is %g; the median of the other collectors' means is %g.", e.Value, e.Others)
 	if e.Option != "" {
-		f.Detail = fmt.Sprintf("Of the answers of this collector %.0f %% are %s, the median of the other collectors is %.0f %%.", e.Value*100, e.Option, e.Others*100)
+		f.Detail = fmt.Sprintf("%.0f %% of the answers of this collector are %s; the median of the other collectors is %.0f %%.", e.Value*100, e.Option, e.Others*100)
 	}
 	return f
 }
@@ -197,9 +197,9 @@ func (r *runner) notes() []string {
 		is   bool
 		text string
 	}{
-		{r.nums.full, fmt.Sprintf("Outliers were looked for in the first %d questions for numbers.", maxNumbers)},
-		{r.twins != nil && r.twins.missed, fmt.Sprintf("Duplicate households were looked for among %d candidates; there are more.", maxSpots)},
-		{r.effects.full, fmt.Sprintf("The first %d collectors were compared with each other; there are more.", maxCollectors)},
+		{r.nums.full, fmt.Sprintf("The run looked for outliers only in the first %d questions for numbers.", maxNumbers)},
+		{r.twins != nil && r.twins.missed, fmt.Sprintf("The run looked for duplicate households among only %d candidates; there are more.", maxSpots)},
+		{r.effects.full, fmt.Sprintf("The run compared only the first %d collectors with each other; there are more.", maxCollectors)},
 	} {
 		if n.is {
 			out = append(out, n.text)

@@ -25,10 +25,10 @@ const maxNote = 1_000
 // FlagOutcome is that of package api.
 type FlagOutcome = api.FlagOutcome
 
-const settling = "Somebody has looked into a flag: it is explained (there is a reason, nothing is wrong) or confirmed (something is), with a note that says what was found; open takes that back. " +
-	"revision is that of the settlement that was read, 0 for a flag without one, so that two people do not overwrite each other. " +
+const settling = "Records that somebody looked into a flag: it is explained (there is a reason, nothing is wrong) or confirmed (something is wrong), with a note that says what was found; open reverses this. " +
+	"revision is the one of the settlement you have read, 0 for a flag without one, so that two people do not overwrite each other. " +
 	"A settled flag stays in the list. It stays settled when the next run finds the same, and is open again when it finds something else. The verification of the response does not change. " +
-	"Whoever has collected or sent the response, or belongs to the group that has, cannot settle its flags."
+	"A person who collected or sent the response, or who belongs to the group that did, cannot settle its flags."
 
 func checkOutcome(d *FlagOutcome) error {
 	var c fault.Checks
@@ -94,7 +94,7 @@ func (s settler) maySettle(ctx context.Context, r *response.Row) error {
 		return err
 	}
 	if own {
-		return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected or sent a response, or belongs to the group that did, cannot settle its flags.")
+		return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "A person who collected or sent a response, or who belongs to the group that did, cannot settle its flags.")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s settler) settleTx(ctx context.Context, tx *db.Tx, o *survey.Open, r *res
 	case f == nil:
 		return nil, noFlag()
 	case f.Revision != d.Revision:
-		return nil, fault.New(fault.Stale, "STALE_REVISION", "Somebody else has settled this flag meanwhile. Read it again.").
+		return nil, fault.New(fault.Stale, "STALE_REVISION", "Somebody else settled this flag in the meantime. Read it again.").
 			With(fault.Field{Pointer: "/revision", Code: "stale", Detail: "This is not the revision of its settlement."})
 	}
 	now := s.now()

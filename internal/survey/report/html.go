@@ -29,7 +29,7 @@ func (p *Report) write() []byte {
 	w.Put("\n<footer>").Tag("h2", p.say("How the figures are made")).Put("\n" + `<p class="small">`)
 	w.Text(p.say("Figures are weighted by how the sample was drawn; standard errors are linearised over strata and clusters, with the shares of the population that were seen.")).Put(" ")
 	w.Text(p.say("Proportions have Wilson intervals on the effective number of households unless another one is named.")).Put(" ")
-	w.Text(p.say("Households that said nothing are made up for by the others of their stratum or cluster.")).Put(" ")
+	w.Text(p.say("Other households of the same stratum or cluster make up for those that did not answer.")).Put(" ")
 	w.Text(p.say("A replacement hides no refusal: the response rate counts the first draw.")).Put("</p></footer>\n</body></html>\n")
 	return w.Bytes()
 }
@@ -51,7 +51,7 @@ func (p *Report) head(w *markup.Writer) {
 	}
 	w.Put("\n")
 	if p.Veiled {
-		note(w, p.say("Figures from fewer than 5 households are not shown."))
+		note(w, p.say("Figures that come from fewer than 5 households are not shown."))
 	}
 	w.Put("\n</header>\n")
 }
@@ -170,7 +170,7 @@ func (p *Report) draw(w *markup.Writer) {
 		fact(w, true, p.say("Draw"), p.say("%s, %s, of version %d of the design", d.DrawID, p.moment(d.At), d.Version))
 		w.Tag("dt", p.say("SHA-256 of the frame")).Put(`<dd class="hash">`).Text(d.FrameHash).Put("</dd></dl>\n")
 		if d.SoleSeed {
-			note(w, p.say("One party alone has named the seed: nothing shows that it was not chosen for its sample."))
+			note(w, p.say("Only one party named the seed: nothing shows that the seed was not chosen for the sample it gives."))
 		}
 		w.Put("\n")
 	} else {
@@ -226,9 +226,9 @@ func (p *Report) drawn(w *markup.Writer, d *api.SampleDraw) {
 }
 
 func (p *Report) checked(w *markup.Writer, c *api.SampleCheck) {
-	verdict := p.say("✗ Drawn again while this report was made: the result differs.")
+	verdict := p.say("✗ Drawn again for this report: the result differs.")
 	if c.Verified {
-		verdict = p.say("✓ Drawn again while this report was made, with the same result.")
+		verdict = p.say("✓ Drawn again for this report, with the same result.")
 	}
 	w.Put("<p>").Tag("strong", verdict).Put("</p>\n" + `<ul lang="en">`)
 	for _, one := range c.Checks {
@@ -254,7 +254,7 @@ func (p *Report) answered(w *markup.Writer) {
 	if c := p.Counted; c != nil {
 		words := c.Words
 		if p.lang() != "en" {
-			words = p.say("Responses count that are complete and not rejected, invalidated, replaced, redacted or erased.")
+			words = p.say("Responses count when they are complete and not rejected, invalidated, replaced, redacted or erased.")
 		}
 		sample := strconv.Itoa(c.Sample)
 		if c.Replacements != 0 {
@@ -269,7 +269,7 @@ func (p *Report) answered(w *markup.Writer) {
 		fact(w, true, p.say("Response rate"), p.say("%s of the households that were drawn first and are eligible", share(c.ResponseRate)))
 		w.Put("</dl>")
 	} else {
-		w.Tag("p", p.say("Nobody has answered yet."))
+		w.Tag("p", p.say("No household has answered yet."))
 	}
 	w.Put("\n")
 	if len(p.Progress) > 0 {

@@ -132,7 +132,7 @@ func (s *Service) waiting(ctx context.Context, id string) (*job.Job, error) {
 }
 
 func noReport() error {
-	return fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "There is no report of this job for you: it has not ended well, its figures are gone, or somebody with other rights has asked for it. Ask for the report again.")
+	return fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "This job has no report for you: it failed, its figures are gone, or somebody with other rights asked for it. Ask for the report again.")
 }
 
 // accepted answers with a job; a browser asks again by itself.

@@ -86,7 +86,7 @@ func option(n chart.Names, e api.SurveyEstimate) string {
 // basis says how households came on the list.
 func basis(code string) string {
 	return map[string]string{
-		"": "not known yet", "drawn": "drawn here, by chance", "drawnElsewhere": "drawn elsewhere; the draw was not proven here", "census": "all households (census)",
+		"": "not known yet", "drawn": "drawn here, by chance", "drawnElsewhere": "drawn elsewhere; the draw was not verified here", "census": "all households (census)",
 		"listed": "a list made by hand", "open": "open: households came as they answered", "nonprobability": "not chosen by chance",
 	}[code]
 }
@@ -94,7 +94,7 @@ func basis(code string) string {
 // status says what a precision means.
 func status(code string) string {
 	return map[string]string{
-		"met": "The target is met: the figure may be used.", "bound_used": "The target is missed: the bound stands in for the figure.",
+		"met": "The target is met: the figure may be used.", "bound_used": "The target is missed: the bound replaces the figure.",
 		"precision_not_met": "The target is missed: neither the figure nor a bound may be used.",
 	}[code]
 }

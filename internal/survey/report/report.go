@@ -34,8 +34,8 @@ type Ask struct {
 	Questions []string `query:"questions" doc:"Comma-separated questions as section/question, at most 60; all that have figures by default." example:"home/fuel"`
 	Round     int      `query:"round" doc:"The open round by default."`
 	Verified  bool     `query:"verified" doc:"Only verified responses count."`
-	Language  string   `query:"language" doc:"Of labels and page; that of the template by default. The page knows English and Kiswahili (sw)." example:"sw"`
-	Job       string   `query:"job" doc:"The report that this job has made, as the survey was then."`
+	Language  string   `query:"language" doc:"Language of labels and page; by default that of the template. The page knows English and Kiswahili (sw)." example:"sw"`
+	Job       string   `query:"job" doc:"The report that this job made, as the survey was then."`
 }
 
 // Question is one that a survey has figures of.
@@ -84,12 +84,12 @@ func (s *Service) Routes(a *web.API) {
 			{Name: "questions", Doc: "Comma-separated questions as section/question, at most 60; all that have figures by default.", Example: "home/fuel"},
 			{Name: "round", Doc: "The open round by default."},
 			{Name: "verified", Doc: "true: only verified responses count."},
-			{Name: "language", Doc: "Of labels and page; that of the template by default. The page knows English and Kiswahili (sw).", Example: "sw"},
-			{Name: "job", Doc: "The report that this job has made, as the survey was then; links.about of the job has the whole address."},
+			{Name: "language", Doc: "Language of labels and page; by default that of the template. The page knows English and Kiswahili (sw).", Example: "sw"},
+			{Name: "job", Doc: "The report that this job made, as the survey was then; links.about of the job has the whole address."},
 		},
 		Description: "Design, draw and its proof, response rates, what counted, and each question whose answers are numbers or options with its interval, a picture, the number of households, the method and remarks, for A4 paper. " +
 			"It shows what the key may read: the proof of a draw is for keys with sampling:read and one of sampling:write, sampling:witness and audit:read, progress of strata for those with surveys:read, and figures from fewer than 5 households for those with responses:pii. " +
-			"The figures of a survey of more than 20,000 responses are made by a job: the answer is 202 with the job, whose links.about leads to the report; a browser goes there by itself.",
+			"A job makes the figures of a survey with more than 20,000 responses: the answer is 202 with the job, whose links.about leads to the report; a browser goes there by itself.",
 	})
 }
 
@@ -297,7 +297,7 @@ func (s *Service) figures(ctx context.Context, p *Report, questions []Question, 
 			item.Picture = chart.Statistics(figures, names, chart.Frame{ID: fmt.Sprintf("q%d", i+1), Width: width, Inline: true})
 			p.Counted, p.Basis = &figures.Counted, figures.Basis
 		case in.Job != "" && fault.CodeOf(err) == "STATISTICS_NOT_FOUND":
-			item.Why = "The job has made none: too few have answered it, or a response that counted was taken out since."
+			item.Why = "The job made no figure: too few households answered the question, or a response that counted was taken out since."
 		case f == nil || f.Kind != fault.Unprocessable || f.Code == "STATISTICS_TOO_LARGE":
 			return err
 		default:

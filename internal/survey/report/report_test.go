@@ -120,7 +120,7 @@ func TestLargeReport(t *testing.T) {
 		<-tick.C
 	}
 	names, text := elements(t, w.Body.String())
-	if w.Code != 200 || names["svg"] != 2 || !strings.Contains(text, "18 of 20 households answered") || !strings.Contains(text, "The job has made none") {
+	if w.Code != 200 || names["svg"] != 2 || !strings.Contains(text, "18 of 20 households answered") || !strings.Contains(text, "The job made no figure") {
 		t.Fatalf("the report of the job = %d %v %s", w.Code, names, text)
 	}
 	for _, tt := range []struct {
@@ -177,7 +177,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Use & <fuel>", "The <b>home</b>", "Which </style><script>alert(1)</script> fuel?", "<i>Wood</i>", "90 % intervals (Wilson)", "Fuel in a week", "18 of 20 households answered",
-		"drawn elsewhere; the draw was not proven here", "abababab", "Response rate 90.0 %", "No figure: ", "(NO_ANSWERS)", "R survey 4.1",
+		"drawn elsewhere; the draw was not verified here", "abababab", "Response rate 90.0 %", "No figure: ", "(NO_ANSWERS)", "R survey 4.1",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q: %s", want, text)

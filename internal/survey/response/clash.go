@@ -20,10 +20,10 @@ const (
 
 // Members are what the bodies of these refusals have beside the usual ones.
 type Members struct {
-	Current     *web.Current          `json:"current,omitzero" doc:"Of RESPONSE_CONFLICT: the response that has the id, unless it is of another survey. Of STALE_REVISION: its etag, where it is known."`
-	Differences []Difference          `json:"differences,omitzero" doc:"Of RESPONSE_CONFLICT: in what the content that was sent differs from the stored one, at most 100."`
-	Existing    *Existing             `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for whoever has collected or sent it."`
-	Candidates  []api.SurveyCandidate `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
+	Current     *web.Current          `json:"current,omitzero" doc:"For RESPONSE_CONFLICT: the response that has the id, unless it belongs to another survey. For STALE_REVISION: its etag, where it is known."`
+	Differences []Difference          `json:"differences,omitzero" doc:"For RESPONSE_CONFLICT: the differences between the content that was sent and the stored one, at most 100."`
+	Existing    *Existing             `json:"existing,omitzero" doc:"For DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for the person who collected or sent it."`
+	Candidates  []api.SurveyCandidate `json:"candidates,omitzero" doc:"For AMBIGUOUS_SURVEY: the surveys it may be for."`
 }
 
 // Difference is one thing in which a response that was sent differs from the
@@ -32,7 +32,7 @@ type Difference struct {
 	Pointer string     `json:"pointer" example:"/responses/socio_economic/household_size"`
 	Stored  form.Value `json:"stored,omitzero" doc:"Absent when there is none."`
 	Sent    form.Value `json:"sent,omitzero" doc:"Absent when there is none."`
-	Masked  bool       `json:"masked,omitzero" doc:"What both say is not for this key to read."`
+	Masked  bool       `json:"masked,omitzero" doc:"This key may not read the two values."`
 }
 
 // SchemaName is the name that clients know it by.
@@ -46,13 +46,13 @@ type (
 // Taken refuses the id of a response of another survey. It says no more than
 // that.
 func Taken() error {
-	return fault.New(fault.Conflict, ConflictCode, "Another response has this id.").
-		With(fault.Field{Pointer: "/responseId", Code: "taken", Detail: "The id is taken by a response of another survey."})
+	return fault.New(fault.Conflict, ConflictCode, "Another response already has this id.").
+		With(fault.Field{Pointer: "/responseId", Code: "taken", Detail: "A response of another survey has this id. Use a different id."})
 }
 
 // Differs refuses other content under the id of a stored response.
 func Differs(now web.Current, all []Difference) error {
-	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is stored, and it says something else.").
+	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is already stored, with different content.").
 		With(fault.Field{
 			Pointer: "/responseId", Code: "exists",
 			Detail: fmt.Sprintf("See %s; its ETag is %s. If you collected or sent it, correct it with PUT and If-Match.", now.Href, now.ETag),
@@ -82,9 +82,9 @@ func inWords(v form.Value) string {
 // Duplicate refuses a second response of a household in a round. first is the
 // one there is; nil for whoever may not know whose that is.
 func Duplicate(first *Existing) error {
-	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already. To replace it, name it in supersedes.")
+	f := fault.New(fault.Conflict, DuplicateCode, "The household already has a response in this round. To replace it, name it in supersedes.")
 	if first == nil {
-		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to whoever has collected or sent it and to keys with the scope responses:pii."})
+		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Only the person who collected or sent it and keys with the scope responses:pii see which response that is."})
 	}
 	return f.With(
 		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + first.Href + "."},
@@ -96,10 +96,10 @@ func Duplicate(first *Existing) error {
 // instead.
 func Locked(state string) error {
 	how := map[string]string{
-		"verified":    "To change it needs a key with the scope surveys:write, and a reason.",
-		"superseded":  "Another has replaced it: correct the one that its supersededBy names.",
-		"invalidated": "That is final. The household may be asked again: send a new response.",
-		"redacted":    "Its content was taken out for good. The household may be asked again: send a new response.",
+		"verified":    "Changing it needs a key with the scope surveys:write, and a reason.",
+		"superseded":  "Another response replaced it: correct the one that its supersededBy names.",
+		"invalidated": "That is final. The household may be interviewed again: send a new response.",
+		"redacted":    "Its content was taken out for good. The household may be interviewed again: send a new response.",
 	}[state]
 	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this. %s", state, how))
 }

@@ -106,7 +106,7 @@ func MayChange(ctx context.Context, r *Row) error {
 // Archived is the fault of what changes responses of a survey that is over for
 // good.
 func Archived() error {
-	return fault.New(fault.Conflict, "SURVEY_ARCHIVED", "The survey is archived: its responses stay as they are.")
+	return fault.New(fault.Conflict, "SURVEY_ARCHIVED", "The survey is archived: its responses can no longer change.")
 }
 
 func locked(r *Row) error {

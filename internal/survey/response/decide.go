@@ -21,16 +21,16 @@ func MayJudge(verifier, collector, sender string) error {
 
 // OwnWork is the fault of who would decide about what they did themselves.
 func OwnWork() error {
-	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected, sent or corrected a response, or belongs to the group that collected or sent it, cannot decide about it.")
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "A person who collected, sent or corrected a response, or who belongs to the group that collected or sent it, cannot decide about it.")
 }
 
 // NotVerifiable is the fault of a response of a status that cannot be verified;
 // pointer is where that was asked for.
 func NotVerifiable(pointer string, is Status) error {
-	detail := "Required answers are missing, or too few are given."
+	detail := "Required answers are missing, or there are too few answers."
 	switch is {
 	case Refused:
-		detail = "The household has not consented."
+		detail = "The household did not consent."
 	case Redacted:
 		detail = "The answers were taken out."
 	}

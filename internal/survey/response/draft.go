@@ -29,25 +29,25 @@ const (
 
 // Draft is a response as a collector sends it.
 type Draft struct {
-	ResponseID   string          `json:"responseId,omitzero" minLength:"1" doc:"Your name for it; sending it twice stores it once. Made here when absent: then a retry needs an Idempotency-Key." example:"resp_789"`
-	SurveyID     string          `json:"surveyId,omitzero" doc:"Survey, or template when one active survey uses it." example:"baseline-v1"`
+	ResponseID   string          `json:"responseId,omitzero" minLength:"1" doc:"Your id for the response; sending it twice stores it once. When absent, the server makes one, and a retry needs an Idempotency-Key." example:"resp_789"`
+	SurveyID     string          `json:"surveyId,omitzero" doc:"The survey, or a template that exactly one active survey uses." example:"baseline-v1"`
 	HouseholdID  string          `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
 	Timestamp    time.Time       `json:"timestamp" doc:"When the answers were given."`
 	Responses    form.Object     `json:"responses" doc:"Section to question to answer."`
-	Verification *Verification   `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
+	Verification *Verification   `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is not part of the content: when the response is already stored, the decision is not made, and a warning says so."`
 	Round        int             `json:"round,omitzero" doc:"The open round by default."`
-	Collector    string          `json:"collector,omitzero" minLength:"1" doc:"DID of whoever asked; you by default. Somebody else needs the scope surveys:write."`
-	Mode         string          `json:"mode,omitzero" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"The first mode of the survey by default. browser and collect are not for others to say, and ussd and chat are flagged where no system of the operator asks in them."`
+	Collector    string          `json:"collector,omitzero" minLength:"1" doc:"DID of the collector; you by default. Naming somebody else needs the scope surveys:write."`
+	Mode         string          `json:"mode,omitzero" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"By default the first mode of the survey. Only the server sets browser and collect, and ussd and chat are flagged unless a system of the operator asks in them."`
 	DeviceID     string          `json:"deviceId,omitzero"`
 	StartedAt    time.Time       `json:"startedAt,omitzero"`
-	DurationSec  float64         `json:"durationSec,omitzero" doc:"From startedAt to timestamp by default."`
+	DurationSec  float64         `json:"durationSec,omitzero" doc:"By default the time from startedAt to timestamp."`
 	Language     string          `json:"language,omitzero" example:"sw"`
 	Location     *Location       `json:"location,omitzero"`
 	Attachments  []Attachment    `json:"attachments,omitzero"`
-	Supersedes   string          `json:"supersedes,omitzero" doc:"Response of the household in this round that this one replaces."`
-	Metadata     form.Object     `json:"metadata,omitzero" doc:"Anything else; name nobody in it."`
-	Entity       *api.EntityMark `json:"entity,omitzero" doc:"What a device says about the twin that the answers make or change, where the template asks for one."`
-	Partial      bool            `json:"partial,omitzero" doc:"Take it although required answers are missing."`
+	Supersedes   string          `json:"supersedes,omitzero" doc:"The response of the household in this round that this one replaces."`
+	Metadata     form.Object     `json:"metadata,omitzero" doc:"Anything else; do not name people in it."`
+	Entity       *api.EntityMark `json:"entity,omitzero" doc:"What the device reports about the twin that the answers make or change, if the template has an entity."`
+	Partial      bool            `json:"partial,omitzero" doc:"Accept the response although required answers are missing."`
 
 	patched bool // made of what is stored: what it lacks was taken out
 }
@@ -70,7 +70,7 @@ func (d *Draft) check(c *fault.Checks) {
 	check.Years(c, "/timestamp", d.Timestamp, firstYear, lastYear)
 	check.Years(c, "/startedAt", d.StartedAt, firstYear, lastYear)
 	if !d.StartedAt.IsZero() && d.StartedAt.After(d.Timestamp) {
-		c.Add("/startedAt", "after_end", "An interview cannot begin after it has ended.")
+		c.Add("/startedAt", "after_end", "An interview cannot begin after it ended.")
 	}
 	if d.DurationSec < 0 || d.DurationSec > 7*24*3600 {
 		c.Add("/durationSec", "out_of_range", "The value must be 0 to 604800.")

@@ -24,12 +24,12 @@ type Revision struct {
 	Revision     int64         `json:"revision"`
 	At           time.Time     `json:"at"`
 	Action       string        `json:"action" example:"corrected"`
-	By           string        `json:"by" doc:"DID of whoever did it."`
-	RequestID    string        `json:"requestId,omitzero" doc:"For keys with the scope responses:pii and for whoever has collected or sent the response: events of the same request would tell others who that is."`
+	By           string        `json:"by" doc:"DID of the person who did it."`
+	RequestID    string        `json:"requestId,omitzero" doc:"Only for keys with the scope responses:pii and for the person who collected or sent the response: events of the same request would reveal that person to others."`
 	Reason       string        `json:"reason,omitzero"`
 	Status       Status        `json:"status" enum:"complete,partial,refused,redacted"`
 	Verification string        `json:"verificationStatus" doc:"State of the verification then."`
-	Changes      []form.Change `json:"changes,omitzero" doc:"Answers that differ from the revision before. Those about a person are for keys with the scope responses:pii only."`
+	Changes      []form.Change `json:"changes,omitzero" doc:"Answers that differ from the previous revision. Personal answers only for keys with the scope responses:pii."`
 	Links        RevisionLinks `json:"links"`
 }
 

@@ -15,17 +15,17 @@ import (
 
 const tag = "responses"
 
-const submitting = "Every answer is checked against the version of the template the survey has pinned. A multiple-choice answer is an array, also for one option; " +
-	"a number is a JSON number. Required answers that are missing refuse the response unless partial is true, or consent is refused: that is stored with the status refused, and cannot be verified. Without an answer to the question for consent a response is partial, unless the template says otherwise; a decision of verified that comes with it is kept as in_review. " +
-	"The same responseId with the same content is stored once and answered with 200 to who has collected or sent it and to keys with the scope responses:pii; with other content, or from others, it is refused, and every question that differs is named, in differences for programs. A household has one response in a round unless the survey says otherwise; " +
-	"supersedes names the one to replace, which who has collected or sent that may, or a key with the scope surveys:write. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only; of those marked as indirect, verifiers see pictures and rounded places as evidence. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
+const submitting = "Every answer is checked against the template version that the survey pins. A multiple-choice answer is an array, even for one option; " +
+	"a number is a JSON number. A response without required answers is refused unless partial is true or the household refuses consent; a response without consent is stored with the status refused, and cannot be verified. Without an answer to the consent question a response is partial, unless the template says otherwise; a decision of verified that comes with it is kept as in_review. " +
+	"The same responseId with the same content is stored once, and answered with 200 to the person who collected or sent it and to keys with the scope responses:pii. With other content, or from other keys, it is refused; the answer names every question that differs, in differences for programs. A household has one response in a round unless the survey says otherwise. " +
+	"Only the person who collected or sent the earlier response, or a key with surveys:write, may name it in supersedes. Answers marked as personal are sealed, and shown only to keys with the scope responses:pii; verifiers see pictures and rounded places marked as indirect as evidence. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
 
 // checking says how contentId is recomputed.
-const checking = "contentId is checked so (content.version 2; every object is written as RFC 8785 has it, hashes and salts are hex, absent members are left out). " +
-	"It is the CID, version 1, raw, SHA-256, of {durationSec, named, open, personal, startedAt, timestamp, version, who}: the times of the record and the members of content. " +
+const checking = "To check contentId (content.version 2; write every object as in RFC 8785, hashes and salts as hex, and leave out absent members): " +
+	"it is the CID, version 1, raw, SHA-256, of {durationSec, named, open, personal, startedAt, timestamp, version, who}: the times of the record and the members of content. " +
 	"open is the SHA-256 of the responses that a key without responses:pii reads, without answers to household_ref questions. who is the HMAC-SHA-256 of {collector, householdId} with content.whoSalt; " +
-	"named, where there is one, that of all the responses that a key without responses:pii reads, with the same salt. personal is the HMAC-SHA-256 of {location, responses} as a key with responses:pii reads them, with personalSalt. " +
-	"An erasure destroys that salt: then contentId is checked for the rest. A response without content is from before: its contentId is the CID of the responses that a key without responses:pii reads."
+	"named, if present, is the HMAC of all the responses that a key without responses:pii reads, with the same salt. personal is the HMAC-SHA-256 of {location, responses} as a key with responses:pii reads them, with personalSalt. " +
+	"An erasure destroys that salt; the rest of contentId can still be checked. A response without content comes from an earlier version: its contentId is the CID of the responses that a key without responses:pii reads."
 
 var submitCodes = []string{
 	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "HOUSEHOLD_ERASED", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
@@ -45,12 +45,12 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/responses", h.serveSubmitAny, web.Doc{
 		Summary: "Send a response", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true,
-		Description: "surveyId names the survey, or a template that one active survey uses; a response that is stored is found again by its template whatever the surveys of that do since. " + submitting, Example: example("baseline-v1"),
+		Description: "surveyId names the survey, or a template that exactly one active survey uses; a stored response is found again by its template, whatever happens to the surveys of that template later. " + submitting, Example: example("baseline-v1"),
 		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...), Refusal: Members{},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", h.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
-		Description: "Answers that are numbers, choices or dates are looked up when a part of the filter that must hold compares them with eq or in, or with lt, le, gt or ge where few fit; any other filter examines 2,000 responses a page: a page may be short, follow hasMore. asOf is the moment of the list, for a decision about many. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, and so have barcodes, serial numbers and DIDs of twins in answers, but in responses you have collected or sent.",
+		Description: "An index serves answers that are numbers, choices or dates when a required part of the filter compares them with eq or in, or with lt, le, gt or ge where few match; any other filter examines 2,000 responses a page: a page may be short, follow hasMore. asOf is the moment of the list, for a decision about many. Filters cannot use personal answers. Without the scope responses:pii, households, collectors, senders and devices have the names of pseudonymised exports, in filters too, and so have barcodes, serial numbers and DIDs of twins in answers, except in responses you collected or sent.",
 	})
 	h.changeRoutes(a)
 	s.cfg.Media.Routes(a, s.sees)

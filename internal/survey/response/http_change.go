@@ -15,10 +15,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const correcting = "What was decided about the response before is open again, and checks are made anew. Only who has collected or sent it may, or a key with the scope surveys:write, " +
-	"which a verified one needs, with a reason. Its id, survey, household, round, collector and what it supersedes stay. A correction that changes nothing makes no revision, unless it sends what the key may not read. " +
-	"In a list whose entries have answers about a person that the key may not read, it changes the others where they stand, and these stay with their place unless they are sent: " +
-	"to add, remove or move entries, or to take the list out, needs the scope responses:pii (ENTRIES_WITHHELD). An entry has nothing but its place to tell whose it is: send them in the order you have read."
+const correcting = "A correction reopens earlier decisions about the response and repeats the checks. Only the person who collected or sent the response, or a key with the scope surveys:write, may correct it; " +
+	"a verified response needs that scope and a reason. Its id, survey, household, round, collector and supersedes stay. A correction that changes nothing makes no revision, unless it sends answers that the key may not read. " +
+	"In a list whose entries have personal answers that the key may not read, a correction changes the other answers in place, and the hidden ones stay in their entries unless they are sent: " +
+	"adding, removing or moving entries, or taking the list out, needs the scope responses:pii (ENTRIES_WITHHELD). Only its place identifies an entry: send the entries in the order you read them."
 
 // changeRoutes are those of one response.
 func (h handlers) changeRoutes(a *web.API) {
@@ -26,26 +26,26 @@ func (h handlers) changeRoutes(a *web.API) {
 	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "ENTRIES_WITHHELD", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/responses", h.serveOfHousehold, web.Doc{
 		Summary: "List the responses of a household, or those in one state of verification", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
-		Description: "With verification: in all surveys, newest first. With householdId: in all surveys, one after the other, round by round. One of the two is needed. A page may be short, follow hasMore. Without the scope responses:pii the list of a household has the responses you have collected or sent. " +
-			"A pseudonym of a household is not understood here: filter the list of a survey by it.",
+		Description: "With verification: in all surveys, newest first. With householdId: in all surveys, one after the other, round by round. One of the two is needed. A page may be short: follow hasMore. Without the scope responses:pii the list of a household has the responses you collected or sent. " +
+			"This route does not accept the pseudonym of a household: filter the list of a survey by it.",
 	})
 	web.Get(a, path, h.serveGet, web.Doc{
 		Summary: "Read a response", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND", "REVISION_NOT_FOUND"},
-		Description: "missingAttachments names the files that have not arrived. With at it is read as it was; the flags of earlier revisions are not kept.\n\n" + checking,
+		Description: "missingAttachments names the files that have not arrived. With at, the response is read as it was then; flags of earlier revisions are not kept.\n\n" + checking,
 	})
 	web.Put(a, path, h.servePut, web.Doc{
 		Summary: "Correct a response", Scope: write, Tag: tag, Codes: changing, Example: corrected(),
-		Description: "The body is the whole content. Answers about a person that the key may not read and that are not sent stay. " + correcting,
+		Description: "The body is the whole content. Personal answers stay when the key may not read them and does not send them. " + correcting,
 	})
 	web.Patch(a, path, h.servePatch, web.Doc{
 		Summary: "Correct part of a response", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Codes: changing,
 		Example:     map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 6}}},
-		Description: "null takes an answer out. A JSON patch is applied to the content as this key reads it: answers it may not read are not there to be tested, copied or removed, and stay unless it adds them anew. " + correcting,
+		Description: "null removes an answer. A JSON patch is applied to the content as this key reads it: the patch cannot test, copy or remove answers that the key may not read, and these stay unless it adds them. " + correcting,
 	})
 	web.Delete(a, path, h.serveDelete, web.Doc{
 		Summary: "Take the content out of a response", Scope: write, Tag: tag,
 		Codes:       []string{"RESPONSE_NOT_FOUND", "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED", "INVALID_PARAMETER"},
-		Description: "What stays is that there was a response, of which household and when, and who decided what. Answers, place, metadata and files are gone, from its history too. Files of exports of the survey are removed. It cannot be undone.",
+		Description: "The record still shows that there was a response, from which household and when, and who decided what. Answers, place, metadata and files are removed, from its history too. Files of exports of the survey are removed. This cannot be undone.",
 	})
 	web.Get(a, path+"/history", h.serveHistory, web.Doc{
 		Summary: "List the revisions of a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
@@ -60,8 +60,8 @@ type one struct {
 // changed names a response, the revision that was read, and why it changes.
 type changed struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; needed."`
-	Reason  string `query:"reason" doc:"Why, for the history; at most 1,000 characters. Needed where a response is verified, or taken out." example:"The household has called."`
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; required."`
+	Reason  string `query:"reason" doc:"The reason, for the history; at most 1,000 characters. Needed when a response is verified, or taken out." example:"The household has called."`
 }
 
 func (h handlers) serveGet(ctx context.Context, in *struct {
@@ -140,7 +140,7 @@ func (h handlers) serveHistory(ctx context.Context, in *struct {
 
 func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
 	Household string `query:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
-	State     string `query:"verification" enum:"pending,in_review,verified,rejected,needs_correction,flagged,disputed,invalidated,superseded" doc:"How its verification stands."`
+	State     string `query:"verification" enum:"pending,in_review,verified,rejected,needs_correction,flagged,disputed,invalidated,superseded" doc:"State of its verification."`
 	survey.FieldsQuery
 	web.Paging
 },
@@ -155,12 +155,12 @@ func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
 	}
 	c.Require(in.Household != "", "query/householdId")
 	if strings.HasPrefix(in.Household, "hh_") {
-		c.Add("query/householdId", "pseudonym", "Nobody is found by the name of a household here. Filter the list of a survey by it.")
+		c.Add("query/householdId", "pseudonym", "This route does not find households by name. Filter the list of a survey by it.")
 	} else {
 		check.DID(&c, "query/householdId", in.Household)
 	}
 	if caller := web.CallerFrom(ctx); c.OK() && !caller.May(privacy.PII) && !caller.May("responses:write") {
-		c.Add("query/householdId", "scope_missing", "This key knows households by their names only. To ask by a DID needs the scope responses:pii.")
+		c.Add("query/householdId", "scope_missing", "This key sees households only by name. Asking by DID needs the scope responses:pii.")
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return none, err

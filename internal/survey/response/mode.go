@@ -42,6 +42,6 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 // checkClaim refuses what only a door can say.
 func (p *Prepared) checkClaim(c *fault.Checks) {
 	if p.claimed && (p.head.Mode == survey.Browser || p.head.Mode == survey.Collect) {
-		c.Add("/mode", "not_claimed", "The server says so of what comes from the interview page of the console (browser) or from ODK Collect (collect). Leave it out, or say visit or phone.")
+		c.Add("/mode", "not_claimed", "The server sets this mode itself for the interview page of the console (browser) and ODK Collect (collect). Omit it, or send visit or phone.")
 	}
 }

@@ -239,7 +239,7 @@ func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 		return err
 	}
 	if d.Collector != "" && d.Collector != caller.DID && !caller.May("surveys:write") {
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To send what somebody else has collected needs the scope surveys:write.").
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "Sending what somebody else collected needs the scope surveys:write.").
 			With(fault.Field{Pointer: "/collector", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope surveys:write."})
 	}
 	collector := d.Collector

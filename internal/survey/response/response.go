@@ -65,22 +65,22 @@ type Head struct {
 	Group           string       `json:"group,omitzero" enum:"adopter,comparison"`
 	Timestamp       time.Time    `json:"timestamp" doc:"When it was given."`
 	StartedAt       time.Time    `json:"startedAt,omitzero"`
-	ReceivedAt      time.Time    `json:"receivedAt" doc:"When it arrived here first."`
+	ReceivedAt      time.Time    `json:"receivedAt" doc:"When it first arrived here."`
 	DurationSec     float64      `json:"durationSec,omitzero"`
-	Collector       string       `json:"collector" doc:"DID of whoever asked."`
-	SubmittedBy     string       `json:"submittedBy" doc:"DID of whoever sent it."`
-	Mode            string       `json:"mode" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"How the household was asked: by what the door it came through knows, else as its sender says."`
+	Collector       string       `json:"collector" doc:"DID of the collector."`
+	SubmittedBy     string       `json:"submittedBy" doc:"DID of the sender."`
+	Mode            string       `json:"mode" enum:"visit,phone,browser,collect,ussd,web,chat,import" doc:"How the household was interviewed: as the server knows from the way it arrived, otherwise as the sender reports."`
 	DeviceID        string       `json:"deviceId,omitzero"`
 	Language        string       `json:"language,omitzero"`
-	Consent         *bool        `json:"consent,omitzero" doc:"The answer of the consent question; absent when it was not asked."`
-	Eligible        *bool        `json:"eligible,omitzero" doc:"What the eligibility rule of the survey says; absent when there is none."`
+	Consent         *bool        `json:"consent,omitzero" doc:"The answer to the consent question; absent when it was not asked."`
+	Eligible        *bool        `json:"eligible,omitzero" doc:"Result of the survey's eligibility rule; absent when there is none."`
 	Attachments     []Attachment `json:"attachments,omitzero"`
 	Supersedes      string       `json:"supersedes,omitzero"`
 	SupersededBy    string       `json:"supersededBy,omitzero"`
 	Metadata        form.Object  `json:"metadata,omitzero"`
 	Completeness    float64      `json:"completeness" doc:"Share of the questions asked that are answered."`
-	Missing         []string     `json:"missing,omitzero" doc:"Pointers of required answers, and of the answer to the question for consent, that are missing; of partial responses."`
-	Dropped         []string     `json:"dropped,omitzero" doc:"Pointers of answers to questions that were not to be asked; they were not kept."`
+	Missing         []string     `json:"missing,omitzero" doc:"Pointers of missing required answers, including the answer to the consent question; only in partial responses."`
+	Dropped         []string     `json:"dropped,omitzero" doc:"Pointers of answers to questions that do not apply; these answers were not kept."`
 	ContentID       string       `json:"contentId" doc:"CID of household, collector, times and all answers; content says how to check it."`
 	Content         *Content     `json:"content,omitzero"`
 	Status          Status       `json:"status" enum:"complete,partial,refused,redacted"`
@@ -91,18 +91,18 @@ type Head struct {
 // Record is a response as it is sent.
 type Record struct {
 	Head
-	RecordID      string       `json:"recordId" doc:"The same in every read and export, and nothing of it was chosen by a client. Reads and decisions take it in place of the id." example:"rec~7310428377145344"`
+	RecordID      string       `json:"recordId" doc:"The same in every read and export, and never chosen by a client. Reads and decisions accept it in place of the id." example:"rec~7310428377145344"`
 	Responses     form.Object  `json:"responses" doc:"Section to question to answer."`
-	Location      *Location    `json:"location,omitzero" doc:"Where it was given; personal."`
-	PersonalSalt  string       `json:"personalSalt,omitzero" doc:"Salt of content.personal, for keys with the scope responses:pii. It goes when the household is erased."`
-	Masked        []string     `json:"masked,omitzero" doc:"Pointers of what is about a person, which this key may not read."`
-	Pseudonymised bool         `json:"pseudonymised,omitzero" doc:"Names stand in place of household, collector, sender and device: the key has not responses:pii. They are those of the pseudonymised exports of the project."`
+	Location      *Location    `json:"location,omitzero" doc:"Where the interview took place; personal."`
+	PersonalSalt  string       `json:"personalSalt,omitzero" doc:"Salt of content.personal, for keys with the scope responses:pii. Erasing the household removes it."`
+	Masked        []string     `json:"masked,omitzero" doc:"Pointers of personal members that this key may not read."`
+	Pseudonymised bool         `json:"pseudonymised,omitzero" doc:"Household, collector, sender and device are replaced by names because the key lacks responses:pii. The names are those of the pseudonymised exports of the project."`
 	Waiting       []string     `json:"missingAttachments,omitzero" doc:"Hashes of attachments that have not arrived yet: PUT each to /v1/attachments."`
 	Revision      int64        `json:"revision"`
 	Updated       time.Time    `json:"updated"`
 	Verification  Verification `json:"verification"`
-	Flags         []flag.Flag  `json:"flags" doc:"What checks have found; for people to look at. How far places are apart is told as the limit only to a key that may change lists or responses, unless it has responses:pii."`
-	Warnings      []Warning    `json:"warnings,omitzero" doc:"What of the request was not done, in the answer to a response that was stored before."`
+	Flags         []flag.Flag  `json:"flags" doc:"What checks found, for people to look at. A key that may change lists or responses sees the limit instead of the distance between places, unless it has responses:pii."`
+	Warnings      []Warning    `json:"warnings,omitzero" doc:"Parts of the request that were not carried out, in the answer to a response that was already stored."`
 }
 
 // Path is the address of a response.

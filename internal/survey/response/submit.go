@@ -220,7 +220,7 @@ func (s *Service) Warn(ctx context.Context, q db.Querier, r *Row, d *Draft) ([]W
 	if err != nil || known {
 		return nil, err
 	}
-	return []Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The response was stored before without this decision, which is not made now. Decide at " + Path(r.ResponseID) + "/verification."}}, nil
+	return []Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The response was already stored without this decision, which is not made now. Decide at " + Path(r.ResponseID) + "/verification."}}, nil
 }
 
 // Known finds the response that a draft was stored as before, exactly as it is;

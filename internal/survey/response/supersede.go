@@ -34,7 +34,7 @@ func (s *Service) supersede(ctx context.Context, tx *db.Tx, p *Prepared) (Stored
 	}
 	if err := old.yields(ctx, row); err != nil {
 		if !old.Knows(ctx) {
-			err = notReplaced("not_replaceable", "That response is not one of the household in this round that can be replaced.")
+			err = notReplaced("not_replaceable", "That response is not a response of this household in this round that can be replaced.")
 		}
 		return Stored{}, err
 	}
@@ -53,9 +53,9 @@ func (r *Row) yields(ctx context.Context, to *Row) error {
 	case r.Round != to.Round:
 		return notReplaced("other_round", "That response is of another round.")
 	case r.Status == Redacted:
-		return notReplaced("redacted", "That response was taken out; it stands in nobody's way.")
+		return notReplaced("redacted", "That response was taken out; a new response does not need to replace it.")
 	case r.VStatus == Superseded:
-		return notReplaced("superseded", "That response was replaced already.")
+		return notReplaced("superseded", "That response was already replaced.")
 	case r.VStatus == Verified && !web.CallerFrom(ctx).May("responses:verify"):
 		return notReplaced("verified", "That response is verified; replacing it needs the scope responses:verify.")
 	}

@@ -179,7 +179,7 @@ func (t Tally) Words(verifiedOnly bool) string {
 	all := t.Sampled()
 	out := []string{fmt.Sprintf("%d of %d households count: %s.", t[Counted], all, rule)}
 	if n := t[Ineligible]; n > 0 {
-		out = append(out, fmt.Sprintf("Not eligible, and outside of the figure with their weight: %d.", n))
+		out = append(out, fmt.Sprintf("Not eligible, and excluded from the figure with their weight: %d.", n))
 	}
 	var why []string
 	for _, s := range silences {
@@ -188,13 +188,13 @@ func (t Tally) Words(verifiedOnly bool) string {
 		}
 	}
 	if len(why) > 0 {
-		out = append(out, fmt.Sprintf("Without an answer that counts: %d (%s).", all-t[Counted]-t[Ineligible], strings.Join(why, ", ")))
+		out = append(out, fmt.Sprintf("No answer that counts: %d (%s).", all-t[Counted]-t[Ineligible], strings.Join(why, ", ")))
 	}
 	if n := t[Surplus]; n > 0 {
-		out = append(out, fmt.Sprintf("Replacements of households that answered after all, in no figure: %d.", n))
+		out = append(out, fmt.Sprintf("Replacements for households that answered after all, excluded from all figures: %d.", n))
 	}
 	if n := t[OffList]; n > 0 {
-		out = append(out, fmt.Sprintf("Responses of households that are not on the list, counted apart: %d.", n))
+		out = append(out, fmt.Sprintf("Responses of households that are not on the list, counted separately: %d.", n))
 	}
 	return strings.Join(out, " ")
 }

@@ -95,8 +95,8 @@ func TestTallyWords(t *testing.T) {
 		{response.Tally{}, false, "0 of 0 households count: complete and not rejected, invalidated, replaced, redacted or erased."},
 		{response.Tally{response.Counted: 7}, false, "7 of 7 households count: complete and not rejected, invalidated, replaced, redacted or erased."},
 		{some, true, "80 of 100 households count: verified, complete and not rejected, invalidated, replaced, redacted or erased. " +
-			"Not eligible, and outside of the figure with their weight: 5. Without an answer that counts: 15 (4 refused, 3 were not reached, 8 are not verified). " +
-			"Responses of households that are not on the list, counted apart: 2."},
+			"Not eligible, and excluded from the figure with their weight: 5. No answer that counts: 15 (4 refused, 3 were not reached, 8 are not verified). " +
+			"Responses of households that are not on the list, counted separately: 2."},
 	} {
 		if got := tt.tally.Words(tt.verified); got != tt.want {
 			t.Errorf("Words() = %s\nwant      %s", got, tt.want)

@@ -62,7 +62,7 @@ func (s *drawer) checkSecond(ctx context.Context, c *fault.Checks, in *api.Sampl
 	switch in.Source {
 	case "beacon":
 		if in.Party != "" {
-			c.Add("/second/party", "not_allowed", "A beacon is no party.")
+			c.Add("/second/party", "not_allowed", "A beacon is not a party. Omit the party, or the beacon.")
 		}
 		checkBeacon(c, in, s.now())
 	case "party":
@@ -89,13 +89,13 @@ func checkBeacon(c *fault.Checks, in *api.SampleSecond, now time.Time) {
 	case known && in.Format != b.format:
 		c.Add("/second/format", "mismatch", "The values of this beacon are written as "+b.format+".")
 	case in.Format == "":
-		c.Add("/second/format", "required", "Say how the value is written: hex64, hex128 or numbers.")
+		c.Add("/second/format", "required", "Name the format of the value: hex64, hex128 or numbers.")
 	default:
 		check.OneOf(c, "/second/format", in.Format, "hex64", "hex128", "numbers")
 	}
 	switch {
 	case b.rounds && (in.Round < 1 || in.Round > maxRound):
-		c.Add("/second/round", "required", "Name the round whose value counts.")
+		c.Add("/second/round", "required", "Name the round whose value is used.")
 		return
 	case b.rounds:
 		at := b.time(in.Round)
@@ -104,7 +104,7 @@ func checkBeacon(c *fault.Checks, in *api.SampleSecond, now time.Time) {
 		}
 		in.At = at
 	case in.Round != 0:
-		c.Add("/second/round", "not_allowed", "Only drand has rounds here; say when the value is published.")
+		c.Add("/second/round", "not_allowed", "Only drand has rounds; for this beacon give the time at which the value is published.")
 	case known && !in.At.Equal(in.At.Truncate(b.period)):
 		c.Add("/second/at", "invalid", "This beacon has a value for each full minute.")
 	}

@@ -161,8 +161,8 @@ func (s *drawer) insertDraw(ctx context.Context, tx *db.Tx, b *begun, p parts) e
 		return fmt.Errorf("look for earlier draws: %w", err)
 	}
 	if (d.EarlierOfFrame > 0 || ofSurvey > 0 || ofDesign > 0) && d.Reason == "" {
-		return fault.New(fault.Conflict, "FRAME_DRAWN", "This frame, the design or its survey was drawn or committed before. Another draw needs a reason, which everybody sees.").
-			With(fault.Field{Pointer: "/reason", Code: "required", Detail: "Say why it is drawn again."})
+		return fault.New(fault.Conflict, "FRAME_DRAWN", "This frame, the design or its survey was already drawn or committed. Another draw needs a reason, which everybody sees.").
+			With(fault.Field{Pointer: "/reason", Code: "required", Detail: "Give the reason for drawing again."})
 	}
 	if err := s.seal(d, p); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (s *drawer) mayContribute(ctx context.Context, d *drawRow) error {
 			return fault.New(fault.Conflict, "BEACON_NOT_YET", "The value is published at "+wants.At.UTC().Format(time.RFC3339)+". Send it then.")
 		}
 		if !c.May("sampling:write") && !c.May("sampling:witness") {
-			return refuse("To send the value of the beacon needs the scope sampling:write or sampling:witness.")
+			return refuse("Sending the value of the beacon needs the scope sampling:write or sampling:witness.")
 		}
 		return nil
 	}
@@ -256,11 +256,11 @@ func (s *drawer) mayContribute(ctx context.Context, d *drawRow) error {
 	case err != nil:
 		return err
 	case own:
-		return refuse("You have committed the first part. Somebody else gives the second.")
+		return refuse("You committed the first part. Somebody else must send the second.")
 	case wants.Party != "" && c.DID != wants.Party:
-		return refuse("The commitment names somebody else who gives the second part.")
+		return refuse("The commitment names somebody else, who must send the second part.")
 	case !c.May("sampling:witness"):
-		return refuse("To give the second part needs the scope sampling:witness.")
+		return refuse("Sending the second part needs the scope sampling:witness.")
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func checkClusters(c *fault.Checks, k *api.SampleClusters) {
 	whole(c, "/clusters/perCluster", k.PerCluster, 1, 10_000)
 	whole(c, "/clusters/drawn", k.Drawn, 1, 10_000)
 	if k.PerCluster == nil && k.Drawn == nil {
-		c.Add("/clusters/drawn", "required", "Say how many clusters are drawn, or how many households in each.")
+		c.Add("/clusters/drawn", "required", "Give the number of clusters to draw, or of households in each.")
 	}
 }
 
@@ -184,7 +184,7 @@ func checkStrata(c *fault.Checks, d *Draft) {
 			c.Add(here+"/sampleSize", "read_only", "The server computes it, unless the method is fixed.")
 		}
 		if h.Clusters != nil {
-			c.Add(here+"/clusters", "read_only", "The server makes this member; leave it out.")
+			c.Add(here+"/clusters", "read_only", "The server sets this member; leave it out.")
 		}
 		c.Require(s.Method != neyman || h.SD != nil, here+"/sd")
 		inside(c, here+"/sd", h.SD, maxAmount)
@@ -217,10 +217,10 @@ func checkSums(d *Draft) error {
 	at := "/stratification/strata"
 	n := len(d.Stratification.Strata)
 	if weighed == n && math.Abs(weights-1) > 1e-6 {
-		bad = append(bad, fault.Field{Pointer: at, Code: "wrong_sum", Detail: fmt.Sprintf("The weights of the strata make %v, they must make 1.", math.Round(weights*1e6)/1e6)})
+		bad = append(bad, fault.Field{Pointer: at, Code: "wrong_sum", Detail: fmt.Sprintf("The weights of the strata add up to %v; they must add up to 1.", math.Round(weights*1e6)/1e6)})
 	}
 	if said == n && d.Population != nil && populations != *d.Population {
-		bad = append(bad, fault.Field{Pointer: at, Code: "wrong_sum", Detail: fmt.Sprintf("The populations of the strata make %v, the whole has %v.", populations, *d.Population)})
+		bad = append(bad, fault.Field{Pointer: at, Code: "wrong_sum", Detail: fmt.Sprintf("The populations of the strata add up to %v, but the whole has %v.", populations, *d.Population)})
 	}
 	if said > 0 && said < n || weighed > 0 && weighed < n {
 		bad = append(bad, fault.Field{Pointer: at, Code: "incomplete", Detail: "Give the population of every stratum, or the weight of every stratum."})

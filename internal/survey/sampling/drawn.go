@@ -167,12 +167,12 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, d *drawRow, in api.Sa
 		return nil, fmt.Errorf("find drawn household: %w", err)
 	}
 	if old.State == "replaced" {
-		return nil, fault.New(fault.Conflict, "UNIT_REPLACED", "The household was replaced already.")
+		return nil, fault.New(fault.Conflict, "UNIT_REPLACED", "The household was already replaced.")
 	}
 	next := new(drawnRow)
 	err = next.scan(tx.QueryRow(ctx, nextReserve, d.nid, old.cell))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.New(fault.Conflict, "REPLACEMENTS_EXHAUSTED", "The draw has no replacement left in this stratum or cluster.")
+		return nil, fault.New(fault.Conflict, "REPLACEMENTS_EXHAUSTED", "The draw has no replacements left in this stratum or cluster.")
 	} else if err != nil {
 		return nil, fmt.Errorf("find replacement: %w", err)
 	}

@@ -40,7 +40,7 @@ func (s *drawer) Draw(ctx context.Context, id string, in api.SampleDrawDraft) (w
 	checkPart(&c, "/seed", in.Seed)
 	checkPart(&c, "/part", in.Part)
 	if in.Seed != "" && in.Part != "" {
-		c.Add("/seed", "one_of", "A draw has the part of a commitment, or a sole seed.")
+		c.Add("/seed", "one_of", "A draw needs either the first part of a commitment or a sole seed.")
 	}
 	if err := c.Err(badDraw, badText); err != nil {
 		return none, err
@@ -89,8 +89,8 @@ func (s *drawer) start(ctx context.Context, id string, in api.SampleDrawDraft) (
 	}
 	if p.First == "" {
 		if utf8.RuneCountInString(in.Part) < minPart || Commitment(in.Part) != d.Commitment {
-			return nil, fault.New(fault.Unprocessable, "COMMITMENT_MISMATCH", "This is not the part that was committed to.").
-				With(fault.Field{Pointer: "/part", Code: "mismatch", Detail: "Its SHA-256 must be the commitment, and it has 32 characters or more."})
+			return nil, fault.New(fault.Unprocessable, "COMMITMENT_MISMATCH", "This first part does not match the commitment.").
+				With(fault.Field{Pointer: "/part", Code: "mismatch", Detail: "Its SHA-256 must equal the commitment, and it must have at least 32 characters."})
 		}
 		p.First = in.Part
 	}

@@ -88,7 +88,7 @@ func mayName(ctx context.Context, units string) error {
 	if units == byDID || web.CallerFrom(ctx).May("responses:pii") {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "SCOPE_MISSING", "This frame names households by pseudonyms, and whoever chooses the households learns these. To freeze it needs the scope responses:pii.")
+	return fault.New(fault.Forbidden, "SCOPE_MISSING", "This frame names households by pseudonyms, and a person who chooses the households learns them. Freezing it needs the scope responses:pii.")
 }
 
 // readFile reads the households of a file. The fault is FRAME_INVALID.
@@ -125,7 +125,7 @@ func wrongRow(r Row) string {
 	case r.Household == "":
 		return "There is no household."
 	case !plainCell(r.Household) || !isDID(r.Household):
-		return "The household is not a DID of at most 200 characters."
+		return "The household must be a DID of at most 200 characters."
 	case !plainCell(r.Stratum), !plainCell(r.Cluster):
 		return "A stratum or cluster has at most 200 characters, and no comma, quote or control character."
 	}
@@ -322,7 +322,7 @@ func (s *frames) freeze(ctx context.Context, tx *db.Tx, r *designRow, f *frameRo
 // Strata and clusters that the design does not have are left out.
 func (s *frames) named(ctx context.Context, r *designRow, list []Row) ([]home, error) {
 	if len(list) == 0 {
-		return nil, fault.New(fault.Unprocessable, tooFewCode, "The frame is empty: there is nobody to draw. No seed was used.")
+		return nil, fault.New(fault.Unprocessable, tooFewCode, "The frame is empty: there are no households to draw. The seed was not used up.")
 	}
 	names := s.cfg.Vault.Pseudonyms(web.CallerFrom(ctx).Workspace, r.project)
 	out := make([]home, len(list))
@@ -344,7 +344,7 @@ func (s *frames) named(ctx context.Context, r *designRow, list []Row) ([]home, e
 	for i := 1; i < len(out); i++ {
 		if out[i].Unit.Unit == out[i-1].Unit.Unit {
 			return nil, fault.New(fault.Invalid, badFrame, "A household is in the frame twice: "+out[i].household+".").
-				With(fault.Field{Pointer: "/csv", Code: "duplicate", Detail: "Each household stands in a frame once."})
+				With(fault.Field{Pointer: "/csv", Code: "duplicate", Detail: "Each household may be in a frame only once."})
 		}
 	}
 	return out, nil
@@ -361,7 +361,7 @@ func unused(d *api.SampleDesignDraft, list []Row) (out []string) {
 		{"cluster", "clusters", d.Clusters != nil, func(r Row) string { return r.Cluster }},
 	} {
 		if !c.used && slices.ContainsFunc(list, func(r Row) bool { return c.cell(r) != "" }) {
-			out = append(out, fmt.Sprintf("the frame says the %s of households, and the design has no %s: it is left out of the frame, and the draw takes no account of it", c.name, c.member))
+			out = append(out, fmt.Sprintf("the frame gives the %s of households, but the design has no %s: it is left out of the frame, and the draw ignores it", c.name, c.member))
 		}
 	}
 	return out
@@ -443,10 +443,10 @@ func (s *frames) Frame(ctx context.Context, id, frame string) (*api.SampleFrame,
 func mayProve(ctx context.Context, units string) error {
 	c := web.CallerFrom(ctx)
 	if !c.May("sampling:write") && !c.May("sampling:witness") && !c.May("audit:read") {
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "Frames, seeds and replacements are for keys with one of the scopes sampling:write, sampling:witness and audit:read: whoever has both frame and seed knows which household comes next.")
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "Frames, seeds and replacements are only for keys with one of the scopes sampling:write, sampling:witness and audit:read: anybody with both frame and seed knows which household comes next.")
 	}
 	if units == byDID && !c.May("sampling:write") && !c.May("responses:pii") {
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "This frame names households by their DIDs. To read it needs the scope responses:pii or sampling:write. Designs with units pseudonym have none.")
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "This frame names households by their DIDs. Reading it needs the scope responses:pii or sampling:write. Frames of designs with units pseudonym have no DIDs.")
 	}
 	return nil
 }

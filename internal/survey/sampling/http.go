@@ -50,22 +50,22 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, one+"/approve", h.serveApprove, web.Doc{
 		Summary: "Approve or reject the newest version", Scope: witness, Tag: tag, Once: true, Example: api.SampleApproval{Note: "Checked against the monitoring plan."},
-		Codes: []string{"DESIGN_NOT_FOUND", "VERSION_NOT_FOUND", "APPROVER_IS_MAKER", invalidCode}, Description: "By somebody else than its maker.",
+		Codes: []string{"DESIGN_NOT_FOUND", "VERSION_NOT_FOUND", "APPROVER_IS_MAKER", invalidCode}, Description: "By somebody other than its maker.",
 	})
 	h.frameRoutes(a)
 	h.drawRoutes(a)
 	h.ownRoutes(a)
 }
 
-const designing = "The size follows from the target (confidence and precision or marginOfError) and from what is expected, for the population; designEffect and dropoutRate make it larger, and strata or clusters share it out. " +
+const designing = "The size follows from the target (confidence, and precision or marginOfError), from the expected values and from the population; designEffect and dropoutRate increase it, and strata or clusters divide it. " +
 	"Then: freeze the frame (POST …/frame), commit to a draw (POST …/commit), let another party or a public beacon add its part (POST …/contribute), and draw (POST …/draw). docs/sampling.md leads through it."
 
 func (h handlers) frameRoutes(a *web.API) {
 	web.Post(a, one+"/frame", h.servePutFrame, web.Doc{
-		Summary: "Freeze the households there are to choose from", Status: http.StatusCreated, Also: []int{http.StatusAccepted}, Scope: write, Tag: tag, Once: true, MaxBody: maxCSV + 1<<20,
+		Summary: "Freeze the list of households to choose from", Status: http.StatusCreated, Also: []int{http.StatusAccepted}, Scope: write, Tag: tag, Once: true, MaxBody: maxCSV + 1<<20,
 		Example:     api.SampleFrameDraft{CSV: "household,stratum\ndid:ixo:household/1,rural\ndid:ixo:household/2,rural\ndid:ixo:household/3,urban\ndid:ixo:household/4,urban\n"},
 		Codes:       []string{"DESIGN_NOT_FOUND", badFrame, tooFewCode, conflictCode, "SCOPE_MISSING", "INVALID_FILTER", "UNKNOWN_FIELD", "INVALID_PARAMETER"},
-		Description: "From a file, answered at once, or from the twins that a query finds, read at one moment by a job (202). hash is the SHA-256 of the published frame: the line unit,stratum,cluster and a line for each household, sorted by unit. Strata and clusters that the design does not have are left out. Commas, semicolons or tabs stand between columns. With units pseudonym the scope `responses:pii` is needed too.",
+		Description: "From a file, answered at once, or from the twins that a query finds, read at one moment by a job (202). hash is the SHA-256 of the published frame: the line unit,stratum,cluster and a line for each household, sorted by unit. Strata and clusters that the design does not have are left out. Columns are separated by commas, semicolons or tabs. With units pseudonym the scope `responses:pii` is needed too.",
 	})
 	a.Handle(http.MethodPost, one+"/frame/file", h.serveFrameFile, web.Doc{
 		Summary: "Freeze the households of a large file", Status: http.StatusAccepted, Scope: write, Tag: tag, Once: true, Consumes: "text/csv", Answer: api.SampleFrame{},
@@ -74,7 +74,7 @@ func (h handlers) frameRoutes(a *web.API) {
 		Description: "The body is the file, at most 512 MiB and 5,000,000 households, with the columns of csv in POST …/frame. A job reads it; what is wrong with it is in the job and in the warnings of the frame.",
 	})
 	web.Get(a, one+"/frame", h.serveGetFrame, web.Doc{
-		Summary: "Read the newest frame of a design, and what a draw takes of it", Scope: read, Tag: tag, Codes: []string{"DESIGN_NOT_FOUND", "FRAME_NOT_FOUND"},
+		Summary: "Read the newest frame of a design, and how many a draw takes from it", Scope: read, Tag: tag, Codes: []string{"DESIGN_NOT_FOUND", "FRAME_NOT_FOUND"},
 	})
 	a.Handle(http.MethodGet, one+"/frame.csv", h.serveFrame, web.Doc{
 		Summary: "Fetch the published frame", Scope: prove, Tag: tag, Produces: "text/csv", Codes: []string{"DESIGN_NOT_FOUND", "FRAME_NOT_FOUND", "SCOPE_MISSING"}, Answer: "",
@@ -88,19 +88,19 @@ func (h handlers) drawRoutes(a *web.API) {
 	web.Post(a, one+"/commit", h.serveCommit, web.Doc{
 		Summary: "Commit to a draw", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: api.SampleCommit{Second: api.SampleSecond{Source: "party"}, Reason: "As planned."},
 		Codes: []string{"DESIGN_NOT_FOUND", "FRAME_NOT_FOUND", wrongNow, badDraw, "FRAME_DRAWN", tooFewCode, conflictCode, "SURVEY_NOT_FOUND", "SURVEY_LOCKED", "SURVEY_LIST_NOT_EMPTY", "SAMPLING_TARGET_MISMATCH"},
-		Description: "Binds the next draw to the frame, the plan and a hidden first part of the seed, by the clock of the server, and names where the second part will come from: another principal, or a public value of a time to come. " +
-			"The audit log has it as sampling.committed. A commitment that nobody draws stays in the list of draws.",
+		Description: "Binds the next draw to the frame, the plan and a hidden first part of the seed, by the clock of the server, and names the source of the second part: another principal, or a public value at a future time. " +
+			"The audit log records it as sampling.committed. A commitment that is never drawn stays in the list of draws.",
 	})
 	web.Post(a, one+"/contribute", h.serveContribute, web.Doc{
 		Summary: "Add the second part of the seed", Scope: witness, Tag: tag, Once: true, Example: api.SampleContribution{Part: "6 14 22 31 40 45, lottery of 1 March"},
-		Codes: append(stateCodes, "SECOND_PARTY_INVALID", "BEACON_NOT_YET"), Description: "By the party that the commitment names, or anybody but the committer; of a beacon once its time has come, written in the format of the commitment.",
+		Codes: append(stateCodes, "SECOND_PARTY_INVALID", "BEACON_NOT_YET"), Description: "Sent by the party that the commitment names, or by anybody but the committer; the value of a beacon once its time has come, in the format of the commitment.",
 	})
 	web.Post(a, one+"/draw", h.serveDraw, web.Doc{
 		Summary: "Draw the sample", Status: http.StatusCreated, Also: []int{http.StatusOK, http.StatusAccepted}, Scope: write, Tag: tag, Example: api.SampleDrawDraft{Seed: "20240220", Reason: "As planned."},
 		Codes: append(stateCodes, "COMMITMENT_MISMATCH", "FRAME_NOT_FOUND", "FRAME_DRAWN", tooFewCode, conflictCode, "SURVEY_NOT_FOUND", "SURVEY_LOCKED", "SURVEY_LIST_NOT_EMPTY", "SAMPLING_TARGET_MISMATCH"),
 		Description: "seed = SHA-256(first part 0x1F second part) as hex digits. In each stratum the households with the lowest SHA-256(seed 0x1F unit) are drawn; those that follow are its replacements. " +
 			"Clusters are drawn first where the design has them: by rank, or by size in equal steps over the ranked list. With seed, and no commitment, the draw is marked soleSeed. The sample becomes the list of the design's survey. " +
-			"A frame of more than 20,000 households is drawn by a job (202). The same request again is answered with 200, and goes on where it was cut off.",
+			"A frame of more than 20,000 households is drawn by a job (202). Repeating the request is answered with 200, and continues where it was interrupted.",
 	})
 	web.Get(a, one+"/draw", h.serveGetDraw, web.Doc{
 		Summary: "Read the newest draw of a design, with those before it", Scope: read, Tag: tag, Codes: stateCodes[:2],
@@ -108,18 +108,18 @@ func (h handlers) drawRoutes(a *web.API) {
 	})
 	web.Get(a, one+"/draw/units", h.serveUnits, web.Doc{
 		Summary: "List the households of a draw", Scope: read, Tag: tag, Codes: append(stateCodes[:2:2], "INVALID_PARAMETER"),
-		Description: "In the order of the draw. Replacements are in it once they are used, never before. householdId is for keys with responses:pii; the list of the survey names households to those who visit them.",
+		Description: "In the order of the draw. A replacement is listed only once it is used. householdId is only for keys with responses:pii; the list of the survey names households to their collectors.",
 	})
 	web.Post(a, one+"/replacements", h.serveReplace, web.Doc{
 		Summary: "Replace a drawn household by the next one", Status: http.StatusCreated, Scope: "sampling:write or surveys:assign", Tag: tag, Once: true, Example: api.SampleReplacement{HouseholdID: "did:ixo:household/1", Reason: "Moved away; neighbours confirm."},
 		Codes:       append(stateCodes, "UNIT_NOT_DRAWN", "UNIT_REPLACED", "REPLACEMENTS_EXHAUSTED", "SURVEY_LOCKED"),
-		Description: "In the order that the draw has fixed, in the same stratum or cluster. Nobody sees which household comes next before the reason is stored. Figures count the first draw: a replacement hides no refusal. Where the replaced household answers after all, its answer counts and the replacement is surplus.",
+		Description: "In the order that the draw fixed, in the same stratum or cluster. Nobody sees which household comes next before the reason is stored. Figures count the first draw: a replacement hides no refusal. If the replaced household answers after all, its answer counts and the replacement is surplus.",
 	})
 	web.Get(a, one+"/verify", h.serveVerify, web.Doc{
-		Summary: "Make the newest draw of a design again and compare", Scope: prove, Tag: tag, Codes: append(stateCodes[:3:3], "SCOPE_MISSING", "VERIFY_IN_JOB"), Description: verifying,
+		Summary: "Repeat the newest draw of a design and compare", Scope: prove, Tag: tag, Codes: append(stateCodes[:3:3], "SCOPE_MISSING", "VERIFY_IN_JOB"), Description: verifying,
 	})
 	web.Post(a, one+"/verify", h.serveVerifyLater, web.Doc{
-		Summary: "Have a job make the newest draw of a design again", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"), Description: "The result of the job is what GET …/verify answers.",
+		Summary: "Have a job repeat the newest draw of a design", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"), Description: "The result of the job is the answer of GET …/verify.",
 	})
 	a.Handle(http.MethodGet, one+"/record", h.serveRecord, web.Doc{
 		Summary: "Fetch the record of the newest draw of a design", Scope: prove, Tag: tag, Answer: api.SampleRecord{}, Codes: append(stateCodes[:3:3], "SCOPE_MISSING"), Description: recording,
@@ -127,8 +127,8 @@ func (h handlers) drawRoutes(a *web.API) {
 }
 
 const (
-	verifying = "For keys with one of sampling:write, sampling:witness and audit:read. Up to 20,000 households; larger ones by POST. Each check that fails names the member of the record that does not hold."
-	recording = "Frame, design, plan, seed with its parts, sample, used replacements and the entries of the audit log in one file, to publish: hearth sample verify FILE makes the draw again without a server, and so does the script of docs/sampling.md. With units pseudonym it holds no DID of a household."
+	verifying = "For keys with one of sampling:write, sampling:witness and audit:read. Up to 20,000 households; larger draws by POST. Each failed check names the member of the record that is wrong."
+	recording = "Frame, design, plan, seed with its parts, sample, used replacements and the entries of the audit log in one file, to publish: hearth sample verify FILE repeats the draw without a server, as does the script in docs/sampling.md. With units pseudonym it holds no DID of a household."
 	kept      = " A draw is found by its id also when it is not the newest of its design, or the design was deleted."
 )
 
@@ -138,15 +138,15 @@ func (h handlers) ownRoutes(a *web.API) {
 	codes := []string{"SAMPLE_DRAW_NOT_FOUND", wrongNow, "SCOPE_MISSING"}
 	web.Get(a, all, h.serveDraws, web.Doc{
 		Summary: "List all draws of a project, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
-		Description: "Also of deleted designs, and those that were committed to and never made; with frameHash only those of one frame.",
+		Description: "Includes draws of deleted designs and commitments that were never drawn; with frameHash only those of one frame.",
 	})
 	web.Get(a, draw, h.serveOneDraw, web.Doc{Summary: "Read a draw", Scope: read, Tag: tag, Codes: codes[:1], Description: "As GET /v1/sampling/designs/{designId}/draw." + kept})
 	web.Get(a, draw+"/units", h.serveUnitsOf, web.Doc{
 		Summary: "List the households of one draw", Scope: read, Tag: tag, Codes: append(codes[:1:1], "INVALID_PARAMETER"), Description: "As GET /v1/sampling/designs/{designId}/draw/units." + kept,
 	})
-	web.Get(a, draw+"/verify", h.serveVerifyOf, web.Doc{Summary: "Make a draw again and compare", Scope: prove, Tag: tag, Codes: append(codes[:3:3], "VERIFY_IN_JOB"), Description: verifying + kept})
+	web.Get(a, draw+"/verify", h.serveVerifyOf, web.Doc{Summary: "Repeat a draw and compare", Scope: prove, Tag: tag, Codes: append(codes[:3:3], "VERIFY_IN_JOB"), Description: verifying + kept})
 	web.Post(a, draw+"/verify", h.serveVerifyOfLater, web.Doc{
-		Summary: "Have a job make a draw again", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: codes, Description: "The result of the job is what GET …/verify answers." + kept,
+		Summary: "Have a job repeat a draw", Status: http.StatusAccepted, Scope: prove, Tag: tag, Example: struct{}{}, Codes: codes, Description: "The result of the job is the answer of GET …/verify." + kept,
 	})
 	a.Handle(http.MethodGet, draw+"/record", h.serveRecord, web.Doc{Summary: "Fetch the record of a draw", Scope: prove, Tag: tag, Answer: api.SampleRecord{}, Codes: codes, Description: recording + kept})
 }

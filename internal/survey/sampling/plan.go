@@ -28,7 +28,7 @@ func plan(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum, clu
 	p.CalculatedSize = Up(p.ExactSize)
 	p.AdjustedSize = Oversample(p.CalculatedSize, p.DropoutRate)
 	if whole > 0 && target && p.CalculatedSize > whole {
-		return nil, tooFew(fmt.Sprintf("%d responses are needed, and there are %d households.", p.CalculatedSize, whole))
+		return nil, tooFew(fmt.Sprintf("The sample needs %d responses, but there are only %d households.", p.CalculatedSize, whole))
 	}
 	if whole > 0 {
 		p.AdjustedSize = min(p.AdjustedSize, whole)
@@ -108,7 +108,7 @@ func sizes(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) er
 	}
 	for i, h := range strata {
 		if h.Population > 0 && h.Size > h.Population {
-			return tooFew(fmt.Sprintf("Stratum %s has %d households, %d are to be drawn.", s.Strata[i].Name, h.Population, h.Size))
+			return tooFew(fmt.Sprintf("Stratum %s has only %d households, but %d are to be drawn.", s.Strata[i].Name, h.Population, h.Size))
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func reach(a Aim, effect float64) (float64, error) {
 		at = "/precision"
 	}
 	return 0, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{
-		Pointer: at, Code: "out_of_range", Detail: "No population is large enough for this, with the mean and the spread that are expected. Take a larger value.",
+		Pointer: at, Code: "out_of_range", Detail: "No population is large enough for this, with the expected mean and spread. Choose a larger value.",
 	})
 }
 
@@ -159,7 +159,7 @@ func clustered(d *Draft, out *Plan, p *api.SampleParameters, have map[string]int
 			h.Clusters = max(2, (h.Size+out.Clusters.PerCluster-1)/out.Clusters.PerCluster)
 		}
 		if have != nil && h.Clusters > have[h.Name] {
-			return tooFew(fmt.Sprintf("Stratum %q has %d clusters, %d are to be drawn.", h.Name, have[h.Name], h.Clusters))
+			return tooFew(fmt.Sprintf("Stratum %q has only %d clusters, but %d are to be drawn.", h.Name, have[h.Name], h.Clusters))
 		}
 		if out.Clusters.PerCluster > 0 {
 			h.Size = h.Clusters * out.Clusters.PerCluster
@@ -250,7 +250,7 @@ func PlanOf(v *Design, f *api.SampleFrame) (*Plan, *api.SampleParameters, error)
 			delete(have, h.Name)
 		}
 		if rest := slices.Collect(maps.Keys(have)); len(rest) > 0 {
-			bad = append(bad, fault.Field{Pointer: "/stratification/strata", Code: "unknown", Detail: fmt.Sprintf("The frame has a stratum %q, the design has not.", slices.Min(rest))})
+			bad = append(bad, fault.Field{Pointer: "/stratification/strata", Code: "unknown", Detail: fmt.Sprintf("The frame has a stratum %q, which the design lacks.", slices.Min(rest))})
 		}
 		if len(bad) > 0 {
 			return nil, nil, fault.New(fault.Conflict, conflictCode, "The strata of the frame are not those of the design.").With(bad...)

@@ -58,7 +58,7 @@ func Verify(rec *api.SampleRecord, sum string, frame Frame) *api.SampleCheck {
 		out.add("replacements", wrong == "", wrong)
 	}
 	bad := sameRest(rec, again)
-	out.add("record", len(bad) == 0, "These members do not follow from the draw, or are not what the audit log fixes: "+strings.Join(bad, ", ")+".")
+	out.add("record", len(bad) == 0, "These members do not follow from the draw, or differ from the audit log: "+strings.Join(bad, ", ")+".")
 	out.remarks(d)
 	out.Verified = !slices.ContainsFunc(out.Checks, func(t api.SampleTest) bool { return !t.OK })
 	return out.SampleCheck
@@ -81,11 +81,11 @@ func withReplaced(units []api.SampleUnit) []api.SampleUnit {
 // seed checks where the seed comes from.
 func (p proof) seed(d *api.SampleDraw) {
 	if d.SoleSeed {
-		p.Remarks = append(p.Remarks, "One party alone has named the seed: nothing shows that it was not chosen for its sample.")
+		p.Remarks = append(p.Remarks, "Only one party named the seed: nothing shows that the seed was not chosen for the sample it gives.")
 		return
 	}
-	p.add("commitment", Commitment(d.FirstPart) == d.Commitment, "The firstPart is not the one that was committed to.")
-	p.add("second", secondHolds(d), "The secondPart did not come after the commitment, or not from where second says, or is not written as it says.")
+	p.add("commitment", Commitment(d.FirstPart) == d.Commitment, "The firstPart does not match the commitment.")
+	p.add("second", secondHolds(d), "The secondPart did not come after the commitment, or not from the source that second names, or not in its format.")
 	p.add("seed", Join(d.FirstPart, d.SecondPart) == d.Seed, "The seed is not made of firstPart and secondPart.")
 	if d.Second != nil && d.Second.Source == "beacon" {
 		p.Remarks = append(p.Remarks, found(d.Second))
@@ -97,12 +97,12 @@ func (p proof) remarks(d *api.SampleDraw) {
 	for _, e := range d.Entries {
 		where := fmt.Sprintf("entry %d", e.Seq)
 		if e.Seq == 0 {
-			where = "the entry, which the server does not keep any more,"
+			where = "the entry, which the server no longer keeps,"
 		}
 		p.Remarks = append(p.Remarks, fmt.Sprintf("Compare with the audit log: %s %s of %s, hash %s.", where, e.Type, e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC"), e.Hash))
 	}
 	if others, _ := splitEntries(d.Entries); fixesSwaps(others) {
-		p.Remarks = append(p.Remarks, "The last entry fixes all replacements up to it: see that the audit log has no later "+replacedEvent+" of this draw.")
+		p.Remarks = append(p.Remarks, "The last entry fixes all replacements up to it: check that the audit log has no later "+replacedEvent+" of this draw.")
 	}
 	if len(d.Entries) == 0 {
 		p.Remarks = append(p.Remarks, "The record is masked, or the draw is older than entries of the audit log in records: times, reasons and the design were not compared with it.")
@@ -327,14 +327,14 @@ func sameReplacements(p *Plan, again *Drawn, units []api.SampleUnit) string {
 		cell := cellOf(p, Unit{u.Unit, u.Stratum, u.Cluster})
 		at := used[cell]
 		if at >= len(order[cell]) || again.Units[order[cell][at]].Unit.Unit != u.Unit {
-			return u.Unit + " was taken as a replacement, and another one came next."
+			return u.Unit + " was used as a replacement, but another one came next."
 		}
 		if i := order[cell][at]; u.Place != i+1 || u.Rank != again.Units[i].Rank.String() {
 			return u.Unit + " has another place or rank in the draw."
 		}
 		used[cell]++
 		if u.Reason == "" {
-			return u.Unit + " was taken as a replacement without a reason."
+			return u.Unit + " was used as a replacement without a reason."
 		}
 	}
 	return ""
@@ -366,7 +366,7 @@ func sameSwap(u api.SampleUnit, by map[string]api.SampleUnit) string {
 	case u.Reason == "" || u.By == "" || u.At.IsZero():
 		return u.Unit + " was replaced without reason, by or at."
 	case next.ReplacedBy == "" && (next.Reason != u.Reason || next.By != u.By || !next.At.Equal(u.At)):
-		return u.Unit + " and " + next.Unit + ", which replaces it, have another reason, by or at."
+		return u.Unit + " and " + next.Unit + ", which replaces it, differ in reason, by or at."
 	}
 	return ""
 }

@@ -126,7 +126,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Design], erro
 	var none web.Reply[*Design]
 	if d.DesignID != "" && len(web.CallerFrom(ctx).Projects) > 0 {
 		return none, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{
-			Pointer: "/designId", Code: "not_allowed", Detail: "A key that is limited to projects chooses no id: whether one is taken would tell about designs of others. Leave it out.",
+			Pointer: "/designId", Code: "not_allowed", Detail: "A key that is limited to projects cannot choose an id: a conflict would reveal designs of others. Leave it out.",
 		})
 	}
 	v, err := s.prepare(ctx, d)
@@ -148,7 +148,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Design], erro
 			return none, fmt.Errorf("insert sample design: %w", err)
 		}
 		if n == 0 {
-			return none, fault.New(fault.Conflict, "DESIGN_EXISTS", "A sample design has this id already, or had it. Use another one.").
+			return none, fault.New(fault.Conflict, "DESIGN_EXISTS", "Another sample design has, or had, this id. Use a different id.").
 				With(fault.Field{Pointer: "/designId", Code: "exists", Detail: "Use another id."})
 		}
 		if _, err := tx.Exec(ctx, insertVersion, nid, 1, string(body)); err != nil {
@@ -204,9 +204,9 @@ func (s *core) checkProject(ctx context.Context, project string) error {
 	case err != nil:
 		return fmt.Errorf("look for project: %w", err)
 	case held && !is:
-		return refuse("not_a_project", "The DID is held here, and is not a project.")
+		return refuse("not_a_project", "This DID belongs to a twin of this server that is not a project.")
 	case !held && s.cfg.StrictRefs:
-		return refuse("not_found", "The project is not held here, and references to others are refused.")
+		return refuse("not_found", "The project is not stored on this server, and references to external projects are refused.")
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (s *core) checkSurvey(ctx context.Context, q db.Querier, v *Design) error {
 		plan.CheckTarget(&c, &t)
 	}
 	if len(c.Fields()) > 0 {
-		return fault.New(fault.Conflict, "SAMPLING_TARGET_MISMATCH", "The survey promises another target than the design. Change one of them.").With(c.Fields()...)
+		return fault.New(fault.Conflict, "SAMPLING_TARGET_MISMATCH", "The survey has a different target from the design. Change one of them.").With(c.Fields()...)
 	}
 	return nil
 }
@@ -282,12 +282,12 @@ func (s *Service) overtaken(ctx context.Context, r *designRow) error {
 	}
 	plan, _, err := PlanOf(&r.Design, &f.SampleFrame)
 	if err != nil {
-		r.Warnings = append(r.Warnings, "nothing can be drawn of the newest frame: "+err.Error())
+		r.Warnings = append(r.Warnings, "nothing can be drawn from the newest frame: "+err.Error())
 		return nil
 	}
 	n := drawnOf(plan.Strata)
 	if n != r.Parameters.DrawnSize {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the newest frame has %d households: a draw takes %d of it, not the %d that the design says by itself", f.Population, n, r.Parameters.DrawnSize))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the newest frame has %d households: a draw takes %d of them, not the %d that the design alone gives", f.Population, n, r.Parameters.DrawnSize))
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func TestFrameSaysWhatItLeavesOut(t *testing.T) {
 	must(v.s.Create(ctx, plain))(t)
 	must(v.s.PutFrame(ctx, "plain", api.SampleFrameDraft{CSV: csv(40)}))(t)
 	got := strings.Join(must(v.s.Frame(ctx, "plain", ""))(t).Warnings, "; ")
-	if !strings.Contains(got, "the stratum of households, and the design has no stratification") || !strings.Contains(got, "the cluster of households") {
+	if !strings.Contains(got, "the stratum of households, but the design has no stratification") || !strings.Contains(got, "the cluster of households") {
 		t.Errorf("warnings %q", got)
 	}
 }

@@ -105,7 +105,7 @@ func (s *Service) revise(ctx context.Context, id, reason string, change func(Dra
 	d, observed := change(draftOf(&r.Design))
 	d.DesignID = r.DesignID
 	if d.ProjectID != r.project {
-		return none, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{Pointer: "/projectId", Code: "read_only", Detail: "A design stays in its project."})
+		return none, fault.New(fault.Invalid, invalidCode, invalidText).With(fault.Field{Pointer: "/projectId", Code: "read_only", Detail: "A design cannot move to another project."})
 	}
 	if observed != nil {
 		d.SurveyID = "" // the survey it was drawn for has its list
@@ -157,13 +157,13 @@ func (s *Service) Approve(ctx context.Context, id string, a api.SampleApproval) 
 		return none, err
 	}
 	if a.Version != 0 && a.Version != r.version {
-		return none, fault.New(fault.NotFound, "VERSION_NOT_FOUND", fmt.Sprintf("The newest version is %d; earlier ones are not decided about any more.", r.version))
+		return none, fault.New(fault.NotFound, "VERSION_NOT_FOUND", fmt.Sprintf("The newest version is %d; earlier versions can no longer be approved or rejected.", r.version))
 	}
 	caller := web.CallerFrom(ctx).DID
 	if own, err := s.cfg.ActsFor.Made(ctx, r.CreatedBy); err != nil {
 		return none, err
 	} else if own {
-		return none, fault.New(fault.Forbidden, "APPROVER_IS_MAKER", "You made this version. Somebody else decides about it.")
+		return none, fault.New(fault.Forbidden, "APPROVER_IS_MAKER", "You made this version. Somebody else must decide about it.")
 	}
 	v := r.Design
 	v.Verification = api.SampleVerification{Status: "approved", Verifier: caller, Timestamp: s.now(), Note: a.Note}

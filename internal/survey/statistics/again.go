@@ -179,7 +179,7 @@ func (b *Basis) Again(i int) (*Statistics, error) {
 	}
 	n := len(b.Homes)
 	if len(q.Has) != n || len(q.Numbers) != n || len(q.Codes) != n {
-		return nil, fault.New(fault.Invalid, "BASIS_INVALID", "The answers are not those of the households.")
+		return nil, fault.New(fault.Invalid, "BASIS_INVALID", "The answers do not match the households.")
 	}
 	sh := &sheet{basis: basis{b.Kind, b.NoInterval, b.Enrolled}, tally: b.Tally, given: map[int64]*given{}}
 	for _, h := range b.Homes {

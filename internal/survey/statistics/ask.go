@@ -85,7 +85,7 @@ func newAsk(o *survey.Open, in Query) (*ask, error) {
 	}
 	if in.Per != "" {
 		if a.per = a.once(&c, columns, "query/per", in.Per); a.per != nil && !a.per.amount() {
-			c.Add("query/per", "invalid", "The answers of this question are no numbers.")
+			c.Add("query/per", "invalid", "The answers to this question are not numbers.")
 		}
 	}
 	switch in.By {
@@ -112,11 +112,11 @@ func (a *ask) find(c *fault.Checks, columns []form.Column, at, name string) *var
 	v := &variable{name: name, id: answer.Question(a.o.NID, path...), column: &columns[i]}
 	switch k := columns[i].Kind; {
 	case columns[i].PII.Private() || columns[i].Serial:
-		c.Add(at, "invalid", "The answers of this question are sealed.")
+		c.Add(at, "invalid", "The answers to this question are sealed.")
 	case k.CEL == cel.Instant || k.Clock:
-		c.Add(at, "invalid", "The answers of this question are dates or times, and figures are of numbers and options: ask for those of a calculated question that gives a number, such as days since.")
+		c.Add(at, "invalid", "The answers to this question are dates or times, but figures need numbers or options: ask for a calculated question that gives a number, such as the days since.")
 	case !v.amount() && !v.coded():
-		c.Add(at, "invalid", "The answers of this question are neither numbers nor options.")
+		c.Add(at, "invalid", "The answers to this question are neither numbers nor options.")
 	default:
 		return v
 	}
@@ -137,7 +137,7 @@ func absent(columns []form.Column, path []string) string {
 func (a *ask) once(c *fault.Checks, columns []form.Column, at, name string) *variable {
 	v := a.find(c, columns, at, name)
 	if v != nil && v.column.Repeat {
-		c.Add(at, "invalid", "The question is asked several times in one interview: only the parameter question can be one of a repeat.")
+		c.Add(at, "invalid", "The question is asked several times in one interview: only the parameter question accepts a question in a repeat.")
 		return nil
 	}
 	return v
@@ -151,15 +151,15 @@ func (a *ask) repeated(c *fault.Checks) {
 	case !a.of.column.Repeat && q.Repeat != "":
 		c.Add("query/repeat", "invalid", "The question is asked once in an interview.")
 	case a.of.column.Repeat && q.Repeat == "":
-		c.Add("query/repeat", "required", "The question is asked several times in one interview. Say what of it a household counts with: count, or sum or mean of numbers.")
+		c.Add("query/repeat", "required", "The question is asked several times in one interview. Choose how to combine the answers of a household: count, or sum or mean of numbers.")
 	case a.of.column.Repeat && q.Repeat != repeatCount && !numbers:
-		c.Add("query/repeat", "invalid", "The answers of this question are no numbers: ask for count, with option for those of one option.")
+		c.Add("query/repeat", "invalid", "The answers to this question are not numbers: ask for count, with option for those of one option.")
 	case a.of.column.Repeat && q.Option != "" && (q.Repeat != repeatCount || !a.of.coded()):
 		c.Add("query/option", "invalid", "In a repeat an option says which elements are counted: repeat=count of a question with options.")
 	case a.of.column.Repeat && q.Option != "" && !slices.Contains(a.of.codes(), q.Option):
 		c.Add("query/option", "unknown", "The question has no such option. It has "+strings.Join(a.of.codes(), ", ")+".")
 	case a.of.column.Repeat && q.Statistic == proportion:
-		c.Add("query/statistic", "invalid", "Of a repeat there are means, totals, ratios and quantiles over households.")
+		c.Add("query/statistic", "invalid", "A repeat has only means, totals, ratios and quantiles over households.")
 	}
 	if a.of.repeat = q.Repeat; q.Repeat != "" {
 		a.of.option = q.Option
@@ -173,7 +173,7 @@ func (a *ask) grouping(c *fault.Checks, columns []form.Column, at, name string) 
 	}
 	v := a.once(c, columns, at, name)
 	if v != nil && (!v.coded() || v.column.Kind.Several) {
-		c.Add(at, "invalid", "Households are told apart by group, stratum, mode or a question with one of several options as its answer.")
+		c.Add(at, "invalid", "Households can be divided by group, stratum, mode or a question with one of several options as its answer.")
 	}
 	return v
 }
@@ -191,7 +191,7 @@ func (a *ask) kind(c *fault.Checks) {
 	}
 	if q.Statistic != proportion || a.of.repeat != "" {
 		if !a.of.amount() {
-			c.Add("query/statistic", "invalid", "The answers of this question are no numbers: ask for a proportion.")
+			c.Add("query/statistic", "invalid", "The answers to this question are not numbers: ask for a proportion.")
 		}
 		return
 	}
@@ -212,10 +212,10 @@ func (a *ask) kind(c *fault.Checks) {
 			c.Add("query/option", "unknown", "The question has no such option. It has "+strings.Join(a.options, ", ")+".")
 		}
 	case q.Option == "":
-		c.Add("query/option", "required", "The answers are numbers: say of which the proportion is.")
+		c.Add("query/option", "required", "The answers are numbers: name the number whose proportion you want in option.")
 	default:
 		if v, err := strconv.ParseFloat(q.Option, 64); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			c.Add("query/option", "invalid", "The answers are numbers: the option must be one.")
+			c.Add("query/option", "invalid", "The answers are numbers: the option must be a number.")
 		}
 	}
 	a.options = []string{q.Option}

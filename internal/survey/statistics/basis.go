@@ -28,7 +28,7 @@ func basisOf(o *survey.Open, list []survey.Sampled) (basis, []survey.Sampled) {
 	if s.Method == census {
 		b := basis{name: census, enrolled: len(list) == 0}
 		if b.enrolled && s.Population == nil && len(s.Strata) == 0 {
-			b.why = "The survey has neither a list of households nor their number, so that nobody knows who is missing."
+			b.why = "The survey has neither a list of households nor their number, so nothing shows which are missing."
 		}
 		return b, list
 	}
@@ -72,9 +72,9 @@ func (sh *sheet) missing(s *survey.Sampling) string {
 	case known >= all:
 		return ""
 	case sh.enrolled:
-		return fmt.Sprintf("The survey is to be of all %v households%s, and %v have answered without a list: nobody chose them by chance. List all, or draw a sample.", all, in, known)
+		return fmt.Sprintf("The survey covers all %v households%s, and %v have answered without a list: they were not chosen by chance. List all households, or draw a sample.", all, in, known)
 	}
-	return fmt.Sprintf("The survey is to be of all %v households%s, and its list has %v: the others were not left out by chance. List all, correct the population, or draw a sample.", all, in, known)
+	return fmt.Sprintf("The survey covers all %v households%s, but its list has %v: the others were not left out by chance. List all households, correct the population, or draw a sample.", all, in, known)
 }
 
 // plan is how the sample was drawn.

@@ -80,7 +80,7 @@ func TestLateAnswerOfTheReplaced(t *testing.T) {
 		}
 		v.ask(t, "s", 200, []home{late})
 		got := v.get(t, "owner", "s", "question=home/fuel")
-		if c := got.Counted; c.Sample != 20 || c.Replacements != 0 || c.Answered != 18 || c.OffList != 0 || !strings.Contains(c.Words, "answered after all, in no figure: 1.") {
+		if c := got.Counted; c.Sample != 20 || c.Replacements != 0 || c.Answered != 18 || c.OffList != 0 || !strings.Contains(c.Words, "answered after all, excluded from all figures: 1.") {
 			t.Errorf("after the late answer %+v", c)
 		}
 		if of(t, got, "").Estimate == nil || number(of(t, got, "").Estimate) >= number(of(t, with, "").Estimate) {

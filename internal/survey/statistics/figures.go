@@ -101,13 +101,13 @@ func (a *ask) remark(out *Statistics, sh *sheet) {
 	}
 	s := a.o.Sampling
 	out.SoleSeed = s.Draw != nil && s.Draw.SoleSeed
-	add("The draw was made elsewhere and was not proven here.", sh.name == "drawnElsewhere")
-	add("One party alone has named the seed of the draw.", out.SoleSeed)
+	add("The draw was made elsewhere and was not verified here.", sh.name == "drawnElsewhere")
+	add("Only one party named the seed of the draw.", out.SoleSeed)
 	add("Figures are not weighted.", !sh.chance())
-	add("Cells are taken as one: "+a.in.Join+".", a.in.Join != "" && sh.chance())
+	add("These cells were joined: "+a.in.Join+".", a.in.Join != "" && sh.chance())
 	add("The systematic draw is treated as a simple random one.", s.Method == "systematic" && sh.chance())
-	add("Households that said nothing are made up for by the others, as if they were missing by chance.", sh.chance() && out.Counted.Missing > 0)
-	add("A household counts as one that answered the question when an option is chosen.", a.of.column.Kind.Several)
+	add("Other households make up for those that did not answer, as if these were missing by chance.", sh.chance() && out.Counted.Missing > 0)
+	add("A household counts as having answered the question when it chose an option.", a.of.column.Kind.Several)
 }
 
 // figures are those of a round: of every option in all households, and in each
@@ -265,7 +265,7 @@ func (a *ask) shown(sh *sheet, one figure, seen sight) Estimate {
 	}
 	out.Low, out.High, out.Method = number(ci.Low), number(ci.High), ci.Method
 	if a.in.Interval == estimate.Logit && ci.Method != estimate.Logit {
-		out.NoInterval = "All say the same, of which a logit has no interval: it is that of Korn and Graubard."
+		out.NoInterval = "All answers are the same, and a logit has no interval then: the interval is that of Korn and Graubard."
 	}
 	out.Precision = a.precision(f)
 	return out
@@ -296,7 +296,7 @@ func (a *ask) precision(f *estimate.Figure) *Precision {
 	switch {
 	case given && kind != a.in.Statistic:
 		out.Status = "parameter_mismatch"
-		out.Why = fmt.Sprintf("The target of the survey is for a %s, and this is a %s.", kind, a.in.Statistic)
+		out.Why = fmt.Sprintf("The target of the survey is for a %s, but this figure is a %s.", kind, a.in.Statistic)
 		t = estimate.Target{Level: a.in.level()}
 	case given:
 		out.Target, out.Margin, out.Policy = a.o.Sampling.Precision, a.o.Sampling.MarginOfError, t.Bound
@@ -312,11 +312,11 @@ func (a *ask) precision(f *estimate.Figure) *Precision {
 	out.Status, out.Use = p.Status, number(p.Use)
 	switch far := t.Limit > 0 && !(p.Relative <= t.Limit); {
 	case p.Status == estimate.BoundUsed:
-		out.Why = "The target is missed: the " + t.Bound + " bound stands in for the figure."
+		out.Why = "The target is missed: the " + t.Bound + " bound replaces the figure."
 	case p.Status == estimate.PrecisionNotMet && far:
-		out.Why = fmt.Sprintf("The target is missed by more than the limit of %v: no bound stands in for the figure.", t.Limit)
+		out.Why = fmt.Sprintf("The target is missed by more than the limit of %v: no bound replaces the figure.", t.Limit)
 	case p.Status == estimate.PrecisionNotMet:
-		out.Why = "The target is missed, and no bound stands in for the figure."
+		out.Why = "The target is missed, and no bound replaces the figure."
 	}
 	return out
 }
@@ -329,9 +329,9 @@ func (a *ask) checkBound(c *fault.Checks) {
 	switch s := a.o.Sampling; {
 	case a.in.Bound == "":
 	case s.OnMiss != "" && s.OnMiss != a.in.Bound:
-		c.Add(at, "mismatch", fmt.Sprintf("The sampling of the survey says onMiss %s, and not %s.", s.OnMiss, a.in.Bound))
+		c.Add(at, "mismatch", fmt.Sprintf("The sampling of the survey has onMiss %s, not %s.", s.OnMiss, a.in.Bound))
 	case given && kind != a.in.Statistic:
-		c.Add(at, "mismatch", fmt.Sprintf("The target of the survey is for a %s, and this is a %s.", kind, a.in.Statistic))
+		c.Add(at, "mismatch", fmt.Sprintf("The target of the survey is for a %s, but this figure is a %s.", kind, a.in.Statistic))
 	}
 }
 

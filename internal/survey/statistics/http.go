@@ -23,12 +23,12 @@ func (s *Service) Routes(a *web.API) {
 			"CELL_EMPTY", "CELL_TOO_SMALL", "POPULATION_UNKNOWN", "POPULATION_TOO_SMALL", "RATIO_OF_NOTHING", "TOTALS_INVALID", "WEIGHTS_DO_NOT_FIT",
 		},
 		Description: "Weighted estimates with linearised variances over strata, clusters and the shares of the population that were seen, as R's package survey has them. " +
-			"A response counts when it is complete and not rejected, invalidated, superseded or redacted. A household that is not eligible keeps its weight and is outside of every figure; " +
-			"the others of its cell (stratum, or cluster) make up for one that said nothing. Only samples that were drawn by chance, and censuses, have intervals. " +
-			"A cell with nobody, or a stratum with one unit, is a fault whose cells say what to join. Figures from fewer than 5 households are suppressed for keys without responses:pii, " +
-			"and others where these would give the first away. Figures of more than 20,000 responses or households are made by a job: the answer is 202 with the job, whose links.about leads to the figures " +
-			"(job=, for as long as no response in them is taken out or erased); the same request gives them, too, until the survey changes. Figures are kept: asking again is cheap while nothing has changed. " +
-			"As a picture (format=svg) it is the same figures as bars or dots with their intervals, or as differences where compare is given, with a description in words.",
+			"A response counts when it is complete and not rejected, invalidated, superseded or redacted. A household that is not eligible keeps its weight but is excluded from every figure; " +
+			"the others of its cell (stratum, or cluster) make up for a household that did not answer. Only samples that were drawn by chance, and censuses, have intervals. " +
+			"A cell without an answer, or a stratum with one unit, is an error whose cells say what to join. Figures from fewer than 5 households are suppressed for keys without responses:pii, " +
+			"and so are others that would reveal them. A job makes figures of more than 20,000 responses or households: the answer is 202 with the job, whose links.about leads to the figures " +
+			"(job=, as long as no response in them is taken out or erased); the same request returns them, too, until the survey changes. Figures are kept: asking again is cheap while nothing has changed. " +
+			"As a picture (format=svg) the same figures appear as bars or dots with their intervals, or as differences when compare is given, with a description in words.",
 	})
 }
 
@@ -36,7 +36,7 @@ type figuresIn struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Query
 	chart.Rendering
-	Job string `query:"job" doc:"The figures that this job has made, as they were then; nothing else is asked with it."`
+	Job string `query:"job" doc:"The figures that this job made, as they were then; allows no other parameter."`
 }
 
 // serve answers with figures or a picture of them, or with the job that makes them.

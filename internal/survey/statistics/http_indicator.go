@@ -8,8 +8,8 @@ import (
 )
 
 const about = "usage, stacking, fuel for each person and household, fuel costs, and figures for the Sustainable Development Goals 1, 3, 5, 7 and 13, each with its formula, the questions it is made of and what was left out. " +
-	"Figures are those of GET /v1/surveys/{surveyId}/statistics: the same weights, intervals and rules of what counts and what is hidden. " +
-	"A question is found by a mark in its indicators, such as usage.used, else by its id; docs/indicators.md has the table. An indicator whose questions the template lacks, or seals, is listed with the reason."
+	"Figures are made as in GET /v1/surveys/{surveyId}/statistics: with the same weights, intervals and rules of what counts and what is hidden. " +
+	"The server finds a question by a mark in its indicators, such as usage.used, otherwise by its id; docs/indicators.md has the table. An indicator whose questions the template lacks, or seals, is listed with the reason."
 
 // Routes adds indicators to the API.
 func (s *Indicators) Routes(a *web.API) {
@@ -21,15 +21,15 @@ func (s *Indicators) Routes(a *web.API) {
 	web.Get(a, "/v1/projects/{did}/indicators", s.serveProject, web.Doc{
 		Summary: "Read what the surveys of a project say about its aims", Scope: "analytics:read", Tag: "surveys",
 		Codes:       []string{"PROJECT_NOT_FOUND", "INVALID_PARAMETER", "ANSWERS_PENDING"},
-		Description: "Of the newest round in the period of up to 5 surveys: " + about + " Each indicator is that of the newest survey that has it. Savings and reductions compare the groups of its list, or else adopters with the newest baseline survey.",
+		Description: "Of the newest round in the period of up to 5 surveys: " + about + " Each indicator comes from the newest survey that has it. Savings and reductions compare the groups of its list, or otherwise adopters with the newest baseline survey.",
 	})
 }
 
 // asking is how figures are wanted.
 type asking struct {
-	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; that of the sampling by default, else 0.95."`
+	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; by default that of the sampling, otherwise 0.95."`
 	Verified   bool    `query:"verified" doc:"Only verified responses count."`
-	FNRB       float64 `query:"fnrb" doc:"The share of wood and charcoal that does not grow again, above 0 and at most 1; 0.3 by default." example:"0.3"`
+	FNRB       float64 `query:"fnrb" doc:"The share of wood and charcoal that is not renewable, above 0 and at most 1; 0.3 by default." example:"0.3"`
 }
 
 func (a asking) ask() IndicatorQuery {

@@ -166,7 +166,7 @@ func (r *factored) fuels(ctx context.Context, p *planned, out *api.Indicator) er
 		out.Estimates = append(out.Estimates, e)
 	}
 	if len(out.Estimates) == 0 {
-		out.Reason = "No household that counts has named an amount of fuel."
+		out.Reason = "No household that counts named an amount of fuel."
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (r *factored) compare(ctx context.Context, p *planned, out *api.Indicator) 
 		c.now = adopters
 	}
 	if adopters.Figure == nil || others.Figure == nil {
-		out.Reason = "The list has no comparison group, or nobody of it has answered. GET /v1/projects/{did}/indicators compares with a baseline survey."
+		out.Reason = "The list has no comparison group, or none of that group has answered. GET /v1/projects/{did}/indicators compares with a baseline survey."
 		return c, nil
 	}
 	// Households of no group are what all less the groups would be.

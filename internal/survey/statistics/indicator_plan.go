@@ -51,11 +51,11 @@ func plan(f *form.Form) []planned {
 			if len(missing) > 0 {
 				wrong = append(wrong, fmt.Sprintf("The template has no question for: %s.", strings.Join(missing, ", ")))
 			}
-			p.reason = fmt.Sprintf("%s Mark one that fits with indicators: [%q].", strings.Join(wrong, " "), mark)
+			p.reason = fmt.Sprintf("%s Mark a suitable question with indicators: [%q].", strings.Join(wrong, " "), mark)
 		case len(sealed) > 0:
 			p.reason = fmt.Sprintf("The answers of %s are sealed.", strings.Join(sealed, ", "))
 		case apart(p.at["amount"], p.at["fuel"]):
-			p.reason = "Fuel and amount are not asked together, so that nobody knows which amount is of which fuel."
+			p.reason = "Fuel and amount are not asked together, so nothing shows which amount belongs to which fuel."
 		}
 		out[i] = p
 	}

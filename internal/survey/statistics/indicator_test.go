@@ -393,9 +393,9 @@ func TestWrongType(t *testing.T) {
 		_, got := v.get(t, "owner", "w", "")
 		const symptoms, burns = "The question h/respiratory_symptoms has the type boolean, and symptoms needs single_choice or multiple_choice.", "The question h/burns has the type boolean, and burns needs number, integer or quantity."
 		for id, want := range map[string]string{
-			"sdg3": symptoms + " " + burns + ` Mark one that fits with indicators: ["sdg3.symptoms"].`, "sdg3Burns": burns + ` Mark one that fits with indicators: ["sdg3Burns.burns"].`,
-			"fuelCost": `The question h/homes/fuel_cost_month is asked several times in one interview, and cost needs one that is asked once. Mark one that fits with indicators: ["fuelCost.cost"].`,
-			"sdg5":     `The template has no question for: hours. Mark one that fits with indicators: ["sdg5.hours"].`,
+			"sdg3": symptoms + " " + burns + ` Mark a suitable question with indicators: ["sdg3.symptoms"].`, "sdg3Burns": burns + ` Mark a suitable question with indicators: ["sdg3Burns.burns"].`,
+			"fuelCost": `The question h/homes/fuel_cost_month is asked several times in one interview, and cost needs one that is asked once. Mark a suitable question with indicators: ["fuelCost.cost"].`,
+			"sdg5":     `The template has no question for: hours. Mark a suitable question with indicators: ["sdg5.hours"].`,
 		} {
 			if got[id].Computable || got[id].Reason != want {
 				t.Errorf("%s: %s, want %s", id, got[id].Reason, want)

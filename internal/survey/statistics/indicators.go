@@ -256,16 +256,16 @@ func (s *Indicators) Project(ctx context.Context, did string, p Period, in Indic
 	// The list of a key that is limited to one project is that of this project.
 	list = slices.DeleteFunc(list, func(v *survey.Survey) bool { return v.ProjectID != did })
 	if len(list) == 0 {
-		return nil, fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "No survey of such a project is held here.")
+		return nil, fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "This server has no survey of this project.")
 	}
 	out := &api.ProjectIndicators{ProjectID: did, From: p.From, To: p.To, Indicators: []api.Indicator{}, Surveys: []api.SurveyIndicators{}}
 	chosen, base := choose(list, from, to)
 	if more != 0 {
-		out.Remarks = append(out.Remarks, "Only the 100 newest surveys of the project were looked at.")
+		out.Remarks = append(out.Remarks, "Only the 100 newest surveys of the project were considered.")
 	}
 	if len(chosen) > maxSurveys {
 		chosen = chosen[:maxSurveys]
-		out.Remarks = append(out.Remarks, "More surveys than 5 fall into the period: only the newest are in the figures. Ask for a shorter one.")
+		out.Remarks = append(out.Remarks, "More than 5 surveys fall into the period: only the newest are in the figures. Ask for a shorter period.")
 	}
 	err = s.figures.db.View(ctx, func(q db.Querier) error {
 		results, baseline, err := s.all(ctx, q, in, chosen, base)
@@ -364,7 +364,7 @@ func join(results []*result, base *result) []api.Indicator {
 	out := make([]api.Indicator, 0, len(definitions))
 	for i := range definitions {
 		d := &definitions[i]
-		best := (&planned{definition: d, questions: []api.IndicatorQuestion{}, reason: "No survey of the period has what it needs."}).begin()
+		best := (&planned{definition: d, questions: []api.IndicatorQuestion{}, reason: "No survey of the period has the questions it needs."}).begin()
 		for _, r := range results {
 			one := r.Indicators[i]
 			if d.change && !one.Computable {

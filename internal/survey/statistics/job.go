@@ -175,5 +175,5 @@ func (s *Service) MadeOf(ctx context.Context, surveyID string, in Query, job str
 }
 
 func notMade() error {
-	return fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "There are no figures of this job: it has not ended well, a response that they were made of was taken out, or many others were asked for since. Ask for them again.")
+	return fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "This job has no figures: it failed, a response in them was taken out, or many others were asked for since. Ask for the figures again.")
 }

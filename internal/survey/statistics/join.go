@@ -22,7 +22,7 @@ func (a *ask) together(c *fault.Checks) {
 	for text := range strings.SplitSeq(a.in.Join, "|") {
 		group := strings.Split(text, ",")
 		if len(group) < 2 {
-			c.Add("query/join", "invalid", "Give the names of two cells or more with commas between.")
+			c.Add("query/join", "invalid", "Give the names of two or more cells, separated by commas.")
 			return
 		}
 		slices.Sort(group)

@@ -49,7 +49,7 @@ func TestJoinStrata(t *testing.T) {
 	if e := of(t, fit, ""); number(e.Population) != 350 {
 		t.Errorf("fitted %+v", e)
 	}
-	for bad, want := range map[string]string{"east": "two cells", "east,south": "no stratum", "east,west|west,north": "twice"} {
+	for bad, want := range map[string]string{"east": "two or more cells", "east,south": "no stratum", "east,west|west,north": "twice"} {
 		v.refused(t, "s", query("question=home/fuel", "join="+bad), 400, "query/join", want)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Service) keep(ctx context.Context, a *ask, at moment, job string, out *
 	}
 	if len(text) > maxBody || at.revision != a.o.Revision {
 		if job != "" {
-			return fault.New(fault.Unprocessable, "STATISTICS_TOO_LARGE", "The figures are too many, or the survey was changed meanwhile. Ask again, for fewer values of by.")
+			return fault.New(fault.Unprocessable, "STATISTICS_TOO_LARGE", "There are too many figures, or the survey changed in the meantime. Ask again, for fewer values of by.")
 		}
 		return nil
 	}

@@ -81,7 +81,7 @@ func Questions(o *survey.Open, language string) []api.SurveyQuestion {
 
 func (s *Service) serveQuestions(ctx context.Context, in *struct {
 	Survey   string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
-	Language string `query:"language" doc:"Of the labels; that of the template by default." example:"sw"`
+	Language string `query:"language" doc:"Language of the labels; by default that of the template." example:"sw"`
 },
 ) (*api.SurveyQuestions, error) {
 	o, err := s.surveys.Open(ctx, in.Survey)

@@ -103,7 +103,7 @@ func newSheet(a *ask, list []survey.Sampled) *sheet {
 // advise says what to send instead, where the sample is too small for weights.
 func (a *ask) advise(err error) error {
 	if a.in.Verified && fault.CodeOf(err) == "SAMPLE_EMPTY" {
-		return fault.New(fault.Unprocessable, "SAMPLE_EMPTY", "No response of the sample is verified yet. Leave verified out, or verify some.")
+		return fault.New(fault.Unprocessable, "SAMPLE_EMPTY", "No response of the sample is verified yet. Omit verified, or verify some responses.")
 	}
 	f := fault.As(err)
 	if f == nil {

@@ -90,22 +90,22 @@ func New(c Config) *Service {
 
 // Query is what figures are asked for.
 type Query struct {
-	Question   string  `query:"question" doc:"The question, as section/question; groups, repeats and rows of a matrix are further steps. Required, but for job." example:"home/fuel"`
-	Statistic  string  `query:"statistic" enum:"proportion,mean,total,ratio,quantile" doc:"proportion of choices and mean of numbers by default."`
-	Per        string  `query:"per" doc:"The question a ratio is per, such as the size of the household."`
+	Question   string  `query:"question" doc:"The question, as section/question; groups, repeats and rows of a matrix are further steps. Required, except with job." example:"home/fuel"`
+	Statistic  string  `query:"statistic" enum:"proportion,mean,total,ratio,quantile" doc:"By default proportion for choices and mean for numbers."`
+	Per        string  `query:"per" doc:"The denominator of a ratio, such as the size of the household."`
 	Q          float64 `query:"q" doc:"Which quantile, above 0 and below 1; 0.5 by default."`
-	Option     string  `query:"option" doc:"The option a proportion is of, or the number; every option by default, true of yes and no."`
-	Repeat     string  `query:"repeat" enum:"count,sum,mean" doc:"Of a question in a repeat: what of its elements each household counts with. count, with option those of one option, and sum are 0 where the repeat is empty; of a mean these households are no part."`
+	Option     string  `query:"option" doc:"The option or number of a proportion; by default every option, and true for yes and no."`
+	Repeat     string  `query:"repeat" enum:"count,sum,mean" doc:"For a question in a repeat: how the elements of a household are combined. count (with option, those of one option) and sum are 0 where the repeat is empty; a mean leaves such households out."`
 	By         string  `query:"by" doc:"group, stratum, mode (how the household was asked) or a question with options: a figure for each value, and one for all."`
-	Compare    string  `query:"compare" doc:"Two values of by with a comma between: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
+	Compare    string  `query:"compare" doc:"Two values of by, separated by a comma: the first less the second. Or round:1, the figures less those of another round." example:"comparison,adopter"`
 	Round      int     `query:"round" doc:"The open round by default."`
-	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; that of the sampling by default, else 0.95."`
-	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound of the interval alone has the confidence. The decision about the target has the tail of the sampling."`
-	Interval   string  `query:"interval" enum:"wilson,kornGraubard,logit,wald" doc:"Of proportions; wilson by default."`
+	Confidence float64 `query:"confidence" doc:"Above 0.5 and below 1; by default that of the sampling, otherwise 0.95."`
+	Tail       string  `query:"tail" enum:"two,one" doc:"one: each bound of the interval alone has the confidence. The decision about the target uses the tail of the sampling."`
+	Interval   string  `query:"interval" enum:"wilson,kornGraubard,logit,wald" doc:"Interval of proportions; wilson by default."`
 	Adjust     string  `query:"adjust" enum:"none,poststrata,raking" doc:"Fit the weights to sampling.totals: to the first of them, or to all."`
-	Cell       string  `query:"cell" enum:"cluster,stratum" doc:"What makes up for households that said nothing, in samples of clusters: the cluster by default. Without clusters it is the stratum."`
-	Join       string  `query:"join" doc:"Cells that are taken as one where one alone has nobody, or one unit: names of strata, of clusters or of values of sampling.totals with commas between, and bars between further ones." example:"north,east|west,south"`
-	Bound      string  `query:"bound" enum:"lower,upper" doc:"What stands in for a figure that misses the target, where the sampling has no onMiss."`
+	Cell       string  `query:"cell" enum:"cluster,stratum" doc:"Which cell makes up for households that did not answer, in samples of clusters: the cluster by default. Without clusters it is the stratum."`
+	Join       string  `query:"join" doc:"Cells to join when one alone has no answer, or one unit: names of strata, of clusters or of values of sampling.totals, separated by commas, with bars between several groups." example:"north,east|west,south"`
+	Bound      string  `query:"bound" enum:"lower,upper" doc:"What replaces a figure that misses the target, when the sampling has no onMiss."`
 	Verified   bool    `query:"verified" doc:"Only verified responses count."`
 }
 
@@ -136,10 +136,10 @@ func (q *Query) check(o *survey.Open) error {
 		c.Add("query/q", "out_of_range", "The value must be above 0 and below 1.")
 	}
 	if (q.Statistic == ratio) != (q.Per != "") {
-		c.Add("query/per", "invalid", "A ratio, and nothing else, is per a question.")
+		c.Add("query/per", "invalid", "A ratio needs per, and nothing else accepts it.")
 	}
 	if a, b, ok := q.values(); q.Compare != "" && q.round() == 0 && (!ok || a == b || q.By == "") {
-		c.Add("query/compare", "invalid", "Give two values of by with a comma between, or round: and the number of a round.")
+		c.Add("query/compare", "invalid", "Give two values of by, separated by a comma, or round: and the number of a round.")
 	}
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }

@@ -119,7 +119,7 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 		return once.Refuse[T](ctx, s.cfg.Idem, err)
 	}
 	if c.to.TemplateID != "" && c.to.TemplateID != c.id {
-		return none, invalid(fault.Field{Pointer: "/templateId", Code: "not_allowed", Detail: "The identifier of a template does not change. Clone it to have another."})
+		return none, invalid(fault.Field{Pointer: "/templateId", Code: "not_allowed", Detail: "The identifier of a template cannot change. Clone the template to use a different one."})
 	}
 	c.to.TemplateID = c.id
 	if err := attach(ctx, s.db, ws, &c.to); err != nil {
@@ -162,7 +162,7 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Version, err
 		return nil, err
 	}
 	if !p.open {
-		return nil, fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "There is no draft. A published version stays; retire it when it is not to be used any more.")
+		return nil, fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "There is no draft. A published version cannot be deleted; retire it when it should no longer be used.")
 	}
 	v := p.latest
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {

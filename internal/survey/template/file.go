@@ -160,7 +160,7 @@ func (s *sent) parts(body []byte, boundary string) error {
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return badPart("", "invalid", "The parts of the form cannot be told apart.")
+			return badPart("", "invalid", "The form is not valid multipart/form-data.")
 		}
 		data, err := io.ReadAll(p)
 		name := filepath.Base(strings.ReplaceAll(p.FileName(), `\`, "/"))
@@ -188,7 +188,7 @@ func (s *sent) parts(body []byte, boundary string) error {
 			}
 		}
 		if len(found) != 1 {
-			return badPart("form", "required", "Call the part with the workbook form, and the others as you like: -F form=@form.xlsx -F file=@villages.csv.")
+			return badPart("form", "required", "Name the part with the workbook form, and the others as you like: -F form=@form.xlsx -F file=@villages.csv.")
 		}
 		main = found[0]
 	}
@@ -197,7 +197,7 @@ func (s *sent) parts(body []byte, boundary string) error {
 		s.media = mediaJSON
 		if text := bytes.TrimLeft(s.body, "\ufeff \t\r\n"); !bytes.HasPrefix(text, []byte("{")) {
 			return badPart("form", "unsupported", "The part form has the workbook (.xlsx) or the template (JSON), and "+main+" is neither. "+
-				"Files that it names stand in parts of their own: -F form=@form.xlsx -F file=@villages.csv.")
+				"Files that it names are in parts of their own: -F form=@form.xlsx -F file=@villages.csv.")
 		}
 	}
 	delete(s.files, main)
@@ -241,7 +241,7 @@ func (s *sent) attachSent(t *form.Template) error {
 			t.Files[i] = *f
 		}
 	}
-	return c.Err("TEMPLATE_IMPORT_INVALID", "A file cannot be taken.")
+	return c.Err("TEMPLATE_IMPORT_INVALID", "A file cannot be accepted.")
 }
 
 // beside is what was sent for a workbook, with what the template has already.

@@ -10,17 +10,17 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const creating = "A new template is version 1, a draft. Publish it with POST /v1/templates/{templateId}/publish; then surveys can use it. Texts are a string or an object of language to string. " +
-	"relevant, required, constraint and calculate are CEL expressions over the answers: every section is a map of its answers, and a question whose id is unique is a name of its own. " +
-	"A survey needs a question of the type consent: a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} is all that the example lacks. An interview in which it has no answer is partial and flagged (consent_missing), or only flagged where validations.consentOptional is true; where the question is required it is refused, or partial. " +
+const creating = "A new template is version 1, a draft. Publish it with POST /v1/templates/{templateId}/publish; then surveys can use it. Texts are a string, or an object of language to string. " +
+	"relevant, required, constraint and calculate are CEL expressions over the answers: every section is a map of its answers, and a question whose id is unique can also be named directly. " +
+	"A survey needs a question of the type consent: a section such as {\"id\":\"consent\",\"questions\":[{\"id\":\"agreed\",\"type\":\"consent\"}]} is all that the example lacks. An interview without an answer to it is partial and flagged (consent_missing), or only flagged where validations.consentOptional is true; where the question is required it is refused, or partial. " +
 	"Limits: 1,000 templates of 100 versions each in a workspace, 512 KiB a version, 100 sections, 1,000 questions, 1,000 options a question."
 
-const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members the server decides may be in it and are not looked at. It becomes a draft: mode=create (default) makes a new template, " +
-	"mode=update the draft of the one that is there, with If-Match as in PUT, and mode=check stores nothing and answers 200. report says what of a workbook could not be carried over, one line each with its row. " +
+const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members that the server sets may be present and are ignored. It becomes a draft: mode=create (default) makes a new template, " +
+	"mode=update replaces the draft of the existing one, with If-Match as in PUT, and mode=check stores nothing and answers 200. report lists what could not be carried over from a workbook, one line each with its row. " +
 	"CSV files that a form names (select_one_from_file, select_multiple_from_file, pulldata(), search(), instance()) are sent with it as multipart/form-data: a part form with the workbook and a part for each file, with its file name: " +
 	"curl -F form=@survey.xlsx -F files=@villages.csv. They are UTF-8, with the names of the columns in the first line, at most 2 MiB and 20,000 rows each, 20 files and 4 MiB together. " +
-	"A file that is missing is named with the row that needs it, and nothing is stored; with mode=update those the template has need not be sent again. Whoever may read a template may look up what its files say: leave out what nobody needs. " +
-	"Questions that look personal are marked and named in the report, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for: docs/xlsform.md lists them, and the workbook of a template shows them in use."
+	"If a file is missing, the answer names it with the row that needs it, and nothing is stored; with mode=update, files that the template has need not be sent again. Anybody who may read a template can read its files: leave out what nobody needs. " +
+	"Questions that look personal are marked, and named in the report, unless hearth_pii says otherwise. Columns that begin with hearth_ hold what XLSForm has no column for: docs/xlsform.md lists them, and the workbook of a template shows them in use."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }
@@ -36,16 +36,16 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/templates", h.serveList, web.Doc{
 		Summary: "List templates: the shipped ones, then your own", Scope: read, Tag: tag,
-		Description: "One item for each template: its newest published version, else a deprecated one, else its draft. A page may be short: follow hasMore.",
+		Description: "One item for each template: its newest published version, otherwise a deprecated one, otherwise its draft. A page may be short: follow hasMore.",
 	})
 	a.Handle(http.MethodPost, "/v1/templates:import", h.serveImport, web.Doc{
 		Summary: "Import a template from XLSForm or JSON", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Answer: Imported{}, Description: importing,
 		Consumes: mediaXLSX + ", " + mediaJSON + ", " + mediaForm, Also: []int{http.StatusOK}, Example: example("imported-baseline"),
 		Query: []web.Param{
-			{Name: "templateId", Doc: "Identifier of the template; that in the file by default.", Example: "imported-baseline"},
+			{Name: "templateId", Doc: "Identifier of the template; by default the one in the file.", Example: "imported-baseline"},
 			{Name: "mode", Doc: "create (default), update, or check: read it, answer 200 with the report and the template, and store nothing.", Example: "create"},
 			{Name: "If-Match", Doc: "For mode=update: ETag of the draft, or of the newest version when there is none.", Header: true},
-			{Name: "Idempotency-Key", Doc: "Send the same key again to get the stored answer instead of doing it twice.", Header: true},
+			{Name: "Idempotency-Key", Doc: "Send the same key again to get the stored answer instead of repeating the request.", Header: true},
 		},
 		Codes: []string{
 			"TEMPLATE_IMPORT_INVALID", "TEMPLATE_INVALID", "TEMPLATE_EXISTS", "TEMPLATE_NOT_FOUND", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED",
@@ -54,17 +54,17 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/templates/{templateId}", h.serveGet, web.Doc{
 		Summary: "Read a template", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"},
-		Description: "Without a version it is the newest published one, else a deprecated one, else the draft.",
+		Description: "Without a version you get the newest published one, otherwise a deprecated one, otherwise the draft.",
 	})
 	web.Put(a, "/v1/templates/{templateId}", h.serveUpdate, web.Doc{
 		Summary: "Give the draft new content, or open the draft of the next version", Scope: write, Tag: tag, Also: []int{http.StatusCreated}, Example: example(""),
-		Description: "Published versions do not change: when there is no draft, 201 and the draft of the next version. If-Match is the ETag of the draft; without one that of the newest version or of the one that is shown. " +
-			"Members the server decides may be repeated as they are.",
+		Description: "Published versions do not change: when there is no draft, the answer is 201 with the draft of the next version. If-Match is the ETag of the draft; when there is none, that of the newest version or of the one that is shown. " +
+			"Members that the server sets may be repeated unchanged.",
 		Codes: []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_INVALID", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "TOO_MANY_VERSIONS", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/templates/{templateId}", h.serveDelete, web.Doc{
-		Summary: "Give up the draft of a template", Scope: write, Tag: tag,
-		Description: "A template that was never published is gone then; otherwise its published versions stay.",
+		Summary: "Discard the draft of a template", Scope: write, Tag: tag,
+		Description: "A template that was never published is deleted; otherwise its published versions stay.",
 		Codes:       []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	h.versionRoutes(a, tag, read, write)
@@ -86,7 +86,7 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	if h.service.cfg.XForm != nil {
 		a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xform", h.serveXForm, web.Doc{
 			Summary: "Download a version as XForm", Scope: read, Tag: tag, Produces: mediaXML, Codes: append([]string{"XFORM_NOT_POSSIBLE"}, missing...),
-			Description: "The form as ODK Collect and its relatives read it. It says all that the template says: what XPath cannot say is named in a refusal, and nothing is left out. Collectors get the forms of their surveys from their own address: docs/odk.md.",
+			Description: "The form for ODK Collect and similar programs. It contains everything in the template: if XPath cannot express something, the request is refused with its place, and nothing is left out. Collectors get the forms of their surveys from their own address: docs/odk.md.",
 		})
 	}
 	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/files", h.serveFiles, web.Doc{
@@ -95,7 +95,7 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	})
 	web.Post(a, "/v1/templates/{templateId}/publish", h.servePublish, web.Doc{
 		Summary: "Publish the draft", Scope: write, Tag: tag, Once: true, Example: Change{}, Codes: codes,
-		Description: "From now on it does not change but in its status, and surveys can use it. warnings name what ODK Collect cannot ask: surveys of such a template are not offered to phones, and asked in every other way.",
+		Description: "From now on only its status can change, and surveys can use it. warnings name what ODK Collect cannot ask: surveys of such a template are not offered to phones, and can be asked in every other way.",
 	})
 	web.Post(a, "/v1/templates/{templateId}/deprecate", h.serveDeprecate, web.Doc{
 		Summary: "Deprecate a published version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Version 2 asks about heating as well."}, Codes: codes,
@@ -103,11 +103,11 @@ func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	})
 	web.Post(a, "/v1/templates/{templateId}/retire", h.serveRetire, web.Doc{
 		Summary: "Retire a version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Its questions were misunderstood."}, Codes: codes,
-		Description: "No new survey uses it; those that do go on.",
+		Description: "No new survey can use it; surveys that already do continue.",
 	})
 	web.Get(a, "/v1/templates/{templateId}/diff", h.serveDiff, web.Doc{
 		Summary: "Compare two versions", Scope: read, Tag: tag, Codes: missing,
-		Description: "Question by question, and whether responses to the one still fit the other.",
+		Description: "Question by question, and whether responses to one version still fit the other.",
 	})
 }
 
@@ -129,12 +129,12 @@ func (h handlers) useRoutes(a *web.API, tag string, read, write web.Scope) {
 	})
 	web.Get(a, "/v1/templates/{templateId}/reviews", h.serveReviews, web.Doc{
 		Summary: "List the reviews of a template, latest first", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND"},
-		Description: "state says when the next review is due: so many days after the last one, or after the publication of the current version if that was later.",
+		Description: "state says when the next review is due: the review interval after the last review, or after the publication of the current version if that was later.",
 	})
 	web.Post(a, "/v1/templates/{templateId}/reviews", h.serveReview, web.Doc{
 		Summary: "Record a review of a template's suitability", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
 		Example:     map[string]any{"findings": "Questions are understood; the fuel units fit.", "decision": "keep"},
-		Description: "The reviewer is the caller. Reviews are never changed. Shipped templates are reviewed in each workspace for itself. A decision is a record: use PUT to revise and POST …/retire to retire.",
+		Description: "The reviewer is the caller. Reviews are never changed. Each workspace reviews shipped templates for itself. A decision is a record: use PUT to revise and POST …/retire to retire.",
 		Codes:       append([]string{"REVIEW_INVALID", "TEMPLATE_NOT_PUBLISHED"}, missing...),
 	})
 }
@@ -237,7 +237,7 @@ func (h handlers) serveVersions(ctx context.Context, in *named) (*VersionList, e
 // moveIn is that of the routes that change a status.
 type moveIn struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
-	IfMatch    string `header:"If-Match" doc:"ETag of the version you have read; not needed."`
+	IfMatch    string `header:"If-Match" doc:"ETag of the version you have read; optional."`
 	Body       *Change
 }
 

@@ -47,9 +47,9 @@ func (m move) allows(from Status) error {
 	case slices.Contains(m.from, from):
 		return nil
 	case m.to == StatusPublished && from == StatusPublished:
-		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "This version is published already.")
+		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "This version is already published.")
 	case from == StatusDraft:
-		return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "This version is a draft: publish it first, or give it up with DELETE /v1/templates/{templateId}.")
+		return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "This version is a draft: publish it first, or discard it with DELETE /v1/templates/{templateId}.")
 	}
 	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A version that is %s cannot become %s.", from, m.to))
 }

@@ -59,7 +59,7 @@ func (s *Service) AddReview(ctx context.Context, id string, d ReviewDraft) (web.
 		return none, err
 	}
 	if e.v.Status == StatusDraft {
-		return none, fault.New(fault.Unprocessable, "TEMPLATE_NOT_PUBLISHED", "A draft is changed, not reviewed. Publish it first.")
+		return none, fault.New(fault.Unprocessable, "TEMPLATE_NOT_PUBLISHED", "A draft cannot be reviewed. Publish it first.")
 	}
 	if d.ReviewedAt.IsZero() {
 		d.ReviewedAt = now

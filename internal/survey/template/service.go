@@ -98,17 +98,17 @@ func noVersion() error {
 }
 
 func exists() error {
-	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "There is a template with this identifier.").
-		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier, or change that template: with PUT, or by importing with mode=update and If-Match."})
+	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "Another template already has this identifier.").
+		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use a different identifier, or change the existing template: with PUT, or by importing with mode=update and If-Match."})
 }
 
 func comesWithUs() error {
-	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "A template with this identifier comes with the program. It cannot be replaced or changed: send yours with another templateId, such as one that names your programme.").
+	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "A template with this identifier is part of the program. It cannot be replaced or changed: send yours with another templateId, such as one that names your programme.").
 		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier."})
 }
 
 func published() error {
-	return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A published version does not change. Open a draft of the next one with PUT /v1/templates/{templateId}.")
+	return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A published version cannot change. Open a draft of the next one with PUT /v1/templates/{templateId}.")
 }
 
 func changed() error {
@@ -118,7 +118,7 @@ func changed() error {
 // ship refuses changes of a shipped template.
 func (s *Service) ship(id string) error {
 	if shipped().find(id, 0) != nil {
-		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A shipped template does not change. Make one of your own with POST /v1/templates/{templateId}/clone.")
+		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A shipped template cannot change. Make one of your own with POST /v1/templates/{templateId}/clone.")
 	}
 	return nil
 }

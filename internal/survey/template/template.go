@@ -74,17 +74,17 @@ type Version struct {
 	Version      int               `json:"version" doc:"1, 2, …" example:"1"`
 	Status       Status            `json:"status" enum:"draft,published,deprecated,retired"`
 	ContentHash  string            `json:"contentHash" doc:"sha256: and the hexadecimal SHA-256 of the document without its templateId, in canonical form (RFC 8785)."`
-	Shipped      bool              `json:"shipped,omitzero" doc:"Part of the product: it cannot be changed, but cloned."`
+	Shipped      bool              `json:"shipped,omitzero" doc:"Part of the product: it cannot be changed, but it can be cloned."`
 	ClonedFrom   string            `json:"clonedFrom,omitzero" doc:"Template and version it was cloned from." example:"baseline-v1@1"`
-	Revision     int64             `json:"revision" doc:"Counts the changes of the template; that of the last change of this version is its ETag."`
+	Revision     int64             `json:"revision" doc:"Counts the changes of the template; the number of the last change of this version is its ETag."`
 	Created      time.Time         `json:"created,omitzero"`
 	Updated      time.Time         `json:"updated,omitzero"`
-	CreatedBy    string            `json:"createdBy,omitzero" doc:"DID of whoever made this version."`
+	CreatedBy    string            `json:"createdBy,omitzero" doc:"DID of the principal who made this version."`
 	UpdatedBy    string            `json:"updatedBy,omitzero"`
 	PublishedAt  time.Time         `json:"publishedAt,omitzero"`
 	StatusReason string            `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
 	Links        api.TemplateLinks `json:"links"`
-	Warnings     []api.Warning     `json:"warnings,omitzero" doc:"In the answer of publish: what ODK Collect cannot ask, by its place. The template is not offered to phones then, and can be asked in every other way."`
+	Warnings     []api.Warning     `json:"warnings,omitzero" doc:"In the answer to publish: what ODK Collect cannot ask, with its place. Phones are then not offered the template, but it can be asked in every other way."`
 }
 
 // Summary is a template in a list.
@@ -92,12 +92,12 @@ type Summary struct {
 	TemplateID  string            `json:"templateId" example:"baseline-v1"`
 	Title       form.Text         `json:"title,omitzero"`
 	Stage       string            `json:"stage,omitzero" enum:"baseline,follow-up,monitoring"`
-	Version     int               `json:"version" doc:"The one that is used when none is named."`
+	Version     int               `json:"version" doc:"The version used when none is named."`
 	Status      Status            `json:"status" enum:"draft,published,deprecated,retired"`
-	Latest      int               `json:"latest" doc:"The newest version, drafts too."`
+	Latest      int               `json:"latest" doc:"The newest version, including drafts."`
 	Languages   []string          `json:"languages,omitzero"`
 	Sections    int               `json:"sections"`
-	Questions   int               `json:"questions" doc:"Those in groups and repeats too."`
+	Questions   int               `json:"questions" doc:"Number of questions, including those in groups and repeats."`
 	ContentHash string            `json:"contentHash"`
 	Shipped     bool              `json:"shipped,omitzero"`
 	Revision    int64             `json:"revision"`

@@ -27,7 +27,7 @@ const (
 // decides may be repeated as they are.
 type Edit struct {
 	form.Template
-	Version      form.Value `json:"version,omitzero" doc:"This and what follows is decided by the server. It may be repeated and is not looked at."`
+	Version      form.Value `json:"version,omitzero" doc:"The server sets this member and those that follow. They may be repeated and are ignored."`
 	Status       form.Value `json:"status,omitzero"`
 	ContentHash  form.Value `json:"contentHash,omitzero"`
 	Shipped      form.Value `json:"shipped,omitzero"`
@@ -46,8 +46,8 @@ type Edit struct {
 // Imported is a template that was made of a file.
 type Imported struct {
 	Template *Version        `json:"template"`
-	Report   *xlsform.Report `json:"report,omitzero" doc:"What of a workbook could not be carried over."`
-	SHA256   string          `json:"sha256" doc:"Of the file; with others beside it, of all of them."`
+	Report   *xlsform.Report `json:"report,omitzero" doc:"What could not be carried over from a workbook."`
+	SHA256   string          `json:"sha256" doc:"SHA-256 of the file, or of all files together when there are several."`
 }
 
 // importIn is how a file is to be taken.

@@ -16,9 +16,9 @@ import (
 
 // Clone asks for a copy of a template.
 type Clone struct {
-	TemplateID string    `json:"templateId,omitzero" doc:"Identifier of the copy; one is made without it." example:"my-baseline"`
-	Title      form.Text `json:"title,omitzero" doc:"Title of the copy; that of the original by default."`
-	Version    int       `json:"version,omitzero" doc:"Version to copy; the one that is used when none is named by default."`
+	TemplateID string    `json:"templateId,omitzero" doc:"Identifier of the copy; when absent, the server makes one." example:"my-baseline"`
+	Title      form.Text `json:"title,omitzero" doc:"Title of the copy; by default that of the original."`
+	Version    int       `json:"version,omitzero" doc:"Version to copy; by default the newest published one, otherwise a deprecated one, otherwise the draft."`
 }
 
 // Clone makes a new template, a draft, with all that a version says; shipped
@@ -44,12 +44,12 @@ func (s *Service) Clone(ctx context.Context, id string, c Clone) (web.Reply[*Ver
 
 // PreviewDraft asks how a template looks, given some answers.
 type PreviewDraft struct {
-	Language  string      `json:"language,omitzero" doc:"The default language of the template by default." example:"sw"`
+	Language  string      `json:"language,omitzero" doc:"By default the default language of the template." example:"sw"`
 	Version   int         `json:"version,omitzero" doc:"The newest version by default, drafts too."`
 	Sections  []string    `json:"sections,omitzero" doc:"Sections to show; all by default."`
 	Answers   form.Object `json:"answers,omitzero" doc:"Answers as in a response: section, then question."`
-	Household form.Object `json:"household,omitzero" doc:"What expressions know as household."`
-	Response  form.Object `json:"response,omitzero" doc:"What expressions know as response."`
+	Household form.Object `json:"household,omitzero" doc:"What expressions see as household."`
+	Response  form.Object `json:"response,omitzero" doc:"What expressions see as response."`
 }
 
 // Preview is a form as one person sees it, and what it says to the answers.
@@ -57,15 +57,15 @@ type Preview struct {
 	TemplateID   string               `json:"templateId"`
 	Version      int                  `json:"version"`
 	Language     string               `json:"language"`
-	Valid        bool                 `json:"valid" doc:"Whether nothing is wrong; something may still be missing."`
+	Valid        bool                 `json:"valid" doc:"Whether the answers have no errors; some may still be missing."`
 	Complete     bool                 `json:"complete" doc:"Whether a response with these answers would be complete."`
 	Completeness float64              `json:"completeness" doc:"Share of the questions asked that have an answer."`
 	Relevant     int                  `json:"relevant" doc:"Questions that are asked."`
 	Answered     int                  `json:"answered"`
-	Errors       []api.PreviewProblem `json:"errors" doc:"All that is wrong."`
-	Missing      []api.PreviewProblem `json:"missing" doc:"What is required and has no answer."`
+	Errors       []api.PreviewProblem `json:"errors" doc:"All errors."`
+	Missing      []api.PreviewProblem `json:"missing" doc:"Required questions without an answer."`
 	Dropped      []string             `json:"dropped" doc:"Answers to questions that are not asked."`
-	Answers      form.Value           `json:"answers,omitzero" doc:"As they would be stored, with calculated values."`
+	Answers      form.Value           `json:"answers,omitzero" doc:"The answers as they would be stored, with calculated values."`
 	Sections     []form.SectionView   `json:"sections"`
 }
 

@@ -33,19 +33,19 @@ type Bulk struct {
 // Named is a response as somebody has judged it.
 type Named struct {
 	ResponseID string `json:"responseId" doc:"Its id or recordId." example:"resp_789"`
-	Revision   *int64 `json:"revision" doc:"The revision you have judged." example:"1"`
+	Revision   *int64 `json:"revision" doc:"The revision you judged." example:"1"`
 }
 
 // Filter chooses responses of a survey.
 type Filter struct {
 	Status    string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed" doc:"The state they are in."`
-	AsOf      *int64 `json:"asOf" doc:"The moment of the list you have read: page.asOf of the responses of the survey. What has changed or come since is skipped." example:"4711"`
-	Flagged   *bool  `json:"flagged,omitzero" doc:"Only those that checks have flagged, or only the others."`
-	Rule      string `json:"rule,omitzero" doc:"Only those that this check has flagged." example:"duration_short"`
-	Collector string `json:"collector,omitzero" minLength:"1" doc:"Only those of one collector, as responses show it to you: a DID, or its name without the scope responses:pii."`
+	AsOf      *int64 `json:"asOf" doc:"The moment of the list you have read: page.asOf of the responses of the survey. Responses that changed or arrived since are skipped." example:"4711"`
+	Flagged   *bool  `json:"flagged,omitzero" doc:"true: only flagged responses; false: only the others."`
+	Rule      string `json:"rule,omitzero" doc:"Only responses that this check flagged." example:"duration_short"`
+	Collector string `json:"collector,omitzero" minLength:"1" doc:"Only those of one collector, named as responses show it to you: a DID, or a name without the scope responses:pii."`
 	Round     int    `json:"round,omitzero" doc:"Only those of one round."`
-	After     string `json:"after,omitzero" doc:"Id of a response to go on after: next of the call before."`
-	Limit     int    `json:"limit,omitzero" doc:"How many at most, 1 to 500; 500 by default."`
+	After     string `json:"after,omitzero" doc:"Id of the response to continue after: next of the previous call."`
+	Limit     int    `json:"limit,omitzero" doc:"Largest number of responses, 1 to 500; 500 by default."`
 }
 
 const staleCode = "STALE_REVISION"
@@ -88,7 +88,7 @@ func (b *Bulk) check() error {
 		return web.Unnamed("/filter/asOf", "Send page.asOf of the list of responses you have read.")
 	}
 	if i := slices.IndexFunc(b.Responses, func(n Named) bool { return n.Revision == nil }); i >= 0 {
-		return web.Unnamed(fmt.Sprintf("/responses/%d/revision", i), "Send the revision of the response you have judged.")
+		return web.Unnamed(fmt.Sprintf("/responses/%d/revision", i), "Send the revision of the response you judged.")
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (s *Service) choose(ctx context.Context, o *survey.Open, f *Filter) (out []
 	case asOf < 0 || asOf > held.Newest:
 		c.Add("/filter/asOf", "ahead", "The value must be page.asOf of a list of responses.")
 	case asOf < held.Oldest-1:
-		c.Add("/filter/asOf", "expired", "Nobody knows any more what has changed since. Read the list again.")
+		c.Add("/filter/asOf", "expired", "The server no longer knows what has changed since. Read the list again.")
 	}
 	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
 		return nil, "", err
@@ -268,7 +268,7 @@ func (s *Service) pick(ctx context.Context, o *survey.Open, f *Filter) (out []ca
 		if after, err = nidOf(ctx, s.db, o.Workspace, o.NID, f.After); err != nil {
 			return nil, "", err
 		} else if after == 0 {
-			return nil, "", fault.New(fault.NotFound, "RESPONSE_NOT_FOUND", "The survey has no response with the id to go on after.")
+			return nil, "", fault.New(fault.NotFound, "RESPONSE_NOT_FOUND", "The survey has no response with this id to continue after.")
 		}
 	}
 	for looked := 0; looked < maxLooked; looked += scanPage {

@@ -20,41 +20,41 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/responses/{responseId}/verification", s.serveDecide, web.Doc{
 		Summary: "Decide about a response", Scope: write, Tag: tag, Once: true, Codes: codes,
 		Example: Verdict{Draft{Status: response.Verified, Reason: "Photo and receipt agree.", Notes: "Called back on Monday."}, new(int64(1))},
-		Description: "A decision names the revision it is about, by If-Match or revision. It is refused with 412 when the content has changed since; what others have decided in between changes no content. The same decision again is answered with 200 and stored once. " +
-			"Whoever collected, sent or corrected a response, or belongs to the group that collected or sent it, cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
-			"any other decision and any correction in between starts the count again. A partial response, and one that refuses consent, can be sent back or rejected, not verified. " +
-			"One whose question for consent has no answer is partial and flagged (consent_missing), unless the template says consentOptional. " +
-			"An invalidated response counts nowhere, and its household may be asked again.",
+		Description: "A decision names the revision it is about, by If-Match or revision. It is refused with 412 if the content has changed since; decisions of others do not change the content. Repeating a decision is answered with 200 and stores nothing more. " +
+			"A person who collected, sent or corrected a response, or who belongs to the group that collected or sent it, cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
+			"any other decision or correction in between restarts the count. A partial response, or one without consent, can be sent back or rejected, but not verified. " +
+			"A response without an answer to the consent question is partial and flagged (consent_missing), unless the template has consentOptional. " +
+			"An invalidated response counts nowhere, and its household may be interviewed again.",
 	})
 	web.Post(a, "/v1/responses:next", s.serveNext, web.Doc{
 		Summary: "Take the next response to decide about", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "RESPONSE_NOT_FOUND"}, Example: Turn{},
-		Description: "The oldest that is pending, in all surveys you see or in one, and that you have not collected, sent or corrected. It is kept for you for five minutes, in which others are given another; " +
-			"asked again you get the same one, until it is decided or you go on behind it with after. It is a courtesy among verifiers and no lock: whoever decides first has decided. You keep five at most: the one you took first is free for others then. " +
-			"500 responses are looked at in one call: when none of them is for you the answer names the last one as after, to go on behind it. With a key that is limited to projects, surveys come one after the other.",
+		Description: "The oldest pending response, in all surveys you see or in one, that you did not collect, send or correct. It is reserved for you for five minutes, during which others get another one; " +
+			"when you ask again you get the same one, until it is decided or you skip it with after. This is a courtesy among verifiers, not a lock: the first decision counts. You can reserve five at most; after that, the one you took first is free for others. " +
+			"One call looks at 500 responses: if none of them is for you, the answer names the last one in after, so that you can continue. With a key that is limited to projects, surveys come one after the other.",
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification", s.serveGet, web.Doc{
-		Summary: "Read how a response stands, and what was decided about it", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
+		Summary: "Read the verification state of a response and its decisions", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification/history", s.serveHistory, web.Doc{
 		Summary: "List the decisions about a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
-		Description: "Decisions are never changed and never removed. When a household is erased the reasons and notes of its decisions go. Without the scope responses:pii who has collected or sent the response has the name of pseudonymised exports.",
+		Description: "Decisions are never changed and never removed. When a household is erased, the reasons and notes of its decisions are removed. Without the scope responses:pii, the collector and the sender of the response have the names of pseudonymised exports.",
 	})
 	web.Get(a, "/v1/responses/{responseId}/evidence", s.serveEvidence, web.Doc{
-		Summary: "Read what a verifier looks at in a response", Scope: write, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
-		Description: "Pictures, sounds, places and flags, without the scope responses:pii. Files of questions without a mark or marked as indirect are open; what is marked as direct, and signatures that are marked, stay closed. " +
-			"Places are rounded to 0.01 degrees (about 1 km); those marked as direct are not shown. Distances between the interview, the household as the survey lists it and answers that are places and marked are exact, also of those that are closed; a key that may change lists or responses gets none, and flags without metres, unless it has responses:pii. " +
-			"Names, telephone numbers and all other answers marked as personal are in none of it.",
+		Summary: "Read the evidence of a response", Scope: write, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
+		Description: "Pictures, sounds, places and flags, for verifiers without the scope responses:pii. Files of questions that are not marked, or marked as indirect, are open; those marked as direct, and marked signatures, stay closed. " +
+			"Places are rounded to 0.01 degrees (about 1 km); those marked as direct are not shown. Distances between the interview, the listed place of the household and marked answers that are places are exact, even for closed ones; a key that may change lists or responses gets no distances, and flags without metres, unless it has responses:pii. " +
+			"The evidence never has names, telephone numbers or any other answer marked as personal.",
 	})
 	a.Handle(http.MethodGet, "/v1/responses/{responseId}/evidence/{sha256}", s.serveFile, web.Doc{
-		Summary: "Read a file a verifier looks at", Scope: write, Tag: tag, Produces: "application/octet-stream", Codes: []string{"RESPONSE_NOT_FOUND", "ATTACHMENT_NOT_FOUND"},
+		Summary: "Read a file of the evidence of a response", Scope: write, Tag: tag, Produces: "application/octet-stream", Codes: []string{"RESPONSE_NOT_FOUND", "ATTACHMENT_NOT_FOUND"},
 		Description: "One of the files of the evidence of a response. HEAD reports whether it has arrived.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/verification:bulk", s.serveBulk, web.Doc{
 		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND", "PRECONDITION_REQUIRED"},
 		Example: map[string]any{"status": response.InReview, "responses": []map[string]any{{"responseId": "resp_789", "revision": 1}}},
-		Description: "Every response has its own result: the call succeeds when some are refused. Name the responses with the revisions you have judged, or give a filter with the moment of the list you have read, page.asOf of it, such as {\"status\":\"verified\",\"filter\":{\"status\":\"pending\",\"asOf\":4711}}: " +
-			"what has changed since, and what came since, is skipped and named. A filter looks at 2,000 responses in one call; go on with next. " +
-			"The call is made in parts and can be repeated: what was decided by you already is unchanged.",
+		Description: "Every response has its own result: the call succeeds even if some are refused. Name the responses with the revisions you judged, or give a filter with the moment of the list you have read, its page.asOf, such as {\"status\":\"verified\",\"filter\":{\"status\":\"pending\",\"asOf\":4711}}: " +
+			"responses that changed or arrived since are skipped and named. A filter looks at 2,000 responses in one call; continue with next. " +
+			"The call is made in parts and can be repeated: responses that you already decided stay unchanged.",
 	})
 }
 
@@ -64,7 +64,7 @@ type one struct {
 
 func (s *Service) serveDecide(ctx context.Context, in *struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the response you have judged; revision in the body will do as well, * will not."`
+	IfMatch string `header:"If-Match" doc:"ETag of the response you judged; revision in the body is accepted too, * is not."`
 	Body    Verdict
 },
 ) (web.Reply[*State], error) {

@@ -56,7 +56,7 @@ func decide(r *response.Row, d Draft, verifier []string, reviewers int) (respons
 	case r.Status == response.Redacted:
 		return m, response.NotVerifiable("/status", r.Status)
 	case r.VStatus == d.Status && slices.Contains(verifier, r.Verifier):
-		return m, cannot(r.VStatus, fmt.Sprintf("You have made this response %s already, with another reason or other notes.", d.Status))
+		return m, cannot(r.VStatus, fmt.Sprintf("You already made this response %s, with another reason or other notes.", d.Status))
 	case !slices.Contains(moves[r.VStatus], d.Status):
 		return m, cannot(r.VStatus, fmt.Sprintf("A response that is %s cannot become %s.", r.VStatus, d.Status))
 	case strings.TrimSpace(d.Reason) == "" && needsReason(r.VStatus, d.Status):
@@ -74,7 +74,7 @@ func decide(r *response.Row, d Draft, verifier []string, reviewers int) (respons
 // the row: any other decision in between has taken the count back to 0.
 func approve(r *response.Row, m response.Move, verifier []string, reviewers int) (response.Move, error) {
 	if r.Reviews > 0 && slices.Contains(verifier, r.Verifier) {
-		return m, fault.New(fault.Conflict, "SECOND_REVIEWER_REQUIRED", "You have approved this response. Another verifier must approve it too.")
+		return m, fault.New(fault.Conflict, "SECOND_REVIEWER_REQUIRED", "You approved this response. Another verifier must approve it too.")
 	}
 	if m.Reviews = r.Reviews + 1; m.Reviews >= int64(reviewers) {
 		return m, nil
@@ -87,7 +87,7 @@ func approve(r *response.Row, m response.Move, verifier []string, reviewers int)
 
 // cannot says why a move is not made, and where the response may go.
 func cannot(from, why string) error {
-	way := "Nothing can be decided about it any more."
+	way := "Its state can no longer change."
 	switch allowed := moves[from]; {
 	case from == response.NeedsCorrection:
 		way = "A correction makes it pending; a decision can make it " + strings.Join(allowed, " or ") + "."

@@ -54,7 +54,7 @@ func TestMachine(t *testing.T) {
 func TestDecideTwice(t *testing.T) {
 	t.Parallel()
 	_, err := verify.Decide(verify.Row("verified", "complete", 1, "did:key:vera"), verify.Draft{Status: "verified", Reason: "called twice"}, []string{"did:key:vera"}, 1)
-	if codeOf(err) != "STATE_TRANSITION_INVALID" || !strings.Contains(err.Error(), "You have made this response verified already, with another reason") {
+	if codeOf(err) != "STATE_TRANSITION_INVALID" || !strings.Contains(err.Error(), "You already made this response verified, with another reason") {
 		t.Errorf("verified twice: %v, want the earlier verdict named", err)
 	}
 }

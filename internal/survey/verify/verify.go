@@ -47,12 +47,12 @@ func checkDraft(d *Draft, c *fault.Checks) {
 	}
 	check.Short(c, "/notes", d.Notes, maxNotes)
 	if strings.ContainsRune(d.Notes, 0) {
-		c.Add("/notes", "control_character", "The text must not have the character NUL.")
+		c.Add("/notes", "control_character", "The text must not contain the character NUL.")
 	}
 }
 
 // Verdict is a decision about one response.
 type Verdict struct {
 	Draft
-	Revision *int64 `json:"revision,omitzero" doc:"The revision you have judged, as the response, its evidence and exports show it; in place of If-Match." example:"1"`
+	Revision *int64 `json:"revision,omitzero" doc:"The revision you judged, as the response, its evidence and exports show it; in place of If-Match." example:"1"`
 }

@@ -48,7 +48,7 @@ func readEntities(im *importer) {
 	im.unknown(im.entities, append(folded(entitiesOrder), "repeat"))
 	r := im.entities.rows[0]
 	if len(im.entities.rows) > 1 {
-		im.entities.item(im.entities.rows[1].line, "list_name", Error, "too_many", "A form makes or changes one entity here. Take the other rows into forms of their own.")
+		im.entities.item(im.entities.rows[1].line, "list_name", Error, "too_many", "A form makes or changes one entity here. Move the other rows to forms of their own.")
 	}
 	if r.get("repeat") != "" {
 		r.item("repeat", Error, "not_supported", "An entity for each element of a repeat cannot be made here.")
@@ -97,7 +97,7 @@ func (tr *translator) asks() {
 			continue
 		}
 		if *a.to = tr.translate(e, a.column, place{pointer: "/entity/" + strings.TrimPrefix(a.kept, "hearth_")}, a.want); *a.to == "" {
-			e.item(a.column, Error, "required", "Without this expression other entities would be made or changed.")
+			e.item(a.column, Error, "required", "Without this expression, the form would make or change other entities.")
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (e *exporter) entity() []cells {
 	c := cells{"list_name": e.t.Entity.List}
 	w := e.cellWriter
 	w.lost = func(column, cause string) {
-		e.notes.add(Item{Sheet: entitiesSheet, Column: column, Level: Warning, Code: "not_in_xlsform", Detail: fmt.Sprintf("XLSForm cannot say this: %s. %s", cause, without[column])})
+		e.notes.add(Item{Sheet: entitiesSheet, Column: column, Level: Warning, Code: "not_in_xlsform", Detail: fmt.Sprintf("XLSForm cannot express this: %s. %s", cause, without[column])})
 	}
 	for _, a := range askedOf(e.t.Entity) {
 		c.put(a.column, w.expression(a.column, *a.to, Place{}, a.want))

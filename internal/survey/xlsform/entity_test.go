@@ -67,8 +67,8 @@ func TestEntitiesRefused(t *testing.T) {
 		"needs a name":          {{"list_name", "label"}, {"trees", ""}},
 		"The value must be":     {{"list_name", "label"}, {"tr.ees", "${species}"}},
 		"each element":          {{"list_name", "label", "repeat"}, {"trees", "${species}", "${r}"}},
-		"other entities would":  {{"list_name", "label"}, {"trees", "once-upon(${species})"}},
-		"the twin that changes": {{"list_name", "label", "update_if"}, {"trees", "${species}", "${species} = 'oak'"}},
+		"change other entities": {{"list_name", "label"}, {"trees", "once-upon(${species})"}},
+		"the twin to change":    {{"list_name", "label", "update_if"}, {"trees", "${species}", "${species} = 'oak'"}},
 	} {
 		_, report, err := read(workbook(t, map[string][][]string{"survey": survey, "entities": entities}))
 		named := slices.ContainsFunc(report.Items, func(i xlsform.Item) bool {

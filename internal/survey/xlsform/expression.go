@@ -217,7 +217,7 @@ func (tr *translator) calculation(e *entry, q *form.Question, want string, p pla
 		return
 	}
 	if !calculated {
-		e.item("type", Warning, "type_changed", "A value that is calculated and only looked at became a calculation.")
+		e.item("type", Warning, "type_changed", "A read-only value with a calculation became a calculation.")
 		*q = form.Question{ID: q.ID, Name: q.Name, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
 	}
 	q.Calculate = tr.translate(e, "calculation", p, Value)

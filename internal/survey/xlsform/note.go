@@ -15,7 +15,7 @@ var notesOrder = []string{"sheet", "row", "column", "code", "detail"}
 var without = map[string]string{
 	"relevant":      "Other programs always ask.",
 	"required":      "Other programs never ask for an answer that is missing.",
-	"constraint":    "Other programs take answers that are refused here.",
+	"constraint":    "Other programs accept answers that are refused here.",
 	"calculation":   "Other programs have an empty value.",
 	"choice_filter": "Other programs offer other choices.",
 	"label":         "Other programs give the entity no name.",
@@ -29,7 +29,7 @@ var without = map[string]string{
 func (e *exporter) note(column, cause string) {
 	e.notes.add(Item{
 		Sheet: "survey", Row: len(e.survey), Column: column, Level: Warning, Code: "not_in_xlsform",
-		Detail: fmt.Sprintf("XLSForm cannot say this: %s. %s", cause, without[column]),
+		Detail: fmt.Sprintf("XLSForm cannot express this: %s. %s", cause, without[column]),
 	})
 }
 

@@ -75,7 +75,7 @@ func (f *files) personal() {
 	for _, file := range f.used {
 		for _, column := range file.Columns {
 			if looksPersonal(form.KindOf(form.FreeText), wordsOf(column), "") != "" && column != "name" && column != "label" {
-				f.report.add(Item{Sheet: file.Name, Row: 1, Column: column, Level: Note, Code: "personal", Detail: "The column looks personal. Whoever may read the template can read the file: leave out what the form does not need, and mark questions that show it with hearth_pii."})
+				f.report.add(Item{Sheet: file.Name, Row: 1, Column: column, Level: Note, Code: "personal", Detail: "The column looks personal. Anybody who may read the template can read the file: leave out what the form does not need, and mark questions that show it with hearth_pii."})
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (im *importer) consent(e *entry, t form.Type) form.Type {
 		return t
 	}
 	im.consented = true
-	e.item("type", Note, "consent", "The question looks like the consent to the interview and is taken as such: its answers are true or false, and one that is not true ends the interview. If it is not, write none into a column hearth_type.")
+	e.item("type", Note, "consent", "The question looks like the consent to the interview and became one: its answers are true or false, and any answer other than true ends the interview. If it is not the consent, write none into a column hearth_type.")
 	return form.Consent
 }
 
@@ -143,7 +143,7 @@ func (im *importer) advise() {
 		im.survey.item(0, "", Note, "consent", "The form has no consent question, which a survey needs before it begins. Write consent into a column hearth_type of the question that asks for it.")
 	}
 	if !im.named("hearth_backCheckClass", "") {
-		im.survey.item(0, "", Note, "back_check", "No question is one that back-checks ask again. Write into a column hearth_backCheckClass: 1 for what never changes, 2 for what should not, 3 for what may.")
+		im.survey.item(0, "", Note, "back_check", "No question is marked for back-checks. Write into a column hearth_backCheckClass: 1 for what never changes, 2 for what should not, 3 for what may.")
 	}
 }
 

@@ -31,7 +31,7 @@ func (im *importer) typeOf(e *entry) form.Type {
 	k := e.kind()
 	switch {
 	case k == nil:
-		e.item("type", Error, "type_unknown", "There is no type %s.", shorten(e.get("type")))
+		e.item("type", Error, "type_unknown", "The type %s is not known.", shorten(e.get("type")))
 		return form.FreeText
 	}
 	if listed(im, e) {
@@ -41,11 +41,11 @@ func (im *importer) typeOf(e *entry) form.Type {
 	switch marks := form.KindOf(kept).XLSForm.Marks; {
 	case kept == "", kept == counterType, kept == noneWord:
 	case len(marks) == 0:
-		e.item("hearth_type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is none.", shorten(string(kept)))
+		e.item("hearth_type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is not one of them.", shorten(string(kept)))
 	case slices.Contains(marks, e.word) && k.XLSForm.Appearance == "":
 		return kept
 	default:
-		e.item("type", Warning, "changed", "The type was changed; it is no %s any more.", kept)
+		e.item("type", Warning, "changed", "The type was changed; it is no longer %s.", kept)
 	}
 	return im.consent(e, k.Type)
 }
@@ -112,7 +112,7 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 	}
 	yes, ok := form.YesNo(e.get("read_only"))
 	if !ok {
-		e.item("read_only", Warning, "read_only_ignored", "A condition for reading only is not carried over.")
+		e.item("read_only", Warning, "read_only_ignored", "A condition for read-only is not carried over.")
 	}
 	q.ReadOnly = yes
 	q.SaveTo = e.get("save_to")
@@ -134,11 +134,11 @@ func (im *importer) shown(e *entry, q *form.Question) {
 		e.item("type", Note, "type_changed", "A video is kept as a file.")
 	case "acknowledge":
 		if slices.Contains(x.Reads, e.word) {
-			e.item("type", Note, "type_changed", "An acknowledgement became a question for yes or no. If it is the consent, write consent into the column hearth_type.")
+			e.item("type", Note, "type_changed", "An acknowledgement became a yes-or-no question. If it is the consent, write consent into the column hearth_type.")
 		}
 	case "hidden":
 		q.ReadOnly = true
-		e.item("type", Warning, "type_changed", "A hidden value became a text that people only look at.")
+		e.item("type", Warning, "type_changed", "A hidden value became a read-only text.")
 	case "geotrace", "geoshape", "osm":
 		e.item("type", Warning, "type_changed", "Lines and areas are kept as text.")
 	}
@@ -184,7 +184,7 @@ func (im *importer) parameters(e *entry, q *form.Question) {
 		f, err := strconv.ParseFloat(p[1], 64)
 		to := map[string]*float64{"start": &low, "end": &high, "step": &step}[strings.ToLower(p[0])]
 		if err != nil || to == nil {
-			e.item("parameters", Warning, "parameters_ignored", "%s is not understood.", shorten(p[0]))
+			e.item("parameters", Warning, "parameters_ignored", "The value %s is not known.", shorten(p[0]))
 			continue
 		}
 		*to = f

@@ -212,7 +212,7 @@ func (im *importer) readLanguages() {
 		im.set.item("default_language", Error, "unknown_language", "The language has no code. Write it in brackets, as in Kiswahili (sw).")
 	case given == "" && len(tags) > 0 && !im.survey.has("label"):
 		t.DefaultLanguage = tags[0]
-		im.set.item("default_language", Note, "default_language", "The form names no default language; the first one it has is taken: %s.", tags[0])
+		im.set.item("default_language", Note, "default_language", "The form names no default language; its first language is used: %s.", tags[0])
 	default:
 		t.DefaultLanguage = tag
 	}

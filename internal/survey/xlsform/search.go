@@ -30,7 +30,7 @@ func (e *entry) searched() *xnode {
 			return n
 		}
 	}
-	e.item("appearance", Error, "expression_invalid", "search() is not understood. It takes the name of a file in quotes, and then how, where and what to look for.")
+	e.item("appearance", Error, "expression_invalid", "This search() is not valid. It takes the name of a file in quotes, and then how, where and what to look for.")
 	return nil
 }
 
@@ -48,12 +48,12 @@ func (im *importer) search(e *entry, q *form.Question) bool {
 	o := &form.OptionsFrom{}
 	for _, c := range im.lists[e.listKey()] {
 		if _, err := strconv.Atoi(c.Value); err == nil {
-			e.item("appearance", Warning, "option_ignored", "The choice %s stands beside those of the file. It is left out: add it to the file.", shorten(c.Value))
+			e.item("appearance", Warning, "option_ignored", "The choice %s is not in the file. It is left out: add it to the file.", shorten(c.Value))
 			continue
 		}
 		label, _, more := strings.Cut(c.Label.In(im.def, im.def), ",")
 		if more {
-			e.item("appearance", Note, "option_ignored", "Of several columns for the labels the first is taken.")
+			e.item("appearance", Note, "option_ignored", "Of several columns for the labels, the first is used.")
 		}
 		o.Value, o.Label = c.Value, strings.TrimSpace(label)
 	}

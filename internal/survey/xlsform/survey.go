@@ -162,11 +162,11 @@ func (im *importer) tree() []*entry {
 			stack = append(stack, e)
 		case "end_group", "end_repeat", "end_loop":
 			if len(stack) == 1 {
-				r.item("type", Error, "unbalanced", "Nothing begins here that could end.")
+				r.item("type", Error, "unbalanced", "There is no open group or repeat that could end here.")
 				continue
 			}
 			if at.word[len("begin"):] != e.word[len("end"):] {
-				r.item("type", Error, "unbalanced", "This ends what began in row %d as %s.", at.line, at.word)
+				r.item("type", Error, "unbalanced", "This row does not match the %[2]s in row %[1]d.", at.line, at.word)
 			}
 			if stack = stack[:len(stack)-1]; at.word == loopWord {
 				im.unroll(at)
@@ -177,7 +177,7 @@ func (im *importer) tree() []*entry {
 	}
 	im.unbalanced = len(stack) > 1
 	for _, open := range stack[1:] {
-		open.item("type", Error, "unbalanced", "What begins here never ends.")
+		open.item("type", Error, "unbalanced", "The group or repeat that begins here never ends.")
 	}
 	return top.kids
 }
@@ -359,6 +359,6 @@ func (im *importer) metadata(e *entry, meta [2]string) {
 	case meta[1] != "":
 		e.item("type", Note, "metadata", "The row is left out: it is %s.", meta[1])
 	default:
-		e.item("type", Note, "metadata", "The row is left out: a response does not have this.")
+		e.item("type", Note, "metadata", "The row is left out: a response has no such member.")
 	}
 }

@@ -174,7 +174,7 @@ func (r *reader) row(t *table, line int, cells []sheet.Cell) error {
 		case c.Bad != "":
 			t.item(line, at.header, Error, "unreadable_cell", c.Bad)
 		case c.Computed:
-			t.item(line, at.header, Note, "formula", "The cell is a formula. The value it had when the file was saved is taken.")
+			t.item(line, at.header, Note, "formula", "The cell is a formula. Its value when the file was saved is used.")
 		}
 	}
 	if len(t.rows) == maxRows || r.size > maxText {

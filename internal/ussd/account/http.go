@@ -35,15 +35,15 @@ func (d Desk) Routes(a *web.API) {
 	web.Get(a, accountsPath+"/{id}", d.serveGet, web.Doc{Summary: "Read a customer of the line", Tag: tag, Scope: read, Codes: codes})
 	web.Get(a, "/v1/ussd/numbers", d.serveNumbers, web.Doc{
 		Summary: "List numbers that are locked or held", Tag: tag, Scope: read, Codes: []string{"LINE_NOT_FOUND", "KEY_RESTRICTED"},
-		Description: "After wrong PINs for accounts of others, or because an operator holds them. Masked without `entities:pii`.",
+		Description: "Locked after wrong PINs for accounts of others, or held by an operator. Masked without `entities:pii`.",
 	})
 	web.Post(a, accountsPath+"/{id}/unlock", d.serveUnlock, web.Doc{
 		Summary: "Unlock an account, or a number, after wrong PINs", Tag: tag, Scope: write, Codes: codes,
-		Description: "The id is a Customer ID, or a number with +. A number that is held stays so until it is released.",
+		Description: "The id is a Customer ID, or a number with +. A number that is held stays held until it is released.",
 	})
 	web.Post(a, accountsPath+"/{id}/hold", d.serveHold, web.Doc{
-		Summary: "Keep a number out whose card was changed", Tag: tag, Scope: write, Codes: append([]string{"PHONE_INVALID", "HOLD_INVALID"}, codes...),
-		Description: "Nobody logs in from it or opens an account, it gets no codes, and whoever is logged in is logged out. The id is a Customer ID, or a number with +.",
+		Summary: "Hold a number whose SIM card was changed", Tag: tag, Scope: write, Codes: append([]string{"PHONE_INVALID", "HOLD_INVALID"}, codes...),
+		Description: "Nobody can log in or open an account from it, it gets no codes, and a customer who is logged in is logged out. The id is a Customer ID, or a number with +.",
 		Example:     HoldDraft{Hours: 72},
 	})
 	web.Post(a, accountsPath+"/{id}/release", d.serveRelease, web.Doc{
@@ -51,14 +51,14 @@ func (d Desk) Routes(a *web.API) {
 		Description: "Locks after wrong PINs stay. The id is a Customer ID, or a number with +.",
 	})
 	web.Post(a, accountsPath+"/{id}/reset", d.serveReset, web.Doc{
-		Summary: "Give an account a PIN for one use", Tag: tag, Scope: write, Codes: append([]string{"ACCOUNT_CLOSED", "SCOPE_MISSING"}, codes...),
-		Description: "It is good for a day, and has to be changed at the next login. It goes to the phone of the customer; where messages are off, or with `show`, it is in the answer, once. " +
-			"Who knows it can be the customer, so this needs `entities:pii` and `entities:write` too.",
+		Summary: "Give an account a temporary PIN", Tag: tag, Scope: write, Codes: append([]string{"ACCOUNT_CLOSED", "SCOPE_MISSING"}, codes...),
+		Description: "It is valid for a day, and must be changed at the next login. It is sent to the phone of the customer; if messages are off, or with `show`, it is in the answer, once. " +
+			"Anybody who knows it can act as the customer, so this needs `entities:pii` and `entities:write` too.",
 		Example: ResetDraft{Show: true},
 	})
 	web.Post(a, accountsPath+"/{id}/close", d.serveClose, web.Doc{
 		Summary: "Close an account for good", Tag: tag, Scope: write, Codes: codes,
-		Description: "Nobody logs in to it any more. What it says stays until the customer is erased.",
+		Description: "Nobody can log in to it any more. Its data stays until the customer is erased.",
 	})
 }
 
@@ -88,8 +88,8 @@ type listIn struct {
 	CustomerID string `query:"customerId" doc:"Only the account with this Customer ID."`
 	Locked     bool   `query:"locked" doc:"Only accounts that are locked, or whose number is held."`
 	Phone      string `query:"phone" doc:"Only accounts of this number. It needs entities:pii." example:"+254700000001"`
-	Status     Status `query:"status" enum:"active,closed" doc:"Only accounts that stand here."`
-	Twins      Twins  `query:"twins" enum:"none,pending,ready,failed" doc:"Only accounts whose twins have come so far."`
+	Status     Status `query:"status" enum:"active,closed" doc:"Only accounts in this status."`
+	Twins      Twins  `query:"twins" enum:"none,pending,ready,failed" doc:"Only accounts whose twins are in this state."`
 	web.Paging
 }
 
@@ -245,7 +245,7 @@ func (d Desk) serveUnlock(ctx context.Context, in *oneIn) (*api.AccountChange, e
 
 // HoldDraft says how long a number is held.
 type HoldDraft struct {
-	Hours int `json:"hours,omitzero" doc:"Until it is released when absent; else 1 to 8784." minimum:"0"`
+	Hours int `json:"hours,omitzero" doc:"Hours, 1 to 8784; when absent, until it is released." minimum:"0"`
 }
 
 func (d Desk) serveHold(ctx context.Context, in *struct {

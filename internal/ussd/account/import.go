@@ -111,7 +111,7 @@ func newImport(s *Service, from io.Reader) (*importer, error) {
 	r.ReuseRecord = true
 	head, err := r.Read()
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The file has no head line.").Wrap(err)
+		return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The file has no header line.").Wrap(err)
 	}
 	at := map[string]int{}
 	for i, name := range head {
@@ -124,7 +124,7 @@ func newImport(s *Service, from io.Reader) (*importer, error) {
 	}
 	lacks := slices.DeleteFunc(slices.Clone(importColumns), func(name string) bool { _, ok := at[name]; return ok })
 	if len(lacks) > 0 {
-		return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The head line lacks "+strings.Join(lacks, ", ")+".")
+		return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The header line lacks "+strings.Join(lacks, ", ")+".")
 	}
 	return &importer{s: s, csv: r, at: at}, nil
 }
@@ -142,10 +142,10 @@ func (in *importer) chunk() ([]*row, error) {
 		case errors.Is(err, io.EOF):
 			return out, io.EOF
 		case errors.Is(err, csv.ErrFieldCount):
-			in.bad(line, "It does not have as many fields as the head line.")
+			in.bad(line, "It has a different number of fields from the header line.")
 			continue
 		case err != nil:
-			return nil, fault.New(fault.Invalid, "IMPORT_INVALID", fmt.Sprintf("The file is no CSV after %d accounts.", in.report.Imported+len(out))).Wrap(err)
+			return nil, fault.New(fault.Invalid, "IMPORT_INVALID", fmt.Sprintf("The file is not valid CSV after %d accounts.", in.report.Imported+len(out))).Wrap(err)
 		}
 		if r := in.read(line, record); r != nil {
 			out = append(out, r)

@@ -71,9 +71,9 @@ var (
 func Variables() []machine.Param {
 	return []machine.Param{
 		{Name: varCustomer, About: "Customer ID of a new account"},
-		{Name: varName, About: "name of whoever is logged in, or has just opened an account"},
+		{Name: varName, About: "name of the customer who is logged in, or has just opened an account"},
 		{Name: varTries, About: "wrong tries left until the next lock"},
-		{Name: varLockedFor, About: "minutes until a lock opens"},
+		{Name: varLockedFor, About: "minutes until a lock ends"},
 		{Name: varWeakReason, About: "why a PIN is too easy, a sentence in the language of the session"},
 		{Name: varHousehold, About: "DID of the household, when its twin is ready"},
 		{Name: varIdentity, About: "DID of the customer, when the twin is ready"},
@@ -90,7 +90,7 @@ func (ac *actions) Actions() map[string]machine.Action {
 	tries := []string{varTries, varLockedFor}
 	return map[string]machine.Action{
 		actCreate: {
-			About:  "makes an account; the caller is not logged in by it. `full`: the number has as many accounts as it may",
+			About:  "makes an account; this does not log the caller in. `full`: the number has as many accounts as it may",
 			Takes:  append([]machine.Param{{Name: varFullName, About: "full name"}, {Name: varEmail, About: "email; may be missing"}}, takesNew...),
 			Effect: true, Run: ac.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason},
 		},
@@ -99,14 +99,14 @@ func (ac *actions) Actions() map[string]machine.Action {
 			Run: weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason},
 		},
 		actLogin: {
-			About:  "logs in. `temporary`: the PIN is right but must be changed first, with `changePin`; `locked` is over by itself, `blocked` only when an operator unlocks",
+			About:  "logs in. `temporary`: the PIN is right but must be changed first, with `changePin`; `locked` ends by itself, `blocked` only when an operator unlocks",
 			Takes:  []machine.Param{takesCustomer, takesPIN},
 			Effect: true, Run: ac.login, Stands: stands,
 			Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...),
 		},
 		actChange: {
-			About:  "gives whoever is logged in a new PIN; after a temporary one without `oldPin`, and logs in",
-			Takes:  append([]machine.Param{{Name: secretOld, Secret: true, About: "the PIN of now"}}, takesNew...),
+			About:  "gives the customer who is logged in a new PIN; after a temporary one without `oldPin`, and logs in",
+			Takes:  append([]machine.Param{{Name: secretOld, Secret: true, About: "the current PIN"}}, takesNew...),
 			Effect: true, Run: ac.change, Stands: stands,
 			Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...),
 		},
@@ -115,30 +115,30 @@ func (ac *actions) Actions() map[string]machine.Action {
 			Takes: []machine.Param{takesCustomer}, Effect: true, Run: ac.resetStart, Results: []string{resOK, resOff},
 		},
 		actResetEnd: {
-			About:  "gives an account a new PIN for the code; a wrong code and an unknown id are the same",
+			About:  "gives an account a new PIN in exchange for the code; a wrong code and an unknown id have the same result",
 			Takes:  append([]machine.Param{takesCustomer, {Name: secretCode, Secret: true, About: "the code"}}, takesNew...),
 			Effect: true, Run: ac.resetFinish, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...),
 		},
 		actLanguage: {
-			About: "changes the language of the session and of whoever is logged in", Takes: []machine.Param{{Name: varLanguage, About: "code of the language"}},
+			About: "changes the language of the session and of the customer who is logged in", Takes: []machine.Param{{Name: varLanguage, About: "code of the language"}},
 			Effect: true, Run: ac.language, Results: []string{resOK},
 		},
 		actHousehold: {
-			About: "reports how far the record of the household is; `none`: it is not registered yet",
+			About: "reports the state of the household's record; `none`: it is not registered yet",
 			Run:   householdStatus, Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)},
 			Sets: []string{varHousehold, varIdentity, varDistrict, varSize},
 		},
 		actRegister: {
-			About:  "stores the household of whoever is logged in; `missing`: the account was closed, nothing is stored",
+			About:  "stores the household of the customer who is logged in; `missing`: the account was closed, nothing is stored",
 			Takes:  []machine.Param{{Name: varDistrict, About: "district"}, {Name: varSize, About: "people in it"}},
 			Effect: true, Run: ac.register, Results: []string{resOK, resMissing},
 		},
 		actSMS: {
-			About: "sends the caller the text of the language, else that of the default language; `off`: no SMS can be sent, or 10 were today",
+			About: "sends the caller the text in the language of the session, otherwise in the default language; `off`: no SMS can be sent, or 10 were sent today",
 			Texts: true, Effect: true, Run: ac.text, Results: []string{resQueued, resOff},
 		},
 		actFind: {
-			About: "`missing`: a login with this id cannot be tried now; an id nobody has is found as well", Takes: []machine.Param{takesCustomer},
+			About: "`missing`: a login with this id cannot be tried now; an id that does not exist is reported as found too", Takes: []machine.Param{takesCustomer},
 			Effect: true, Run: ac.findCustomer, Results: []string{resOK, resMissing},
 		},
 		actLogout: {About: "logs out", Run: logout, Results: []string{resOK}, Sets: []string{varName}},

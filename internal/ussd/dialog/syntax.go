@@ -12,19 +12,19 @@ type Form struct {
 
 // The lines before the first step.
 var headers = []Form{
-	{titled + " look at the prices", "the title; where another dialog has begun in the file, this one begins anew, with nothing of the other", "dialog"},
-	{"phone: +254700000007", "the number; `new`, the default, is one of its own for each run", "phone"},
+	{titled + " look at the prices", "the title; in a file with several dialogs it begins a new one, which shares nothing with the one before", "dialog"},
+	{"phone: +254700000007", "the number; `new`, the default, is a different one for each run", "phone"},
 	{"code: *2233#", "the service code; `" + DefaultCode + "` by default", "code"},
-	{"gateway: africastalking", "the gateway whose form is spoken; the documented interface by default", "gateway"},
+	{"gateway: africastalking", "the gateway whose format is used; the documented interface by default", "gateway"},
 	{"text: latest", "what the texts hold: `accumulated` (the default) or `latest`; gateways have their own", "text"},
-	{"needs: id, pin", "values that whoever plays it gives with `--set id=…`", "needs"},
+	{"needs: id, pin", "values that the caller of the dialog gives with `--set id=…`", "needs"},
 	{"let pin = 48213", "a value, used as `{pin}`; `{phone}` and `{code}` are always there, `{{` is one brace", "let"},
 }
 
 // The lines of what the handset does.
 var doings = []Form{
 	{">", "dial", ""},
-	{"> 2", "type; where no call is up, a code dialled with answers behind it, such as `> 2*1`", ""},
+	{"> 2", "type; when no call is up, dial the code with answers behind it, such as `> 2*1`", ""},
 }
 
 // The commands.
@@ -41,7 +41,7 @@ var claims = []Form{
 	{"~ log me in", "some of the screen", ""},
 	{"! 5.", "not on the screen", ""},
 	{"@ accountMenu", "the node", ""},
-	{"= id: (C[A-Z0-9]{8})", "keeps what the pattern finds, in brackets or all of it, as `{id}`", ""},
+	{"= id: (C[A-Z0-9]{8})", "keeps what the pattern matches, the part in brackets or all of it, as `{id}`", ""},
 	{"CON", "the session goes on; `END`: it is over", ""},
 	{"# …", "a comment", ""},
 }

@@ -88,8 +88,8 @@ func Actions(c Config) map[string]machine.Action {
 	maps.Copy(all, f.voucherActions())
 	maps.Copy(all, f.surveyActions())
 	all[actHTTP] = machine.Action{
-		About: "asks another server, for 2 seconds at most, and takes values out of its JSON (`answer`). All other constants are sent, filled in: in the query, or with POST as a JSON object " +
-			"with an `Idempotency-Key`. `empty`: the list that was wanted has no rows; a menu may leave that out, then it goes where `ok` goes. `refused`: it answered with a status of 4xx; left out, it goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",
+		About: "asks another server, for 2 seconds at most, and reads values from its JSON (`answer`). All other constants are filled in and sent: in the query, or with POST as a JSON object " +
+			"with an `Idempotency-Key`. `empty`: the requested list has no rows; a menu that leaves this out goes where `ok` goes. `refused`: it answered with a status of 4xx; a menu that leaves this out goes where `failed` goes. `failed`: it did not answer in time, or not with JSON",
 		Takes: []machine.Param{
 			{Name: argURL, About: "address, without variables"},
 			{Name: argMethod, About: "`GET` or `POST`; `GET` by default"},
@@ -117,7 +117,7 @@ func valid(with map[string]string) error {
 	case strings.ContainsAny(raw, "{}"):
 		return errors.New("url shows no variables: give them names of their own beside it, they are sent in the query or the body")
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "":
-		return errors.New("url is no address such as https://example.org/balance")
+		return errors.New("url must be an address such as https://example.org/balance")
 	}
 	if m := with[argMethod]; m != "" && m != http.MethodGet && m != http.MethodPost {
 		return fmt.Errorf("method %q is not known; there are GET and POST", m)
@@ -166,7 +166,7 @@ func (f *fetcher) http(ctx context.Context, c machine.ActionCall) (machine.Resul
 	}
 	set, err := values(data, c.Answer)
 	if err != nil {
-		f.tell(ctx, req, "its answer is no JSON")
+		f.tell(ctx, req, "its answer is not JSON")
 		return failed, nil
 	}
 	return machine.Result{Name: outcome(set, c.Answer), Set: set}, nil

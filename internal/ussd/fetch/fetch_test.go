@@ -180,9 +180,9 @@ func TestValid(t *testing.T) {
 		{"url=https://example.org method=POST authorization=x", ""},
 		{"", "url is missing"},
 		{"url=https://example.org/{name}", "url shows no variables"},
-		{"url=ftp://example.org", "url is no address"},
-		{"url=//example.org", "url is no address"},
-		{"url=https://a:b@example.org", "url is no address"},
+		{"url=ftp://example.org", "url must be an address"},
+		{"url=//example.org", "url must be an address"},
+		{"url=https://a:b@example.org", "url must be an address"},
 		{"url=https://example.org method=PUT", "there are GET and POST"},
 		{"url=https://example.org authorization={pin}", "authorization shows no variables"},
 	} {

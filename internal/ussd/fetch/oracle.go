@@ -76,9 +76,9 @@ func Variables() []machine.Param {
 	return []machine.Param{
 		{Name: varReply, About: fmt.Sprintf("what the oracle said, at most %d characters on one line", MaxReply)},
 		{Name: varAsk, About: "the question that is being answered, for `oracleLook` and `oracleSms`; not for screens"},
-		{Name: varQuestion, About: "a question of a survey, with what stands before it, over several lines"},
+		{Name: varQuestion, About: "a question of a survey, with the text before it, over several lines"},
 		{Name: varChoices, About: "what can be chosen, one line each, for `choices` of an input"},
-		{Name: varProblem, About: "why an answer was not taken, in the language of the session"},
+		{Name: varProblem, About: "why an answer was not accepted, in the language of the session"},
 		{Name: varPlace, About: "the question on the screen, for `surveyAnswer` and `surveyBack`; not for screens"},
 		{Name: varCode, About: "short name of a response that was sent"},
 	}
@@ -88,19 +88,19 @@ func (f *fetcher) oracleActions() map[string]machine.Action {
 	sets := []string{varReply, varAsk}
 	return map[string]machine.Action{
 		actTool: {
-			About: "calls a tool of the oracle with the rights of whoever is logged in. All other constants are its arguments, filled in; empty ones are left out. `answer` takes values out of its JSON; `reply` has all of it, as words. " +
-				"`missing`: nobody is logged in, and the tool is not marked public. `refused`: the tool said no, or needs a grant that the customer has not given; left out, it goes where `failed` goes. `later`, `limit`: as for `oracleAsk`",
+			About: "calls a tool of the oracle with the rights of the customer who is logged in. All other constants are filled in as its arguments; empty ones are left out. `answer` reads values from its JSON; `reply` has all of it, as words. " +
+				"`missing`: nobody is logged in, and the tool is not marked public. `refused`: the tool refused, or needs a grant that the customer has not given; a menu that leaves this out goes where `failed` goes. `later`, `limit`: as for `oracleAsk`",
 			Takes: []machine.Param{{Name: argTool, About: "name of the tool, without variables"}}, Any: true, Answers: true, Valid: validTool,
 			Effect: true, Outside: f.callTool, Results: []string{resOK, menu.Empty, menu.Refused, menu.Later, resNobody, menu.Limit, menu.Failed}, Sets: sets,
 		},
 		actAsk: {
-			About: "asks the oracle for whoever is logged in, and waits for 2 seconds at most. `later`: the answer is not there yet; `oracleLook` looks again, `oracleSms` has it sent. `missing`: nobody is logged in. " +
+			About: "asks the oracle for the customer who is logged in, and waits for 2 seconds at most. `later`: the answer is not there yet; `oracleLook` looks again, `oracleSms` has it sent. `missing`: nobody is logged in. " +
 				"`limit`: the number has asked too often in the last hour (`USSD_ASKS_PER_HOUR`); left out, it goes where `failed` goes",
 			Takes: []machine.Param{{Name: argQuestion, About: "the question"}}, Effect: true, Outside: f.ask,
 			Results: []string{resOK, menu.Later, resNobody, menu.Limit, menu.Failed}, Sets: sets,
 		},
 		actLook: {
-			About:   "looks whether an answer that was not there is there now, for 2 seconds at most. `answer` takes values out of what a tool gave",
+			About:   "checks, for 2 seconds at most, whether an answer that was not ready has arrived. `answer` reads values from the result of a tool",
 			Answers: true, Effect: true, Outside: f.look, Results: []string{resOK, menu.Empty, menu.Refused, menu.Later, menu.Failed}, Sets: sets,
 		},
 		actSend: {

@@ -89,12 +89,12 @@ func (f *fetcher) surveyActions() map[string]machine.Action {
 	}
 	return map[string]machine.Action{
 		actSurveys: {
-			About: "gives the surveys that whoever is logged in may answer for their household, or with `surveyFor` the word `agent` those they collect for, at most " + fmt.Sprint(menu.MaxRows) +
+			About: "gives the surveys that the customer who is logged in may answer for their household, or with `surveyFor` the word `agent` those they collect for, at most " + fmt.Sprint(menu.MaxRows) +
 				", as `/surveys` of its answer, each with `/surveyId` and `/name`. `missing`: nobody is logged in; `already`: there are none but those they have answered; it may be left out, then it goes where `empty` goes, and without that both go where `ok` goes",
 			Takes: []machine.Param{{Name: argFor, About: "`agent`, or nothing"}}, Answers: true, Effect: true, Outside: f.surveys, Results: []string{resOK, menu.Empty, menu.Already, menu.Failed, resNobody},
 		},
-		actBegin: step("begins an interview, or goes on where it was left. `choose`: the question in `surveyQuestion` has options, in `surveyChoices`; `type`: it is answered with a text or number, of which 0 may be one, so that `#` goes back (`keys`); "+
-			"`review`: nothing is left to ask. `closed`: the survey takes no answers of this household now; `already`: it has answered", nil, asks, Surveys.Begin),
+		actBegin: step("begins an interview, or continues where it was left. `choose`: the question in `surveyQuestion` has options, in `surveyChoices`; `type`: it is answered with a text or number, of which 0 may be one, so that `#` goes back (`keys`); "+
+			"`review`: nothing is left to ask. `closed`: the survey accepts no answers from this household now; `already`: it has answered", nil, asks, Surveys.Begin),
 		actAnswer: step("takes the text of the input `surveyReply` as the answer to the question on the screen and gives the next question, or the same one again with the reason in `surveyProblem`. "+
 			"`00` skips a question that is not required; where the survey allows it, `000` means \"I do not know\" and `0000` \"I would rather not say\"", []machine.Param{{Name: argReply, About: "what was typed"}}, asks, Surveys.Answer),
 		actBack:   step("goes back to the question before", nil, asks, Surveys.Back),

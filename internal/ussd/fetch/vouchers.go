@@ -42,12 +42,12 @@ type Vouchers interface {
 func (f *fetcher) voucherActions() map[string]machine.Action {
 	return map[string]machine.Action{
 		actVouchers: {
-			About: "gives the vouchers of whoever is logged in that can be redeemed, at most " + fmt.Sprint(menu.MaxRows) + ", as `/vouchers` of its answer, each with `/voucherId`, `/balance`, `/currency`, " +
+			About: "gives the redeemable vouchers of the customer who is logged in, at most " + fmt.Sprint(menu.MaxRows) + ", as `/vouchers` of its answer, each with `/voucherId`, `/balance`, `/currency`, " +
 				"`/supplierDid` and `/expiresAt`. `missing`: nobody is logged in; `empty` may be left out, then it goes where `ok` goes",
 			Answers: true, Effect: true, Outside: f.vouchers, Results: []string{resOK, menu.Empty, menu.Failed, resNobody},
 		},
 		actRedeem: {
-			About: "redeems an amount of a voucher of whoever is logged in at the supplier it names, once, however often the step is delivered. `low`: the balance is lower; `over`: the voucher is not theirs, has ended or was cancelled; `missing`: nobody is logged in",
+			About: "redeems an amount of a voucher of the customer who is logged in, at the supplier it names, once, however often the step is delivered. `low`: the balance is lower; `over`: the voucher is not theirs, has ended or was cancelled; `missing`: nobody is logged in",
 			Takes: []machine.Param{
 				{Name: argVoucher, About: "id of the voucher, as `myVouchers` gives it"},
 				{Name: argAmount, About: "how much, with at most two decimals"},

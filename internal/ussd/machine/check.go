@@ -34,11 +34,11 @@ var checks = []check{
 	{Param{Name: "email", About: "an email address, at most " + strconv.Itoa(maxEmail) + " characters"}, plain(checkEmail)},
 	{Param{Name: "customerId", About: "a Customer ID in either case; kept in capitals"}, plain(checkCustomerID)},
 	{Param{Name: "pin", Secret: true, About: "a new PIN: 5 digits"}, count(5, 5)},
-	{Param{Name: "pinLogin", Secret: true, About: "a PIN to log in with: 4 to 6 digits, for those of other servers"}, count(4, 6)},
+	{Param{Name: "pinLogin", Secret: true, About: "a PIN to log in with: 4 to 6 digits, because other servers have such PINs"}, count(4, 6)},
 	{Param{Name: "code6", Secret: true, About: "a code of 6 digits, as `resetStart` sends it"}, count(6, 6)},
 	{Param{Name: "digits", About: "1 to 20 digits"}, count(1, 20)},
 	{Param{Name: "integer", About: "a whole number; `integer:1..30` wants one in that range. Conditions take the answer as a number"}, checkInteger},
-	{Param{Name: "phone", About: "an international number, with or without `+`; kept with it"}, plain(checkPhone)},
+	{Param{Name: "phone", About: "an international number, with or without `+`; stored with it"}, plain(checkPhone)},
 	{Param{Name: "text", About: "any text, at most " + strconv.Itoa(maxText) + " characters"}, plain(checkText)},
 }
 

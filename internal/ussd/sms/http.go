@@ -20,12 +20,12 @@ type Desk struct {
 func (d Desk) Routes(a *web.API) {
 	web.Get(a, "/v1/ussd/messages", d.serveList, web.Doc{
 		Summary: "List short messages of the line, newest first", Tag: "line", Scope: "ussd:read", Codes: []string{"INVALID_PARAMETER", "LINE_NOT_FOUND", "KEY_RESTRICTED"},
-		Description: "Whether each was sent, and why not. Neither number nor text is kept once a message was sent or given up. Follow hasMore: with a status a page may be short.",
+		Description: "Whether each was sent, and if not, why. Neither number nor text is kept once a message was sent or given up. Follow hasMore: with a status a page may be short.",
 	})
 }
 
 type listIn struct {
-	Status Status `query:"status" enum:"queued,sent,failed" doc:"Only messages that stand here."`
+	Status Status `query:"status" enum:"queued,sent,failed" doc:"Only messages in this status."`
 	web.Paging
 }
 
