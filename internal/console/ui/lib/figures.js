@@ -76,7 +76,7 @@ function Shown({ id, q, questions, asked }) {
     ${!of.error && html`<${Loaded} of=${of} rows=${6}>${(s) => html`
       <section class="card"><${Picture} path=${path} alt=${(q.label || q.question) + ". " + s.estimates.map(said).join("; ")} />
         ${s.noInterval && html`<p class="note">${s.noInterval}</p>`}</section>
-      <section class="card"><div class="card-head"><h2>${t("figures.exact")}</h2><span class="mute small">${s.noInterval ? word("figures.basis.", s.basis) : t("figures.head", { confidence: +(100 * s.confidence).toFixed(4), basis: word("figures.basis.", s.basis) })}</span></div><${Table} s=${s} name=${name} />
+      <section class="card digits"><div class="card-head"><h2>${t("figures.exact")}</h2><span class="mute small">${s.noInterval ? word("figures.basis.", s.basis) : t("figures.head", { confidence: +(100 * s.confidence).toFixed(4), basis: word("figures.basis.", s.basis) })}</span></div><${Table} s=${s} name=${name} />
         ${s.remarks?.length ? html`<ul class="small mute">${s.remarks.map((r) => html`<li>${r}</li>`)}</ul>` : null}</section>
       <section class="card"><h2>${t("figures.counted")}</h2><${Counted} c=${s.counted} /></section>`}</${Loaded}>`}
     <${Curl} path=${path} />`;

@@ -5,6 +5,7 @@ import { html, signal, useEffect } from "../vendor/preact.js";
 import { call, query } from "./api.js";
 import { twinHref } from "./router.js";
 import { short } from "./ui.js";
+import { t } from "./words.js";
 
 const known = signal(/** @type {Record<string, any>} */ ({}));
 const wanted = new Set();
@@ -35,6 +36,7 @@ export function Name({ did, link = true }) {
     if (!waiting) { waiting = true; setTimeout(ask, 20); }
   }, [did]);
   if (!did) return "–";
+  if (did === "withheld") return html`<span class="mute">${t("ui.withheld")}</span>`;
   const text = n?.name ? html`<span title=${did}>${n.name}</span>` : html`<code title=${did}>${short(did)}</code>`;
   return link && n?.kind === "twin" ? html`<a href=${twinHref(did)}>${text}</a>` : text;
 }

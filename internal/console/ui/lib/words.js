@@ -17,7 +17,7 @@ export const eventWords = (type) => happened[language.value]?.[type];
 
 /** The words under a name, with {members} filled in. */
 export function t(name, fill = {}) {
-  const words = tables[language.value] || en, one = fill.n === 1 ? name + ".one" : name;
+  const words = tables[language.value] || en, one = String(fill.n) === "1" ? name + ".one" : name;
   const text = words[one] ?? words[name] ?? en[name] ?? name;
   return text.replace(/\{(\w+)\}/g, (_, k) => (fill[k] ?? "").toString());
 }
@@ -51,6 +51,6 @@ export function kept(name) {
 /** The language chosen before, else the browser's. */
 export const begin = () => choose(kept("language") || navigator.language.slice(0, 2));
 
-const counts = new Intl.NumberFormat("en");
-/** A number as people read it. */
+const counts = new Intl.NumberFormat("en", { maximumFractionDigits: 20 });
+/** A number as people read it, with every digit that the server gave. */
 export const number = (n) => (typeof n === "number" ? counts.format(n) : "–");

@@ -46,12 +46,12 @@ function Chain({ id }) {
 const fact = (v) => (v === true ? t("ui.yes") : v === false ? t("ui.no") : typeof v === "number" ? number(v) : String(v ?? "–"));
 
 /** What was found, and what the rubric made of it. */
-function Evaluation({ e, rubric }) {
+function Evaluation({ e, unit, rubric }) {
   const rule = rubric?.find((r) => r.id === e.rule), facts = Object.entries(e.facts || {});
   return html`<section class="card"><div class="card-head"><h2>${t("claim.evaluation")}</h2><${Badge} value=${e.status} /></div>
     <dl class="facts"><dt>${t("claim.outcome")}</dt><dd>${has("claim.outcome." + e.outcome) ? t("claim.outcome." + e.outcome) : e.outcome} (<code>${e.reasonCode}</code>)</dd>
       ${rule ? html`<dt>${t("claim.rule")}</dt><dd>${rule.text || html`<code>${typeof rule.when === "string" ? rule.when : JSON.stringify(rule.when)}</code>`}</dd>` : null}
-      <dt>${t("claims.amount")}</dt><dd>${number(e.amount)}</dd><dt>${t("claim.by")}</dt><dd><${Name} did=${e.evaluator} />${e.oracle ? html` · <${Name} did=${e.oracle} />` : null}</dd><dt>${t("twin.when")}</dt><dd><${Time} at=${e.at} /></dd></dl>
+      <dt>${t("claims.approved")}</dt><dd>${amount({ value: e.amount, unit })}</dd><dt>${t("claim.by")}</dt><dd><${Name} did=${e.evaluator} />${e.oracle ? html` · <${Name} did=${e.oracle} />` : null}</dd><dt>${t("twin.when")}</dt><dd><${Time} at=${e.at} /></dd></dl>
     ${facts.length ? html`<${Rows} items=${facts} id=${(f) => f[0]} columns=${[{ label: t("claim.fact"), cell: (f) => f[0] }, { label: t("twin.value"), cell: (f) => fact(f[1].value) }, { label: t("claim.confidence"), num: true, cell: (f) => (f[1].confidence === undefined ? "–" : number(f[1].confidence)) }]} />` : null}</section>`;
 }
 
@@ -86,6 +86,6 @@ export default function Claim({ id }) {
     <section class="card"><dl class="facts"><dt>${t("survey.state")}</dt><dd><${Badge} value=${claim.status} /></dd><dt>${t("claims.subject")}</dt><dd><${Name} did=${claim.subject} /></dd>
       <dt>${t("claims.period")}</dt><dd>${claim.periodStart || "…"} – ${claim.periodEnd || "…"}</dd><dt>${t("claims.amount")}</dt><dd>${amount(claim.amount)}</dd>${claim.approvedAmount ? html`<dt>${t("claims.approved")}</dt><dd>${amount(claim.approvedAmount)}</dd>` : null}
       <dt>${t("claim.claimant")}</dt><dd><${Name} did=${claim.claimant} /></dd><dt>${t("claims.submitted")}</dt><dd><${Time} at=${claim.submittedAt} /></dd>${claim.cid ? html`<dt>CID</dt><dd class="copyable"><code class="long">${claim.cid}</code> <${Copy} text=${claim.cid} /></dd>` : null}</dl>${claim.claimedElsewhere ? html`<p class="note">${t("claim.elsewhere")}</p>` : null}</section>
-    <${Decide} key=${claim.id + claim.status + evaluations.length} claim=${claim} facts=${spoken?.facts} done=${of.reload} /><${Chain} key=${"chain" + claim.status + evaluations.length} id=${claim.id} />${evaluations.map((e) => html`<${Evaluation} key=${e.id} e=${e} rubric=${spoken?.rubric} />`)}<${Disputes} claim=${claim} done=${of.reload} />${spoken?.rubric ? html`<${Rubric} rules=${spoken.rubric} decided=${evaluations[0]?.rule} />` : null}
+    <${Decide} key=${claim.id + claim.status + evaluations.length} claim=${claim} facts=${spoken?.facts} done=${of.reload} /><${Chain} key=${"chain" + claim.status + evaluations.length} id=${claim.id} />${evaluations.map((e) => html`<${Evaluation} key=${e.id} e=${e} unit=${claim.amount?.unit} rubric=${spoken?.rubric} />`)}<${Disputes} claim=${claim} done=${of.reload} />${spoken?.rubric ? html`<${Rubric} rules=${spoken.rubric} decided=${evaluations[0]?.rule} />` : null}
     ${claim.document?.data?.calculation?.asked ? html`<${Calculation} asked=${claim.document.data.calculation.asked} />` : null}`}</${Loaded}></${Page}>`;
 }

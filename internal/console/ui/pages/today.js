@@ -41,6 +41,15 @@ const isEmpty = (c) => c.twins && total(c.twins) <= (c.twins.oracle ? 1 : 0) && 
 
 const sum = (list, f) => (list || []).reduce((n, s) => n + (f(s) || 0), 0);
 
+const asked = (s) => (s.progress?.completed || 0) + (s.progress?.partial || 0);
+
+/** How many of the wanted interviews there are. A survey that wants no number has no part in it. */
+function wanted(active) {
+  const aimed = active.filter((s) => s.progress?.target), n = sum(aimed, (s) => s.progress.target);
+  if (!n) return t("today.inActive");
+  return aimed.length === active.length ? t("today.ofTarget", { n }) : t("today.someTarget", { done: sum(aimed, asked), n });
+}
+
 export default function Today() {
   const counts = useLoad(() => call("/v1/counts"), []);
   const surveys = useLoad(() => (hasArea("b") && may("surveys:read") ? call("/v1/surveys?status=active&limit=10") : { items: [] }), []);
@@ -50,7 +59,7 @@ export default function Today() {
   const active = surveys.data?.items;
   return html`<${Page} title=${t("page.today")} about=${t("today.about")} curl="/v1/counts"><${DemoNote} done=${again} />
     <div class="tiles">
-      <${Tile} label=${t("today.interviews")} value=${active && sum(active, (s) => (s.progress?.completed || 0) + (s.progress?.partial || 0))} small=${t("today.ofTarget", { n: sum(active, (s) => s.progress?.target) })} href=${base + "/surveys"} />
+      <${Tile} label=${t("today.interviews")} value=${active && sum(active, asked)} small=${active ? wanted(active) : ""} href=${base + "/surveys"} />
       <${Tile} label=${t("today.waiting")} value=${c && total(c.responses, "pending")} small=${t("today.waitingSmall")} tone=${c && total(c.responses, "pending") ? "warn" : ""} href=${base + (may("responses:verify") ? "/desk" : "/surveys")} />
       <${Tile} label=${t("today.twins")} value=${c && total(c.twins)} small=${t("today.twinsSmall", { n: total(c?.twins, "active") })} href=${base + "/twins"} />
       <${Tile} label=${t("today.jobs")} value=${c && total(c.jobs, "running")} small=${t("today.jobsSmall", { n: total(c?.jobs, "failed") })} href=${base + "/jobs"} />
