@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
 )
 
 // vacuumInto writes a consistent copy of the store: complete under its name,

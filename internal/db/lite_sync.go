@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-
 )
 
 // syncer makes commits durable beside the writer: while one batch is being

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
 )
 
 // Restore puts a verified backup in the place of the store cfg names. No
