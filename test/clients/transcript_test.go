@@ -22,7 +22,7 @@ func TestTranscript(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "oracle")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, ".")
 	build.Dir = filepath.Join(root, "examples", "oracle")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", server.Beside(t, build.Dir))
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the example: %v\n%s", err, out)
 	}

@@ -12,23 +12,21 @@ import (
 )
 
 // module checks that what a module requires is enough to build it with this
-// checkout, then tests it and builds its program. The compiler sees both in one
-// workspace: what is compiled of the checkout already serves here as well.
-func module(t *testing.T, root, dir, binary string) {
+// checkout, then tests it and builds its program.
+func module(t *testing.T, dir, binary string) {
 	t.Helper()
-	work := filepath.Join(t.TempDir(), "go.work")
+	work := server.Beside(t, dir)
 	for _, step := range []struct {
 		work string
 		args []string
 	}{
-		{"off", []string{"list", "-mod=readonly", "-deps", "-test", "."}},
-		{work, []string{"work", "init", root, dir}},
+		{"GOWORK=off", []string{"list", "-mod=readonly", "-deps", "-test", "."}},
 		{work, []string{"vet", "."}},
 		{work, []string{"test", "-vet=off", "."}},
 		{work, []string{"build", "-ldflags=-s -w", "-o", binary, "."}},
 	} {
 		cmd := exec.CommandContext(t.Context(), "go", step.args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+step.work, "CGO_ENABLED=0")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), step.work, "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %s in %s: %v\n%s", strings.Join(step.args, " "), dir, err, out)
 		}
@@ -52,7 +50,7 @@ func TestPluginNew(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "gofmt", "-l", dir).Output(); err != nil || len(out) > 0 {
 		t.Errorf("not formatted: %s %v", out, err)
 	}
-	module(t, root, dir, filepath.Join(dir, "hearth"))
+	module(t, dir, filepath.Join(dir, "hearth"))
 	s := server.Run(t, server.Options{Binary: filepath.Join(dir, "hearth"), Dir: t.TempDir(), Env: []string{"HEARTH_PLUGIN_STOVE_TALK_GREETING=Habari"}})
 	wantBody(t, s, "/stove-talk?name=Amina", 200, `{"text":"Habari, Amina!"}`)
 	wantBody(t, s, "/stove-talk", 400, `"message":"name should not be empty"`)
@@ -70,7 +68,7 @@ func TestExampleOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, binary := filepath.Join(root, "examples", "oracle"), filepath.Join(t.TempDir(), "oracle")
-	module(t, root, dir, binary)
+	module(t, dir, binary)
 	check := exec.CommandContext(t.Context(), binary, "config", "check")
 	check.Dir, check.Env = t.TempDir(), []string{"HEARTH_PLUGIN_HELP_DESK_OPENS=late", "HEARTH_PLUGIN_HELP_DESK_FAX=1", "HEARTH_PLUGIN_NOBODY_X=1"}
 	out, err := check.CombinedOutput()

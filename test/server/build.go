@@ -95,6 +95,24 @@ func compile(root, dir string, flags ...string) (string, error) {
 	return path, nil
 }
 
+// Beside makes a workspace of this checkout and a module that is compiled with it, and
+// returns it as a setting of go commands: what is compiled of the checkout already serves
+// the module as well.
+func Beside(t testing.TB, dir string) string {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := "GOWORK=" + filepath.Join(t.TempDir(), "go.work")
+	cmd := exec.CommandContext(t.Context(), "go", "work", "init", root, dir)
+	cmd.Env = append(os.Environ(), setting)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go work init: %v\n%s", err, out)
+	}
+	return setting
+}
+
 // Root is the folder of go.mod.
 func Root() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
