@@ -133,10 +133,10 @@ func (s *show) checkWritten(t *testing.T) {
 		}
 		stove = c.Subject
 	}
-	photo := map[string]any{"type": "photo", "id": "7", "hash": "x"} // of a type that nobody means otherwise
+	own := map[string]any{"type": "identity", "id": "7", "hash": "x"} // of a type that is none of ours
 	c, err := s.api.Claims.Submit(ctx, client.ClaimDraft{Kind: "fuel-saved", Subject: stove, PeriodStart: "2026-12-01", PeriodEnd: "2026-12-31", Evidence: []any{
 		`{"type":"entity","id":"` + stove + `","revision":1,"hash":"x","corrections":1,"state":"same"}`, `{"type":"response","id":"none","revision":1,"hash":"x"}`,
-		`{"type":"file","id":"..","hash":"sha256:.."}`, `{"type":"entity","id":"` + stove + `","revision":99,"hash":"x"}`, "words", photo,
+		`{"type":"file","id":"..","hash":"sha256:.."}`, `{"type":"entity","id":"` + stove + `","revision":99,"hash":"x"}`, "words", own,
 	}})
 	if err != nil {
 		t.Fatal(err)

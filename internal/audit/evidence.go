@@ -115,10 +115,12 @@ func meant(kind string) string {
 	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, kind) }); i >= 0 {
 		return names[i]
 	}
-	if len(kind) < 5 { // a film is no slip of a file
+	// A film is no slip of a file, nor identity one of entity: slips leave the first letter.
+	near := check.Nearest(kind, names)
+	if len(kind) < 5 || near == "" || near[0] != kind[0] {
 		return ""
 	}
-	return check.Nearest(kind, names)
+	return near
 }
 
 // fix completes one piece; at is its pointer.
