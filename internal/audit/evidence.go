@@ -104,9 +104,8 @@ func (s *Service) Fix(ctx context.Context, d *api.ClaimDraft) error {
 	return c.Err("CLAIM_INVALID", "The claim is not valid.")
 }
 
-// meant is the type that a piece of evidence has but for a slip, such as "Response"; ""
-// for a type that is right, or is none of ours. Kept as it was written, such a piece would
-// never be looked up.
+// meant returns the type that a misspelt one, such as "Response", stands for; "" for a
+// type that is right, or not ours. A misspelt one would be stored and never looked up.
 func meant(kind string) string {
 	names := append(slices.Sorted(maps.Keys(things)), ofCalculation)
 	if slices.Contains(names, kind) {
@@ -115,7 +114,7 @@ func meant(kind string) string {
 	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, kind) }); i >= 0 {
 		return names[i]
 	}
-	// A film is no slip of a file, nor identity one of entity: slips leave the first letter.
+	// A film is not a misspelt file, nor is identity a misspelt entity: people get the first letter right.
 	near := check.Nearest(kind, names)
 	if len(kind) < 5 || near == "" || near[0] != kind[0] {
 		return ""

@@ -30,8 +30,8 @@ func questionsOf(f *form.Form) map[string]question {
 	return out
 }
 
-// notTold is what the differences do not tell to who may not know whom a
-// response is about. What is in the contents must not show in it.
+// notTold lists the members that differences leave out for callers who may not know
+// which person a response is about. It must not depend on what the contents say.
 func notTold(f *form.Form, code string) []string {
 	out := []string{"/collector", "/deviceId", "/location", "/metadata"}
 	if code != response.DuplicateCode { // that is of the same household
