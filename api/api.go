@@ -1,9 +1,9 @@
-// Package api holds the nouns of the interface once: what goes over the wire
-// and the limits that both sides state. The server answers with these types
-// and package client reads them, so a member cannot be there on one side only.
+// Package api defines the types that go over the wire, and the limits that both
+// sides state, in one place. The server answers with these types and package
+// client reads them, so a field cannot exist on one side only.
 //
-// It holds data and no rules: what is valid, who may see it and how it is
-// stored belongs to the server. The tags say how a member is written
-// (json) and what the reference under /docs tells about it (doc, example,
-// enum, format). It imports nothing but the standard library.
+// It holds data and no rules: the server decides what is valid, who may see it
+// and how it is stored. Struct tags say how a field is written (json) and what
+// the reference under /docs says about it (doc, example, enum, format). The
+// package imports only the standard library.
 package api

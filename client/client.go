@@ -1,19 +1,17 @@
-// Package client calls a Hearth server from Go. Every route has a typed method,
-// every list an iterator, and the event stream goes on by itself where a lost
-// connection has cut it.
+// Package client calls a Hearth server from Go. Every route has a typed method, every
+// list an iterator, and the event stream resumes after a lost connection.
 //
-// Calls that are safe to repeat are repeated a few times when the server is
-// busy, stopping or out of reach. Calls that make something are safe too: they
-// carry an Idempotency-Key, made here unless the caller gives one, and the
-// server answers the second of two equal ones with what it answered to the
-// first. A refusal comes out as *Error.
+// Calls that are safe to repeat are retried a few times when the server is busy, stopping
+// or out of reach. Calls that create something are safe too: they carry an
+// Idempotency-Key, made here unless the caller gives one, and the server gives the second
+// of two identical calls the answer it gave the first. A refusal is returned as *Error.
 //
 //	c, err := client.New(client.Config{BaseURL: "http://localhost:3000", Key: key})
 //	twin, err := c.Entities.Create(ctx, client.EntityDraft{
 //		Type: "Device", Protocol: "did:ixo:protocol/template", Properties: client.Object{"metricOne": "value"},
 //	})
 //
-// The package depends on nothing of the server.
+// The package imports nothing from the server.
 package client
 
 import (

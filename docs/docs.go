@@ -1,5 +1,5 @@
 // Package docs embeds the pages of this folder that a running server shows, so
-// that they fit the binary they come with and need no network.
+// that they match the binary and need no network.
 package docs
 
 import _ "embed"

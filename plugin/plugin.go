@@ -1,17 +1,16 @@
-// Package plugin is the contract between Hearth and those who extend its oracle:
-// what a plugin says about itself, the tools and routes it adds, and what it is
-// given to work with. It stands on the standard library alone.
+// Package plugin is the contract between Hearth and the plugins that extend its
+// oracle: what a plugin says about itself, the tools and routes it adds, and what
+// it is given to work with. It imports only the standard library.
 //
-// A plugin is a value with a Manifest. Everything else it can do is one more
-// small interface that it may implement: Tools, RequestTools, Agents, Prompts,
-// Gates, Events, Routes, Settings, Schedules, Starts, Closes and others. The server
-// looks for them once, at its start; a name or a path that is taken, a setting that
-// is wrong and a plugin that is missing stop the start with a message that names
-// the plugin.
+// A plugin is a value with a Manifest. Everything else it can do is one more small
+// interface that it may implement: Tools, RequestTools, Agents, Prompts, Gates,
+// Events, Routes, Settings, Schedules, Starts, Closes and others. The server looks
+// for them once, when it starts. A name or a path that is already taken, a wrong
+// setting or a missing plugin stops the start with a message that names the plugin.
 //
-// The server promises that a plugin's tools act for one user at a time and are
-// told which, that its protected routes know their caller, and that a plugin
-// that panics costs one answer and nothing else.
+// The server promises that a plugin's tools act for one user at a time and are told
+// which one, that its protected routes know their caller, and that a plugin that
+// panics costs one answer and nothing else.
 package plugin
 
 import "context"

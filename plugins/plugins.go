@@ -1,4 +1,4 @@
-// Package plugins lists the plugins that come with Hearth. Each is a package below
+// Package plugins lists the plugins bundled with Hearth. Each is a package below
 // this one, built on package plugin alone.
 package plugins
 

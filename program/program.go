@@ -1,6 +1,5 @@
-// Package program is a whole Hearth as a function: the command line with its
-// server, and with plugins of one's own beside those that come with it. It is what
-// a main package calls:
+// Package program is all of Hearth as a function: the command line with its
+// server, and your own plugins beside the bundled ones. A main package calls it:
 //
 //	func main() { program.Main(notes.New()) }
 package program

@@ -1,7 +1,7 @@
 // Command dist makes what people download: for each system an archive with the
-// program, the licence and the README, the parts the program is made of
-// (CycloneDX), and a file with the checksums of all. The same commit gives the
-// same bytes: times in the archives are those of the commit.
+// program, the licence, the README and a list of the program's components
+// (CycloneDX), and one file with the checksums of all archives. The same commit
+// gives the same bytes: times in the archives are those of the commit.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Command pages writes the pages of docs that are made from the code: error codes,
-// settings, what menu packs and dialogs may say, and what is read of an XLSForm. Give
-// it the folder of the pages, which is below the root of the repository. Tests fail
-// when a page is stale.
+// Command pages writes the pages of docs that are generated from the code: error
+// codes, settings, what menu packs and dialogs may say, and what is read from an
+// XLSForm. Its argument is the folder of the pages, which must lie below the root of
+// the repository. Tests fail when a page is stale.
 package main
 
 import (

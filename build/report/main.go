@@ -1,5 +1,5 @@
-// Command report reads the output of go test -json and shows it as go test
-// does, with the CPU that build/cpu.sh has measured, and then, loudly, every test that
+// Command report reads the output of go test -json and shows it as go test does, with
+// the CPU time that build/cpu.sh has measured, and then, prominently, every test that
 // was skipped and why. It ends with the counts and fails when a test or a build failed.
 package main
 

@@ -1,6 +1,6 @@
-// Command oracle is an example: Hearth with a plugin that knows when the help desk
-// of a programme is open. It is built on package plugin alone, in a module of its
-// own. docs/plugins.md walks through it.
+// Command oracle is an example: Hearth with a plugin that knows when a programme's
+// help desk is open. It is built on package plugin alone, in its own module.
+// docs/plugins.md walks through it.
 package main
 
 import "github.com/hearth-dmrv/hearth/program"

@@ -2,12 +2,12 @@
 //
 // A bundle is one archive about a project: what its surveys found, how the samples were
 // drawn, the rules by which claims were decided, the decisions and the credentials, with
-// made-up names in the place of people, and a manifest with the hash of every file that
-// the issuing oracle has signed. Verify needs the archive alone, no server and no store:
-// it draws every sample again, makes every figure again, decides every evaluation again
-// and checks every signature, with the packages the server uses, and names what differs.
+// pseudonyms in place of people, and a manifest with the hash of every file that the
+// issuing oracle has signed. Verify needs the archive alone, no server and no store: it
+// repeats every draw, recomputes every figure, decides every evaluation again and checks
+// every signature, with the packages the server uses, and names what differs.
 //
-// It promises that nothing sealed and nobody's name is in a bundle, whoever asks for it:
+// It promises that no bundle holds sealed data or a person's name, whoever asks for it:
 // the bundle is gathered through the API of this process with the rights of an auditor of
 // that one project.
 package audit

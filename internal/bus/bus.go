@@ -1,11 +1,11 @@
 // Package bus carries wake-ups: short messages that say "look at the store,
-// something is new" from one goroutine to others, in this process (New), in
-// all instances on one PostgreSQL (NewPostgres), or in those on NATS servers
-// (NewNATS). Messages have a subject: a kind, and after a dot which one of it,
-// as in events.<workspace>. It promises speed, not
-// delivery: what must not be lost is a row. When messages were lost, because a
-// connection broke or a subscriber was slow, the subscriber is told so and
-// looks at everything.
+// something is new" from one goroutine to others, in this process (New), in all
+// instances on one PostgreSQL (NewPostgres), or in those on NATS servers
+// (NewNATS). Messages have a subject: a kind, a dot and the instance of that
+// kind, as in events.<workspace>. The bus promises speed, not delivery: what
+// must not be lost is a row. When messages were lost, because a connection
+// broke or a subscriber was slow, the subscriber is told so and looks at
+// everything.
 package bus
 
 import (

@@ -1,8 +1,8 @@
 // Package cache keeps what was made of the records of a workspace, such as
-// compiled forms, until they change or there is too much of it.
+// compiled forms, until they change or the cache is full.
 //
 // It promises that what was read before a change is never put in after it: the
-// reader shows the generation it began in.
+// reader passes the generation in which it began to read.
 package cache
 
 import (

@@ -1,14 +1,13 @@
-// Package cel compiles and evaluates CEL expressions within limits. Names are
-// declared, so an unknown one is an error at compile time, with its place.
-// Records have declared members; a missing value is null. Every expression is
-// bounded in length, depth, nesting of loops and cost. It knows nothing of
-// forms, HTTP or storage.
+// Package cel compiles and evaluates CEL expressions within limits. Names are declared,
+// so an unknown one is an error at compile time, with its position. Records have declared
+// members; a missing value is null. Every expression is bounded in length, depth, nesting
+// of loops and cost. It knows nothing of forms, HTTP or storage.
 //
-// It is CEL with three additions that questionnaires need: a value that is a
-// number may meet an integer literal in arithmetic, comparison, == and in; a
-// list may be compared with null; and the functions selected, answered, count,
-// sum and coalesce. found looks records of a table up. Those of convert.go and odk.go are what the expressions of
-// other questionnaires need: they take a value whatever it is, as XPath does.
+// It is CEL with three additions that questionnaires need: a numeric value may meet an
+// integer literal in arithmetic, comparison, == and in; a list may be compared with null;
+// and there are the functions selected, answered, count, sum and coalesce. found looks up
+// records of a table. The functions of convert.go and odk.go are for expressions
+// translated from other questionnaires: they accept a value of any type, as XPath does.
 package cel
 
 import (

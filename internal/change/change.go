@@ -1,13 +1,13 @@
-// Package change has all processes on one PostgreSQL hear of changes of rows
-// that they keep something of in memory: keys, groups, forms, protocols, rules.
+// Package change tells all processes on one PostgreSQL about changes to rows
+// that they cache in some form: keys, groups, forms, protocols, rules.
 //
-// It promises that such a change is answered when no process can use what was
-// before it. Each topic has a version, a row that the transaction of the change
-// raises, and a note that goes out with the commit. A process that hears of a
-// version drops what it keeps and confirms; it reads the versions each second
-// too, so a note that was lost costs a second. The change waits for all live
-// processes to confirm. One that does not for as long as a cache.Lease lasts has
-// stopped using what it keeps by itself.
+// It promises that such a change is answered when no process can use the earlier
+// state any more. Each topic has a version, a row that the transaction of the
+// change raises, and a note that goes out with the commit. A process that learns
+// of a version drops what it keeps and confirms; it also reads the versions each
+// second, so a lost note costs a second. The change waits for all live processes
+// to confirm. A process that has not confirmed for as long as a cache.Lease
+// lasts has stopped using its cache on its own.
 //
 // On SQLite there is one process: nothing is raised, read or waited for.
 package change

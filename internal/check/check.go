@@ -1,7 +1,7 @@
-// Package check has the rules that are the same wherever a client sends a
-// text, a DID, a time, an object or a version. Each rule notes what is wrong
-// under a JSON pointer, with a code that is part of the API; empty values pass
-// where a rule does not say otherwise.
+// Package check has the rules that are the same wherever a client sends a text,
+// a DID, a time, an object or a version. Each rule notes mistakes under a JSON
+// pointer, with a code that is part of the API; empty values pass unless a rule
+// says otherwise.
 package check
 
 import (

@@ -1,6 +1,6 @@
-// Package cli is the command line: it finds the command, reads the settings
-// and runs it. Commands that work on the store open it themselves, also while
-// a server uses it.
+// Package cli is the command line: it finds the command, reads the settings and
+// runs it. Commands that work on the store open it themselves, even while a
+// server is using it.
 package cli
 
 import (

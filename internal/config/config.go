@@ -1,12 +1,12 @@
 // Package config turns defaults, one file, the environment and flags into one
-// typed Config, in that order: the later source wins. Every key stands in one
-// table (settings.go and its neighbours) from which the flags, the help text,
-// the printed configuration and docs/configuration.md are made.
+// typed Config, in that order: the later source wins. Every key is in one table
+// (settings.go and its neighbours) from which the flags, the help text, the
+// printed configuration and docs/configuration.md are made.
 //
-// Load is a function of its input: it reads no environment variable and no
-// flag by itself. It never stops at the first mistake; the error it returns
-// lists all of them. Only the app package sees the whole Config, every other
-// package is given the few values it needs.
+// Load is a function of its input: it does not read the environment or the
+// flags itself. It never stops at the first mistake; the error it returns lists
+// all of them. Only the app package sees the whole Config, every other package
+// is given the few values it needs.
 package config
 
 import (

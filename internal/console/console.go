@@ -1,7 +1,7 @@
-// Package console is the web console: the pages people look at instead of
-// reading JSON, and the sessions of the browsers that show them.
+// Package console is the web console: the pages people look at instead of reading
+// JSON, and the sessions of the browsers that show them.
 //
-// The pages are plain ES modules, served as they stand in ui/. There is no build:
+// The pages are plain ES modules, served as they are in ui/. There is no build:
 // what is reviewed is what is served. They call the same routes as every other
 // client, with the rights of the key the session was opened with.
 package console

@@ -3,10 +3,10 @@
 //
 // It promises that an InTx which returned nil is on disk, and that an InTx
 // which returned an error stored nothing. (The one exception, a PostgreSQL
-// connection lost in the middle of COMMIT, is told apart by OutcomeUnknown. No
-// program can promise it for a disk that fails a sync and then loses power.)
-// Callers on SQLite share commits: their functions run one after the other in
-// the writer's goroutine and are answered after one fsync.
+// connection lost in the middle of COMMIT, is recognised by OutcomeUnknown. No
+// program can keep the promise on a disk that fails a sync and then loses
+// power.) Callers on SQLite share commits: their functions run one after the
+// other in the writer's goroutine and are answered after one fsync.
 //
 // It does not hold SQL of any area, and it does not know what is stored.
 package db

@@ -1,19 +1,19 @@
-// Package demo loads a programme that shows what the server does, and takes it
-// away again without a trace. A load is a job that calls the server's own API in
-// process through the public client, as any caller does: every right, rule and
-// check applies, and nothing is written past them. Times that a client states,
-// such as those of readings and interviews, lie in the last 60 days; times that
-// the server makes are those of the load.
+// Package demo loads a programme that shows what the server does, and removes it again
+// without a trace. A load is a job that calls the server's own API in process through
+// the public client, as any caller does: every right, rule and check applies, and
+// nothing bypasses them. Times that a client states, such as those of readings and
+// interviews, lie in the last 60 days; times that the server sets are those of the
+// load.
 //
-// The same seed gives the same names, places, answers, counts and verdicts; which
-// households the sample of one survey takes is left to its draw, as it has to be. Every
-// write has an Idempotency-Key or an id of our choice, so a load that was cut off
-// goes on where it was. The twins have external ids of the scheme "demo", by which
-// they are found when the demo is removed.
+// The same seed gives the same names, places, answers, counts and verdicts; only the
+// households in the sample of one survey vary, because its draw has to be random. Every
+// write has an Idempotency-Key or an id of our choice, so an interrupted load resumes
+// where it was. The twins have external ids of the scheme "demo", by which they are
+// found when the demo is removed.
 //
-// There is a file for each area: twins.go, surveys.go and so on. Whoever adds to
-// the demo adds a stage there and, if its rows are not under what is removed
-// already, a Part in app.
+// There is a file for each area: twins.go, surveys.go and so on. To extend the demo,
+// add a stage there and, if its rows are not under something that is already removed, a
+// Part in app.
 package demo
 
 import (

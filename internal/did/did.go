@@ -1,5 +1,5 @@
 // Package did knows the syntax of W3C Decentralized Identifiers in every form
-// this system meets, and how to make the ones it mints. It resolves nothing.
+// this system meets, and makes the ones it mints. It resolves nothing.
 package did
 
 import (

@@ -1,12 +1,13 @@
-// Package emission calculates emissions and reductions by modules, each the
-// rules of one methodology in one version. A calculation shows every step with
-// what it was filled with, and every rule that was applied. It is mathematics: it
-// stores nothing, asks nobody, and the same inputs have the same steps for ever,
-// to the last digit. A module that would have to change gets a new version.
-// A calculation is known by the hashes of what was asked and of what came out.
+// Package emission calculates emissions and reductions by modules, each the rules
+// of one methodology in one version. A calculation shows every step with the
+// values it used, and every rule that was applied. The package is mathematics: it
+// stores nothing and calls nobody, and the same inputs always give the same
+// steps, to the last digit. A module that would have to change gets a new
+// version. A calculation is identified by the hashes of its inputs and its
+// results.
 //
-// What goes in has a unit. One of another dimension is refused, any other is
-// converted exactly. Nothing negative, and nothing that is no number, comes out.
+// Every input has a unit. A unit of the wrong dimension is refused, any other is
+// converted exactly. No result is negative or not a number.
 package emission
 
 import (

@@ -5,11 +5,12 @@
 // It promises that no update is lost (every change names the revision it was
 // made from, or is refused), that a twin, its history, its index and its event
 // are stored together or not at all, and that nobody outside a workspace can
-// tell whether a twin exists. The record is rendered once, when it is stored;
-// what readers get, what is hashed and what the history keeps are those bytes.
+// find out whether a twin exists. The record is rendered once, when it is
+// stored; readers get those bytes, the hash is over them, and the history keeps
+// them.
 //
-// Protocols, lists, the graph, groups, devices, bulk work and DID documents
-// are packages below this one.
+// Protocols, lists, the graph, groups, devices, bulk work and DID documents are
+// packages below this one.
 package entity
 
 import (

@@ -1,11 +1,11 @@
-// Package event is the record of what happened. Every change appends a narrow
+// Package event is the record of what happened. Every change appends a small
 // event in its own transaction; inside a workspace events are numbered from 1
 // without a gap. Polling, streams, webhooks and the audit view all read this
-// one log, so none of them can miss or double what another one has seen.
+// one log, so all of them see the same events, each once.
 //
-// It promises that an event is there exactly when its change is, that a reader
-// who has seen number n has seen every number up to n, and that nobody is
-// woken for a change that was not stored. It does not hold the documents that
+// It promises that an event exists exactly when its change does, that a reader
+// who has seen number n has seen every number up to n, and that nobody is woken
+// for a change that was not stored. It does not hold the documents that
 // changed: those are the history rows of their area.
 package event
 

@@ -1,12 +1,12 @@
-// Package exchange is what imports, exports and migrations of all areas have in
-// common: what was asked for, how far it has come, its file, the report about
-// its rows, and when all of it goes.
+// Package exchange is what imports, exports and migrations of all areas share:
+// what was ordered, how far it has come, its file, the report about its rows,
+// and when all of these are removed.
 //
-// It promises that an order, its job and the file of an export begin together,
-// that a file grows in one transaction with the place its writer goes on from
-// (a job that is killed goes on with the same bytes), that nobody finds a file
-// any more once somebody was erased who may be in it, and that files and
-// reports go when their time is over. It does not know what is in a file, nor
+// It promises that an order, its job and the file of an export begin together;
+// that a file grows in one transaction with the position its writer resumes
+// from, so a killed job goes on with the same bytes; that a file can no longer
+// be found once a person who may be in it was erased; and that files and
+// reports are removed when they expire. It does not know what is in a file, nor
 // who may read it: the areas do.
 package exchange
 

@@ -1,7 +1,7 @@
-// Package file keeps files in the store, in pieces that are compressed each by
-// itself: any instance can read them, from any place, and none is ever whole in
-// memory. It does not know what is in them. They hold personal data, so whoever
-// makes one sees to its end.
+// Package file keeps files in the store, in pieces that are compressed
+// separately. Any instance can read a file, from any offset, and no file is
+// ever whole in memory. The package does not know what files contain. They hold
+// personal data, so whoever makes a file is responsible for removing it.
 package file
 
 import (

@@ -1,17 +1,17 @@
 // Package job runs background work. A job is a row that is enqueued in the
-// transaction of whoever asks for the work, so it exists exactly when that
-// transaction does. Any instance may claim it, by a lease it must keep
+// transaction that asks for the work, so it exists exactly when that
+// transaction commits. Any instance may claim it, by a lease that it must keep
 // extending; when an instance dies, another takes the job over.
 //
-// A handler therefore may run more than once: it stores its work in chunks
-// with Run.Hold or Run.Save in the same transaction, which fail once the lease
-// is lost, and it goes on where Run.State says. Clients see a job at
-// /v1/jobs/{id} and may cancel it.
+// A handler may therefore run more than once: it stores its work in chunks with
+// Run.Hold or Run.Save in the same transaction, which fail once the lease is
+// lost, and it resumes from Run.State. Clients see a job at /v1/jobs/{id} and
+// may cancel it.
 //
-// Workspaces take turns, and within one its kinds of jobs: the workspace with
-// the fewest at work is next, and none has all workers, so that nobody waits
-// for the queue of another. Jobs of one workspace and kind begin in order of
-// time.
+// Workspaces take turns, and so do the kinds of jobs within one: the workspace
+// with the fewest running jobs is next, and none gets all workers, so nobody
+// waits for the queue of another. Jobs of one workspace and kind begin in order
+// of time.
 //
 // Payload, state and result are small JSON documents and hold no secrets.
 package job

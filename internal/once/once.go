@@ -3,10 +3,10 @@
 // sends again after a lost answer, a crash or a restart gets the first answer
 // and never a second effect.
 //
-// A key belongs to a workspace and a principal: nobody else's equal key finds
-// the answer. A refused request leaves no key behind, so that a corrected one
-// may use it. Resources with an id of the client's choice need none of this;
-// their primary key does the same.
+// A key belongs to a workspace and a principal: nobody else finds the answer
+// with the same key. A refused request leaves no key behind, so a corrected one
+// may use it. Resources whose id the client chooses need none of this; their
+// primary key does the same.
 package once
 
 import (

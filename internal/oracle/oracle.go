@@ -2,12 +2,13 @@
 // JSON or as a stream, durable runs that can be joined again, and delegations,
 // in the routes, bodies, texts and frames that published clients know.
 //
-// It promises that nobody reads, aborts or joins what is not theirs, and that
-// what is somebody else's looks like what does not exist; that an accepted
-// message is stored before anything is answered; that a stream that has begun
-// ends with a done frame, goes on when its reader leaves and can be joined from
-// any frame; and that no internal text reaches a client. What a turn does is in
-// package agent, what is kept in chat and run, who calls in caller.
+// It promises that users read, abort and join only what is theirs, and that
+// what belongs to somebody else looks like what does not exist; that an
+// accepted message is stored before anything is answered; that a stream that
+// has begun ends with a done frame, goes on when its reader leaves and can be
+// joined from any frame; and that no internal text reaches a client. Package
+// agent does what a turn does, chat and run keep its data, and caller finds out
+// who is calling.
 package oracle
 
 import (

@@ -1,9 +1,9 @@
-// Package outbound is the only way out: the HTTP client that everything uses
-// that calls a URL somebody else chose. It checks the address a name resolves
-// to at the moment it dials, so that neither DNS nor a redirect nor an odd
-// spelling leads it to the machines around us; it bounds time, size and
-// redirects; it knows no proxy of the environment and keeps no cookies. What
-// an operator lists in Allow is reachable all the same.
+// Package outbound is the only way out: the HTTP client for all URLs that
+// somebody else chose. It checks the address a name resolves to at the moment
+// it dials, so that neither DNS nor a redirect nor an odd spelling leads it to
+// the machines around us. It bounds time, size and redirects, ignores the proxy
+// settings of the environment and keeps no cookies. Addresses that an operator
+// lists in Allow are reachable all the same.
 package outbound
 
 import (

@@ -1,9 +1,10 @@
-// Package overview answers what people ask of the whole programme at once: what
-// a DID is called, whatever it names, what begins with a text, what happened to a
-// twin, and how much of everything there is.
+// Package overview answers questions about the whole programme at once: what a DID of any
+// kind is called, what begins with a text, what happened to a twin, and how much of
+// everything there is.
 //
-// Beside the counters it has no data, and no rules about rights: each area tells what the caller may
-// know, in a few indexed queries, and this package puts the answers together.
+// Apart from the counters it has no data, and it has no rules about rights: each area
+// says what the caller may know, in a few indexed queries, and this package puts the
+// answers together.
 package overview
 
 import (

@@ -1,6 +1,6 @@
-// Package quantile has the quantiles and tails of the normal, Student's t and
-// the beta distribution, good to about 1e-13 of themselves. There is one
-// implementation, for all that computes intervals.
+// Package quantile computes quantiles and tails of the normal, Student's t and
+// beta distributions, with a relative error of about 1e-13. It is the one
+// implementation for everything that computes intervals.
 package quantile
 
 import "math"

@@ -3,14 +3,14 @@
 //	and(eq(type,Device),or(gt(properties.efficiency,40),in(status,draft,suspended)))
 //
 // It knows the grammar and what a filter means over a decoded JSON object. It
-// knows neither SQL nor what is filtered: the caller says which fields exist
-// and of what kind they are, so that a filter on a field there is not is an
-// error and never an empty answer.
+// knows neither SQL nor what is filtered: the caller says which fields exist and
+// of what kind they are, so a filter on an unknown field is an error and never an
+// empty answer.
 //
 // A term looks at every value its field leads to: a path through an array goes
 // into each element, and a field that holds an array is compared element by
-// element. eq, lt, like, near and their like are true when one value fits; ne
-// is the opposite of eq, so it is true where the field is missing. null and a
+// element. eq, lt, like, near and similar terms are true when one value matches;
+// ne is the opposite of eq, so it is true where the field is missing. null and a
 // missing field are the same.
 package rql
 

@@ -1,7 +1,7 @@
-// Package secret holds the server's own key and everything derived from it:
-// cursor signatures, sealed webhook secrets and stored answers. The key lives
-// beside the database or in the environment, never in it, so that a stolen
-// backup opens nothing.
+// Package secret holds the server's own key and everything derived from it,
+// such as the keys for cursor signatures, sealed webhook secrets and stored
+// answers. The key lives beside the database or in the environment, never in
+// it, so a stolen backup opens nothing.
 package secret
 
 import (

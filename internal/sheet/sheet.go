@@ -1,19 +1,19 @@
 // Package sheet reads and writes tables of records as NDJSON, CSV and XLSX, a
 // row at a time: memory does not grow with the file.
 //
-// A record is a JSON object. In NDJSON it stands on a line of its own. In a
-// table every column is a path into the record, "properties.serial", and a cell
-// holds the value; an array or an empty object is its JSON text. A cell is
-// text, so whoever reads a table says what kind a path has, and numbers and
-// booleans come back as such. An empty cell is no value.
+// A record is a JSON object. In NDJSON it is a line. In a table every column is
+// a path into the record, "properties.serial", and a cell holds the value; an
+// array or an empty object is written as JSON text. A cell is text, so the
+// reader's caller says what kind a path has, and numbers and booleans are read
+// back as such. An empty cell is no value.
 //
-// Book and BookWriter are for workbooks of several named sheets that are no
-// records: their rows are cells.
+// Book and BookWriter are for workbooks of several named sheets whose rows are
+// cells rather than records.
 //
 // Files come from strangers: every reader has limits, names the line and the
-// column of what is wrong, and goes on after a row it cannot use. Text that a
-// spreadsheet would run as a formula gets an apostrophe in front when it is
-// written, and loses it again when it is read.
+// column of a mistake, and goes on after a row it cannot use. Text that a
+// spreadsheet would run as a formula is written with an apostrophe in front,
+// which is removed when it is read.
 package sheet
 
 import (

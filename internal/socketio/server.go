@@ -1,11 +1,12 @@
 // Package socketio is a server of socket.io protocol 5 on engine.io 4:
 // namespaces, rooms, events with and without acknowledgement, binary values.
-// Clients are socket.io-client 3 and 4 and what speaks like them.
+// Clients are socket.io-client 3 and 4 and anything that speaks like them.
 //
-// Packets of a socket wait until the handler of its namespace has let it in. A
-// refused client sees its connection made and then ended by the server, after
-// which it does not try again. A client that does not read is closed; no
-// broadcast waits for anybody. Connection state recovery is not offered.
+// Packets of a socket wait until the handler of its namespace has admitted it.
+// A refused client sees its connection established and then ended by the
+// server, after which it does not try again. A client that does not read is
+// closed; no broadcast waits for anybody. Connection state recovery is not
+// offered.
 package socketio
 
 import (

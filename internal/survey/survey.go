@@ -1,16 +1,16 @@
-// Package survey is area B: household surveys. This package holds the
-// campaign: which questions are asked, of whom, by whom, when and how, and how
-// far it has come. Templates, forms, responses, their verification and exports
-// are packages of their own.
+// Package survey is area B: household surveys. This package holds the campaign:
+// which questions are asked, of whom, by whom, when and how, and how far it has
+// come. Templates, forms, responses, their verification and exports are packages
+// of their own.
 //
-// It promises that a campaign asks what was decided when it began (the version
-// of the template and its sections are pinned), that it starts only when every
-// precondition holds and says all that are missing at once, that no change is
-// lost (each names the revision it was made from) and each is kept with who,
-// when and why, and that progress is read from counters which are stored with
-// what they count. Nothing here grows slower with the number of households.
+// It promises that a campaign asks what was decided when it began (the version of
+// the template and its sections are pinned); that it starts only when every
+// precondition holds, and otherwise names all that do not; that no change is lost
+// (each names the revision it was made from) and each is kept with who, when and
+// why; and that progress is read from counters that are stored together with what
+// they count. Nothing here grows slower with the number of households.
 //
-// What the maker of a campaign decides is a Draft. Its rules are pure: a document
+// A Draft is what the maker of a campaign decides. Its rules are pure: a document
 // is checked whole, and every problem is named by its JSON pointer.
 package survey
 

@@ -1,13 +1,13 @@
-// Package ucan checks and mints UCAN 0.9.1 tokens in the encoding of the
-// ucanto JavaScript libraries: a CARv1 in base64 whose dag-cbor blocks hold the
-// tokens, signed with Ed25519 over their dag-json text.
+// Package ucan checks and mints UCAN 0.9.1 tokens in the encoding of the ucanto
+// JavaScript libraries: a CARv1 in base64 whose dag-cbor blocks hold the tokens, signed
+// with Ed25519 over their dag-json text.
 //
-// It promises to accept what the published clients mint and to be stricter only
-// where they cannot notice: every block has the CID it claims, a token has one
-// spelling, "not before" and attenuation count everywhere, and a delegation has
-// an end. It holds no HTTP and no storage; who has which keys it asks of a
-// Resolver, such as a Ring before one, the time of a function. Lists of revoked tokens do not exist in
-// this version of UCAN, and single use is the caller's matter (Grant.Once).
+// It promises to accept what the published clients mint and to be stricter only where
+// they cannot notice: every block has the CID it claims, a token has one spelling, "not
+// before" and attenuation are checked everywhere, and a delegation must expire. It holds
+// no HTTP and no storage; it asks a Resolver for keys, such as a Ring, and a function for
+// the time. This version of UCAN has no revocation lists, and callers take care of single
+// use (Grant.Once).
 package ucan
 
 import (

@@ -1,13 +1,13 @@
 // Package ussd answers telecom gateways: one request for each key press of a
-// handset. It keeps the sessions, one row each, and survives what networks do:
-// requests that come twice, late, in parallel or out of order, sessions that
-// begin in the middle, and servers that restart in between. One step is one
-// transaction: the answer is stored with what the step did, so the same
-// request gets the same answer and has its effect once.
+// handset. It keeps the sessions, one row each, and copes with what networks
+// do: requests that come twice, late, in parallel or out of order, sessions
+// that begin in the middle, and servers that restart in between. One step is
+// one transaction: the answer is stored with the effects of the step, so the
+// same request gets the same answer and has its effect once.
 //
-// What screens say is data of package menu, walked by package machine; how
-// gateways write is data of package wire; what an action does is the business
-// of whoever offers it.
+// What screens say is data of package menu, which package machine walks; how
+// gateways write is data of package wire; the packages that offer an action
+// decide what it does.
 package ussd
 
 import (

@@ -3,10 +3,11 @@
 // JOSE envelopes, the detached JWS of older VC 1.1 documents (Ed25519Signature2018),
 // presentations, digests of related resources, and Bitstring Status Lists.
 //
-// It promises that no document makes it reach for the network (contexts are embedded,
-// keys come from did:key or from a function it is given) and that none keeps it busy:
-// size, depth, contexts and the work of canonicalisation are bounded. What is wrong
-// with a document is said in named reasons. It stores nothing and knows no routes.
+// It promises that no document makes it use the network (contexts are embedded, keys
+// come from did:key or from a function it is given) and that no document keeps it
+// busy: size, depth, contexts and the work of canonicalisation are bounded. It says
+// what is wrong with a document in named reasons. It stores nothing and knows no
+// routes.
 package vc
 
 import (

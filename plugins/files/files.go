@@ -1,9 +1,9 @@
-// Package files is the plugin files: the model reads on in what users have attached
-// to the conversation, and makes files that they can download.
+// Package files is the plugin files: the model reads further in files that users
+// have attached to the conversation, and makes files that they can download.
 //
-// A file that was made belongs to the user it was made for: nobody else finds it,
-// it goes after some days and with an erasure. It is sent to be saved, never shown
-// as a page of ours, and cells of its tables are no formulas.
+// A generated file belongs to the user it was made for: nobody else finds it, and
+// it is removed after some days or with an erasure. It is sent as a download, never
+// shown as one of our pages, and no cell of its tables is run as a formula.
 package files
 
 import (

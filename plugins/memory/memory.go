@@ -1,11 +1,11 @@
-// Package memory is the plugin memory: what a user has asked the oracle to
-// remember over all conversations. The model writes, finds and forgets it with
-// tools, and is told the newest before each answer; users see and delete it with
-// GET and DELETE /memory.
+// Package memory is the plugin memory: what a user has asked the oracle to remember
+// across all conversations. The model writes, finds and forgets memories with tools, and
+// is told the newest before each answer; users see and delete them with GET and DELETE
+// /memory.
 //
-// What is kept belongs to one user, is sealed and goes with an erasure. It is told to the
-// model as data: what was remembered changes no rule and gives no right. A search
-// reads what one user has, which is bounded, and nothing else.
+// Memories belong to one user, are sealed and are removed with an erasure. The model
+// receives them as data: they change no rule and give no right. A search reads the
+// memories of one user, whose number is bounded, and nothing else.
 package memory
 
 import (

@@ -2,8 +2,8 @@
 // to talk. Users set it with PUT /user-preferences or by asking the oracle, and
 // the model is told in every answer.
 //
-// What is kept belongs to one user and goes with an erasure. It is told to the
-// model as the user's own words: it changes no rule and gives no right.
+// Preferences belong to one user and are removed with an erasure. The model
+// receives them as the user's own words: they change no rule and give no right.
 package preferences
 
 import (

@@ -1,11 +1,12 @@
-// Package skills is the plugin skills: folders of the operator that say how
-// something is done here. Each has a file SKILL.md with a name, a description and
-// a text, and may have other files beside it. The model is told the names and
+// Package skills is the plugin skills: folders in which the operator describes
+// how things are done here. Each has a file SKILL.md with a name, a description
+// and a text, and may hold other files. The model is told the names and
 // descriptions, and reads the rest with tools when it needs it.
 //
-// A folder that does not fit stops the start, and all of them are named. Nothing
-// outside a folder is ever read, also not by a link in it, and what is read is
-// bounded. A skill is words: it gives no right and permits no tool.
+// A folder with mistakes stops the start, and the error names every such folder.
+// Nothing outside a skill's folder is ever read, not even through a link, and the
+// amount read is bounded. A skill is only text: it gives no right and permits no
+// tool.
 package skills
 
 import (

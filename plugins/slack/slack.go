@@ -1,15 +1,15 @@
 // Package slack is a plugin that lets people talk to the oracle in direct messages
 // of Slack.
 //
-// Whoever writes there has no rights until they have linked themselves: POST
-// /slack/links gives a user who is logged in a code, which counts once and for ten
-// minutes, and "link CODE" in Slack ties the two. From then on what they write is
+// Slack users have no rights until they have linked themselves: POST /slack/links
+// gives a logged-in user a code that works once and for ten minutes, and "link
+// CODE" in Slack ties the two accounts together. From then on their messages are
 // answered with the rights they have at that moment. Answers go to direct messages
-// only: in a channel others would read what one of them may see.
+// only: in a channel, others would read what only one person may see.
 //
-// It promises that an event is taken only with Slack's signature over its body, not
-// older than five minutes; that it is acknowledged before it is worked on; and that
-// one which Slack delivers again is answered once. It is off until the operator
+// It promises that an event is accepted only with Slack's signature over its body,
+// not older than five minutes; that it is acknowledged before it is worked on; and
+// that an event Slack delivers again is answered once. It is off until the operator
 // enables it.
 package slack
 

@@ -1,11 +1,10 @@
-// Package weather is the plugin weather: what the weather of a city is now, as a
-// tool and as the public route GET /weather/now.
+// Package weather is the plugin weather: the current weather of a city, as a tool
+// and as the public route GET /weather/now.
 //
-// Figures come from a source that the operator names, and from nowhere else:
-// without one, every city is one that nothing is known of. The source is a file of
-// monthly normals, which needs no network, or a server. What a server told is
-// remembered for a while and it is asked only so often a minute, however many ask
-// us: the route is open to everybody.
+// Figures come only from the source that the operator names; without one, no city
+// is known. The source is a server, or a file of monthly normals, which needs no
+// network. A server's answers are cached for a while and its calls are limited per
+// minute, however many people ask us: the route is open to everybody.
 package weather
 
 import (

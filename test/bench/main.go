@@ -1,7 +1,7 @@
-// Command bench compares Hearth with the bare bound of the same shape: the
-// least code that makes the same promise. Both run in one go, alternating, on
-// the same machine and in the same minute, each round on a fresh database. The
-// table shows medians and ratios, and which bars are met.
+// Command bench compares Hearth with a bare baseline of the same shape: the least code
+// that makes the same promise. Both run in one go, alternating, on the same machine and
+// in the same minute, each round on a fresh database. The table shows medians and ratios,
+// and which targets are met.
 //
 //	go run ./test/bench              every row; most take half a minute, those of large stores more
 //	go run ./test/bench -only insert one row
@@ -9,7 +9,7 @@
 //	go run ./test/bench -rounds 5 -cell 3s -against main~20
 //	                                 CPU of an operation, now and then; on PostgreSQL with -postgres
 //
-// The exit code is 1 when a bar is missed, 2 when something did not work.
+// The exit code is 1 when a target is missed, and 2 when something did not work.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package browser drives a real Chromium over our pages, for tests, and notes
-// everything that goes wrong in it.
+// Package browser drives a real Chromium over our pages, for tests, and records
+// everything that goes wrong there.
 package browser
 
 import (

@@ -1,5 +1,5 @@
-// Package collect has a phone with ODK Collect's manners send interviews to the
-// built program: with photos in several posts, over a link that drops, through
-// crashes of the server, again and again until each is acknowledged. And it shows our
-// forms in a browser with the form engine of Enketo.
+// Package collect plays a phone that behaves like ODK Collect and sends interviews to
+// the built program: with photos in several posts, over a link that drops, through
+// crashes of the server, until each one is acknowledged. It also shows our forms in a
+// browser with Enketo's form engine.
 package collect

@@ -1,16 +1,16 @@
-// Command crash shows that what the server has acknowledged is never lost. It
+// Command crash shows that nothing the server has acknowledged is ever lost. It
 // runs the built program, writes through the API with a log of every
 // acknowledgement, kills the process with SIGKILL at a random moment, starts it
 // again and reads everything back, over and over.
 //
 //	go run ./test/crash                 200 rounds on SQLite
 //	go run ./test/crash -postgres       the same on a throw-away PostgreSQL
-//	go run ./test/crash -power          a power cut in each round: what was
+//	go run ./test/crash -power          a power cut in each round: whatever was
 //	                                    not synced to disk is gone (Linux, FUSE)
 //	go run ./test/crash -seed 7         replay a run
 //
-// The exit code is 1 when anything was lost, doubled, torn or damaged, 2 when
-// the harness itself did not work.
+// The exit code is 1 when anything was lost, duplicated, torn or damaged, and 2
+// when the harness itself did not work.
 package main
 
 import (

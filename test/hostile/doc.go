@@ -1,7 +1,7 @@
-// Package hostile fires bad input at the built program and looks at it from
+// Package hostile fires bad input at the built program and watches it from
 // outside: broken JSON, nasty strings in every place the API document names,
-// bombs, malformed HTTP, and clients that are slow on purpose. Whatever comes
-// in, no answer is a 5xx or takes two seconds, each has the documented form,
+// bombs, malformed HTTP, and deliberately slow clients. Whatever comes in, no
+// answer is a 5xx or takes two seconds, every answer has the documented form,
 // the process stays alive and small, and other clients are served meanwhile.
 //
 // It holds tests only.

@@ -1,6 +1,6 @@
-// Package server builds the program and runs it as a process of its own, the
-// way users do, for tests and harnesses that look at it from outside. Nothing
-// here needs a *testing.T, apart from the thin wrappers Main, Binary and Run.
+// Package server builds the program and runs it as a separate process, the way
+// users do, for tests and harnesses that look at it from outside. Nothing here
+// needs a *testing.T, apart from the thin wrappers Main, Binary and Run.
 package server
 
 import (

@@ -1,7 +1,7 @@
-// Command suiteserver is what the official protocol suites of engine.io and
-// socket.io are run against, and the scenarios of test/clients/socketio.mjs;
-// docs/socketio-suites.md says how. It has no authentication and is for tests
-// only.
+// Command suiteserver is the server that the official protocol suites of
+// engine.io and socket.io run against, and the scenarios of
+// test/clients/socketio.mjs; docs/socketio-suites.md says how. It has no
+// authentication and is for tests only.
 package main
 
 import (

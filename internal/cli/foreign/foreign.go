@@ -1,12 +1,12 @@
 // Package foreign reads what ODK Central and KoboToolbox export: a folder or a
 // zip with forms, submissions and media, as these programs name them or as
-// somebody has put them together. It finds which file is what and which form a
-// submission is of, and packs the submissions of a form as the import of
-// responses takes them.
+// somebody has put them together. It finds out what each file is and which form
+// a submission belongs to, and packs the submissions of a form for the import
+// of responses.
 //
-// It promises that nothing is left out without a word: a file that it cannot
-// place is named. It reads within bounds, whatever an archive says of itself,
-// and no path leads out of the folder or the archive.
+// It promises that nothing is left out silently: a file that it cannot place is
+// named. It reads within bounds, whatever an archive says about itself, and no
+// path leads out of the folder or the archive.
 package foreign
 
 import (

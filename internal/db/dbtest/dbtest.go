@@ -1,7 +1,8 @@
 // Package dbtest gives tests real stores: SQLite in a temporary folder and a
-// throw-away PostgreSQL. Both come migrated, empty, and one per test.
+// throw-away PostgreSQL. Both are migrated and empty, and each test gets its
+// own.
 //
-// PostgreSQL is the server HEARTH_TEST_POSTGRES_URL names (a user that may
+// PostgreSQL is the server HEARTH_TEST_POSTGRES_URL names (with a user that may
 // create databases), or a cluster this package starts from the installed
 // binaries, never as root, and removes when the test binary ends, however it
 // ends. Where there is neither, tests on PostgreSQL are skipped and say so;

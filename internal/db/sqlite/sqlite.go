@@ -1,11 +1,11 @@
 // Package sqlite is SQLite without a driver: connections, statements, their
-// parameters and columns, each a thin word over SQLite's own interface. A
+// parameters and columns, each a thin layer over SQLite's own interface. A
 // database/sql driver asks for names and types of all columns and parameters in
 // every call and allocates each text twice; that is a fifth of the work of a
 // short statement. See ADR 0021.
 //
-// A connection has no lock. Whoever owns it sees to it that one goroutine uses
-// it, and all its statements, at a time. Only Interrupt may come from outside.
+// A connection has no lock. Its owner ensures that one goroutine at a time uses
+// it and all its statements. Only Interrupt may be called from outside.
 package sqlite
 
 import (

@@ -1,16 +1,16 @@
 // Package bulk moves many twins at once: batches of operations in one request,
 // and imports, exports and migrations between versions of a protocol as jobs.
 //
-// It promises that every operation is held to the rules of the single route,
-// that an atomic batch is stored whole or not at all, that a job which is
-// killed goes on where it stopped (no row is stored twice, none is lost), that
-// a dry run stores nothing but its report, and that every row says what became
-// of it. Files lie in the store, so that any instance can work on them, and are
+// It promises that every operation obeys the rules of the single route, that an
+// atomic batch is stored whole or not at all, that a killed job resumes where
+// it stopped (no row is stored twice, none is lost), that a dry run stores
+// nothing but its report, and that the report says what became of every row.
+// Files are in the store, so that any instance can work on them, and are
 // removed when they are no longer needed: they hold personal data.
 //
 // Jobs store in chunks of at most 50 rows, prepared before their transaction
-// begins, and while others write in parts of a few milliseconds with a rest
-// after each: they wait for such a part, not for a file.
+// begins; while others write, in parts of a few milliseconds with a pause after
+// each. Other writers wait for such a part, not for a file.
 package bulk
 
 import (

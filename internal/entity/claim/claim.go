@@ -1,10 +1,10 @@
 // Package claim keeps claims from the moment they are submitted: the document with
-// its CID, what it covers, and its status. A claim stays a twin, and this package
-// hears of every step of that twin in the transaction of the step.
+// its CID, what it covers, and its status. A claim remains a twin, and this package
+// learns of every step of that twin in the transaction of the step.
 //
-// It promises that what was submitted does not change, that nothing is claimed twice
-// of a twin or of what it is part of, and that a claim which ends without approval
-// frees its period.
+// It promises that a submitted document does not change, that nothing is claimed
+// twice for a twin or for what it is part of, and that a claim which ends without
+// approval frees its period.
 package claim
 
 import (

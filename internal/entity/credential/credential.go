@@ -1,14 +1,14 @@
-// Package credential keeps what claims have become: W3C verifiable credentials that
-// this server built and signed with a key of the oracle that approved the claim, their
-// status lists, and the keys themselves.
+// Package credential keeps what claims have become: W3C verifiable credentials that this
+// server built and signed with a key of the oracle that approved the claim, their status
+// lists, and the keys themselves.
 //
-// It promises that nothing is signed but what it built itself from a claim and its
-// evaluation; that no signed document holds personal data (what a credential is about
-// is a pseudonym of that credential alone, and evidence is there as salted hashes); that
-// a document never changes, whatever is erased or revoked later; and that what status
-// lists and verification say follows the credential's twin in the same transaction.
+// It promises that it signs only what it built itself from a claim and its evaluation;
+// that no signed document holds personal data (the subject is a pseudonym used in that
+// credential alone, and evidence appears as salted hashes); that a document never
+// changes, whatever is erased or revoked later; and that status lists and verification
+// follow the credential's twin in the same transaction.
 //
-// It decides about no claim: package claim does, and asks it to sign.
+// It does not decide about claims: package claim does, and asks it to sign.
 package credential
 
 import (

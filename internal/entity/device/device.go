@@ -1,18 +1,16 @@
-// Package device is the households of a cooking programme, the monitors on
-// their stoves, and what those measure. Households and devices are twins like
-// any other, made through the entity package; here they get the words of the
-// documented API, their readings, and what readings show: gaps, cooking
-// events, and stoves used at once.
+// Package device is the households of a cooking programme, the monitors on their stoves,
+// and what those measure. Households and devices are twins like any other, made through
+// the entity package; here they get the words of the documented API, their readings, and
+// what readings show: gaps, cooking events, and stoves used at once.
 //
-// It promises that a reading is stored once however often it is sent, that the
-// good readings of a batch are stored together or not at all and the others
-// named, that another reading for a time that has one is refused with both named, and that what is derived from readings
-// depends on nothing but the readings and where their device was: not on the
-// order, the batches or the pages they came in. Of what is derived only the
-// figures of a day are stored; they are remade when readings change or move.
+// It promises that a reading is stored once however often it is sent; that the good
+// readings of a batch are stored together or not at all, and the others named; that a
+// second, different reading for the same time is refused, naming both; and that figures
+// derived from readings depend only on the readings and on where their device was: not on
+// the order, the batches or the pages they came in. Of the derived data only the figures
+// of a day are stored; they are remade when readings change or move.
 //
-// It does not judge how much fuel was saved: that is an analysis over several
-// areas.
+// It does not judge how much fuel was saved: that is an analysis over several areas.
 package device
 
 import (

@@ -1,28 +1,26 @@
-// Package erase takes a person or a household out of the store in one call:
-// what their twin says and ever said, what it is found by, the groups it is in,
-// and what other areas keep about it.
+// Package erase takes a person or a household out of the store in one call: what their
+// twin says and ever said, what it is found by, the groups it is in, and what other
+// areas keep about it.
 //
-// What stays is what others rely on: the DID and the type, that it existed and
-// when it changed, the hashes of its revisions, and its place among projects and
-// devices: an auditor counts who took part, and with what. Who lives with whom
-// is nobody's business any more: relationships between people and households
-// end, but for one that an active twin cannot do without; that they were there
-// stays, as DIDs. Device readings stay; without the household they belong to nobody. So
-// does what was written about it elsewhere, say as the reason for a change of
-// its project. The certificate tells what was done and holds nothing of what
-// was erased.
+// What others rely on stays: the DID and the type, that the twin existed and when it
+// changed, the hashes of its revisions, and its place among projects and devices, since
+// an auditor counts who took part, and with what. Relationships between people and
+// households end, because who lives with whom is nobody's business any more, unless an
+// active twin cannot do without one; that they existed stays, as DIDs. Device readings
+// stay; without the household they belong to nobody. Text elsewhere that mentions the
+// person stays too, such as the reason for a change of their project. The certificate
+// says what was done and holds nothing that was erased.
 //
-// Somebody without a twin, such as a household that only answered surveys, is
-// forgotten by the other areas all the same.
+// The other areas forget a person or household without a twin in the same way, such as
+// a household that only answered surveys.
 //
-// It promises that a certificate means that nothing is left in the tables for
-// anybody to read. Copies of records, such as files of exports and stored answers,
-// and on SQLite old bytes in the files of the store, go beside the requests: an
-// erasure takes as long as what it erases, however large the store is. The
-// certificate says when they are gone; a process that dies leaves that to the
-// next one. Backups and the copies made before migrations are older than the
-// erasure and are not touched; PostgreSQL overwrites the space of old rows when it
-// needs it.
+// It promises that once there is a certificate nothing in the tables can be read by
+// anybody. Copies of records, such as files of exports and stored answers, and on
+// SQLite old bytes in the files of the store, are removed in the background: an erasure
+// takes as long as the data it erases, however large the store is. The certificate says
+// when they are gone; if a process dies, the next one continues. Backups and the copies
+// made before migrations are older than the erasure and are not touched; PostgreSQL
+// overwrites the space of old rows when it needs it.
 package erase
 
 import (

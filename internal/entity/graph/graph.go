@@ -1,12 +1,13 @@
 // Package graph reads the edges between twins: neighbours, sub-domains, the
-// subgraph around a twin, the shortest path between two, and exports of them
-// as JSON-LD and GraphML. It also proves, page by page, that the rules of the
+// subgraph around a twin, the shortest path between two, and exports of them as
+// JSON-LD and GraphML. It also proves, page by page, that the rules of the
 // domain model hold over all that a workspace has stored.
 //
 // It promises that every answer is bounded in nodes and in edges looked at and
-// says when a bound stopped it, that the same question has the same answer on
+// says when it reached a bound, that the same question has the same answer on
 // both databases, and that no walk enters a workspace or a project the caller
-// may not see: what is behind such a twin is not there. It writes nothing.
+// may not see: to that caller nothing lies behind such a twin. It writes
+// nothing.
 package graph
 
 import (

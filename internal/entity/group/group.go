@@ -1,11 +1,11 @@
 // Package group gives rights to people: an organisation contains membership
 // groups, a group gives scopes, and a member has the scopes of its groups. The
-// groups themselves are twins; only who belongs to them is kept here.
+// groups themselves are twins; only their membership is kept here.
 //
-// It promises that nobody gives what they lack (whoever adds a member holds
-// every scope of the group), that only active groups of active organisations
-// give anything, and that a change holds from the next request on. A member is
-// any DID; it need not be a twin of the workspace.
+// It promises that nobody gives a right they lack (a principal who adds a
+// member holds every scope of the group), that only active groups of active
+// organisations give anything, and that a change takes effect with the next
+// request. A member is any DID; it need not be a twin of the workspace.
 package group
 
 import (

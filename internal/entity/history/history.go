@@ -1,10 +1,10 @@
 // Package history reads the past of twins: what a twin was at a revision or a
-// moment, what changed between two of them, who changed it and why, and
-// whether anybody has tampered with it.
+// moment, what changed between two of them, who changed it and why, and whether
+// anybody has tampered with it.
 //
 // The newest revision is the row of the twin itself; earlier ones are in the
 // history. Each carries a hash over the one before and its own bytes, so a
-// revision that was changed or taken out shows. It writes nothing.
+// changed or missing revision is detected. It writes nothing.
 package history
 
 import (

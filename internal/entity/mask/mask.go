@@ -1,10 +1,10 @@
-// Package mask keeps what is personal in twins from those who may not see it.
+// Package mask hides what is personal in twins from callers who may not see it.
 //
-// A protocol marks properties as personal. Whoever has not the scope
-// entities:pii and does not control a twin, meets its record without them, and
-// with their names in the member withheld. What metadata has under
-// the same names goes with them: the name of a twin may stand in either place.
-// Nobody else may filter or sort by what is withheld, or guesses would tell.
+// A protocol marks properties as personal. A caller who neither has the scope
+// entities:pii nor controls a twin gets its record without them, and with their
+// names in the member withheld. Members of metadata with the same names are
+// hidden too, because the name of a twin may be in either place. Nobody else
+// may filter or sort by what is withheld, or guessing would reveal it.
 //
 // Every package that lets a record, or a part of one, leave the server asks
 // here. It decides by the scope first and by the protocol next, so that most

@@ -1,14 +1,14 @@
-// Package protocol holds the templates twins are made from: which properties
-// a twin may have, which relationships it needs, and what class of thing it
-// is. A protocol has versions; a published version never changes but in its
-// status, so that what a twin was checked against can be read for ever.
+// Package protocol holds the templates twins are made from: which properties a
+// twin may have, which relationships it needs, and what class of thing it is. A
+// protocol has versions. Of a published version only the status ever changes,
+// so the rules that a twin was checked against can always be read.
 //
-// It promises that a version is published by one caller once, that every wrong
-// property of a twin is named at once, that no protocol, however it is
+// It promises that only one caller publishes a version, and once; that every
+// wrong property of a twin is named at once; that no protocol, however it is
 // written, makes a check slow (patterns are linear, references do not repeat,
-// size and depth are bounded), and that a protocol of another workspace does
-// not exist. Some protocols are shipped: they are the same everywhere and
-// cannot be changed, but extended.
+// size and depth are bounded); and that a protocol of another workspace does
+// not exist. Some protocols are bundled: they are the same everywhere and can
+// be extended but not changed.
 //
 // It does not know twins: they are the package above.
 package protocol

@@ -1,12 +1,13 @@
 // Package relationship holds what joins twins: the rules of the domain model
 // (organisations implement projects, projects generate assets, assets produce
 // claims, oracles verify claims, claims become credentials, and some twins
-// contain others; each rule has a word for either end), what relationship a
-// draft asks for as far as its two ends and their protocols tell, which ones a
-// twin needs before it can be active, and the rows they are stored in: one each,
-// in the direction of the domain model.
+// contain others; each rule has a word for either end), which relationship a
+// draft asks for, as far as its two ends and their protocols show, which
+// relationships a twin needs before it can be active, and the rows that store
+// them: one for each, in the direction of the domain model.
 //
-// Who may make one, and rules about more than its two ends, are decided above.
+// Packages above decide who may make a relationship, and hold the rules about
+// more than its two ends.
 package relationship
 
 import (

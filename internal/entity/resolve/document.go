@@ -1,15 +1,16 @@
-// Package resolve turns DIDs into DID documents: of every twin for those who
-// may read it, and of some of them for everybody. It follows W3C DID Core 1.0
-// and DID Resolution.
+// Package resolve turns DIDs into DID documents: of every twin for callers who
+// may read it, and of some twins for everybody. It follows W3C DID Core 1.0 and
+// DID Resolution.
 //
-// It promises that a public document tells nothing but keys, controllers,
-// services and other names, and of households and persons not even the last
-// two; that a twin of another workspace is public only under a DID that was
-// minted, which nobody can guess; that a deactivated DID stays resolvable and
-// says so; and that a stranger never makes this server call another one.
+// It promises that a public document contains only keys, controllers, services
+// and other names, and for households and persons not even the last two; that a
+// twin of another workspace is public only under a DID that was minted, which
+// nobody can guess; that a deactivated DID can still be resolved and says that
+// it is deactivated; and that a stranger never makes this server call another
+// one.
 //
-// It stores nothing of its own. The oracle's twin is made here too, since its
-// services are what clients resolve.
+// It stores nothing of its own. It also makes the oracle's twin, whose services
+// clients resolve.
 package resolve
 
 import (

@@ -1,5 +1,6 @@
 // Package rubric decides about claims by rules that a protocol has published: facts go
-// in, an outcome with its reason comes out, and whoever has both can do it again.
+// in, an outcome with its reason comes out, and anybody who has both can repeat the
+// decision.
 //
 // It promises that the same rubric and the same facts give the same decision, that what
 // cannot be decided goes to people instead of being approved, and that no rule gives

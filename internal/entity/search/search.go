@@ -1,17 +1,17 @@
-// Package search finds twins: the list of a workspace, by its fields and by
-// the properties protocols declare.
+// Package search finds twins: the list of a workspace, by its fields and by the
+// properties protocols declare.
 //
 // It promises that a page costs the same in a store of a thousand twins and of
 // a million: it is driven by an index, and looks at a bounded number of
-// candidates. What no index answers is compared one by one, and when the bound
-// is reached the page ends, short or empty, with a cursor at the last
-// candidate looked at. It reads the store itself, so it shows every write that
-// was answered. A field nobody has is an error, never an empty answer.
+// candidates. Conditions that no index answers are compared one by one, and
+// when the bound is reached the page ends, short or empty, with a cursor at the
+// last candidate looked at. It reads the store itself, so it shows every write
+// that was answered. An unknown field is an error, never an empty answer.
 //
 // A map looks at more twins than a page, but at no more in a larger store.
 //
-// It does not count: nobody knows how many twins match before they have been
-// looked at.
+// It does not count: the number of matching twins is unknown until all have
+// been looked at.
 package search
 
 import (

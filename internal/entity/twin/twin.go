@@ -1,5 +1,5 @@
 // Package twin is the record of a digital twin and the draft it is made from:
-// their members, what is wrong with them whatever the protocol says, and how a
+// their members, the rules that hold whatever the protocol says, and how a
 // record is rendered. It is pure.
 package twin
 

@@ -1,8 +1,8 @@
 // Package verdict holds the rules about verdicts: what one looks like, who may
-// decide about a claim, and what the protocol of what produces it asks for. It
-// also shows the credential a verified claim becomes where it belongs: in the
-// records of its claims, and of whatever produced those, as an item of
-// verifiableCredential. Storing a record is left to whoever asks.
+// decide about a claim, and what the protocol of the claim's producer requires.
+// It also shows the credential that a verified claim becomes, as an item of
+// verifiableCredential: in the records of its claims and of the twins that
+// produced those. It stores no record: its callers do.
 package verdict
 
 import (

@@ -1,9 +1,10 @@
 // Package voucher issues vouchers and redeems them. A voucher is paid from a
-// credential, belongs to a recipient and is redeemed by suppliers bit by bit until
-// nothing is left, its time is over or it is cancelled.
+// credential, belongs to a recipient and is redeemed by suppliers in parts until
+// nothing is left, it expires or it is cancelled.
 //
-// A balance is counted in hundredths and taken from in one statement that asks
-// whether there is enough, so that it is never below zero, whoever asks at once.
+// A balance is counted in hundredths. One statement checks that there is enough
+// and subtracts, so the balance never falls below zero, however many redeem at
+// once.
 package voucher
 
 import (

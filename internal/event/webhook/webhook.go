@@ -1,10 +1,10 @@
-// Package webhook tells other systems about events. Each webhook follows the
-// event log with a position of its own; what matches becomes a delivery row,
+// Package webhook sends events to other systems. Each webhook follows the event
+// log with a position of its own; a matching event becomes a delivery row,
 // which is attempted until the receiver answers 2xx, the attempts are used up
 // or three days have passed.
 //
-// It promises that every matching event is delivered at least once or ends as
-// a dead letter that can be seen and replayed, even when processes are killed
+// It promises that every matching event is delivered at least once or ends as a
+// dead letter that can be seen and replayed, even when processes are killed
 // meanwhile; that events are taken up in order, a few at a time; that slow or
 // broken receivers hold up no other workspace; and that requests leave only
 // through the guarded client it was given. It does not promise exactly-once

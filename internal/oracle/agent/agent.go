@@ -1,13 +1,13 @@
 // Package agent is the loop between a model and its tools: it asks the model,
-// runs what it calls, and asks again until there is an answer or a limit is
+// runs the tools it calls, and asks again until there is an answer or a limit is
 // reached. It knows neither HTTP nor storage.
 //
 // It promises that the messages it returns are well-formed whatever happens:
-// every tool call has exactly one result, in the order of the calls, even
-// after an abort, a timeout or a broken stream; that every started tool is
-// reported as ended; that we never repeat a call which may have had an effect;
-// and that no text of an internal error reaches a model or a caller. A call that
-// is handed to the caller ends the turn; its result opens another.
+// every tool call has exactly one result, in the order of the calls, even after
+// an abort, a timeout or a broken stream; that every started tool is reported as
+// ended; that we never repeat a call which may have had an effect; and that no
+// text of an internal error reaches a model or a caller. A call that is handed
+// to the caller ends the turn; its result opens another.
 package agent
 
 import (

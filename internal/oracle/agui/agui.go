@@ -6,9 +6,10 @@
 // frames of the run that answers it become events, in the order that clients of
 // the protocol check: everything that was opened is closed before the run ends.
 // It promises that the conversation is the one we keep, whatever history a
-// client sends; that a thread of somebody else is a new one; that a run goes on
-// when its reader leaves and can be read again; and that a call of a tool which
-// the client runs ends the run, whose result the next request brings.
+// client sends; that the thread id of another user opens a new thread; that a
+// run goes on when its reader leaves and can be read again; and that a call of
+// a tool which the client runs ends the run, and the next request brings its
+// result.
 package agui
 
 import (

@@ -1,12 +1,12 @@
-// Package attach reads the files that users attach to their messages, for the
-// model: what is text becomes text, everything else is named.
+// Package attach reads the files that users attach to their messages, for the model: text
+// formats become text, every other file is only named.
 //
-// It promises that a file is fetched only where the guarded client goes,
-// within bounds of size and time, that what it gives is marked as what it is,
-// and that no file, however bad, is a reason to fail: the model is told
-// instead. Tables of workbooks become CSV, and of PDFs the text is taken. Files that a homeserver keeps are asked for
-// with the sender's own token, from homeservers that the operator has listed. It does
-// not read pictures or other documents.
+// It promises that a file is fetched only where the guarded client goes, within bounds of
+// size and time, that its content is marked as a file's, and that no file, however bad,
+// makes a message fail: the model is told instead. Tables of workbooks become CSV, and of
+// PDFs the text is taken. Files on a homeserver are fetched with the sender's own token,
+// from homeservers that the operator has listed. It does not read pictures or other
+// documents.
 package attach
 
 import (

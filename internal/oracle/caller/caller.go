@@ -1,13 +1,12 @@
 // Package caller finds out who calls the oracle: it reads the UCAN tokens of a
-// request or of a socket's handshake and gives the DID behind them, or has the
-// gate look at an API key or the session of a browser where no token came.
+// request or of a socket's handshake and gives the DID behind them, or, where
+// there is no token, has the gate check an API key or a browser session.
 //
 // It promises that the DID comes from a credential that was checked and from
 // nothing else (x-did and the query are never read), that a delegation counts
 // only when the caller made it, that an address which sends many bad tokens is
-// refused for a while, and that a token meant for one use is accepted once,
-// even after a restart or by several instances. What a caller may do is not
-// decided here.
+// refused for a while, and that a single-use token is accepted once, even after
+// a restart or by several instances. It does not decide what a caller may do.
 package caller
 
 import (

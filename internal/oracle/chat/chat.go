@@ -1,11 +1,11 @@
-// Package chat keeps conversations with the oracle: sessions, their messages
-// as clients read them, titles, and what users let the oracle do for them.
+// Package chat keeps conversations with the oracle: sessions, their messages as
+// clients read them, titles, and what users let the oracle do for them.
 //
-// It promises that a session and everything in it exists for its own user
-// only, that a page of history costs the same in a long conversation as in a
-// short one, and that a deleted session is gone at once, whatever happens
-// while its rows are removed. It knows neither HTTP nor the model; package run
-// stores what a turn gave.
+// It promises that a session and everything in it exists for its own user only,
+// that a page of history costs the same in a long conversation as in a short
+// one, and that a deleted session is gone at once, whatever happens while its
+// rows are removed. It knows neither HTTP nor the model; package run stores the
+// results of a turn.
 package chat
 
 import (

@@ -1,13 +1,13 @@
-// Package credit is the plugin credits: answers for those who have paid for them,
-// with a ledger of its own. It is there only when the operator says so.
+// Package credit is the plugin credits: answers for users who have paid for them,
+// with a ledger of its own. It is off unless the operator enables it.
 //
 // It promises that an answer begins only when its user has an active account with
-// enough credits that no other answer has been let in on: they are held back until
-// the answer has ended; that the answer is then charged once, whatever is sent or
-// begun again; and that every change of an account is an entry that stays. When
-// the ledger cannot be read nobody is let in. An answer that was let in is given
-// whole: one that costs more than was held back takes the account below nothing,
-// and the next is refused until the user has topped up.
+// enough free credits: they are held back until the answer has ended, so no two
+// answers are admitted on the same credits; that the answer is then charged once,
+// whatever is sent or begun again; and that every change of an account is a
+// permanent entry. When the ledger cannot be read, nobody is admitted. An admitted
+// answer is given whole: one that costs more than was held back takes the balance
+// below zero, and the next is refused until the user has topped up.
 package credit
 
 import (

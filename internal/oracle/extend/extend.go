@@ -1,13 +1,13 @@
 // Package extend holds the plugins of a server to the contract of package plugin
 // and gives the oracle what they add: tools, routes and words for the prompt.
 //
-// It promises that nothing starts which does not fit: names, settings, tools and
-// routes of all plugins are checked before the first one is started, and
-// everything that is wrong is named with its plugin at once. A plugin that panics
-// costs the call, the request or the section of the prompt it panicked in. Who
-// calls and what they may do is decided by others: routes get their callers
-// through a Door, tools act for the user of their run, and a Minter calls other
-// services with no more than that user has delegated.
+// It promises that nothing starts unless everything fits: names, settings, tools
+// and routes of all plugins are checked before the first one is started, and all
+// mistakes are named at once, each with its plugin. A plugin that panics costs
+// only the call, the request or the section of the prompt it panicked in. Others
+// decide who calls and what they may do: routes get their callers through a Door,
+// tools act for the user of their run, and a Minter calls other services with no
+// more than that user has delegated.
 package extend
 
 import (

@@ -1,10 +1,10 @@
 // Package llm talks to language models: one interface, a client for every
-// server that speaks the OpenAI chat protocol, and the built-in model that
+// server that speaks the OpenAI chat protocol, and the built-in model, which
 // works offline and says so.
 //
-// It promises that ending the context ends the request upstream at once, that
-// nothing is repeated once a part of an answer has been passed on, and that
-// the texts of its errors are our own: what a server said goes to the log.
+// It promises that ending the context ends the upstream request at once, that
+// nothing is repeated once a part of an answer has been passed on, and that the
+// texts of its errors are our own: what a server said goes to the log.
 package llm
 
 import (

@@ -1,6 +1,6 @@
-// Package lookup is the plugins twins and surveys: the oracle's tools that look
-// things up on this server. They see what the user of the run may see: each call asks
-// for the user's rights at that moment. All but two only read, but for drafts of the user's own.
+// Package lookup is the plugins twins and surveys: the oracle's tools that look things up
+// on this server. They see what the user of the run may see: each call asks for the
+// user's rights at that moment. All but two only read, apart from the user's own drafts.
 package lookup
 
 import (

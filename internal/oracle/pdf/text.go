@@ -1,9 +1,9 @@
 // Package pdf reads the text of PDF files that people attach to messages: what simple
 // and composite fonts show, page after page, in the order of the file.
 //
-// It promises to end soon, with bounded memory, whatever the file is: sizes, pages, what
-// it unpacks and every step have limits. It reads no pictures, so a scan has no text,
-// and no file that needs a password.
+// It promises to finish soon, with bounded memory, whatever the file is: sizes, pages,
+// unpacked data and every step have limits. It does not read pictures, so a scan has no
+// text, nor files that need a password.
 package pdf
 
 import (

@@ -1,12 +1,12 @@
 // Package permit decides whether a tool that changes something may run: because
-// the user has granted it before, sent an invocation for it, or confirms this
-// very call.
+// the user has granted it before, sent an invocation for it, or confirms this very
+// call.
 //
-// It promises that a confirmation is a row, so that it survives a restart and
-// can be given at any instance; that it is bound to one tool, one conversation
-// and the exact arguments, counts once and ends after five minutes; that nobody
-// but the user of the run can give it; and that no answer is a refusal. Tools
-// that change nothing, and those that run with the user, are none of its business.
+// It promises that a confirmation is a row, so that it survives a restart and can
+// be given at any instance; that it is bound to one tool, one conversation and the
+// exact arguments, counts once and ends after five minutes; that only the user of
+// the run can give it; and that silence is a refusal. It ignores tools that change
+// nothing and tools that run in the user's page.
 package permit
 
 import (

@@ -1,16 +1,16 @@
-// Package run does the work on a message so that neither a client that leaves
-// nor a crash loses it. A run belongs to the server: its frames have numbers
-// from 1, are stored, and can be joined by any client of its user, from any
-// frame on, on any instance.
+// Package run does the work on a message so that neither a client that leaves nor
+// a crash loses it. A run belongs to the server: its frames have numbers from 1,
+// are stored, and can be joined by any client of its user, from any frame on, on
+// any instance.
 //
-// It promises that what the user said is stored before the first frame is
-// sent; that a join sees every frame once and in order; that frames with a
-// meaning elsewhere (tools, actions, errors, the end) are stored before they
-// are sent, and text within 250 ms; that the answer and the end are stored
-// together, once; that a run whose server died is ended by another, with what was
-// stored of its answer; and that nobody learns of the runs of others without the
-// right to. Ledger lists runs over HTTP; what starts, joins and aborts them knows
-// neither HTTP nor the model.
+// It promises that the user's message is stored before the first frame is sent;
+// that a join sees every frame once and in order; that frames with a meaning
+// elsewhere (tools, actions, errors, the end) are stored before they are sent,
+// and text within 250 ms; that the answer and the end are stored together, once;
+// that another instance ends a run whose server died, with the part of its answer
+// that was stored; and that nobody learns of the runs of others without the right
+// to. Ledger lists runs over HTTP; the code that starts, joins and aborts them
+// knows neither HTTP nor the model.
 package run
 
 import (

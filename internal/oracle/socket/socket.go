@@ -1,14 +1,14 @@
-// Package socket is the oracle's socket gateway. Pages of a user connect to a
+// Package socket is the oracle's socket gateway. A user's pages connect to a
 // session, hear what happens in it, and run the browser tools and actions they
 // have declared.
 //
 // It promises that a session's events reach sockets of its own user only, that
 // nothing a client sends counts before its tokens are checked, that a socket
-// does not outlive its tokens, that a tool's answer is accepted from the
-// session and the user that were asked and from nobody else, that a call
-// nobody can answer fails at once, and that the clients of a server that stops
-// reconnect. Instances tell each other what their sockets should hear. It
-// knows neither the model nor the database.
+// does not outlive its tokens, that a tool's result is accepted only from the
+// session and the user that were asked, that a call nobody can answer fails at
+// once, and that the clients of a stopping server reconnect. Instances tell
+// each other what to send to their sockets. It knows neither the model nor the
+// database.
 package socket
 
 import (

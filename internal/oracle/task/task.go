@@ -1,13 +1,13 @@
-// Package task is the plugin tasks: what the oracle is asked at a time, or again
-// and again, without its user being there.
+// Package task is the plugin tasks: what the oracle is asked at a set time, or
+// again and again, while its user is away.
 //
-// It promises that each time of a task is asked once, whatever the number of
-// instances and wherever one dies: the message of a time has a key, so that who
-// takes a task over finds the answer that was begun. All that passes while no
-// instance runs is made up for by one run. A run has the rights that its owner has
-// at that moment; when what they came with no longer counts, the task pauses and
-// says so, here and in its conversation. Nobody can confirm anything in such a run,
-// so tools that change something need a grant.
+// It promises that each occurrence of a task is asked once, however many instances
+// there are and wherever one dies: the message of an occurrence has a key, so an
+// instance that takes a task over finds the answer that was begun. One run makes up
+// for all occurrences missed while no instance ran. A run has the rights that its
+// owner has at that moment; when the credential they rest on no longer counts, the
+// task pauses and says so, here and in its conversation. Nobody can confirm
+// anything in such a run, so tools that change something need a grant.
 package task
 
 import (

@@ -2,9 +2,9 @@
 // of them, where plugins add their tools, their routes and the names of their
 // events.
 //
-// It promises that a schema somebody else wrote is safe to use: a check of
-// arguments reaches nothing outside the schema and its work is bounded. It
-// runs no tool itself; package agent does.
+// It promises that a schema written by others is safe to use: a check of
+// arguments reaches nothing outside the schema and its work is bounded. It runs
+// no tool itself; package agent does.
 package tool
 
 import (

@@ -1,14 +1,14 @@
 // Package vault seals what people told about themselves. Every household has a
 // key of its own in each project; it is sealed by the key of the project, and
-// that by the server's own key, which is not in the store. Whoever destroys a
-// key has erased everything it sealed, wherever copies of that lie.
+// that by the server's own key, which is not in the store. Destroying a key
+// erases everything it sealed, wherever copies of it lie.
 //
 // Keys of households are read from the store each time they are used and never
 // kept in memory: a destroyed key is gone at once, in every instance.
 //
 // It also knows which households a workspace has erased, and refuses to store
-// anything new about them. Whoever erases somebody says so with NoteErasure in
-// the same transaction, also of those no survey knows.
+// anything new about them. An erasure calls NoteErasure in the same
+// transaction, also for households that no survey knows.
 package vault
 
 import (

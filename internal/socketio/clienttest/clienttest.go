@@ -1,10 +1,9 @@
-// Package clienttest has clients for tests to try a server of ours with: Client, which
-// speaks socket.io and can also speak it badly, and those that are published.
+// Package clienttest has clients for testing a server of ours: Client, which speaks
+// socket.io and can also speak it badly, and the published clients.
 //
-// The published ones are the scripts of test/clients, with the packages that npm gives
-// out. Run installs these once, in the user's cache folder, and shows each scenario as
-// a subtest.
-// Without node 20 or newer, without npm, or when the registry cannot be
+// The published ones are the scripts of test/clients with their npm packages. Run
+// installs these once, in the user's cache folder, and shows each scenario as a
+// subtest. Without node 20 or newer, without npm, or when the registry cannot be
 // reached, such tests are skipped; HEARTH_TEST_CLIENTS=1 makes that a failure.
 package clienttest
 

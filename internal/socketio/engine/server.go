@@ -1,14 +1,15 @@
-// Package engine is a server of engine.io protocol 4: connections that begin as
-// long polling or websocket, move from the first to the second, and are kept
-// alive by pings. A connection costs one parked goroutine on websocket and none
-// on polling; a writer exists only while there is something to write. Queues
-// are bounded: who does not read is closed, and nobody waits for him.
+// Package engine is a server of engine.io protocol 4: connections that begin as long
+// polling or websocket, upgrade from the first to the second, and are kept alive by
+// pings. A connection costs one parked goroutine on websocket and none on polling; a
+// writer exists only while there is something to write. Queues are bounded: a client
+// that does not read is closed, and nothing waits for it.
 //
-// The framing of RFC 6455 is here too: the opening handshake of a server, a Reader
-// that joins fragments and checks what it must, and frames built ahead of time so that
-// one can be sent to many. Extensions, compression among them, are not negotiated.
+// The framing of RFC 6455 is here too: a server's opening handshake, a Reader that
+// joins fragments and checks what the RFC requires, and frames built ahead of time so
+// that one can be sent to many. Extensions, compression among them, are not
+// negotiated.
 //
-// It knows nothing of what the messages mean; socket.io is the package above.
+// The package does not interpret messages; socket.io is the package above.
 package engine
 
 import (

@@ -1,24 +1,25 @@
-// Package answer keeps what responses say as typed rows in the table answers:
-// numbers, choices and dates, one row for each. Statistics and filters read
-// them by question; the response keeps the answers as they were given.
+// Package answer keeps the answers of responses as typed rows in the table
+// answers: numbers, choices and dates, one row for each. Statistics and filters
+// read them by question; the response keeps the answers as they were given.
 //
-// A row is never made of an answer that is sealed, of words somebody wrote or
-// of the number on a thing, and it goes when the response is corrected,
-// replaced, taken out or erased. The columns:
+// Sealed answers, free text and the numbers on things never become rows. A row is
+// removed when the response is corrected, replaced, excluded or erased. The
+// columns:
 //
 //   - qid: the question in its survey, Question(survey, path...). A row of a
-//     matrix is a question of its own. Why there is no answer stands at the path
-//     with the step NoAnswer, as the code dont_know or refused. A repeat that was
-//     answered with nothing has a row at its own path, with the code None.
-//   - code: the option that was chosen, "other" for one in other words, "true"
-//     or "false", the unit of a quantity; "" for numbers and dates. Several
-//     options are several rows.
-//   - num: the number; 1 for true; the place from 1 in a rank; milliseconds
-//     since 1970 for a day or moment; seconds since midnight for a time of day; 0
-//     for an option.
+//     matrix is a question of its own. The reason why there is no answer is at the
+//     path with the step NoAnswer, as the code dont_know or refused. A repeat that
+//     was answered with nothing has a row at its own path, with the code None.
+//   - code: the option that was chosen, "other" for one in other words, "true" or
+//     "false", the unit of a quantity; "" for numbers and dates. Several options
+//     are several rows.
+//   - num: the number; 1 for true; the place from 1 in a rank; milliseconds since
+//     1970 for a day or moment; seconds since midnight for a time of day; 0 for an
+//     option.
 //   - nid: the response.
 //   - item: the element of the innermost repeat, counted from 0 through the whole
-//     response, so that rows of one element have the same; 0 outside of repeats.
+//     response, so that rows of one element have the same item; 0 outside of
+//     repeats.
 package answer
 
 import (

@@ -1,13 +1,13 @@
 // Package chart draws figures as SVG: estimates with their intervals, the
 // progress of strata, what households say against what sensors measured, and
 // the change between rounds. Data goes in and a picture comes out; nothing here
-// reads a store or knows a caller, so whatever must not be shown is left out
-// before.
+// reads a store or knows a caller, so callers leave out what must not be shown.
 //
-// A picture is readable without seeing it (its description says every figure in
-// words), on paper and on a dark screen, and colour is never the only sign. It
-// holds no script and asks for nothing from elsewhere. Labels are escaped,
-// cleaned of what would hide or turn other text around, and broken into lines.
+// A picture can be read without seeing it (its description gives every figure
+// in words), on paper and on a dark screen, and colour is never the only sign.
+// It holds no script and loads nothing from elsewhere. Labels are escaped,
+// cleaned of characters that would hide or reverse other text, and broken into
+// lines.
 package chart
 
 import (

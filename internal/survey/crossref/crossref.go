@@ -1,16 +1,16 @@
-// Package crossref holds what households say in a survey against what was
-// measured in them: the days of sensors, and kitchen tests. It is a job. Its
-// result says how far the two agree, by how much too much is said, what the
-// survey says when that is put right, and how much of the cooking goes on when
+// Package crossref compares what households say in a survey with what was
+// measured in them: the days of sensors, and kitchen tests. It runs as a job. Its
+// result says how far the two agree, by how much answers overstate, what the
+// survey says once that is corrected, and how much of the cooking continues when
 // nobody watches; each with what it was computed from.
 //
-// A response whose answer does not go with the measurements is flagged
-// (sensor_mismatch) for whoever verifies it. A run takes the place of the earlier
-// ones of its round and question, with their flags, and of no other flag.
+// A response whose answer does not match the measurements gets the flag
+// sensor_mismatch, for the reviewer. A run replaces earlier runs of its round and
+// question, with their flags, and touches no other flag.
 //
-// Which household a reading belongs to is decided where days are kept, by the
-// times of relationships. This package knows no device: whoever makes the Service
-// brings the days and the tests.
+// The store of days decides which household a reading belongs to, by the times of
+// relationships. This package knows no devices: the maker of the Service supplies
+// the days and the tests.
 package crossref
 
 import (

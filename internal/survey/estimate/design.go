@@ -1,12 +1,12 @@
-// Package estimate is design-based inference: figures about a population from
-// a sample of it, and how far they may be off.
+// Package estimate is design-based inference: figures about a population from a
+// sample of it, and how far they may be off.
 //
-// A Plan says how the sample was drawn, and with what became of each household
-// it makes a Design: the weights, and the stages at which something could have
-// come out otherwise. Every statistic is a variable, linearised, whose total
-// varies as the statistic does; one function gives the variance of a total over
-// strata, clusters and the shares of the population seen at each stage. A part
-// of the population is the whole design with zeros outside of it.
+// A Plan says how the sample was drawn; together with what became of each
+// household it makes a Design: the weights, and the stages at which chance came
+// in. Every statistic is linearised to a variable whose total varies as the
+// statistic does; one function gives the variance of a total over strata,
+// clusters and the fractions of the population sampled at each stage. A part of
+// the population is the whole design with zeros outside of it.
 //
 // The package is mathematics: it knows no storage and no API. Its faults name
 // the strata or clusters that are too small, and what to join them with.

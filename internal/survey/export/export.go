@@ -1,16 +1,16 @@
-// Package export writes the responses of a survey to files, as jobs: CSV, XLSX,
-// NDJSON, JSON-LD, GeoJSON and Stata, a row for each response or for each answer, with the
+// Package export writes the responses of a survey to files, as jobs: CSV, XLSX, NDJSON,
+// JSON-LD, GeoJSON and Stata, a row for each response or for each answer, with the
 // codebook that explains every column.
 //
-// It promises that a file shows every response as it was at one moment, that a
-// job which is killed goes on where it stopped with the same bytes, that
-// nothing about a person is in a file unless whoever asks for it, and whoever
-// reads it, may read that, and that files are gone after a day, or as soon as
-// anybody of the workspace is erased. Memory does not grow with the survey,
-// but for a sample that was drawn: 200,000 households at most.
+// It promises that a file shows every response as it was at one moment; that a killed job
+// resumes where it stopped and writes the same bytes; that a file holds personal data
+// only if both the caller who ordered it and the caller who reads it have that right; and
+// that files are gone after a day, or as soon as anybody of the workspace is erased.
+// Memory does not grow with the survey, except for a drawn sample: 200,000 households at
+// most.
 //
-// How much of a person is in a file is its Level. What a level leaves out has
-// no column; a file never holds an empty column in its place.
+// The Level of a file says how much it holds about a person. What a level leaves out has
+// no column at all, not an empty one.
 package export
 
 import (

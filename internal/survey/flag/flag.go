@@ -1,11 +1,11 @@
-// Package flag holds the checks that look at one response by itself: was the
-// interview too short, at night, far from the household, are all answers on a
-// scale the same, is a picture missing. A check flags and never refuses: people
-// look at flags and decide.
+// Package flag holds the checks that need only one response: was the interview
+// too short, at night, or far from the household, are all answers on a scale the
+// same, is a picture missing. A check flags and never refuses: people look at
+// flags and decide.
 //
-// The checks are pure: whoever calls them brings the answers and the places. What
-// they and checks over many responses have found is kept with the source it came
-// from, once for a rule and a question.
+// The checks are pure: callers supply the answers and the places. What these
+// checks and those over many responses have found is kept with its source, once
+// for a rule and a question.
 package flag
 
 import (

@@ -1,19 +1,19 @@
-// Package intake takes responses that come many at once: batches of collectors
-// who were without a network, and files.
+// Package intake takes many responses at once: batches of collectors who were
+// offline, and files.
 //
 // A batch (Batches) is one request with a result for each response, however often
-// it is sent. What clashes with a stored response is set aside, sealed with the
-// key of the household, until somebody decides which of the two holds; what comes
-// while a survey takes nothing is held.
+// it is sent. A response that clashes with a stored one is set aside, sealed with
+// the key of the household, until somebody decides which of the two is right. A
+// response that comes while its survey accepts none is held.
 //
 // An import (Service) is a job that reads a file: an export of this program, or
 // CSV, XLSX and JSON as ODK Central and Kobo export them, with attachments from an
-// archive. Its report says what became of every row. It promises that a row is
-// held to the rules of a response that is sent, with the rights of whoever imports
-// it; that the same file twice stores nothing more; that a file which is broken as
-// a whole stores nothing; that an import which is killed goes on where it stopped;
-// that a dry run stores nothing but its report; and that the history of a response
-// says from which file it came. Memory does not grow with the file.
+// archive. Its report says what became of every row. It promises that a row obeys
+// the rules of a single response, with the rights of the importer; that the same
+// file twice stores nothing more; that a file which is broken as a whole stores
+// nothing; that a killed import resumes where it stopped; that a dry run stores
+// nothing but its report; and that the history of a response says which file it
+// came from. Memory does not grow with the file.
 package intake
 
 import (

@@ -1,16 +1,17 @@
 // Package interview asks a survey one question at a time, where there is no form
-// to look at: over USSD and in a conversation. Which question comes next, what
-// can be chosen and whether an answer is taken is decided by package form, as for
-// every response; this package only puts it into words and back. What was said so
-// far is a draft of whoever answers, so an interview goes on where
-// it was left, on another day or server. It becomes a response by being sent, on
-// the same road as all others, and nothing is sent that was not answered.
+// to look at: over USSD and in a conversation. Package form decides which
+// question comes next, what can be chosen and whether an answer is accepted, as
+// for every response; this package only puts questions into words and reads the
+// answers. The answers so far are a draft of the person answering, so an
+// interview can be continued on another day or server. Sending it makes a
+// response, by the same code as all others, and nothing is sent that was not
+// answered.
 //
-// A draft (Drafts) is its collector's own, written by a browser or by an
+// A draft (Drafts) belongs to its collector, written by a browser or by an
 // interview here: nobody else reads it, whatever scopes they have. It is sealed
-// with the key of the household, as answers are, and goes when the interview is
-// sent, when the household is erased, or 30 days after it was saved last. What is
-// in it is not checked before it is sent.
+// with the key of the household, as answers are, and is removed when the
+// interview is sent, when the household is erased, or 30 days after it was last
+// saved. Its content is not checked before it is sent.
 package interview
 
 import (

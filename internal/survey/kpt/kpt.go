@@ -1,12 +1,12 @@
-// Package kpt keeps kitchen performance tests: what fuel households used over
-// some days, by weighing, with the old stove (reference) and with the new one
-// (intervention). It says what the tests of a project show: fuel per day and
-// household, head or standard adult, in each group and between them, with the
-// uncertainty of package estimate.
+// Package kpt keeps kitchen performance tests: how much fuel households used over some
+// days, by weighing, with the old stove (reference) and with the new one (intervention).
+// It computes what the tests of a project show: fuel per day and household, head or
+// standard adult, in each group and between them, with the uncertainty of package
+// estimate.
 //
-// A test covers at least three days that are over, its total is the sum of its
-// days, and a day of a household is in one test of a fuel. In figures are only tests whose
-// random selection is documented, of both groups at the same time.
+// A test covers at least three days that are over, its total is the sum of its days, and
+// a day of a household is in one test of a fuel. Figures use only tests whose random
+// selection is documented, of both groups at the same time.
 package kpt
 
 import (

@@ -1,10 +1,11 @@
 // Package media keeps the pictures, sounds and papers that belong to responses,
 // each once in a workspace, by the hash of its bytes. They are stored in pieces
-// that are sealed with the server's key: none is ever whole in memory, and none
-// lies open in the data folder.
+// that are sealed with the server's key: no file is ever whole in memory, and
+// none lies open in the data folder.
 //
-// A file may arrive before or after the response that names it. One that no
-// response uses goes after some days. Who may read a file is not decided here.
+// A file may arrive before or after the response that names it. A file that no
+// response uses is removed after some days. Who may read a file is decided
+// elsewhere.
 package media
 
 import (

@@ -2,28 +2,28 @@
 // what it sends, in the protocol that Collect speaks: a list of forms, forms,
 // their files, and submissions as multipart forms.
 //
-// An address belongs to one collector. Its secret stands in the path, for Collect
-// has no better place, and is the text of a key with the scope collect:send alone:
-// it is made, limited and revoked as keys are, opens nothing else, and shows the
-// surveys that name its principal as a collector or give it households to visit.
+// An address belongs to one collector. Its secret is in the path, because Collect
+// has no better place for it, and is the text of a key with the scope collect:send
+// alone: it is made, limited and revoked as keys are, opens nothing else, and
+// shows the surveys that name its principal as a collector or give it households
+// to visit.
 //
-// A submission takes the road of every response: it becomes what POST
+// A submission is handled like every response: it becomes what POST
 // /v1/responses:batch takes and is stored, refused, held or set aside there. The
-// instanceID is the id of the response, so that what is sent twice is stored
-// once. Files may come in several posts: until all that the answers name are here
-// the submission waits, sealed as answers are, and after a day it goes on without
-// those that never came.
+// instanceID is the id of the response, so a submission that is sent twice is
+// stored once. Files may come in several posts: until all files that the answers
+// name are here the submission waits, sealed as answers are; after a day it goes
+// on without those that never came.
 //
-// Under the protocol are the documents, which are pure: a compiled form in, an
+// Below the protocol are the documents, which are pure: a compiled form in, an
 // XForm out (NewForm); an instance in, answers out (Parse). An XForm says all that
 // the template says, or there is none: an expression that XPath cannot say exactly
-// is named with its place and refused, and never left out. What XForms have no
-// word for goes into attributes of a namespace of our own, which other programs
-// leave alone and send back: which template and survey it is, which answers are
-// personal, which is the consent. A question that somebody may refuse to answer
-// has a second one beside it that takes the reason; one that may be answered in
-// other words has one for these. What a device has calculated is not read: the
-// server calculates.
+// is refused with its place, and never left out. What XForms cannot express goes
+// into attributes of a namespace of our own, which other programs leave alone and
+// send back: the template and survey, which answers are personal, which one is the
+// consent. A question that may be refused has a second one beside it that takes
+// the reason; one that may be answered in other words has one for these words.
+// Values that a device has calculated are ignored: the server calculates.
 package openrosa
 
 import (

@@ -1,15 +1,16 @@
-// Package proposal keeps what interviews ask of twins: to make one, or to change one.
+// Package proposal keeps the changes to twins that interviews propose: to make a twin,
+// or to change one.
 //
-// Collectors do not change twins. What the answers of a form with an entity ask is
-// stored with the response, in its transaction, and waits: somebody who may make or
-// change the twin accepts or rejects it, and only then the twin changes, by the rules
-// of its protocol and with the rights of whoever has accepted.
+// Collectors do not change twins. What the answers of a form with an entity propose is
+// stored with the response, in its transaction, and waits. A principal who may make or
+// change the twin accepts or rejects it; only then the twin changes, by the rules of
+// its protocol and with that principal's rights.
 //
-// A device says which revision of a twin it knew. Where the twin is another by then
-// there is a conflict, as ODK Entities has it: soft when other properties have changed
-// meanwhile, hard when the same ones have. Both values are shown before the decision
-// and kept with it. What several interviews on one device ask of a twin is a branch:
-// they do not clash with each other, and are decided one after the other.
+// A device says which revision of a twin it knew. If the twin has changed since, there
+// is a conflict, as in ODK Entities: soft when other properties have changed, hard
+// when the same ones have. Both values are shown before the decision and kept with it.
+// Several proposals from one device about one twin are a branch: they do not conflict
+// with each other, and are decided one after the other.
 package proposal
 
 import (

@@ -1,14 +1,14 @@
 // Package quality looks at the responses of a survey together: answers that
 // stand out, households that were counted twice, interviews that are copies of
-// each other, collectors whose answers differ from those of all others. It
-// flags and never refuses. It draws responses to be asked again by somebody
-// else, compares what comes of it, and reports on all of that.
+// each other, collectors whose answers differ from those of all others. It flags
+// and never refuses. It also draws responses that somebody else asks again,
+// compares the answers, and reports on all of this.
 //
 // A run reads the responses page by page and keeps samples and sums of a fixed
-// size, so that a million fit into 32 MB. What is about a person is compared
-// inside and never stored or shown. The arithmetic gives the same result for the
-// same responses in any order, and is exact as long as they fit; a draw can be
-// repeated by anybody.
+// size, so that a million responses need 32 MB. Personal data is compared in
+// memory and never stored or shown. The arithmetic gives the same result for the
+// same responses in any order, and is exact as long as they fit in memory;
+// anybody can repeat a draw.
 package quality
 
 import (

@@ -1,9 +1,9 @@
-// Package report makes one page of a survey that can be printed: how its sample
-// was designed and drawn, with the proof; who answered; and every figure with its
-// interval, a picture and what it comes from. It shows what the caller may read,
-// and no more: figures from few households are left out as in the API, and seeds
-// and frames are for those who may prove a draw. The page asks nobody for
-// anything: its pictures and its style are in it, and it has no script.
+// Package report makes a printable page about a survey: how its sample was
+// designed and drawn, with the proof; who answered; and every figure with its
+// interval, a picture and what it is based on. It shows only what the caller may
+// read: figures from few households are left out as in the API, and seeds and
+// frames are for callers who may prove a draw. The page loads nothing: its
+// pictures and its style are in it, and it has no script.
 package report
 
 import (

@@ -1,10 +1,10 @@
 // Package response takes what households answered: it checks every answer
-// against the version of the template its survey has pinned, stores a response
-// once however often it is sent, and says exactly what clashes when something
-// else comes under the same name.
+// against the version of the template that its survey has pinned, stores a
+// response once however often it is sent, and says exactly what clashes when
+// different answers arrive under the same id.
 //
-// Answers that tell who somebody is are sealed with the key of the household
-// (package vault) and are no part of the record that others read.
+// Answers that identify a person are sealed with the key of the household
+// (package vault) and are not part of the record that others read.
 package response
 
 import (

@@ -1,9 +1,9 @@
-// Package statistics answers what a survey says about its population: it reads
-// the typed answers of the responses that count, takes weights and variances
-// from how the sample was drawn (package estimate), and says with every figure
-// what it comes from. Nothing is made up: where the households were not drawn
-// by chance there is a figure, and no interval. What surveys say about the aims of
-// a programme is made of the same figures (Indicators).
+// Package statistics answers what a survey says about its population: it reads the
+// typed answers of the responses that count, takes weights and variances from how
+// the sample was drawn (package estimate), and says with every figure what it is
+// based on. Nothing is made up: where the households were not drawn by chance
+// there is a figure and no interval. Indicators, which say what surveys show about
+// the aims of a programme, are made of the same figures.
 package statistics
 
 import (

@@ -1,8 +1,8 @@
-// Package surveytest is what tests of area B have in common: a gate, requests,
-// what is wanted of faults, and erasures as area A makes them. For what stands
+// Package surveytest is what tests of area B share: a gate, requests,
+// assertions about faults, and erasures as area A makes them. For packages
 // above responses it has a store with templates, surveys and responses: a
-// template that has something for every check, an active survey of it, and
-// callers of all kinds.
+// template with something for every check, an active survey of it, and callers
+// of all kinds.
 package surveytest
 
 import (

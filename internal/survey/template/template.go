@@ -1,15 +1,15 @@
 // Package template holds the questionnaires of surveys: templates with
-// versions, the reviews of their suitability, and the question bank that is
-// shipped. A published version never changes but in its status, so that what a
-// response was checked against can be read for ever.
+// versions, the reviews of their suitability, and the question bank that comes
+// with the server. Of a published version only the status ever changes, so the
+// form that a response was checked against can always be read.
 //
-// It promises that a version is published by one caller once, that every
-// problem of a template is named at once, that a review is never changed or
-// lost, and that a template of another workspace does not exist. The shipped
-// templates are the same everywhere and cannot be changed, but cloned.
+// It promises that only one caller publishes a version, and once; that every
+// problem of a template is named at once; that a review is never changed or
+// lost; and that a template of another workspace does not exist. The bundled
+// templates are the same everywhere and can be cloned but not changed.
 //
-// What a template may say, and how answers are checked, is package form. It
-// does not know surveys: they are the package above.
+// What a template may say, and how answers are checked, is package form. This
+// package does not know surveys: they are the package above.
 package template
 
 import (

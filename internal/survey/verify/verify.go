@@ -1,7 +1,8 @@
-// Package verify decides about responses: who has looked at one, what they
-// made of it and why. A decision is kept for ever; the response shows the last
-// one. A decision names the revision of the response it is about. Nobody decides about what they, or a group they belong to, have collected
-// or sent, nor about what they have corrected; where a survey asks for two reviewers the second is somebody else.
+// Package verify records decisions about responses: who has looked at one, what they made
+// of it and why. A decision is kept for ever; the response shows the last one. A decision
+// names the revision of the response it is about. Nobody decides about a response that
+// they, or a group they belong to, have collected or sent, nor about one that they have
+// corrected. Where a survey asks for two reviewers, the second must be another person.
 package verify
 
 import (

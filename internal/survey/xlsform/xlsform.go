@@ -3,18 +3,18 @@
 // round.
 //
 // XLSForm is the spreadsheet language of ODK and its relatives: a sheet survey
-// with a row for each question, a sheet choices, a sheet settings. What we have
-// and XLSForm does not goes into columns that begin with hearth_, which other
-// programs leave alone. A workbook that Write made and nobody changed is read
-// back as the same template; where somebody changed a column of XLSForm itself,
-// that column counts and what we kept beside it does not. What other programs
-// will see differently is listed in a sheet of its own, hearth_notes.
+// with a row for each question, a sheet choices, a sheet settings. Features that
+// XLSForm lacks go into columns that begin with hearth_, which other programs
+// leave alone. A workbook that Write made and nobody changed is read back as the
+// same template; where somebody has changed one of XLSForm's own columns, that
+// column counts and ours beside it does not. A separate sheet, hearth_notes,
+// lists what other programs will see differently.
 //
 // Expressions are XPath there and CEL here. Both sides are parsed and translated
 // piece by piece, with what the template knows about the kinds of answers: XPath
-// turns texts and numbers into each other, CEL does not. What has no equivalent
-// is left out and reported with its cell;
-// nothing is ever left out without a word.
+// converts between texts and numbers, CEL does not. An expression without an
+// equivalent is left out and reported with its cell; nothing is left out
+// silently.
 package xlsform
 
 import (

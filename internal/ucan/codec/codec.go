@@ -1,8 +1,8 @@
 // Package codec reads and writes the IPLD encodings that UCAN 0.9.1 tokens are
 // made of: base64 text, CARv1, CIDv1, strict dag-cbor, and the dag-json that is
-// signed. It takes one spelling of each value only, where JavaScript writes no
-// other: no indefinite lengths, shortest integers, sorted keys, 64-bit floats.
-// It knows nothing of tokens, keys or time.
+// signed. It accepts only one spelling of each value where the JavaScript
+// libraries write only one: no indefinite lengths, shortest integers, sorted
+// keys, 64-bit floats. It knows nothing of tokens, keys or time.
 //
 // A value is one of nil, bool, int64, uint64 (only above the range of int64),
 // float64, string, []byte, CID, []any and Map.

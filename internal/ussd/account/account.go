@@ -4,14 +4,14 @@
 //
 // A PIN is sealed with AES-256-GCM by a key that is not in the store, under a
 // random nonce and bound to its account; it appears nowhere else, neither in
-// logs nor in events, jobs or error texts. Five digits gain nothing from a
-// slow hash: the key outside the store is the control. What locks an account
-// or a number is counted in the store, in the transaction of the answer, so
-// neither another call nor a restart gives tries back. An id that nobody has
-// is treated and answered exactly like one that somebody has.
+// logs nor in events, jobs or error texts. Five digits gain nothing from a slow
+// hash: the key outside the store is the control. The tries that lock an
+// account or a number are counted in the store, in the transaction of the
+// answer, so neither another call nor a restart gives tries back. An id that
+// nobody has is treated and answered exactly like one that somebody has.
 //
 // Names, email addresses and numbers are plain columns, since operators need
-// them. Erase takes them out.
+// them. Erase removes them.
 package account
 
 import (

@@ -1,12 +1,10 @@
-// Package dialog tests a USSD line with dialogs: text files that say what is
-// typed on a handset and what must be on its screen. It reads them, plays them
-// against any server or handler, checks size and framing of every answer, and
-// reports which nodes of a menu no dialog visits. A live session can be saved
-// as a dialog with what is secret left out, also from RunHandset, by which people walk
-// through a line.
+// Package dialog tests a USSD line with dialogs: text files that say what is typed on
+// a handset and what must be on its screen. It reads them, plays them against any
+// server or handler, checks size and framing of every answer, and reports which nodes
+// of a menu no dialog visits. A live session can be saved as a dialog with its secrets
+// left out, also from RunHandset, with which people walk through a line.
 //
-// The lines of a dialog are described in syntax.go, from which docs/ussd.md is
-// made:
+// The lines of a dialog are described in syntax.go, from which docs/ussd.md is made:
 //
 //	dialog: log in with a wrong PIN
 //	let pin = 48213

@@ -1,9 +1,9 @@
-// Package fetch offers menu packs what others know: actions that ask another
-// server over HTTP, list twins, redeem vouchers, ask surveys, and ask the oracle. They run between two transactions,
-// within the time of the step. HTTP goes out through the guarded client only;
-// twins are those of types that the operator grants, or of whoever is logged in,
-// and never with what is personal. What an answer says is a text on a screen at
-// most: it is bounded, on one line, and never looked into.
+// Package fetch offers menu packs data from elsewhere: actions that call another server
+// over HTTP, list twins, redeem vouchers, ask surveys, and ask the oracle. They run
+// between two transactions, within the time of the step. HTTP leaves through the guarded
+// client only. Twins are those of types that the operator grants, or of the caller who is
+// logged in, and never include personal data. An answer becomes at most one line of text
+// on a screen: it is bounded and never interpreted.
 package fetch
 
 import (

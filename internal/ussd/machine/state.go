@@ -1,7 +1,7 @@
-// Package machine is the interpreter of menu packs: a state and what the
-// caller typed give the next state and its screen. It is pure. What has an
-// effect is an action, which the caller of the machine runs for it. It knows
-// no store, no clock and no gateway.
+// Package machine is the interpreter of menu packs: from a state and what the
+// caller typed it computes the next state and its screen. It is pure. Anything
+// with an effect is an action, which the caller of the machine runs for it. It
+// knows no store, no clock and no gateway.
 package machine
 
 import "github.com/hearth-dmrv/hearth/internal/ussd/menu"

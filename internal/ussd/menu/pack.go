@@ -1,8 +1,8 @@
 // Package menu holds the menu pack: what a USSD line shows and asks, as one
 // YAML file that a person can edit without code. It reads and checks packs,
-// renders their screens, keeps the current pack with hot reload, and offers
-// the tools an editor needs: JSON Schema, lint and graphs. It does not walk a
-// pack; the machine does.
+// renders their screens, keeps the current pack with hot reload, and offers the
+// tools an editor needs: JSON Schema, lint and graphs. It does not walk a pack;
+// package machine does.
 package menu
 
 import (

@@ -1,12 +1,12 @@
-// Package sms sends text messages. A message is stored in the transaction of
-// whoever wants it sent, and a job sends it; so it goes out exactly when that
-// transaction is kept, and a provider that is down only delays it. A crash
-// between the provider's answer and our note of it means that the message is
-// sent again under the same id.
+// Package sms sends text messages. A message is stored in the transaction that
+// wants it sent, and a job sends it; so it goes out exactly when that
+// transaction commits, and a provider that is down only delays it. After a
+// crash between the provider's answer and our note of it, the message is sent
+// again under the same id.
 //
-// Numbers and texts are sealed by the server's own key, and both are removed
-// as soon as the message has been sent or given up: what stays is that there
-// was one, when, and what the provider called it.
+// Numbers and texts are sealed with the server's own key, and both are removed
+// as soon as the message has been sent or given up. What remains is that there
+// was a message, when, and the provider's id for it.
 package sms
 
 import (

@@ -1,5 +1,5 @@
-// Package textfile reads the files that people write for the line: menu packs,
-// gateways and dialogs.
+// Package textfile reads the files that people write for a USSD line: menu
+// packs, gateways and dialogs.
 package textfile
 
 import (

@@ -1,8 +1,8 @@
-// Package wire reads one key press as a telecom gateway sends it and writes
-// the answer as that gateway wants it. It takes JSON, form and query requests,
-// checks every documented rule and cleans what a person typed; what comes out
-// is always valid. Gateways that use other names than the documented ones are
-// data: a YAML file each, some of them shipped. It keeps no session and knows
+// Package wire reads one key press as a telecom gateway sends it and writes the
+// answer as that gateway wants it. It takes JSON, form and query requests,
+// checks every documented rule and cleans what a person typed; its results are
+// always valid. Gateways that use other names than the documented ones are
+// data: a YAML file each, some of them bundled. It keeps no session and knows
 // no menu.
 package wire
 

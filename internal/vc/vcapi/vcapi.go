@@ -1,14 +1,14 @@
-// Package vcapi serves the W3C VC-API: anybody with the right to read credentials has
-// any credential or presentation verified, with named reasons, and public test suites
-// have a test issuer sign, where a setting turns that on.
+// Package vcapi serves the W3C VC-API. Callers with the right to read credentials can
+// have any credential or presentation verified, with named reasons. Where a setting
+// turns it on, public test suites can have a test issuer sign credentials.
 //
-// The test issuer's key is derived from the server's own for this purpose alone, so
-// it signs nothing else; its DID is the same on every instance and after every
-// restart, and every verification here says that its credentials prove nothing.
+// The test issuer's key is derived from the server's own for this purpose alone, so it
+// signs nothing else. Its DID is the same on every instance and after every restart,
+// and every verification here says that its credentials prove nothing.
 //
-// Verification costs CPU: callers have a rate of their own, few documents are worked on
-// at a time, and callers and workspaces take turns: one caller has one of them at most.
-// Nothing is stored.
+// Verification costs CPU: each caller has a rate limit, few documents are worked on at
+// a time, and callers and workspaces take turns, with at most one document of one
+// caller in work. Nothing is stored.
 package vcapi
 
 import (

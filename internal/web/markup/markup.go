@@ -1,12 +1,12 @@
 // Package markup writes pages of HTML. A page is a chain of calls, each of which
-// says what it writes: markup that stands in the source, text that is escaped, or
-// a picture or style of our own. It parses nothing and looks at no type, unlike
+// says what it writes: markup from the source, text that is escaped, or a picture
+// or style of our own. It parses nothing and uses no reflection, unlike
 // html/template, which finds methods by their names and so keeps every method of
 // the program in the binary.
 //
-// It does not know where in a page a text stands. Text is safe between tags and
-// inside quotes of an attribute that holds words or numbers; where a link leads
-// goes into Href, and nothing goes into a script, a style or the name of a tag.
+// It does not know where in a page a text appears. Text is safe between tags and
+// inside quoted attributes that hold words or numbers; the target of a link goes
+// into Href, and nothing goes into a script, a style or the name of a tag.
 package markup
 
 import (

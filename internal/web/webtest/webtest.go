@@ -1,5 +1,5 @@
-// Package webtest plays the cases of routes that packages keep as JSON in
-// testdata: a request, and what must come back.
+// Package webtest runs the route cases that packages keep as JSON in testdata:
+// a request, and the answer it must get.
 package webtest
 
 import (

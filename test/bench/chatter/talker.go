@@ -1,7 +1,7 @@
 // Package chatter measures the oracle with many callers at once: sockets that
-// are idle, that stall and that leave, and answers that are streamed, aborted
-// and stored. The callers come from many addresses of 127.0.0.0/8, as a server
-// allows one only so much.
+// idle, stall or leave, and answers that are streamed, aborted and stored. The
+// callers come from many addresses of 127.0.0.0/8, because a server limits each
+// address.
 package chatter
 
 import (

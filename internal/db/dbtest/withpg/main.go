@@ -3,8 +3,8 @@
 //
 //	go run ./internal/db/dbtest/withpg go test ./...
 //
-// HEARTH_TEST_POSTGRES_URL names the server; when it is already set, or when
-// no PostgreSQL can be started, the command runs as it is.
+// HEARTH_TEST_POSTGRES_URL names the server; when it is already set, or when no
+// PostgreSQL can be started, the command runs unchanged.
 package main
 
 import (

@@ -1,11 +1,11 @@
 // Package schema is the language in which protocols declare properties: type
-// names and JSON Schema 2020-12 with a few words of our own, what it takes to
-// trust a schema somebody else wrote, and the check of properties against it.
+// names and JSON Schema 2020-12 with a few words of our own, the rules that
+// make a foreign schema trustworthy, and the check of properties against it.
 //
-// It promises that a schema which was read is safe to use: it reaches nothing
-// outside itself, does not repeat itself, and its patterns are linear. A check
-// names every fault at once and never a value, and its work and the memory it
-// takes are bounded, whatever the schema and the properties are.
+// It promises that a schema which was read is safe to use: it refers to nothing
+// outside itself, does not recurse, and its patterns are linear. A check names
+// every fault at once and never a value, and its work and memory are bounded,
+// whatever the schema and the properties are.
 package schema
 
 import (

@@ -1,6 +1,6 @@
 // Package modeltest plays a model server for tests: it speaks the OpenAI chat
-// protocol on a real connection and does what a script says, the bad things
-// too. Models without a connection are here as well.
+// protocol on a real connection and follows a script, misbehaviour included. It
+// also has models that need no connection.
 package modeltest
 
 import (

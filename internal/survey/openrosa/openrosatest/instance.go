@@ -1,4 +1,4 @@
-// Package openrosatest plays a device that fills XForms in: it makes answers, and
+// Package openrosatest plays a device that fills in XForms: it makes answers, and
 // writes them as ODK Collect would send them.
 package openrosatest
 
