@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// kindCertify is the job that renews a credential where it is shown.
+// kindCertify is the job that updates a credential wherever it is shown.
 const kindCertify = "entity.certify"
 
 type certifyJob struct {
@@ -18,7 +18,8 @@ type certifyJob struct {
 	From verdict.Place `json:"from"`
 }
 
-// proofs renews the records of the caller's workspace that show credentials.
+// proofs returns the keeper that updates the records of the caller's workspace
+// that show credentials.
 func (rv *reviser) proofs(ctx context.Context) verdict.Keeper {
 	ws := web.CallerFrom(ctx).Workspace
 	return verdict.Keeper{
@@ -56,8 +57,8 @@ func (rv *reviser) proofs(ctx context.Context) verdict.Keeper {
 	}
 }
 
-// runCertify is the job that renews a credential where it is shown. It makes
-// the next one when there is more than one transaction may do.
+// runCertify runs kindCertify. It enqueues the next job when there is more than
+// one transaction may do.
 func (s *Service) runCertify(ctx context.Context, r *job.Run) error {
 	var p certifyJob
 	if err := r.Decode(&p); err != nil {

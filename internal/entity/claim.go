@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxClaims is how many claims of one credential are looked at.
+// maxClaims limits how many claims of one credential are looked at.
 const maxClaims = 100
 
 // isVerified reports whether somebody has vouched for a twin.
@@ -36,8 +36,8 @@ func (nd *needs) mayLapse(ctx context.Context, q db.Querier, r *Row) error {
 	return nd.checkDependants(ctx, q, r)
 }
 
-// checkProducing refuses to change what produces a claim that somebody has
-// vouched for: the verdict knew nothing of it.
+// checkProducing refuses to change what produces a claim once somebody has
+// vouched for it, because the verdict did not take that into account.
 func checkProducing(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	_, claim := p.Ends()
 	if p.Row.Role != relationship.Produces || !p.Row.Mirror || claim == nil || Status(claim.Status) == StatusDeactivated {
@@ -54,8 +54,8 @@ func checkProducing(ctx context.Context, tx *db.Tx, ws string, p *relationship.R
 	return verdict.Late(at)
 }
 
-// checkBecoming wants the claim verified that is to become a credential, its only
-// one, and not yet where something is to produce it.
+// checkBecoming requires that the claim that is to become a credential is
+// verified and has no other, and refuses to add what produces a claim after that.
 func checkBecoming(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	if err := checkProducing(ctx, tx, ws, p, at+"/role"); err != nil {
 		return err
@@ -70,7 +70,8 @@ func checkBecoming(ctx context.Context, tx *db.Tx, ws string, p *relationship.Re
 	return mayBecome(ctx, tx, ws, &p.Row, where)
 }
 
-// mayBecome wants a claim verified, and no other credential that rests on it.
+// mayBecome requires that a claim is verified and that no other credential
+// rests on it.
 func mayBecome(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row, pointer string) error {
 	if ok, err := isVerified(ctx, tx, ws, l.Src); err != nil || !ok {
 		return cmp.Or(err, claimNotVerified(pointer))
@@ -84,8 +85,8 @@ func claimNotVerified(pointer string) error {
 }
 
 // keepsVerifier refuses to end the relationship to the last oracle of a
-// verified claim, or to one its verdict rests on. The relationship has ended in
-// tx.
+// verified claim, or to one its verdict rests on. The relationship has already
+// ended in tx.
 func keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	oracle, claim := p.Ends()
 	if p.Row.Role != relationship.Verifies || !p.Row.Mirror || Status(claim.Status) == StatusDeactivated {

@@ -13,21 +13,23 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Claims keeps what claims say, from the moment they are submitted, and has the
-// last word about them. All is done in the transaction of the change itself.
+// Claims keeps what claims say, from the moment they are submitted, and makes
+// the final decision about them. Everything is done in the transaction of the
+// change itself.
 type Claims interface {
-	// Submit fixes what a claim says that has become active.
+	// Submit fixes what a claim says once it has become active.
 	Submit(ctx context.Context, tx *db.Tx, r *Row, e *Entity) error
-	// Follow notes that a submitted claim has another project or status, and
-	// refuses to end one that must stay; of other twins, that they lost a controller.
+	// Follow notes that a submitted claim has another project or status, and refuses
+	// to end one that must stay. For other twins it notes that they lost a
+	// controller.
 	Follow(ctx context.Context, tx *db.Tx, old, next *Row) error
-	// Joined notes a new relationship: what was claimed of the one end may count for
-	// the other.
+	// Joined notes a new relationship: a claim about one end may cover the other.
 	Joined(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row) error
-	// Rules names the protocol and its version that speak about a submitted claim; "" for
-	// one that was not.
+	// Rules returns the protocol and version that apply to a submitted claim; "" for a
+	// claim that was not submitted.
 	Rules(ctx context.Context, q db.Querier, ws string, nid int64) (protocol, version string, err error)
-	// Judge has the last word about a verdict that somebody who may has given.
+	// Judge makes the final decision about a verdict whose author is entitled
+	// to give it.
 	Judge(ctx context.Context, tx *db.Tx, j Judgement) error
 }
 
@@ -38,7 +40,7 @@ type Judgement struct {
 	Next    *Verification
 }
 
-// joined tells the keeper of claims of a new relationship.
+// joined tells the keeper of claims about a new relationship.
 func (rv *reviser) joined(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row) error {
 	if rv.claims == nil {
 		return nil
@@ -73,14 +75,15 @@ func (s *Service) MayJudge(ctx context.Context, q db.Querier, r *Row, v Verdict)
 	return next.Approvals[len(next.Approvals)-1].Oracle, nil
 }
 
-// Names are the DIDs as which the caller may have acted before.
+// Names returns the DIDs under which the caller may have acted before.
 func (s *Service) Names(ctx context.Context, q db.Querier) ([]string, error) {
 	own, others, err := s.verdicts.knownAs(ctx, q, web.CallerFrom(ctx))
 	return slices.Concat(own, others), err
 }
 
-// Independent refuses a caller who has a part in a claim: VERIFIER_IS_CLAIMANT. back: it
-// takes the claim back, and what others have given it since does not stop it.
+// Independent refuses a caller who has a part in a claim: VERIFIER_IS_CLAIMANT. With
+// back the caller withdraws the claim, and a part that others have given it since is no
+// obstacle.
 func (s *Service) Independent(ctx context.Context, q db.Querier, r *Row, back bool) error {
 	e, err := r.Entity()
 	if err != nil {
@@ -93,8 +96,8 @@ func (s *Service) Independent(ctx context.Context, q db.Querier, r *Row, back bo
 	return b.Independent(ctx, q, r.NID, e, back)
 }
 
-// RejudgeTx has a claim show another status because of a dispute. Who has vouched for it
-// stays noted.
+// RejudgeTx gives a claim another status because of a dispute. It keeps the record of
+// who has vouched for it.
 func (s *Service) RejudgeTx(ctx context.Context, tx *db.Tx, id, status, reason string) error {
 	r, err := s.FindForUpdate(ctx, tx, id)
 	if err != nil {
@@ -130,8 +133,9 @@ func (rv *reviser) submit(ctx context.Context, tx *db.Tx, r *Row) error {
 	return rv.claims.Submit(ctx, tx, r, e)
 }
 
-// followClaim submits a claim that becomes active, and has later steps noted. A
-// credential begins with its issue, and one that was retired stays so.
+// followClaim submits a claim that becomes active, and reports its later steps.
+// A credential begins when it is issued, and one that was retired stays
+// retired.
 func (rv *reviser) followClaim(ctx context.Context, tx *db.Tx, old, next *Row) error {
 	switch {
 	case rv.claims == nil:
@@ -165,13 +169,14 @@ func (rv *reviser) mayRestate(before *Entity) error {
 	return nil
 }
 
-// Issued is a credential that an approved claim has become, for whoever signs it.
+// Issued is a credential that an approved claim has become, for the package that
+// signs it.
 type Issued struct {
 	Row       *Row                  // its twin
 	Claim     int64                 // number of the claim
-	Subject   int64                 // number of what it is about
+	Subject   int64                 // number of the twin it is about
 	Issuer    *Row                  // the oracle
-	Says      *api.IssuedCredential // what it says; whoever signs adds where it is
+	Says      *api.IssuedCredential // what it says; the signer adds the address
 	Claimed   []byte                // the claim's document in canonical JSON
 	Evaluated []byte                // the approval in canonical JSON
 	Evidence  []string
@@ -201,13 +206,13 @@ func (s *Service) StepTx(ctx context.Context, tx *db.Tx, id string, t Transition
 
 type issuingKey struct{}
 
-// Issuing is the context in which the keeper of claims makes the credential of an
-// approved claim. No other credential is made.
+// Issuing returns the context in which the keeper of claims makes the credential
+// of an approved claim. No other credential can be made.
 func Issuing(ctx context.Context) context.Context { return context.WithValue(ctx, issuingKey{}, true) }
 
 func issuing(ctx context.Context) bool { return ctx.Value(issuingKey{}) != nil }
 
-// mayIssue refuses a credential that somebody makes by hand.
+// mayIssue refuses a credential that is made by hand.
 func (rv *reviser) mayIssue(ctx context.Context, credential bool) error {
 	if rv.claims == nil || !credential || issuing(ctx) {
 		return nil

@@ -13,16 +13,16 @@ import (
 )
 
 // mayConfirm reports whether the caller may say that a DID that is not held here
-// is what a role needs. Nobody can look: it takes somebody with every scope.
+// is what a role needs. Nobody can check it, so it takes every scope.
 func mayConfirm(ctx context.Context) bool {
 	return auth.CheckGrant(web.CallerFrom(ctx), "", []string{"*"}) == nil
 }
 
 // ConfirmTx notes that the target of a relationship, which is not held here, is
-// what it should be: from now on it fills roles that must be filled. The caller
-// need not control the twin, and changes nothing it says; the route asks for
-// every scope. A relationship that is confirmed, or whose target is held here,
-// stays as it is. Faults: ENTITY_NOT_FOUND, RELATIONSHIP_NOT_FOUND,
+// what it should be: from now on it fills required roles. The caller need not
+// control the twin, and changes nothing it says; the route asks for every
+// scope. A relationship that is confirmed already, or whose target is held
+// here, does not change. Faults: ENTITY_NOT_FOUND, RELATIONSHIP_NOT_FOUND,
 // ENTITY_DEACTIVATED.
 func (rl *relations) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string) (*Relationship, error) {
 	ws := web.CallerFrom(ctx).Workspace
@@ -60,8 +60,8 @@ func (rl *relations) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation stri
 	return &shown, rl.showConfirmed(ctx, tx, row, shown)
 }
 
-// showConfirmed shows a relationship that is confirmed. There is an event even
-// when the record has no room for the relationship.
+// showConfirmed shows a confirmed relationship in the record. There is an event
+// even when the record has no room for it.
 func (rl *relations) showConfirmed(ctx context.Context, tx *db.Tx, row *Row, shown Relationship) error {
 	_, err := rl.Mutate(ctx, tx, row, related("relationship.confirmed", shown), func(e *Entity) error {
 		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })

@@ -68,7 +68,7 @@ func (cr *creator) created(ctx context.Context, q db.Querier, r *Row) (web.Reply
 }
 
 // StoreTx stores a prepared twin with its index, relationships, groups and
-// events, and joins the relationships that named it before. Faults:
+// events, and joins the relationships that named it before it existed. Faults:
 // ENTITY_EXISTS, EXTERNAL_ID_EXISTS, KEY_RESTRICTED and those of RelateTx.
 func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
 	row, links := p.row, slices.Clone(p.links)
@@ -133,8 +133,8 @@ type createdData struct {
 	Status   Status `json:"status"`
 }
 
-// ready are the arguments of the statements that store a twin, made before the
-// transaction: the one writer of SQLite has enough to do.
+// ready holds the arguments of the statements that store a twin, made before
+// the transaction to keep the one writer of SQLite free.
 type ready struct {
 	columns []any
 	props   readyProps
@@ -186,12 +186,12 @@ func mayPlace(ctx context.Context, project string) error {
 	return restricted("This key is limited to projects, and the entity would belong to none of them.")
 }
 
-// inside reports whether what belongs to a project exists for a caller.
+// inside reports whether a caller can see what belongs to a project.
 func inside(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }
 
-// end is the new twin as an end of its relationships.
+// end returns the new twin as an end of its relationships.
 func (p *Prepared) end() *relationship.End {
 	return &relationship.End{
 		NID: p.row.NID, DID: p.row.DID, Class: p.row.Class, DomainType: p.row.DomainType,
@@ -199,9 +199,9 @@ func (p *Prepared) end() *relationship.End {
 	}
 }
 
-// drawAll checks the relationships of a new twin, gives them numbers and locks
-// what they and those that waited for it change. A relationship that waited is
-// not drawn again.
+// drawAll checks the relationships of a new twin, numbers them and locks the
+// twins that they, and the relationships that waited for it, change. A
+// relationship that waited is not drawn again.
 func (cr *creator) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	if len(p.relations)+len(waited) == 0 {
 		return nil, nil
@@ -235,8 +235,9 @@ func (cr *creator) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited [
 	return plans, cr.lockFor(ctx, tx, caller.Workspace, plans, waited)
 }
 
-// lockFor locks what the relationships of a new twin and those that waited for
-// it change, in one order. The twin itself nobody else can see yet.
+// lockFor locks, in a fixed order, the twins that the relationships of a new
+// twin and those that waited for it change. Nobody else can see the new twin
+// yet.
 func (cr *creator) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*relationship.Relationship) error {
 	if slices.ContainsFunc(plans, func(p *relationship.Relationship) bool { return p.Ordered() }) {
 		if err := cr.events.TakeTurn(ctx, tx, ws); err != nil {
@@ -311,12 +312,12 @@ func byOther(plans []*relationship.Relationship) [][]*relationship.Relationship 
 	return out
 }
 
-// checkOrder looks at rules about more than what the two ends of a relationship
-// are: who may say so, verified claims, one parent for a group, and no circles.
+// checkOrder checks rules that need more than the two ends of a relationship:
+// who may declare it, verified claims, one parent for a group, and no cycles.
 func (rl *relations) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	from, to := p.Ends()
 	if (p.Row.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {
-		return relationship.TargetGone(at) // since it was looked at, and before it was locked
+		return relationship.TargetGone(at) // it went between the check and the lock
 	}
 	if err := rl.mayIssue(ctx, p.Row.Role == relationship.Becomes); err != nil {
 		return err

@@ -12,20 +12,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxDependants is how many twins are named that keep another from going.
+// maxDependants limits how many twins are named that keep another from ending.
 const maxDependants = 10
 
-// needs are what twins need of others to be active, to end and to keep what was
-// said of them.
+// needs checks what twins need of others in order to be active, to end and to
+// keep what was said about them.
 type needs struct {
 	protocols *protocol.Service
 	now       func() time.Time
 }
 
-// MayEnd reports whether a twin may be deactivated as far as others go: the last
-// active group of an organisation may not, nor may an organisation, a project
-// or a claim that active twins need, nor what fills a role they cannot do
-// without. Faults: ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
+// MayEnd reports whether other twins allow one to be deactivated. They do not
+// allow it for the last active group of an organisation, for an organisation, a
+// project or a claim that active twins need, nor for a twin in a role they
+// cannot do without. Faults: ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
 func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 	if err := checkLeaving(ctx, tx, r, StatusDeactivated); err != nil {
 		return err
@@ -45,8 +45,8 @@ func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 	return s.checkEnding(ctx, tx, r)
 }
 
-// checkEnding is checkDependants for a twin that is to be deactivated: then it
-// fills no role of a protocol any more.
+// checkEnding is checkDependants for a twin that is to be deactivated, which
+// will no longer fill any role of a protocol.
 func (nd *needs) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
 	parents, err := dependants(ctx, q, r, nd.now())
 	if err != nil {
@@ -75,7 +75,8 @@ type dependant struct {
 	why string
 }
 
-// dependants lists active twins that have no other parent, or became of a claim.
+// dependants lists active twins that have no other parent, or are credentials of
+// this claim.
 func dependants(ctx context.Context, q db.Querier, r *Row, now time.Time) ([]dependant, error) {
 	all, err := relationship.Dependants(ctx, q, &relationship.End{NID: r.NID, DomainType: r.DomainType}, relationship.Search{
 		Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: now.UnixMilli(), Limit: maxDependants + 1,
@@ -91,7 +92,7 @@ func dependants(ctx context.Context, q db.Querier, r *Row, now time.Time) ([]dep
 	return out, err
 }
 
-// needed is the fault of a twin that others need; nil for none.
+// needed makes the fault for a twin that others need; nil when none do.
 func needed(ctx context.Context, all []dependant) error {
 	if len(all) == 0 {
 		return nil
@@ -111,12 +112,12 @@ func needed(ctx context.Context, all []dependant) error {
 	return f
 }
 
-// maxNamers is how many active twins that name another are looked at. One that
-// more name than these is not ended: they cannot all be asked.
+// maxNamers limits how many active twins that name another are looked at. A
+// twin that more of them name is not ended, because they cannot all be checked.
 const maxNamers = 10_000
 
-// roleDependants lists active twins whose protocol requires a role that nothing
-// but this twin fills.
+// roleDependants lists active twins whose protocol requires a role that only
+// this twin fills.
 func (nd *needs) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
 	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: nd.now().UnixMilli(), Limit: 200}
 	var all []dependant
@@ -154,8 +155,8 @@ func (nd *needs) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]de
 	return all, nil
 }
 
-// needsTarget reports whether a role of an active twin is required, and not filled
-// without a target.
+// needsTarget reports whether a role of an active twin is required and is not
+// filled without this target.
 func (nd *needs) needsTarget(ctx context.Context, q db.Querier, r *Row, n *relationship.Namer, word string) (bool, error) {
 	p, err := nd.protocols.FindAnyIn(ctx, q, r.Workspace, n.Protocol, n.Version)
 	if err != nil {
@@ -184,9 +185,9 @@ func (nd *needs) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error
 	return false, nil
 }
 
-// unfilled lists the roles the protocol of a twin requires that too few twins
-// which are not deactivated fill. On PostgreSQL nobody deactivates those until
-// tx ends.
+// unfilled lists the required roles of a twin's protocol that have too few
+// targets, not counting deactivated ones. On PostgreSQL nobody deactivates the
+// rest until tx ends.
 func (nd *needs) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.Protocol) ([]string, error) {
 	var out []string
 	for _, role := range p.Roles() {
@@ -216,9 +217,9 @@ func (nd *needs) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.Pr
 	return out, nil
 }
 
-// hasParent reports whether a twin has the parent it needs, one that is not
-// deactivated, by a relationship that holds. On PostgreSQL nobody deactivates
-// that one until tx ends.
+// hasParent reports whether a twin has the parent it needs, by a relationship
+// that holds; a deactivated parent does not count. On PostgreSQL nobody
+// deactivates that parent until tx ends.
 func (nd *needs) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
 	role, words := relationship.Leans(domain)
 	if role == "" {
@@ -239,9 +240,9 @@ func (nd *needs) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain str
 	}
 }
 
-// keepsParent refuses to end the relationship that joins an active twin to the
-// last parent that is not deactivated. The relationship has ended in tx; one
-// that did not hold, or was unconfirmed, joined it to nobody.
+// keepsParent refuses to end the relationship between an active twin and its
+// last parent that is not deactivated. The relationship has already ended in
+// tx; one that did not hold, or was unconfirmed, gave it no parent.
 func (nd *needs) keepsParent(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	child := p.Self
 	if p.Row.Mirror {
@@ -257,8 +258,8 @@ func (nd *needs) keepsParent(ctx context.Context, tx *db.Tx, p *relationship.Rel
 	return relationship.Lacking([]string{relationship.Required(child.DomainType)}, "The entity is active and needs this relationship.")
 }
 
-// missingOf lists the roles a twin misses, from what it shows, or from the
-// store when it shows a part only.
+// missingOf lists the roles a twin lacks, from its record, or from the store
+// when the record shows only a part.
 func (nd *needs) missingOf(ctx context.Context, q db.Querier, e *Entity, nid int64) ([]string, error) {
 	p, err := nd.protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
 	if err != nil {
@@ -275,8 +276,8 @@ func (nd *needs) missingOf(ctx context.Context, q db.Querier, e *Entity, nid int
 	return relationship.Missing(p, e.DomainType, count), nil
 }
 
-// keepsComplete refuses when an active twin misses what a relationship gave it.
-// One that did not hold, or was unconfirmed, gave nothing.
+// keepsComplete refuses to end a relationship without which an active twin
+// would lack a role. One that did not hold, or was unconfirmed, filled none.
 func (nd *needs) keepsComplete(status Status, gone Relationship, missing []string) error {
 	if status != StatusActive || gone.Unconfirmed || !relationship.Holds(gone.Since, gone.Until, nd.now()) {
 		return nil
@@ -299,8 +300,8 @@ func (nd *needs) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid in
 	return nd.keepsComplete(e.Status, gone, missing)
 }
 
-// checkComplete refuses to make a twin active that misses relationships today,
-// or whose organisation, project, claim or filler of a required role has gone.
+// checkComplete refuses to activate a twin that lacks relationships now, or
+// whose organisation, project, claim or target of a required role has gone.
 func (nd *needs) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entity) (err error) {
 	if e.MissingRelationships, err = nd.missingOf(ctx, tx, e, r.NID); err != nil {
 		return err
@@ -328,8 +329,9 @@ func (nd *needs) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entity
 	return relationship.LackingAt(ctx, tx, &relationship.End{NID: r.NID, DID: r.DID}, missing, "The entity cannot be active while relationships are missing.")
 }
 
-// checkClaims wants every claim verified that has become a credential, and no
-// other credential of it. On PostgreSQL nobody takes that back until tx ends.
+// checkClaims requires that every claim that became this credential is verified
+// and has no other credential. On PostgreSQL nobody takes that back until tx
+// ends.
 func (nd *needs) checkClaims(ctx context.Context, tx *db.Tx, r *Row) error {
 	if r.DomainType != "credential" {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// The record and what it is made from, which this package stores.
+// The types of the record and of its drafts, which this package stores.
 type (
 	// Credential names a credential about the twin.
 	Credential = twin.Credential
@@ -32,7 +32,7 @@ type (
 	Entity = twin.Entity
 	// GroupDraft is a membership group an organisation is created with.
 	GroupDraft = twin.GroupDraft
-	// Brief is a twin in a few words, for expanded relationships.
+	// Brief is a short description of a twin, for expanded relationships.
 	Brief = twin.Brief
 	// LinkedResource is a document about the twin, kept elsewhere.
 	LinkedResource = twin.LinkedResource
@@ -42,11 +42,11 @@ type (
 	RelationDraft = twin.RelationDraft
 	// Relationship is one as the record of a twin shows it.
 	Relationship = twin.Relationship
-	// Status is where a twin stands in its life.
+	// Status is the stage of a twin's life.
 	Status = twin.Status
 	// Verdict is what a verifier says about a twin.
 	Verdict = api.Verdict
-	// Verification reports whether somebody has vouched for the twin.
+	// Verification says whether somebody has vouched for the twin.
 	Verification = twin.Verification
 )
 
@@ -66,7 +66,8 @@ func checkReason(reason string) error {
 	return c.Err("ENTITY_INVALID", "The entity is not valid.")
 }
 
-// checkSize bounds the whole record: each part may be large, not all of them.
+// checkSize bounds the whole record: any one part may be large, but not all of
+// them.
 func checkSize(body []byte) error {
 	if len(body) <= twin.MaxRecord {
 		return nil

@@ -10,9 +10,9 @@ import (
 )
 
 // ForgetRelationship ends a relationship between twins held here because one of them is
-// erased, whoever controls them. It returns false for one that has ended
-// already, and for one that stays: an active twin cannot do without it, or the
-// key of the caller is not for that twin.
+// erased, whoever controls them. It returns false when the relationship has ended
+// already, and when it stays because an active twin cannot do without it or because the
+// caller's key does not cover that twin.
 func (rl *relations) ForgetRelationship(ctx context.Context, l *relationship.Row) (bool, error) {
 	if err := rl.warm(ctx, l.SrcDID, l.DstDID); err != nil {
 		return false, err
@@ -36,7 +36,7 @@ func (rl *relations) forgetRelationship(ctx context.Context, tx *db.Tx, l *relat
 		return false, err
 	}
 	pl, row, err := rl.openLink(ctx, tx, self, l)
-	if pl == nil { // otherwise it asks who controls the twin, which is no matter here
+	if pl == nil { // otherwise it asks who controls the twin, which does not matter here
 		return false, err
 	}
 	ended, err := relationship.Finish(ctx, tx, caller.Workspace, l.NID, relationship.Removal{At: rl.now().UnixMilli(), By: caller.DID})

@@ -27,7 +27,7 @@ const aboutParts = "Only controllers of the entity may change it. The did:keys (
 
 const aboutPersonal = "Callers who do not control the entity and lack the scope entities:pii get it without the properties its protocol marks as personal; withheld names them."
 
-// handlers answer the requests of the API with the use cases.
+// handlers serve the requests of the API with the use cases.
 type handlers struct{ service *Service }
 
 // Routes adds the entity API to a.
@@ -88,7 +88,7 @@ type one struct {
 	DID string `path:"did" doc:"DID of the entity; slashes may be written as they are or as %2F." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
 }
 
-// changing is what routes that change a twin share.
+// changing is the input that routes that change a twin share.
 type changing struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; * for any."`
@@ -151,7 +151,7 @@ func (h handlers) serveGet(ctx context.Context, in *struct {
 		if a.Raw, err = h.service.cfg.Expand(ctx, h.service.db, r, a.Raw, in.Expand); err != nil {
 			return none, err
 		}
-		a.ETag = "" // what it points to changes without it
+		a.ETag = "" // the record can stay the same while what it points to changes
 	}
 	if in.Fields != "" {
 		if a.Raw, err = h.service.cfg.Fields(ctx, r, a.Raw, in.Fields); err != nil {
@@ -188,12 +188,12 @@ func (h handlers) changed(ctx context.Context, in changing, c Change) (web.Reply
 	return h.service.Answer(ctx, h.service.db, r)
 }
 
-// codes are those of every change.
+// codes lists the fault codes that every change can have, and more.
 func codes(more ...string) []string {
 	return append(more, "NOT_CONTROLLER", "PRINCIPAL_PROTECTED", "ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION", "PRECONDITION_REQUIRED")
 }
 
-// read gives a twin and its record.
+// read returns a twin and its record.
 func (h handlers) read(ctx context.Context, id string) (*Row, *Entity, error) {
 	r, err := h.service.Find(ctx, h.service.db, id)
 	if err != nil {

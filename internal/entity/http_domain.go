@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// domainRoutes take twins in the words of domain registration.
+// domainRoutes accept twins in the terms of domain registration.
 func (h handlers) domainRoutes(a *web.API) {
 	web.Post(a, "/v1/domains", h.serveDomain, web.Doc{
 		Summary: "Create an entity as a domain", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
@@ -29,7 +29,7 @@ func (h handlers) domainRoutes(a *web.API) {
 	})
 }
 
-// Domain is a draft in the words of domain registration.
+// Domain is a draft in the terms of domain registration.
 type Domain struct {
 	Type          string          `json:"type" example:"project"`
 	Protocol      string          `json:"protocol,omitzero" doc:"DID of the protocol." example:"did:ixo:protocol/project"`
@@ -41,10 +41,10 @@ type Domain struct {
 	ValidUntil    time.Time       `json:"validUntil,omitzero"`
 }
 
-// SchemaName is the name that clients know it by.
+// SchemaName is the name under which clients know it.
 func (Domain) SchemaName() string { return "PartDomain" }
 
-// draft is the domain in the words of a twin.
+// draft turns the domain into the draft of a twin.
 func (b Domain) draft() Draft {
 	return Draft{
 		Type: b.Type, Protocol: cmp.Or(b.Protocol, b.Class), Metadata: b.Metadata, Properties: b.Properties, Relationships: b.Relationships,
@@ -52,13 +52,13 @@ func (b Domain) draft() Draft {
 	}
 }
 
-// Validate names everything that is wrong with a domain as far as it can be
-// seen without its protocol, in a fault ENTITY_INVALID.
+// Validate names everything that is wrong with a domain and can be seen without
+// its protocol, in a fault ENTITY_INVALID.
 func (b Domain) Validate() error {
 	return check.Together(b.ambiguous(), b.pointed(b.draft().Validate()))
 }
 
-// ambiguous refuses two protocols.
+// ambiguous refuses a draft that names two protocols.
 func (b Domain) ambiguous() error {
 	if b.Class == "" || b.Protocol == "" || b.Class == b.Protocol {
 		return nil
@@ -66,7 +66,7 @@ func (b Domain) ambiguous() error {
 	return relationship.Invalid("/class", "invalid", "Give class or protocol, or the same DID in both.")
 }
 
-// pointed moves the pointers of a fault to the members a domain has.
+// pointed moves the pointers of a fault to the members that a domain has.
 func (b Domain) pointed(err error) error {
 	f := fault.As(err)
 	if f == nil {
@@ -100,9 +100,8 @@ func (h handlers) serveDomain(ctx context.Context, in *struct{ Body Domain }) (w
 	return a, in.Body.pointed(err)
 }
 
-// name makes the name in the metadata a property when the protocol has one and
-// the draft does not give it. What else is wrong with the draft is not its
-// matter.
+// name copies the name in the metadata to a property when the protocol has one
+// and the draft does not give it. It does not check the rest of the draft.
 func (h handlers) name(ctx context.Context, d *Draft) error {
 	var meta map[string]jsontext.Value
 	if d.Metadata.IsZero() || json.Unmarshal(d.Metadata.Value, &meta) != nil || meta["name"].Kind() != '"' {

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// propertyRoutes are the properties of a twin.
+// propertyRoutes serve the properties of a twin.
 func (h handlers) propertyRoutes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/properties/{name}", h.serveGetProperty, web.Doc{
 		Summary: "Read a property", Scope: readScope, Tag: tag, Codes: []string{"PROPERTY_NOT_FOUND", "SCOPE_MISSING"},
@@ -48,7 +48,7 @@ func propertyNotFound() error {
 	return fault.New(fault.NotFound, "PROPERTY_NOT_FOUND", "The entity has no property of this name.")
 }
 
-// membersOf takes the properties of a record apart.
+// membersOf splits the properties of a record.
 func membersOf(e *Entity) (map[string]jsontext.Value, error) {
 	members := map[string]jsontext.Value{}
 	if err := json.Unmarshal(e.Properties.Value, &members); err != nil {
@@ -70,7 +70,7 @@ func (h handlers) serveGetProperty(ctx context.Context, in *struct {
 	if err != nil {
 		return web.Reply[Value]{}, err
 	}
-	if slices.Contains(hidden, in.Name) { // whether it has one or not
+	if slices.Contains(hidden, in.Name) { // whether it exists or not
 		return web.Reply[Value]{}, mask.Missing()
 	}
 	members, err := membersOf(e)
@@ -136,7 +136,7 @@ func (h handlers) serveDeleteProperty(ctx context.Context, in *struct {
 	})
 }
 
-// controllerRoutes are those who may change a twin.
+// controllerRoutes serve the controllers of a twin: those who may change it.
 func (h handlers) controllerRoutes(a *web.API) {
 	web.Put(a, "/v1/entities/{did}/controllers/{target}", h.servePutController, web.Doc{
 		Summary: "Add a controller to an entity", Scope: writeScope, Tag: tag, Codes: codes(), Description: aboutParts,

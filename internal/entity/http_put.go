@@ -16,15 +16,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// document is the body of a PUT: what a client decides, and whatever else a
-// record has, which must be as it is.
+// document is the body of a PUT: what a client decides, and optionally the
+// other members of a record, unchanged.
 type document struct {
 	Entity
 	Groups []GroupDraft `json:"groups,omitzero" doc:"Of an organisation that is created."`
 }
 
-// Schema describes it for the reference: a client must say two members; what
-// else a record has may stand there as it was read.
+// Schema describes it for the reference: two members are required; the other
+// members of a record may be sent as they were read.
 func (document) Schema(reg huma.Registry) *huma.Schema {
 	type plain document
 	s := huma.SchemaFromType(reg, reflect.TypeFor[plain]())
@@ -37,7 +37,7 @@ func (h handlers) servePut(ctx context.Context, in *struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"* creates and never replaces."`
 	Body        document
 	RawBody     []byte
-	Misfit      error // named with all else that is wrong, from RawBody
+	Misfit      error // reported together with everything else that is wrong, from RawBody
 },
 ) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]
@@ -79,7 +79,7 @@ func (h handlers) createAs(ctx context.Context, id string, body []byte) (web.Rep
 	return a, err
 }
 
-// replaceBy is replace for a document that may repeat what the server
+// replaceBy is replace for a document that may repeat members the server
 // decides.
 func replaceBy(e *Entity, stored, doc []byte, checks *fault.Checks) error {
 	var n document
@@ -90,7 +90,7 @@ func replaceBy(e *Entity, stored, doc []byte, checks *fault.Checks) error {
 	free := func(name string) bool {
 		switch name {
 		case "did", "protocol", "protocolVersion", "groups":
-			return true // replace compares them as a draft has them
+			return true // replace compares them, as in a draft
 		case "relationships":
 			return n.Relationships == nil || len(n.Relationships) > 0 // so here; none repeats nothing
 		}
@@ -108,7 +108,7 @@ func replaceBy(e *Entity, stored, doc []byte, checks *fault.Checks) error {
 }
 
 // merging is the body of a PATCH. Only its bytes matter: they are applied to
-// the record, and what comes of that is checked.
+// the record, and the result is checked.
 type merging struct{ jsontext.Value }
 
 // Schema describes what can be changed in the API reference.

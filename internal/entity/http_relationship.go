@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// relationRoutes are the relationships of a twin.
+// relationRoutes serve the relationships of a twin.
 func (h handlers) relationRoutes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/relationships", h.serveRelationships, web.Doc{
 		Summary: "List the relationships of an entity, oldest first", Scope: readScope, Tag: tag,
@@ -59,10 +59,10 @@ type ListedRelationship struct {
 	AddedBy   string    `json:"addedBy" doc:"DID of who added it."`
 }
 
-// SchemaName is the name that clients know it by.
+// SchemaName is the name under which clients know it.
 func (ListedRelationship) SchemaName() string { return "PartEdge" }
 
-// listed is a stored relationship as seen from a twin.
+// listed turns a stored relationship into one as a twin sees it.
 func listed(l *relationship.Row, nid int64) ListedRelationship {
 	e := ListedRelationship{Relationship: l.Shown(false), Direction: "out", Added: time.UnixMilli(l.AddedAt).UTC(), AddedBy: l.AddedBy}
 	if l.Src == nid {
@@ -107,7 +107,7 @@ func (h handlers) serveRelationships(ctx context.Context, in *struct {
 	})
 }
 
-// relationQuery says which relationships of a twin, and from where on.
+// relationQuery selects relationships of a twin and says where to start.
 type relationQuery struct {
 	sides []relationship.Side
 	role  string // "" for all
@@ -132,7 +132,7 @@ func (h handlers) page(ctx context.Context, nid int64, q relationQuery) (items [
 	}
 	order.Sort(links, func(a, b relationship.Row) int { return cmp.Compare(a.NID, b.NID) })
 	whole := len(links) < look            // no side was cut short
-	links = links[:min(len(links), look)] // behind this a side may have more
+	links = links[:min(len(links), look)] // beyond this, a side may have more
 	for i := range links {
 		e := listed(&links[i], nid)
 		if q.role != "" && e.Role != q.role {

@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// serviceRoutes are the services of a twin. Their ETag is that of the record,
-// and so is that of all parts below.
+// serviceRoutes serve the services of a twin. Their ETag is that of the record,
+// as for all parts below.
 func (h handlers) serviceRoutes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/services/{id}", h.serveGetService, web.Doc{
 		Summary: "Read a service", Scope: readScope, Tag: tag, Codes: []string{"SERVICE_NOT_FOUND"},
@@ -57,14 +57,14 @@ func (h handlers) serveGetService(ctx context.Context, in *struct {
 	return web.Reply[Endpoint]{Value: e.Services[i], ETag: web.ETag(r.Revision)}, nil
 }
 
-// endpoint is a service without the need to repeat its id.
+// endpoint is a service whose id need not be repeated.
 type endpoint struct {
 	ID       string `json:"id,omitzero" doc:"That of the path, if given." example:"#data"`
 	Type     string `json:"type" example:"DataIngestion"`
 	Endpoint string `json:"endpoint" doc:"URL: http, https, ws, wss, mqtt, mqtts or ipfs." example:"https://example.org/ingest"`
 }
 
-// SchemaName is the name that clients know it by.
+// SchemaName is the name under which clients know it.
 func (endpoint) SchemaName() string { return "PartEndpoint" }
 
 func (h handlers) servePutService(ctx context.Context, in *struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// stepRoutes are steps in the life of a twin.
+// stepRoutes serve the steps in the life of a twin.
 func (h handlers) stepRoutes(a *web.API) {
 	web.Post(a, "/v1/entities/{did}/transitions", h.serveTransition, web.Doc{
 		Summary: "Change the status of an entity", Scope: writeScope, Tag: tag, Once: true,
@@ -37,8 +37,8 @@ func (h handlers) stepRoutes(a *web.API) {
 	})
 }
 
-// stepping is what these routes share. Those that judge nothing do not need the
-// revision.
+// stepping is the input these routes share. Those that give no verdict do not
+// need the revision.
 type stepping struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; any when absent."`

@@ -18,11 +18,11 @@ type prop struct {
 	Val string // sorts as the value does
 }
 
-// One text for each number of rows: a statement is a constant. On SQLite a
-// statement of several rows that could fail keeps a journal of its own; one
-// that ignores what is wrong does not, and nothing can be wrong here but that a
-// row is there already. PostgreSQL takes rows by their columns, and to look whether
-// each is there already costs it as much again as to store it.
+// One text for each number of rows, so that a statement is a constant. On SQLite a
+// statement of several rows that could fail keeps a journal of its own; one that
+// ignores errors does not, and the only possible error here is that a row exists
+// already. PostgreSQL takes rows by their columns; checking whether each exists
+// costs it as much again as storing it.
 const (
 	insertProps1SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1)`
 	insertProps2SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1)`
@@ -35,16 +35,15 @@ const (
 	deleteProp = `DELETE FROM entity_props WHERE pid = $1 AND val = $2 AND nid = $3`
 )
 
-// addProps enters a twin into the property index.
+// addProps adds a twin to the property index.
 func addProps(ctx context.Context, tx *db.Tx, nid int64, props []prop) error {
 	return addReady(ctx, tx, prepareProps(tx.Dialect(), nid, props), false)
 }
 
-// readyProps are entries of one twin that are ready to be stored: the arguments of
-// their statements.
+// readyProps holds the arguments of the statements that store one twin's entries.
 type readyProps [][]any
 
-// prepareProps does everything for the entries of a twin that needs no transaction.
+// prepareProps does all work for the entries of a twin that needs no transaction.
 func prepareProps(d db.Dialect, nid int64, props []prop) readyProps {
 	var out readyProps
 	props = distinct(props)
@@ -64,7 +63,7 @@ func prepareProps(d db.Dialect, nid int64, props []prop) readyProps {
 	return readyProps{{nid, pids, vals}}
 }
 
-// distinct has each entry once: a name may say a word twice.
+// distinct removes repeated entries: a name may say a word twice.
 func distinct(props []prop) []prop {
 	props = slices.Clone(props)
 	slices.SortFunc(props, func(a, b prop) int {
@@ -73,7 +72,7 @@ func distinct(props []prop) []prop {
 	return slices.Compact(props)
 }
 
-// addReady enters a twin into the property index; a fresh one has no entries yet.
+// addReady adds a twin to the property index; a fresh one has no entries yet.
 func addReady(ctx context.Context, tx *db.Tx, r readyProps, fresh bool) error {
 	for _, args := range r {
 		if err := addSome(ctx, tx, args, fresh); err != nil {
@@ -83,7 +82,7 @@ func addReady(ctx context.Context, tx *db.Tx, r readyProps, fresh bool) error {
 	return nil
 }
 
-// propArgs are the arguments of the statement for some entries.
+// propArgs returns the arguments of the statement for some entries.
 func propArgs(nid int64, props []prop) []any {
 	args := append(make([]any, 0, 1+2*len(props)), nid)
 	for _, p := range props {
@@ -110,7 +109,7 @@ func addSome(ctx context.Context, tx *db.Tx, args []any, fresh bool) error {
 	return tx.Send(ctx, insertProps4SQLite, args...)
 }
 
-// dropProps takes a twin out of the property index.
+// dropProps removes a twin from the property index.
 func dropProps(ctx context.Context, tx *db.Tx, nid int64, props []prop) error {
 	for _, p := range props {
 		if err := tx.Send(ctx, deleteProp, p.PID, p.Val, nid); err != nil {
@@ -125,11 +124,11 @@ const (
 	deleteExternal = `DELETE FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = $3 AND nid = $4`
 )
 
-// ExternalID is what another system calls a twin.
+// ExternalID is the name of a twin in another system.
 type ExternalID struct{ Scheme, Value string }
 
-// addNames enters names. Those that another twin has are the fault
-// EXTERNAL_ID_EXISTS, all at once.
+// addNames stores names. The fault EXTERNAL_ID_EXISTS lists all that another
+// twin has already.
 func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []ExternalID) error {
 	f := fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "Another entity has this external id.")
 	for _, x := range list {
@@ -157,7 +156,7 @@ func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Exte
 	return nil
 }
 
-// difference is what is in now and was not, and what was and is not any more.
+// difference returns what now has and was does not, and the reverse.
 func difference[T comparable](now, was []T) (added, dropped []T) {
 	for _, v := range now {
 		if !slices.Contains(was, v) {
@@ -172,7 +171,8 @@ func difference[T comparable](now, was []T) (added, dropped []T) {
 	return added, dropped
 }
 
-// namesOf lists external ids in one order, so that writers lock them in it.
+// namesOf lists external ids in a fixed order, so that writers lock them in
+// that order.
 func namesOf(ids map[string]string) []ExternalID {
 	var out []ExternalID
 	for _, scheme := range slices.Sorted(maps.Keys(ids)) {

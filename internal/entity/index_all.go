@@ -8,14 +8,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// How many rows one statement has. Those that are left over go one by one.
+// How many rows one statement stores. The rest are stored one by one.
 const (
 	manyProps = 20
 	manyNames = 10
 )
 
 // On SQLite a statement of several rows that could fail keeps a journal of its
-// own; one that ignores what is wrong does not, and the count tells.
+// own; one that ignores errors does not, and the row count shows whether there
+// were any.
 const (
 	propRows = `INTO entity_props (pid, val, nid)
 		VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15),
@@ -38,7 +39,7 @@ type propOf struct {
 	NID int64
 }
 
-// addAllProps enters many new twins into the property index.
+// addAllProps adds many new twins to the property index.
 func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 	if tx.Dialect() == db.Postgres {
 		return addPropsByColumns(ctx, tx, list)
@@ -77,9 +78,8 @@ type nameOf struct {
 	NID int64
 }
 
-// addAllNames enters the names of many twins of a workspace. It is false when
-// one of them is taken, and does not tell which; a fault of addNames says the
-// same.
+// addAllNames stores the names of many twins of a workspace. It returns false,
+// or a fault of addNames, when one of them is taken, and does not say which.
 func addAllNames(ctx context.Context, tx *db.Tx, ws string, list []nameOf) (bool, error) {
 	for part := range slices.Chunk(list, manyNames) {
 		if len(part) < manyNames {

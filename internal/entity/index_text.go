@@ -20,17 +20,17 @@ func Key(ws, field, value string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 1)
 }
 
-// PropID is the number of a property in the property index: of all versions of
-// a protocol in one workspace.
+// PropID is the number of a property in the property index, the same for all
+// versions of a protocol in one workspace.
 func PropID(ws, protocol, name string) int64 {
 	return Key(ws, "property\x00"+protocol, name)
 }
 
-// maxIndexed is how many bytes of a text are in the property index. Longer
-// texts share an entry with others of the same beginning; readers compare.
+// maxIndexed limits the bytes of a text in the property index. Longer texts
+// share an entry with others that begin the same; readers compare.
 const maxIndexed = 120
 
-// IndexText is a scalar as the property index holds it: texts sort as texts,
+// IndexText formats a scalar for the property index: texts sort as texts,
 // numbers as numbers, times as times, and no kind mixes with another. kind is
 // how values of the declared type compare. It returns false for a value that is
 // not indexed: an object, an array, null.
@@ -68,7 +68,8 @@ func cut(s string, most int) string {
 	return s[:most]
 }
 
-// sortable writes a number as 16 hexadecimal digits that sort as it does.
+// sortable formats a number as 16 hexadecimal digits that sort as the number
+// does.
 func sortable(f float64) string {
 	if f == 0 {
 		f = 0 // -0 is 0

@@ -6,13 +6,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// People look for twins by words: those of a name, a telephone number, a place.
-// They are entries of the property index too, under numbers below zero, which no
-// property has.
+// People look for twins by words: from a name, a telephone number, a place.
+// Words are entries of the property index too, under numbers below zero, which
+// no property has.
 var wordIDs = map[string]int64{"name": -1, "phone": -2, "district": -3, "village": -4, "location": -5}
 
-// The limits of what is looked for: words of one value, characters of one word,
-// digits of a number, and those at its end that stay when the country goes.
+// Limits for words: words of one value, characters of one word, digits of a
+// number, and the digits at its end that remain without the country code.
 const (
 	maxWords    = 20
 	maxWord     = 100
@@ -28,7 +28,7 @@ func WordRange(ws, property, text string) (pid int64, from, to string) {
 	return wordIDs[property], ws + "\x1f" + from, ws + "\x1f" + to
 }
 
-// SplitWords takes a name apart. Words may be empty.
+// SplitWords splits a name into words. Words may be empty.
 func SplitWords(name string) []string {
 	return strings.Split(wordBreaks.Replace(name), " ")
 }
@@ -39,8 +39,8 @@ var (
 )
 
 // wordsOf lists the words a twin is found by: each word of its name, its telephone
-// number with and without what countries put before it, and the names of its
-// places, whole and from their second word on.
+// number with and without the country code, and the names of its places, whole and
+// from their second word on.
 func wordsOf(ws, name string, values map[string]any) []prop {
 	w := words{ws: ws}
 	if name != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxJoined is how many relationships that named a twin before it was held here
-// one transaction joins to it. A job joins the others.
+// maxJoined limits how many relationships one transaction joins to a new twin
+// that they already named. A job joins the others.
 const maxJoined = 100
 
 // kindJoin is the job that joins relationships to a twin.
@@ -29,8 +29,8 @@ func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindJoin: s.runJoin, kindCertify: s.runCertify, KindRename: s.runRename}
 }
 
-// farEnd is visibleEnd for a relationship that is about to be stored. When
-// there is no twin yet, tx looks again after its commit.
+// farEnd is visibleEnd for a relationship that is about to be stored. When the
+// twin does not exist yet, tx looks again after its commit.
 func (rl *relations) farEnd(ctx context.Context, tx *db.Tx, id string) (*relationship.End, error) {
 	e, err := visibleEnd(ctx, tx, id)
 	if err == nil && e == nil {
@@ -39,7 +39,7 @@ func (rl *relations) farEnd(ctx context.Context, tx *db.Tx, id string) (*relatio
 	return e, err
 }
 
-// lookAgain joins relationships that are stored at the same moment as the twins
+// lookAgain joins relationships that are stored at the same time as the twins
 // they name: on PostgreSQL neither transaction sees the other, but whichever
 // ends last sees both.
 func (rl *relations) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
@@ -52,7 +52,7 @@ func (rl *relations) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
 		for _, id := range missed {
 			err = errors.Join(err, rl.db.InTx(ctx, func(tx *db.Tx) error {
 				e, err := visibleEnd(ctx, tx, id)
-				if err == nil && e != nil { // others are as missing as they were
+				if err == nil && e != nil { // the others are still missing
 					_, err = rl.joinSome(ctx, tx, id, relationship.Page{Limit: maxJoined})
 				}
 				return err
@@ -64,8 +64,8 @@ func (rl *relations) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
 	})
 }
 
-// warmAwaited reads the protocols of twins that wait for a DID; see warm. What
-// is drawn for it is of no other use.
+// warmAwaited reads the protocols of twins that wait for a DID; see warm. The
+// relationships drawn for that are discarded.
 func (rl *relations) warmAwaited(ctx context.Context, id string, page relationship.Page) error {
 	ws := web.CallerFrom(ctx).Workspace
 	links, err := relationship.Waiting(ctx, rl.db, ws, id, page)
@@ -76,7 +76,7 @@ func (rl *relations) warmAwaited(ctx context.Context, id string, page relationsh
 }
 
 // awaited draws the relationships that named a new twin before it was held
-// here. Only a DID that somebody chose can have been named. The fault is
+// here. Only a DID chosen by a client can have been named. The fault is
 // RELATIONSHIP_CLASS_MISMATCH when the twin is not what one of them needs.
 func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relationship.Relationship, error) {
 	if !p.chosen {
@@ -86,7 +86,7 @@ func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*re
 	if err != nil {
 		return nil, err
 	}
-	if len(links) > 0 { // a twin that exists already is for the insert to refuse
+	if len(links) > 0 { // if the twin exists already, the insert refuses it
 		if held, err := relationship.Held(ctx, tx, p.row.Workspace, p.row.DID); err != nil || held {
 			return nil, err
 		}
@@ -108,9 +108,9 @@ func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*re
 	return plans, nil
 }
 
-// settle stores what waiting relationships have become. Their sources are
-// locked. It leaves out those that wait no more, and has apart decide about those whose
-// ends were both claimed for the same days.
+// settle stores what waiting relationships have become. Their sources are locked. It
+// leaves out those that no longer wait, and lets apart decide about those whose ends
+// were both claimed for the same days.
 func (rl *relations) settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship, apart func(*relationship.Relationship, error) error) ([]*relationship.Relationship, error) {
 	var out []*relationship.Relationship
 	for _, p := range waited {
@@ -139,7 +139,7 @@ func (rl *relations) settle(ctx context.Context, tx *db.Tx, ws string, waited []
 // showJoined shows relationships that have waited for a new twin at the twins
 // that made them. links are the new twin's own.
 func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, links []relationship.Row, waited []*relationship.Relationship) error {
-	for i := 0; i < len(links) && len(waited) > 0; i++ { // of what waited something may have been claimed
+	for i := 0; i < len(links) && len(waited) > 0; i++ { // a claim may cover what was waiting
 		if err := rl.joined(ctx, tx, row.Workspace, &links[i]); err != nil {
 			return err
 		}
@@ -157,7 +157,8 @@ func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, links 
 	return nil
 }
 
-// rejoin shows a relationship that has waited as it is now, at the twin that made it.
+// rejoin updates a relationship that has waited in the record of the twin that made
+// it.
 func (rl *relations) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	row, err := findByNID(ctx, tx, ws, p.Self.NID)
 	if err != nil {
@@ -183,7 +184,7 @@ func (rl *relations) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relati
 }
 
 // joinSome joins some of the relationships that wait for a twin, as far as they
-// fit. It returns where the list goes on, 0 at its end.
+// fit. It returns where to continue, 0 at the end.
 func (rl *relations) joinSome(ctx context.Context, tx *db.Tx, id string, page relationship.Page) (int64, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	to, err := relationship.FindEnd(ctx, tx, ws, id)

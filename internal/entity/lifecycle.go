@@ -74,7 +74,7 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 			}
 		}
 		e.Status = t.To
-		if t.To == StatusActive { // a group gives its scopes from now on
+		if t.To == StatusActive { // a group gives its scopes from here on
 			return checkGiving(ctx, tx, r, e)
 		}
 		return nil
@@ -135,12 +135,12 @@ func (s *Service) Transition(ctx context.Context, id, ifMatch string, t Transiti
 }
 
 // refuseEarly looks for dependants before the transaction does: a refusal,
-// which can be asked for again and again, must not cost the writer a look at
-// all relationships of a large project. Success is final and happens once.
+// which clients can trigger again and again, must not make the writer read all
+// relationships of a large project. Success is final and happens once.
 func (s *Service) refuseEarly(ctx context.Context, id, ifMatch string) error {
 	r, err := s.Find(ctx, s.db, id)
 	if err != nil || r.Status == StatusDeactivated || strings.TrimSpace(ifMatch) != "" && web.CheckMatch(ifMatch, r.Revision) != nil {
-		return nil // for the transaction to say
+		return nil // the transaction reports it
 	}
 	if s.MayUpdate(ctx, s.db, r) != nil {
 		return nil
@@ -148,8 +148,8 @@ func (s *Service) refuseEarly(ctx context.Context, id, ifMatch string) error {
 	return s.checkEnding(ctx, s.db, r)
 }
 
-// lockAround locks, on PostgreSQL and before the twin itself, what a step in
-// the life of a twin depends on.
+// lockAround locks, on PostgreSQL and before the twin itself, the twins that a
+// step in its life depends on.
 func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Status) error {
 	if tx.Dialect() != db.Postgres {
 		return nil
@@ -159,7 +159,7 @@ func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Statu
 		return err
 	}
 	switch {
-	case e.DomainType == verdict.Credential: // with all that show it
+	case e.DomainType == verdict.Credential: // and all that show it
 		err = s.proofs(ctx).LockHolders(ctx, tx, e.NID)
 	case to == StatusActive:
 		_, err = s.hasParent(ctx, tx, e.NID, e.DomainType)
@@ -172,7 +172,7 @@ func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Statu
 }
 
 // lockGroup locks the organisation of a group that may stop being active, and
-// then the group, so that two last groups cannot go at once.
+// then the group, so that the last two groups cannot end at once.
 func lockGroup(ctx context.Context, tx *db.Tx, group *relationship.End) error {
 	locked := []*relationship.End{group}
 	org, err := organisationOf(ctx, tx, web.CallerFrom(ctx).Workspace, group.NID)
@@ -187,7 +187,8 @@ func lockGroup(ctx context.Context, tx *db.Tx, group *relationship.End) error {
 	return lock(ctx, tx, locked...)
 }
 
-// organisationOf is the organisation that contains a group; nil when none does.
+// organisationOf finds the organisation that contains a group; nil when none
+// does.
 func organisationOf(ctx context.Context, tx *db.Tx, ws string, group int64) (*relationship.End, error) {
 	parents, err := relationship.Parents(ctx, tx, group, relationship.Contains, 1)
 	if err != nil || len(parents) == 0 {
@@ -212,12 +213,12 @@ func checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status) error {
 	return checkLastGroup(ctx, tx, org, r.NID)
 }
 
-// Transfer is that of package api.
+// Transfer is the type of package api.
 type Transfer = api.Transfer
 
 // TransferTx gives a twin another controller and owner, whoever controls it
-// now: it is how control that was lost comes back, and the route asks for a
-// scope of its own. Faults: ENTITY_NOT_FOUND, ENTITY_INVALID, STALE_REVISION,
+// now. This is how lost control is restored, and the route asks for a separate
+// scope. Faults: ENTITY_NOT_FOUND, ENTITY_INVALID, STALE_REVISION,
 // ENTITY_DEACTIVATED.
 func (s *Service) TransferTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transfer) (*Row, error) {
 	var c fault.Checks
@@ -255,8 +256,8 @@ func (s *Service) Transfer(ctx context.Context, id, ifMatch string, t Transfer) 
 	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.TransferTx(ctx, tx, id, ifMatch, t) })
 }
 
-// inUse reads a twin that is about to change and is not deactivated. ifMatch
-// "" does not look at the revision.
+// inUse reads a twin that is about to change and is not deactivated. With
+// ifMatch "" any revision will do.
 func (s *Service) inUse(ctx context.Context, tx *db.Tx, id, ifMatch string) (*Row, error) {
 	r, err := s.FindForUpdate(ctx, tx, id)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// reviser makes the next revision of a twin and stores it with all that follows
-// from it.
+// reviser makes the next revision of a twin and stores it with all its
+// consequences.
 type reviser struct {
 	needs
 	records      *records
@@ -36,16 +36,16 @@ type reviser struct {
 // Action names a change in the history and in the event log.
 type Action struct {
 	Name   string // in the history: "update", "transfer"
-	Reason string // why, in the words of whoever did it
+	Reason string // why, in the words of the caller
 	Event  string // type of the event; entity.updated by default
 	Data   any    // of the event
-	// Unchecked lets properties through that the protocol would refuse, as
-	// erasing leaves them behind. The event entity.erased implies it.
+	// Unchecked accepts properties that the protocol would refuse, such as
+	// erasing leaves behind. The event entity.erased implies it.
 	Unchecked bool
 
 	edges bool // the relationships have changed
 	says  bool // and with them what the twin says; see judge.Says
-	// renames: the type is another word for the same.
+	// renames says that the new type means the same as the old one.
 	renames bool
 }
 
@@ -58,20 +58,20 @@ func (r *Row) Entity() (*Entity, error) {
 	return e, nil
 }
 
-// cached is what readers by DID need of it.
+// cached returns the parts that readers by DID need.
 func (r *Row) cached() cached {
 	return cached{project: r.Project, protocol: r.Protocol, revision: r.Revision, body: r.Body}
 }
 
-// Mutate stores a new revision of a twin. It is the one way to do that: the
-// revision before goes to the history, the record is rendered, hashed and
-// indexed anew, and there is one event. fn changes the record; what the server
-// counts itself (revision, times, hash, status code) it need not touch. It may
-// be called on any twin in any status: who may do what is the caller's matter.
-// Read r in tx, with FindForUpdate. Faults: STALE_REVISION when r is not the
-// newest revision any more, PROPERTY_SCHEMA_VIOLATION, SCOPE_MISSING,
-// EXTERNAL_ID_EXISTS, MISSING_RELATIONSHIPS when an active twin lacks what
-// another version of its protocol needs.
+// Mutate stores a new revision of a twin, and nothing else does: the revision
+// before goes to the history, the record is rendered, hashed and indexed anew,
+// and there is one event. fn changes the record; it need not touch what the
+// server maintains itself (revision, times, hash, status code). Mutate accepts
+// any twin in any status: the caller decides who may do what. Read r in tx,
+// with FindForUpdate. Faults: STALE_REVISION when r is no longer the newest
+// revision, PROPERTY_SCHEMA_VIOLATION, SCOPE_MISSING, EXTERNAL_ID_EXISTS,
+// MISSING_RELATIONSHIPS when an active twin lacks what another version of its
+// protocol needs.
 func (rv *reviser) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
 	rev, err := rv.revise(ctx, tx, r, act, fn)
 	if err != nil {
@@ -83,7 +83,7 @@ func (rv *reviser) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn
 	return rev.next, nil
 }
 
-// Try says whether Mutate would take a change, and stores nothing.
+// Try reports whether Mutate would accept a change, and stores nothing.
 func (rv *reviser) Try(ctx context.Context, q db.Querier, r *Row, fn func(*Entity) error) error {
 	_, err := rv.revise(ctx, q, r, Action{}, fn)
 	return err
@@ -95,7 +95,7 @@ type revision struct {
 	act            Action
 	added, dropped []prop
 	named, unnamed []ExternalID
-	certifies      bool // others show the twin, which is a credential, and must show it anew
+	certifies      bool // the twin is a credential and others, which show it, must be updated
 	speaks         *Speaking
 }
 
@@ -157,16 +157,16 @@ func (rv *reviser) revise(ctx context.Context, q db.Querier, r *Row, act Action,
 func (rv *reviser) follow(ctx context.Context, r *Row, e, before *Entity) {
 	e.DID, e.Protocol, e.Created, e.CreatedBy, e.Links = before.DID, before.Protocol, before.Created, before.CreatedBy, before.Links
 	e.Revision = r.Revision + 1
-	// A clock that steps back must not put a revision before its own.
+	// A clock that steps back must not date a revision before the previous one.
 	e.Updated = time.UnixMilli(max(rv.now().UnixMilli(), r.UpdatedAt)).UTC()
 	e.UpdatedBy = cmp.Or(web.CallerFrom(ctx).DID, "system")
 }
 
-// reindex checks properties that have changed and finds out what the index has
-// to learn and to forget.
+// reindex checks properties that have changed and computes what to add to the
+// index and what to remove.
 func (rv *reviser) reindex(ctx context.Context, q db.Querier, rev *revision, before, e *Entity) error {
 	same := bytes.Equal(e.Properties.Value, before.Properties.Value) && e.ProtocolVersion == before.ProtocolVersion && e.Type == before.Type
-	if same && bytes.Equal(e.Metadata.Value, before.Metadata.Value) { // which may have its name
+	if same && bytes.Equal(e.Metadata.Value, before.Metadata.Value) { // metadata may hold its name
 		return nil
 	}
 	ws := rev.old.Workspace
@@ -195,7 +195,7 @@ func (rv *reviser) reindex(ctx context.Context, q db.Querier, rev *revision, bef
 	return nil
 }
 
-// recheck holds changed properties against the protocol, and the scopes of a
+// recheck checks changed properties against the protocol, and the scopes of a
 // group against the caller.
 func (rv *reviser) recheck(ctx context.Context, rev *revision, p *protocol.Protocol, before, e *Entity) (map[string]any, error) {
 	if rev.act.Unchecked || rev.act.Event == "entity.erased" {
@@ -218,15 +218,15 @@ func valuesOf(o Object) (map[string]any, error) {
 	return values, nil
 }
 
-// storeRevision stores what revise has made. The fault STALE_REVISION tells
-// that somebody else was first.
+// storeRevision stores what revise has made. The fault is STALE_REVISION when
+// another change was first.
 func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
 	next := rev.next
 	tx.AfterCommit(func() {
 		rv.records.set(recordName{next.Workspace, next.DID}, next.cached())
 	})
 	if err := rv.maySpeak(ctx, tx, rev); err != nil {
-		return err // somebody has become a principal since it was prepared
+		return err // somebody became a principal after it was prepared
 	}
 	stored, err := update(ctx, tx, rev.old, rev.next)
 	if err != nil {
@@ -271,7 +271,7 @@ func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) 
 	return rv.proofs(ctx).Renew(ctx, tx, next.NID, verdict.Place{})
 }
 
-// noteGroup lets the keepers of rights know of a change in a group or an
+// noteGroup tells the keepers of rights about a change to a group or an
 // organisation, once it is stored.
 func (rv *reviser) noteGroup(tx *db.Tx, domain string) {
 	if rv.groupChanged != nil && (domain == "group" || domain == "organisation") {

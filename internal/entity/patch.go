@@ -18,8 +18,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Change is a change of what clients decide in a record: one of the first
-// four, and why.
+// Change is a change to what clients decide in a record: one of the first four
+// fields, and a reason.
 type Change struct {
 	Merge     []byte              // RFC 7396, on the record
 	JSONPatch []byte              // RFC 6902, on the record
@@ -31,7 +31,7 @@ type Change struct {
 	document []byte // the body of a PUT
 }
 
-// errUnchanged says that a change would leave a record as it is.
+// errUnchanged says that a change would not alter the record.
 var errUnchanged = errors.New("unchanged")
 
 // PatchTx makes a new revision of a twin from a change. A change that changes
@@ -52,13 +52,13 @@ func (s *Service) PatchTx(ctx context.Context, tx *db.Tx, id, ifMatch string, c 
 	return rev.next, s.storeRevision(ctx, tx, rev)
 }
 
-// patchTries is how often a change of whatever revision there is ("If-Match:
-// *") is prepared outside a transaction and begins anew because somebody else
-// was first. After that it waits for its turn.
+// patchTries is how often a change to any revision ("If-Match: *") is prepared
+// outside a transaction and starts over because another change was first. After
+// that it waits for its turn.
 const patchTries = 3
 
-// Patch is PatchTx in a transaction of its own. All that is slow happens before
-// it, unless the twin is in great demand.
+// Patch is PatchTx in a transaction of its own. All slow work happens before
+// it, unless many change the twin at once.
 func (s *Service) Patch(ctx context.Context, id, ifMatch string, c Change) (*Row, error) {
 	for try := 0; ; try++ {
 		r, err := s.Find(ctx, s.db, id)
@@ -124,8 +124,8 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 	})
 }
 
-// withProperties adds to the fault of a change what the protocol says about
-// properties that it changes too.
+// withProperties adds to the fault of a change what the protocol says about the
+// properties in it.
 func (s *Service) withProperties(ctx context.Context, q db.Querier, e *Entity, before Object, err error) error {
 	p, lost := s.protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
 	if lost != nil || bytes.Equal(e.Properties.Value, before.Value) {
@@ -135,8 +135,8 @@ func (s *Service) withProperties(ctx context.Context, q db.Querier, e *Entity, b
 	return check.Together(err, broken)
 }
 
-// apply makes the change in a record that was read from r. What does not fit,
-// and what clients do not decide, it leaves as it was, and names all of it: the
+// apply makes the change in a record that was read from r. It skips parts that
+// do not fit or that clients do not decide, and names all of them, so that the
 // rest can still be checked. Controllers are checked here.
 func (c Change) apply(r *Row, e *Entity, checks *fault.Checks) error {
 	switch {
@@ -145,7 +145,7 @@ func (c Change) apply(r *Row, e *Entity, checks *fault.Checks) error {
 		twin.CheckControllers(checks, "", e.Controllers)
 		return err
 	case c.Replace != nil:
-		d := *c.Replace // it may be applied again
+		d := *c.Replace // a copy, because it may be applied again
 		return replace(&d, e, checks)
 	case c.document != nil:
 		return replaceBy(e, r.Body, c.document, checks)
@@ -163,7 +163,7 @@ func (c Change) apply(r *Row, e *Entity, checks *fault.Checks) error {
 	return adopt(e, r.Body, doc, checks)
 }
 
-// editable are the members of a record that clients decide.
+// editable reports whether clients decide a member of a record.
 func editable(name string) bool {
 	switch name {
 	case "type", "controller", "controllers", "properties", "services", "linkedResources", "linkedEntities", "accordedRights", "accounts",
@@ -173,8 +173,8 @@ func editable(name string) bool {
 	return false
 }
 
-// adopt takes what clients decide from a changed document. Anything else must
-// be as it was in the stored one.
+// adopt takes over what clients decide from a changed document. Anything else
+// must be unchanged from the stored one.
 func adopt(e *Entity, stored, changed []byte, checks *fault.Checks) error {
 	if jsontext.Value(changed).Kind() != '{' {
 		return relationship.Invalid("", "wrong_type", "The record must stay an object.")
@@ -193,7 +193,7 @@ func adopt(e *Entity, stored, changed []byte, checks *fault.Checks) error {
 	case !slices.Equal(n.Controllers, all):
 		first, all = n.Controller, n.Controllers
 	case n.Controller != first:
-		first, all = n.Controller, all[1:] // the new one takes the place of the old
+		first, all = n.Controller, all[1:] // the new one replaces the old
 	}
 	n.Into(e)
 	if all = append([]string{first}, all...); err == nil || strings.Join(all, "") != "" {
@@ -202,20 +202,20 @@ func adopt(e *Entity, stored, changed []byte, checks *fault.Checks) error {
 	return check.Together(wrong, err)
 }
 
-// compare names every member that a client does not decide and that differs
-// between two documents.
+// compare names every member that differs between two documents although
+// clients do not decide it.
 func compare(stored, changed []byte) error {
 	return check.Unchanged(check.Edited{Stored: stored, Changed: changed, Free: editable, Known: atTimes})
 }
 
-// atTimes are the members of a record that it has only at times and that
+// atTimes reports whether a member is one that only some records have and that
 // clients do not decide.
 func atTimes(name string) bool {
 	return name == "project" || name == "moreRelationships" || name == "moreCredentials" || name == "statedBy"
 }
 
-// replace puts everything a draft says in the place of what a record says.
-// Relationships have routes of their own: a draft may repeat them.
+// replace replaces what a record says with a draft. Relationships have routes
+// of their own: a draft may repeat them.
 func replace(d *Draft, e *Entity, checks *fault.Checks) error {
 	d.SplitVersion()
 	var c fault.Checks

@@ -26,10 +26,10 @@ const (
 )
 
 // Prepared is a new twin that is ready to be stored. It does not change, so it
-// may be stored again when a transaction has to be.
+// can be stored again when a transaction is repeated.
 type Prepared struct {
 	entity    *Entity
-	row       Row  // rendered; what relationships change is rendered again
+	row       Row  // rendered; rendered again when relationships change it
 	chosen    bool // the draft names the DID
 	protocol  *protocol.Protocol
 	props     []prop
@@ -37,10 +37,10 @@ type Prepared struct {
 	relations []RelationDraft
 	groups    []*Prepared        // of an organisation
 	links     []relationship.Row // to the groups
-	ready     *ready             // its statements, unless its relationships decide about them; see readyFor
+	ready     *ready             // its statements, unless they depend on its relationships; see readyFor
 }
 
-// DID is that of the twin.
+// DID is the DID of the twin.
 func (p *Prepared) DID() string { return p.row.DID }
 
 // Body is the record as it would be stored, without the relationships the
@@ -106,9 +106,9 @@ func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	return out, checkSize(out.row.Body)
 }
 
-// mayName lets only those who may take over any twin choose the DID of an
-// organisation or a group: its members control whatever names that DID as its
-// controller, and somebody may have named it long before.
+// mayName lets only callers who may take over any twin choose the DID of an
+// organisation or a group: its members control every twin that names that DID
+// as its controller, and a twin may have named it long before.
 func mayName(c web.Caller, id, domain string) error {
 	if id == "" || domain != "organisation" && domain != "group" || auth.May(c, "entities:transfer") {
 		return nil
@@ -132,8 +132,8 @@ func (cr *creator) begin(ctx context.Context, e *Entity, p *protocol.Protocol) {
 	e.Links = twin.LinksOf(e.DID)
 }
 
-// checkGrant lets nobody give a group scopes they lack themselves. before are
-// the properties it had.
+// checkGrant stops callers from giving a group scopes they lack themselves.
+// before are the properties it had.
 func checkGrant(ctx context.Context, e *Entity, before *Object) error {
 	if e.DomainType != "group" {
 		return nil
@@ -157,7 +157,7 @@ func checkGrant(ctx context.Context, e *Entity, before *Object) error {
 		return err
 	}
 	caller := web.CallerFrom(ctx)
-	if len(caller.Projects) > 0 { // members would not be held to these projects
+	if len(caller.Projects) > 0 { // members would not be limited to these projects
 		return restricted("This key is limited to projects; a group gives scopes in the whole workspace.")
 	}
 	return auth.CheckGrant(caller, "/properties/scopes", scopes)
@@ -225,7 +225,7 @@ func (cr *creator) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol,
 }
 
 // render writes the record of a revision into its row. before is the hash of
-// the revision it follows.
+// the revision before.
 func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) error {
 	e.Normal()
 	body, err := e.Encode()
@@ -237,18 +237,18 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
 	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, cut(e.Name(), maxName)
-	// Whoever judges it learns of every relationship it speaks by, also of
-	// those it has no room for.
+	// A verifier sees every relationship that such a twin's statement rests on,
+	// even those the record has no room for.
 	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !verdict.Speaks(e.DomainType)
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
 	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body
 	return nil
 }
 
-// maxName is how many bytes of a name the row keeps.
+// maxName limits the bytes of a name in the row.
 const maxName = 200
 
-// entriesOf lists what the property index holds of a twin.
+// entriesOf lists a twin's entries for the property index.
 func entriesOf(ws string, p *protocol.Protocol, e *Entity, values map[string]any) []prop {
 	return append(propsOf(ws, p, values), wordsOf(ws, cut(e.Name(), maxName), values)...)
 }
@@ -264,9 +264,9 @@ func propsOf(ws string, p *protocol.Protocol, values map[string]any) []prop {
 	return out
 }
 
-// PrepareWithGroups is Prepare for an organisation that names groups which are
-// there already by its relationships: none is made for it. Whoever stores it
-// sees to it that one of them is active. Faults: those of Prepare.
+// PrepareWithGroups is Prepare for an organisation whose relationships name
+// existing groups: none is made for it. The caller who stores it must ensure
+// that one of them is active. Faults: those of Prepare.
 func (cr *creator) PrepareWithGroups(ctx context.Context, d Draft) (*Prepared, error) {
 	p, err := cr.Prepare(ctx, d)
 	if err != nil {

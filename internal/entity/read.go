@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// reader finds twins for callers, shows them what they may see and decides what
+// reader finds twins for callers, hides what they may not see and decides what
 // they may change.
 type reader struct {
 	db         *db.DB
@@ -21,8 +21,8 @@ type reader struct {
 	issuerOf   func(ctx context.Context, q db.Querier, credential int64) (int64, error)
 }
 
-// Find reads a twin of the caller's workspace and projects. Any other is as
-// missing as one that never was: ENTITY_NOT_FOUND.
+// Find reads a twin of the caller's workspace and projects. For any other twin
+// the fault is that of one that never existed: ENTITY_NOT_FOUND.
 func (rd *reader) Find(ctx context.Context, q db.Querier, id string) (*Row, error) {
 	caller := web.CallerFrom(ctx)
 	r, err := find(ctx, q, caller.Workspace, id)
@@ -44,7 +44,7 @@ func visible(c web.Caller, r *Row, err error) (*Row, error) {
 	return r, err
 }
 
-// Read gives the record of a twin as the caller may see it, and its revision.
+// Read returns the record of a twin as the caller may see it, and its revision.
 // The fault is ENTITY_NOT_FOUND.
 func (rd *reader) Read(ctx context.Context, id string) ([]byte, int64, error) {
 	r, err := rd.read(ctx, id)
@@ -55,7 +55,7 @@ func (rd *reader) Read(ctx context.Context, id string) ([]byte, int64, error) {
 	return body, r.revision, err
 }
 
-// read is Find for those who want nothing but the record.
+// read is Find for callers who need only the record.
 func (rd *reader) read(ctx context.Context, id string) (cached, error) {
 	caller := web.CallerFrom(ctx)
 	name := recordName{caller.Workspace, id}
@@ -74,8 +74,8 @@ func (rd *reader) read(ctx context.Context, id string) (cached, error) {
 	return found, nil
 }
 
-// See is how the caller of ctx sees twins: every record that leaves the server
-// goes through it.
+// See returns the view that the caller of ctx has of twins: every record that
+// leaves the server passes through it.
 func (rd *reader) See(ctx context.Context) *mask.Sight { return rd.mask.See(ctx) }
 
 // Answer is the record of a twin as it is sent to the caller of ctx.
@@ -84,17 +84,17 @@ func (rd *reader) Answer(ctx context.Context, q db.Querier, r *Row) (web.Reply[*
 	return web.Reply[*Entity]{Raw: body, ETag: web.ETag(r.Revision)}, err
 }
 
-// Made reports whether the DID of a twin was made here, so that it is nobody
-// else's. The maker of the twin may have chosen any other.
+// Made reports whether this server generated the DID of a twin, so that nobody
+// else has it. A client may have chosen any other.
 func (rd *reader) Made(ctx context.Context, q db.Querier, r *Row) (bool, error) {
 	chosen, err := findChosen(ctx, q, r.NID)
 	return !chosen, err
 }
 
-// MayUpdate is nil when the caller controls the twin, as itself or through a
-// group, else the fault NOT_CONTROLLER. Over a credential rule those who control the
-// oracle that issued it, whoever made its twin. That the caller has the scope
-// entities:write is the route's matter.
+// MayUpdate is nil when the caller controls the twin, as itself or through a group,
+// else the fault NOT_CONTROLLER. A credential is controlled by the controllers of
+// the oracle that issued it, whoever made its twin. The route checks the scope
+// entities:write.
 func (rd *reader) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
 	ruling, err := rd.ruling(ctx, q, r)
 	if err != nil {
@@ -118,7 +118,7 @@ func (rd *reader) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
 	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it. controllers lists them; a caller with entities:transfer can hand it over: POST /v1/entities/{did}/transfer.")
 }
 
-// ruling is the twin whose controllers rule over r: of a signed credential its issuer.
+// ruling is the twin whose controllers control r: for a signed credential its issuer.
 func (rd *reader) ruling(ctx context.Context, q db.Querier, r *Row) (*Row, error) {
 	if r.DomainType != "credential" {
 		return r, nil
@@ -130,7 +130,7 @@ func (rd *reader) ruling(ctx context.Context, q db.Querier, r *Row) (*Row, error
 	return findByNID(ctx, q, r.Workspace, issuer)
 }
 
-// mayChange is MayUpdate of a twin that is still in use.
+// mayChange is MayUpdate for a twin that is still in use.
 func (rd *reader) mayChange(ctx context.Context, q db.Querier, r *Row) error {
 	if err := rd.MayUpdate(ctx, q, r); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (rd *reader) mayChange(ctx context.Context, q db.Querier, r *Row) error {
 	return nil
 }
 
-// Summary is a twin in a few words.
+// Summary describes a twin in a few words.
 func Summary(r *Row) Brief {
 	return Brief{DID: r.DID, Type: r.Type, Class: r.Class, DomainType: r.DomainType, Status: r.Status, Name: r.Name}
 }

@@ -13,7 +13,7 @@ const (
 	maxCached    = 256 << 10 // bytes of one record
 )
 
-// cached is what a reader by DID needs of a twin.
+// cached is the part of a twin that a reader by DID needs.
 type cached struct {
 	project  string
 	protocol string
@@ -21,16 +21,16 @@ type cached struct {
 	body     []byte // never changed
 }
 
-// recordName is where a record is found.
+// recordName identifies a record.
 type recordName struct{ workspace, did string }
 
 // records keeps records of twins in memory. Reading one from SQLite costs as
-// much as the rest of a request, and most reads are of few twins. It is for the
-// one process that writes an SQLite store: on PostgreSQL others write too, and
-// there is none. The nil value keeps nothing.
+// much as the rest of a request, and most reads are of few twins. It serves the
+// single process that writes an SQLite store. On PostgreSQL other processes
+// write too, so there is no such cache. The nil value keeps nothing.
 //
-// It is no cache.Cache: a commit puts its record in, and the revision says
-// which of two is newer, so that no change has to drop anything.
+// It is not a cache.Cache: a commit puts its record in, and the revision says
+// which of two is newer, so no change has to drop anything.
 type records struct {
 	seed   maphash.Seed
 	shards [recordShards]shard
@@ -40,8 +40,8 @@ type shard struct {
 	mu    sync.Mutex
 	held  map[recordName]cached
 	bytes int
-	// evicted counts what had to go. A reader that looked at the store before
-	// must not put what it found there: a newer one may be among them.
+	// evicted counts removed records. A reader that read the store before a
+	// removal must not put its record in: a newer one may have been removed.
 	evicted uint64
 }
 
@@ -73,7 +73,7 @@ func (r *records) get(n recordName) (found cached, evicted uint64, ok bool) {
 	return found, s.evicted, ok
 }
 
-// put keeps a record that was read after get, unless it may be an old one.
+// put keeps a record that was read after get, unless it may be outdated.
 func (r *records) put(n recordName, found cached, evicted uint64) {
 	if r == nil {
 		return
@@ -112,8 +112,8 @@ func (r *records) drop(n recordName) {
 	s.evicted++ // a reader that saw it before must not put it back
 }
 
-// keep takes a record in place of an older one, and of others when there is no
-// room. The caller holds the lock.
+// keep stores a record in place of an older one, and evicts others when there
+// is no room. The caller holds the lock.
 func (s *shard) keep(n recordName, found cached) {
 	old, ok := s.held[n]
 	if ok && old.revision >= found.revision {
@@ -126,7 +126,7 @@ func (s *shard) keep(n recordName, found cached) {
 		s.evicted++
 		return
 	}
-	for other, old := range s.held { // some other, in no order
+	for other, old := range s.held { // any other, in no order
 		if s.bytes+len(found.body) <= shardBytes {
 			break
 		}

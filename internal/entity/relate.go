@@ -18,11 +18,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxAncestors is how many twins the search for a circle looks at.
+// maxAncestors limits how many twins the search for a cycle looks at.
 const maxAncestors = 1000
 
 // relations adds, confirms and ends relationships, shows them at their ends and
-// joins those that have waited for a twin.
+// joins those that waited for a twin.
 type relations struct {
 	reader
 	reviser
@@ -31,11 +31,11 @@ type relations struct {
 	strict bool
 }
 
-// mayBind wants the caller to control the source of a relationship that is
-// declared from its target, where that says something about the source: the
-// members of a group may act as the organisation it belongs to, and what an
-// organisation implements is theirs to say. Whoever may verify anything or submit
-// claims may name any oracle: that asks for a verdict, which its controllers give or not.
+// mayBind requires that the caller controls the source of a relationship declared from
+// its target, where the relationship says something about the source: members of a group
+// may act as the organisation it belongs to, and an organisation decides itself what it
+// implements. A caller who may verify anything or submit claims may name any oracle: that
+// only asks for a verdict, which the oracle's controllers give or not.
 func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	if p.Row.Role == relationship.Becomes && issuing(ctx) {
 		return nil
@@ -58,8 +58,8 @@ func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relat
 	return err
 }
 
-// visibleEnd reads the other end of a relationship. What does not exist for the
-// caller is nil, as what is not held here.
+// visibleEnd reads the other end of a relationship. It returns nil for a twin
+// that does not exist for the caller, as for one that is not held here.
 func visibleEnd(ctx context.Context, q db.Querier, id string) (*relationship.End, error) {
 	caller := web.CallerFrom(ctx)
 	e, err := relationship.FindEnd(ctx, q, caller.Workspace, id)
@@ -141,8 +141,8 @@ func (rl *relations) Relate(ctx context.Context, id string, d RelationDraft) (we
 	})
 }
 
-// warm reads the protocols of twins before a transaction needs them: there a
-// look into the store would take a second connection.
+// warm reads the protocols of twins before a transaction needs them: inside it,
+// reading them would take a second connection.
 func (rl *relations) warm(ctx context.Context, ids ...string) error {
 	ws := web.CallerFrom(ctx).Workspace
 	for _, id := range ids {
@@ -160,7 +160,8 @@ func (rl *relations) warm(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// drawOne reads and locks both ends of a relationship and checks what they tell.
+// drawOne reads and locks both ends of a relationship and checks the rules
+// between them.
 func (rl *relations) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*relationship.Relationship, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	self, err := visibleEnd(ctx, tx, id)
@@ -196,7 +197,7 @@ func (rl *relations) drawOne(ctx context.Context, tx *db.Tx, id string, d Relati
 		locked = append(locked, other)
 	}
 	if pl.Role.Max > 0 {
-		self.Crowded = false // whoever counts must be alone
+		self.Crowded = false // the count needs an exclusive lock
 	}
 	if err := lock(ctx, tx, locked...); err != nil {
 		return nil, nil, err
@@ -211,9 +212,10 @@ func (rl *relations) drawOne(ctx context.Context, tx *db.Tx, id string, d Relati
 	return pl, row, nil
 }
 
-// checkMax wants room for one relationship more in the time it holds: one that
-// has ended before makes room. Those that make a twin part of a project are all
-// counted, because it stays in the first until that is removed.
+// checkMax requires room for one more relationship in the time it holds: one
+// that has ended before then makes room. Relationships that make a twin part of
+// a project all count, because the twin stays in the first project until that
+// relationship is removed.
 func checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship, now int64) error {
 	c := relationship.Count{Role: p.Row.Role, Most: p.Role.Max}
 	target := ""
@@ -254,8 +256,8 @@ func (rl *relations) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relat
 	return mayPlace(ctx, next.Project)
 }
 
-// showAt shows new relationships at their other end, which they share, and at a claim
-// the new credential it becomes by one of them.
+// showAt shows new relationships at the other end that they share and, if that is a
+// claim, the credential that it becomes by one of them.
 func (rl *relations) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*relationship.Relationship) error {
 	other, self := plans[0].Other, plans[0].Self
 	rl.noteRelationship(tx, plans[0])
@@ -280,15 +282,15 @@ func (rl *relations) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*
 	return err
 }
 
-// drawn is what a record comes to show.
+// drawn is what a record is about to show.
 type drawn struct {
 	other  string // domain type of the other end
 	edges  []Relationship
 	became *Credential // of a claim
 }
 
-// show adds relationships to a record. It returns nil when that leaves it as it
-// is: there is no room, and it waits for none of them.
+// show adds relationships to a record. It returns nil when the record does not
+// change: there is no room, and none of them fills a missing role.
 func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, d drawn) (*Row, error) {
 	if row.crowded && !relationship.Places(row.Project, d.other, d.edges) {
 		return nil, nil
@@ -316,14 +318,14 @@ func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, d drawn) (*R
 	return next, err
 }
 
-// noteRelationship lets the keepers of rights know of a relationship to a group.
+// noteRelationship tells the keepers of rights about a relationship to a group.
 func (rl *relations) noteRelationship(tx *db.Tx, p *relationship.Relationship) {
 	if p.ToGroup() {
 		rl.noteGroup(tx, "group")
 	}
 }
 
-// related is the change of a record by a relationship.
+// related is the action that changes a record by a relationship.
 func related(typ string, r Relationship) Action {
 	name := "relate"
 	if typ == "relationship.removed" {

@@ -29,8 +29,8 @@ func FindNamed(ctx context.Context, q db.Querier, ws string, x ExternalID, since
 	return found[0], nil
 }
 
-// OtherEnds lists the relationships that hold between a twin and twins held here
-// that inside does not name.
+// OtherEnds lists the current relationships between a twin and twins held here
+// that are not in inside.
 func OtherEnds(ctx context.Context, q db.Querier, nid int64, inside map[int64]bool) ([]relationship.Row, error) {
 	var out []relationship.Row
 	for _, side := range []relationship.Side{relationship.Out, relationship.In} {
@@ -62,8 +62,8 @@ const edgesRead = 100
 
 // Remove takes a twin out of the store as if it had never been made: its record,
 // its history, its names, its index entries and its relationships. There is no
-// event. Nothing that is a person's record goes this way: an erasure leaves a
-// certificate. End the relationships that OtherEnds lists before; devices, groups
+// event. A person's record is never removed like this: an erasure leaves a
+// certificate. First end the relationships that OtherEnds lists. Devices, groups
 // and surveys have rows of their own about a twin, which their packages remove.
 func (s *Service) Remove(ctx context.Context, tx *db.Tx, r *Row) error {
 	e, err := r.Entity()
@@ -92,7 +92,7 @@ func (s *Service) Remove(ctx context.Context, tx *db.Tx, r *Row) error {
 	return nil
 }
 
-// removeRows removes what the store has under the number of a twin.
+// removeRows removes what the store holds under the number of a twin.
 func removeRows(ctx context.Context, tx *db.Tx, nid int64) error {
 	_, err := tx.Exec(ctx, deleteEdgesOut, nid)
 	if err == nil {

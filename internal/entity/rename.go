@@ -14,28 +14,26 @@ import (
 )
 
 // HouseholdProtocol is the protocol of households, HouseholdType their one type:
-// who makes them, in which words, is no reason to count them apart.
+// households count together whoever makes them, by whichever word.
 const (
 	HouseholdProtocol = "did:ixo:protocol/household"
 	HouseholdType     = "Household"
 )
 
-// householdWords are other words for the type, which were stored before there was
-// one.
+// householdWords are other words for the type, which older records have.
 func householdWords() []string {
 	return []string{"CleanCookingHousehold", "household", "households", "Households", "HOUSEHOLD"}
 }
 
-// oneType puts the one type of households into a draft that says it in other
-// words.
+// oneType replaces any other word for a household in a draft by the one type.
 func oneType(d *Draft) {
 	if d.Protocol == HouseholdProtocol && slices.ContainsFunc(householdWords(), func(w string) bool { return strings.EqualFold(w, d.Type) }) {
 		d.Type = HouseholdType
 	}
 }
 
-// KindRename is the job that gives households that are stored under another word
-// their one type.
+// KindRename is the job that gives the one type to households stored under
+// another word.
 const KindRename = "entity.households"
 
 const (
@@ -46,16 +44,16 @@ const (
 // renameChunk is how many twins one transaction renames.
 const renameChunk = 20
 
-// runRename is the job.
+// runRename runs KindRename.
 func (s *Service) runRename(ctx context.Context, r *job.Run) error {
 	n, err := s.RenameHouseholds(ctx)
 	r.Progress(n, 0, "")
 	return err
 }
 
-// RenameHouseholds gives the households of all workspaces their one type and tells
-// how many had another word. It may run as often as it likes: what has the type is
-// not looked at.
+// RenameHouseholds gives the households of all workspaces their one type and
+// returns how many had another word. It can be repeated: it skips those that have
+// the type.
 func (s *Service) RenameHouseholds(ctx context.Context) (done int64, err error) {
 	for ws := ""; ; {
 		err := s.db.QueryRow(ctx, selectFirstWorkspace, ws).Scan(&ws)
@@ -73,7 +71,7 @@ func (s *Service) RenameHouseholds(ctx context.Context) (done int64, err error) 
 	}
 }
 
-// renameAll renames the households of one word.
+// renameAll renames the households stored under one word.
 func (s *Service) renameAll(ctx context.Context, ws, word string) (done int64, err error) {
 	type named struct {
 		nid int64
@@ -101,8 +99,8 @@ func (s *Service) renameAll(ctx context.Context, ws, word string) (done int64, e
 	}
 }
 
-// rename gives one twin the type. Its revision before stays in the history, and a
-// verdict about it stands: it says what it said.
+// rename gives one twin the type. The previous revision stays in the history, and
+// a verdict about it remains: the meaning is the same.
 func (s *Service) rename(ctx context.Context, tx *db.Tx, ws, did, word string) error {
 	row, err := findForUpdate(ctx, tx, ws, did)
 	if err != nil || row == nil || row.Type != word {

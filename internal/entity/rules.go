@@ -13,9 +13,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// withRest adds to the fault of a draft whatever else is wrong with it, by
-// itself, by its protocol, if there is one, and by the ends of its
-// relationships: all is named at once.
+// withRest adds to the fault of a draft everything else that is wrong with it:
+// in the draft alone, by its protocol, if there is one, and by the ends of its
+// relationships. So one answer names all mistakes.
 func (cr *creator) withRest(ctx context.Context, d Draft, err error) error {
 	err = check.Together(err, d.Validate())
 	d.SplitVersion()
@@ -29,7 +29,7 @@ func (cr *creator) withRest(ctx context.Context, d Draft, err error) error {
 }
 
 // withRelations adds to the fault of a new twin what is wrong with its
-// relationships, as far as their ends tell.
+// relationships, as far as their ends show it.
 func (cr *creator) withRelations(ctx context.Context, q db.Querier, p *Prepared, err error) error {
 	for i, d := range p.relations {
 		at := fmt.Sprintf("/relationships/%d", i)
@@ -46,8 +46,9 @@ func (cr *creator) withRelations(ctx context.Context, q db.Querier, p *Prepared,
 	return err
 }
 
-// checkFree refuses a chosen DID that is a protocol's, or of a principal the
-// caller may not make a twin for. Protocols do the same with the DIDs of twins.
+// checkFree refuses a chosen DID that belongs to a protocol, or to a principal
+// for whom the caller may not make a twin. Protocols do the same with the DIDs
+// of twins.
 func (cr *creator) checkFree(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
@@ -68,7 +69,7 @@ func deactivated() error {
 	return fault.New(fault.Conflict, "ENTITY_DEACTIVATED", "The entity is deactivated and cannot be changed.")
 }
 
-// drawer draws relationships.
+// drawer makes the Drawer of relationships for the caller.
 func (rl *relations) drawer(ctx context.Context) relationship.Drawer {
 	return relationship.Drawer{Strict: rl.strict, Confirms: mayConfirm(ctx), Protocols: rl.protocols}
 }

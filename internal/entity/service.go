@@ -22,8 +22,8 @@ type Config struct {
 	Protocols *protocol.Service
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
-	// Jobs join the relationships that have waited for a new twin, past the
-	// first hundred. Without it those stay as they are.
+	// Jobs join the relationships that waited for a new twin, beyond the first
+	// hundred. Without it the rest stay unjoined.
 	Jobs    *job.Service
 	Cursors web.Cursors
 	Log     *slog.Logger
@@ -33,38 +33,39 @@ type Config struct {
 	Relayer    string // DID of this server, for relayerNode
 	StrictRefs bool   // refuse references to twins that are not held here
 
-	// ControlsAs names as whom a caller may act besides itself: the DIDs of
-	// its groups whose scopes cover entities:write, and of their
+	// ControlsAs returns the DIDs as which a caller may act besides its own:
+	// those of its groups whose scopes cover entities:write, and of their
 	// organisations. Without it callers act as themselves only.
 	ControlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
-	// KnownAs lists the DIDs as which a caller may have acted before, itself and
-	// with keys of others: nobody judges their own work under another name. By
-	// default its own alone.
+	// KnownAs lists the DIDs under which a caller may have acted before, itself
+	// and with keys of others, so that nobody judges their own work under
+	// another name. By default it is the caller's own DID.
 	KnownAs func(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error)
-	// Speakers looks after the keys that speak for twins. Without it they are
-	// a list like any other.
+	// Speakers controls the keys that speak for twins. Without it they are
+	// ordinary data.
 	Speakers Speakers
 	// GroupChanged is called in a transaction that changes a group, an
 	// organisation, or a relationship between them.
 	GroupChanged func(tx *db.Tx)
 	// Moved is called in the transaction that changes a device, or the project of
-	// a twin that devices may be linked to. Without it nobody looks.
+	// a twin that devices may be linked to. It may be nil.
 	Moved func(ctx context.Context, tx *db.Tx, r *Row) error
-	// Claims keeps what claims say and decides about them. Without it claims are twins
-	// like others, and verdicts about them are all there is.
+	// Claims keeps what claims say and decides about them. Without it claims are
+	// ordinary twins, and verdicts about them have no further effect.
 	Claims Claims
 	// Certified is called in the transaction that makes a new revision of a credential.
-	// Without it nobody looks.
+	// It may be nil.
 	Certified func(ctx context.Context, tx *db.Tx, old, next *Row) error
-	// IssuerOf is the number of the twin that signed a credential, 0 for none. Its
-	// controllers rule over the credential. Without it those of the twin do.
+	// IssuerOf returns the number of the twin that signed a credential, 0 for
+	// none. That twin's controllers control the credential. Without IssuerOf the
+	// credential's own do.
 	IssuerOf func(ctx context.Context, q db.Querier, credential int64) (int64, error)
-	// At reads an earlier revision of a twin, by number or by time. Without
-	// it the parameter at is refused; the two below likewise.
+	// At reads an earlier revision of a twin, by number or by time. Without it
+	// the parameter at is refused; the same holds for the two below.
 	At func(ctx context.Context, q db.Querier, r *Row, at string) (body []byte, revision int64, err error)
 	// Fields keeps only some members of a record.
 	Fields func(ctx context.Context, r *Row, body []byte, fields string) ([]byte, error)
-	// Expand adds what a record points to.
+	// Expand adds the objects that a record refers to.
 	Expand func(ctx context.Context, q db.Querier, r *Row, body []byte, expand string) ([]byte, error)
 }
 

@@ -8,14 +8,15 @@ import (
 )
 
 // Speakers decides who may change which keys speak for a twin. Control of a
-// twin is the right to change its record, never to be whom it describes.
+// twin is the right to change its record, never to act as the person it
+// describes.
 type Speakers interface {
-	// MayChange is nil when the caller may change who speaks for a twin.
+	// MayChange returns nil when the caller may change who speaks for a twin.
 	MayChange(ctx context.Context, q db.Querier, ws, id string) error
-	// MayName reports whether the caller may make a twin under a DID it has chosen:
-	// nobody publishes the document of a principal in its place.
+	// MayName reports whether the caller may make a twin under a DID it has chosen,
+	// so that nobody publishes a principal's document in its place.
 	MayName(ctx context.Context, q db.Querier, ws, id string) (bool, error)
-	// Changed is told, in its transaction, of a change.
+	// Changed is called in the transaction of a change.
 	Changed(ctx context.Context, tx *db.Tx, c Speaking) error
 }
 
@@ -23,13 +24,13 @@ type Speakers interface {
 type Speaking struct {
 	Workspace, DID string
 	Came, Gone     []string // did:keys
-	Left           bool     // a controller, or the owner, has gone
+	Left           bool     // a controller, or the owner, was removed
 	Controllers    []string // that it has now
-	Erased         bool     // nothing is to be kept
+	Erased         bool     // nothing must be kept
 }
 
 // speakingOf compares two revisions; nil when the same keys, controllers and
-// owner speak for both. A deactivated twin has lost its voice.
+// owner speak for both. Nobody speaks for a deactivated twin.
 func speakingOf(ws string, before, e *Entity) *Speaking {
 	was, now := before.Keys(), e.Keys()
 	if e.Status == StatusDeactivated {
@@ -56,8 +57,8 @@ func without(a, b []string) []string {
 	return out
 }
 
-// maySpeak holds a revision that changes who speaks for a twin against who the
-// caller is. Who may erase somebody is decided where that is done.
+// maySpeak checks that the caller may make a revision that changes who speaks
+// for a twin. The right to erase is checked elsewhere.
 func (rv *reviser) maySpeak(ctx context.Context, q db.Querier, rev *revision) error {
 	if rv.speakers == nil || rev.speaks == nil || rev.act.Event == "entity.erased" {
 		return nil
@@ -66,7 +67,7 @@ func (rv *reviser) maySpeak(ctx context.Context, q db.Querier, rev *revision) er
 }
 
 // noteCame notes the keys that a twin is made with. No key speaks for a DID that
-// somebody has chosen: it may be somebody else's.
+// a client has chosen: it may be somebody else's.
 func (rv *reviser) noteCame(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
 	keys := p.entity.Keys()
 	if p.chosen || rv.speakers == nil || len(keys) == 0 {
@@ -75,7 +76,8 @@ func (rv *reviser) noteCame(ctx context.Context, tx *db.Tx, p *Prepared, row *Ro
 	return rv.speakers.Changed(ctx, tx, Speaking{Workspace: row.Workspace, DID: row.DID, Came: keys})
 }
 
-// noteSpeakers notes the keys that came to a row and went with a revision.
+// noteSpeakers notes the keys that a revision added to a row and removed from
+// it.
 func (rv *reviser) noteSpeakers(ctx context.Context, tx *db.Tx, nid int64, p *Speaking) error {
 	if p == nil || rv.speakers == nil || len(p.Came)+len(p.Gone) == 0 && !p.Left {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Row is a stored twin: what the store itself needs to know, and the record as
-// it is sent.
+// Row is a stored twin: the columns that the store needs, and the record as it
+// is sent.
 type Row struct {
 	NID             int64
 	Workspace       string
@@ -36,7 +36,7 @@ type Row struct {
 	Body            []byte
 
 	crowded bool  // a further relationship would not change the record
-	stated  int64 // the last revision that changed what the twin says: no verdict, nor what follows from one
+	stated  int64 // the last revision that changed what the twin says, as opposed to verdicts and their consequences
 }
 
 // The columns of a whole row, in the order scan reads them.
@@ -93,7 +93,7 @@ func scan(row db.Row) (*Row, error) {
 		return nil, err
 	}
 	r.Body, r.crowded = twin.Body(body), crowded != 0
-	if r.stated == 0 { // as it was made, or before this was kept: nothing is known of verdicts since
+	if r.stated == 0 { // as it was made, or from before this was recorded: later verdicts are unknown
 		r.stated = r.Revision
 	}
 	return &r, nil
@@ -106,8 +106,9 @@ const (
 	insertChosen = insertDrawn + ` ON CONFLICT (did, ws) DO NOTHING`
 )
 
-// insert stores a new twin, as columns gave it. The fault is ENTITY_EXISTS when a
-// DID that somebody chose is taken; one that was drawn is nobody's.
+// insert stores a new twin, from the columns that columns returned. The fault is
+// ENTITY_EXISTS when a DID that a client chose is taken; a generated one never
+// is.
 func insert(ctx context.Context, tx *db.Tx, chosen bool, columns []any) error {
 	if !chosen {
 		return db.Wrap("insert entity", tx.Send(ctx, insertDrawn, columns...))
@@ -122,7 +123,7 @@ func insert(ctx context.Context, tx *db.Tx, chosen bool, columns []any) error {
 	return nil
 }
 
-// taken refuses a DID that is taken. It reads the same whatever has it: a
+// taken refuses a DID that is taken. The text is the same whatever has it: a
 // protocol, a twin the caller knows, or one it does not.
 func taken() error {
 	return fault.New(fault.Conflict, "ENTITY_EXISTS", "This DID is taken. Use another one.").
@@ -150,15 +151,15 @@ func (r *Row) statusKey() any {
 	return Key(r.Workspace, "status", string(r.Status))
 }
 
-// The newest revision becomes the last of the earlier ones, then the row takes
-// the next. Both name the revision they expect: of two writers one finds
-// nothing.
+// The newest revision moves to the history, then the row takes the next. Both
+// statements name the revision they expect: of two writers one finds nothing.
 const (
 	historyRow = `INTO entity_history (nid, revision, at, action, actor, request, reason, hash, body, stated)
 		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, stated
 		FROM entities WHERE nid = $1 AND revision = $2`
 	insertHistory = `INSERT ` + historyRow + ` ON CONFLICT (nid, revision) DO NOTHING`
-	// SQLite keeps a journal for a statement with a SELECT that could fail half way; this one cannot.
+	// SQLite keeps a journal for a statement with a SELECT that could fail half way; this
+	// one cannot fail.
 	insertHistorySQLite = `INSERT OR IGNORE ` + historyRow
 
 	updateBody = `UPDATE entities SET revision = $3, crowded = $4, updated_at = $5, rev_action = $6, rev_actor = $7, rev_request = $8,
@@ -171,8 +172,8 @@ const (
 		WHERE nid = $1 AND revision = $2`
 )
 
-// update replaces the revision old by next. It returns false when old is not
-// the newest any more.
+// update replaces the revision old by next. It returns false when old is no
+// longer the newest.
 func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	var n int64
 	var err error
@@ -188,7 +189,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 		old.NID, old.Revision, next.Revision, flag(next.crowded), next.UpdatedAt, next.Action, next.Actor, next.RequestID,
 		next.Reason, next.Hash, twin.Stored(next.Body), next.stated,
 	}
-	if old.sameKeys(next) { // most changes: no index but one has to be touched
+	if old.sameKeys(next) { // most changes: only one index is touched
 		n, err = tx.Exec(ctx, updateBody, args...)
 	} else {
 		n, err = tx.Exec(ctx, updateAll, append(args, next.Name, next.Type, next.Class, next.DomainType, next.ProtocolVersion, next.Project, string(next.Status),
@@ -197,13 +198,13 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	return n > 0, db.Wrap("update entity", err)
 }
 
-// sameKeys reports whether everything but the body is as it was.
+// sameKeys reports whether everything but the body is unchanged.
 func (r *Row) sameKeys(next *Row) bool {
 	return r.Type == next.Type && r.Class == next.Class && r.DomainType == next.DomainType && r.ProtocolVersion == next.ProtocolVersion &&
 		r.Project == next.Project && r.Status == next.Status && r.Name == next.Name
 }
 
-// findChosen reports whether the DID of a twin was named by its maker.
+// findChosen reports whether a client chose the DID of a twin.
 func findChosen(ctx context.Context, q db.Querier, nid int64) (bool, error) {
 	var chosen int64
 	if err := q.QueryRow(ctx, `SELECT chosen FROM entities WHERE nid = $1`, nid).Scan(&chosen); err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ErrTaken is what StoreAllTx returns when a DID or an external id is taken.
-// It does not tell whose: store the twins one by one to learn it.
+// ErrTaken is what StoreAllTx returns when a DID or an external id is taken. It
+// does not say which: store the twins one by one to find out.
 var ErrTaken = errors.New("a DID or an external id is taken")
 
-// StoreAllTx stores prepared twins in their order, as StoreTx does one, with
-// some in each statement. It returns their rows. After ErrTaken, or a fault of
-// StoreTx, tx has to be undone: some are stored and others are not.
+// StoreAllTx stores prepared twins in their order, as StoreTx does one, several
+// per statement. It returns their rows. After ErrTaken, or a fault of StoreTx,
+// roll tx back: some twins are stored and others are not.
 func (cr *creator) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) ([]*Row, error) {
 	out := make([]*Row, 0, len(list))
 	caller := web.CallerFrom(ctx)
@@ -53,7 +53,8 @@ func (cr *creator) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) 
 	return out, nil
 }
 
-// untilAwaited tells how many twins come before one that relationships wait for.
+// untilAwaited counts the twins before the first one that relationships wait
+// for.
 func (cr *creator) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared) (int, error) {
 	var ids []string
 	for _, p := range list {
@@ -75,18 +76,18 @@ func (cr *creator) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared
 	return len(list), nil
 }
 
-// Size is how many bytes the record has, without the relationships the draft
+// Size is the size of the record in bytes, without the relationships the draft
 // asks for.
 func (p *Prepared) Size() int { return len(p.row.Body) }
 
-// plain reports whether a twin is its row, its index and its event, and nothing
-// besides.
+// plain reports whether a twin consists only of its row, its index and its
+// event.
 func (p *Prepared) plain() bool {
 	return len(p.relations) == 0 && len(p.groups) == 0 && len(p.links) == 0
 }
 
 // Ready makes the statements of a twin before its transaction, if they are
-// known by then: the store has enough to do.
+// known by then, to keep the writer free.
 func (cr *creator) Ready(ctx context.Context, p *Prepared) (err error) {
 	if p.plain() {
 		p.ready, err = cr.readyFor(ctx, p, &p.row)
@@ -133,11 +134,11 @@ func (cr *creator) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) 
 	return cr.events.AppendAll(ctx, tx, events)
 }
 
-// manyEntities is how many rows one statement has. Those that are left over go
-// one by one.
+// manyEntities is how many rows one statement stores. The rest are stored one
+// by one.
 const manyEntities = 10
 
-// See the index for the two forms.
+// index.go explains the two forms.
 const (
 	entityRows = `INTO entities (nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
 		type_key, protocol_key, project_key, status_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, chosen)
@@ -155,7 +156,7 @@ const (
 	insertEntitiesSQLite = `INSERT OR IGNORE ` + entityRows
 )
 
-// insertAll stores new rows. The error is ErrTaken when a DID is.
+// insertAll stores new rows. The error is ErrTaken when a DID is taken.
 func insertAll(ctx context.Context, tx *db.Tx, rows [][]any) error {
 	for part := range slices.Chunk(rows, manyEntities) {
 		if len(part) < manyEntities {
@@ -183,7 +184,7 @@ func insertAll(ctx context.Context, tx *db.Tx, rows [][]any) error {
 	return nil
 }
 
-// columns are what the table holds of a row.
+// columns returns the values of a row's columns.
 func (r *Row) columns(chosen bool) []any {
 	return []any{
 		r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion, r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),

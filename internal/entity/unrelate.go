@@ -56,7 +56,7 @@ func (rl *relations) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, re
 	if err != nil {
 		return err
 	}
-	if !ended { // somebody else was first
+	if !ended { // another request was first
 		return relationNotFound()
 	}
 	if err := rl.hide(ctx, tx, pl, row, reason); err != nil {
@@ -126,7 +126,7 @@ func checkGroupRelation(ctx context.Context, tx *db.Tx, p *relationship.Relation
 }
 
 // checkLastGroup refuses to take an active group from an organisation that has
-// no other. The organisation is locked by the caller.
+// no other. The caller has locked the organisation.
 func checkLastGroup(ctx context.Context, tx *db.Tx, org *relationship.End, group int64) error {
 	if Status(org.Status) == StatusDeactivated {
 		return nil
@@ -138,7 +138,7 @@ func checkLastGroup(ctx context.Context, tx *db.Tx, org *relationship.End, group
 	return fault.New(fault.Conflict, "ORGANISATION_REQUIRES_GROUP", "An organisation must always have an active membership group, and this is its last one.")
 }
 
-// hide takes a relationship that has ended off the records of its ends.
+// hide removes a relationship that has ended from the records of its ends.
 func (rl *relations) hide(ctx context.Context, tx *db.Tx, p *relationship.Relationship, row *Row, reason string) error {
 	shown := p.Row.Shown(p.Back)
 	next, err := rl.hideAt(ctx, tx, row, shown, reason)
@@ -166,8 +166,8 @@ func (rl *relations) hide(ctx context.Context, tx *db.Tx, p *relationship.Relati
 	return rl.proofs(ctx).Follow(ctx, tx, p)
 }
 
-// hideAt takes a relationship off one record and refuses when an active twin
-// cannot do without. It returns nil when the record stays as it is.
+// hideAt removes a relationship from one record and refuses when an active twin
+// cannot do without it. It returns nil when the record does not change.
 func (rl *relations) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relationship, reason string) (*Row, error) {
 	e, err := row.Entity()
 	if err != nil {
@@ -202,8 +202,8 @@ func (rl *relations) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relat
 	})
 }
 
-// projectOf finds the project of a twin after it has lost the one it had: that
-// of its first relationship to one.
+// projectOf finds the project of a twin that has lost the one it had: the one
+// of its first remaining relationship to a project.
 func projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, error) {
 	list, _, err := relationship.First(ctx, tx, row.NID)
 	if err != nil {

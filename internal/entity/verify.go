@@ -11,22 +11,22 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// verifier weighs what callers say of twins.
+// verifier decides what verdicts about twins lead to.
 type verifier struct {
 	needs
 	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	knownAs    func(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error)
-	claims     Claims // nil: nobody keeps them
+	claims     Claims // nil: claims are not kept
 }
 
-// bench is where the caller judges claims.
+// bench returns the rules by which the caller judges claims.
 func (vf *verifier) bench(ctx context.Context) verdict.Bench {
 	c := web.CallerFrom(ctx)
 	return verdict.Bench{Protocols: vf.protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: vf.now(), Bound: vf.claims != nil}
 }
 
-// seat finds out for a bench as whom the caller judges, and as whom it may have a
-// part in a claim: by any of its names, and whatever key it comes with.
+// seat finds out for a bench as whom the caller judges, and under which names it
+// may have a part in a claim, with whatever key it comes.
 func (vf *verifier) seat(ctx context.Context, q db.Querier, b *verdict.Bench) (err error) {
 	c := web.CallerFrom(ctx)
 	if b.As, err = vf.controlsAs(ctx, q, c); err != nil {
@@ -47,7 +47,7 @@ func (vf *verifier) seat(ctx context.Context, q db.Querier, b *verdict.Bench) (e
 	return nil
 }
 
-// rules is the protocol that was fixed for a claim; nil for none.
+// rules returns the protocol that was fixed for a claim; nil for none.
 func (vf *verifier) rules(ctx context.Context, q db.Querier, r *Row) (*protocol.Protocol, error) {
 	if vf.claims == nil {
 		return nil, nil
@@ -59,8 +59,8 @@ func (vf *verifier) rules(ctx context.Context, q db.Querier, r *Row) (*protocol.
 	return vf.protocols.FindAnyIn(ctx, q, r.Workspace, id, version)
 }
 
-// weigh is the verification of a twin after a verdict. What a claim has become
-// rests on its own.
+// weigh computes the verification of a twin after a verdict. Where a claim has
+// become a credential, that depends on the claim's own verification.
 func (vf *verifier) weigh(ctx context.Context, q db.Querier, r *Row, v Verdict) (Verification, error) {
 	b := vf.bench(ctx)
 	if r.DomainType != "claim" {
@@ -83,12 +83,12 @@ func (vf *verifier) weigh(ctx context.Context, q db.Querier, r *Row, v Verdict) 
 	return next, err
 }
 
-// VerifyTx notes what the caller says about a twin. The verdict names the
-// revision it is about, by ifMatch or by itself; other verdicts since are no
-// hindrance. The same verdict again leaves everything as it is. Faults:
-// ENTITY_NOT_FOUND, ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and
-// of a claim ACTIVE_DEPENDANTS and those of verdict.Bench. Who has no more than
-// claims:evaluate judges claims: SCOPE_MISSING.
+// VerifyTx notes the caller's verdict about a twin. The verdict names the
+// revision it is about, by ifMatch or in its body; later verdicts are no
+// obstacle. The same verdict again changes nothing. Faults: ENTITY_NOT_FOUND,
+// ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and for a claim
+// ACTIVE_DEPENDANTS and those of verdict.Bench. A caller with only
+// claims:evaluate judges claims alone: SCOPE_MISSING.
 func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
 	if err := verdict.Validate(v); err != nil {
 		return nil, err

@@ -40,10 +40,10 @@ const (
 	Withdrawn   = "withdrawn"
 )
 
-// draft is the status of a claim that was not submitted.
+// draft is the status shown for a claim that was not submitted.
 const draft = "draft"
 
-// inWords is the status of the twin's verification for a claim's.
+// inWords turns the status of a twin's verification into the status of a claim.
 func inWords(status string) string {
 	switch status {
 	case Approved:
@@ -69,8 +69,8 @@ type content struct {
 	Data        map[string]any   `json:"data"`
 }
 
-// read reads what a claim says off its properties. Those of other protocols may
-// have other members: what does not fit is not there.
+// read reads what a claim says from its properties. Other protocols may have
+// other members: whatever does not fit is ignored.
 func read(e *entity.Entity) (out content) {
 	var parts map[string]jsontext.Value
 	if e.Properties.IsZero() || json.Unmarshal(e.Properties.Value, &parts) != nil {
@@ -80,7 +80,7 @@ func read(e *entity.Entity) (out content) {
 		"periodStart": &out.PeriodStart, "periodEnd": &out.PeriodEnd, "amount": &out.Amount, "evidence": &out.Evidence, "claims": &out.Claims, "collection": &out.Collection, "data": &out.Data,
 	} {
 		if v := parts[name]; len(v) > 0 {
-			_ = json.Unmarshal(v, to) // what does not fit is not there
+			_ = json.Unmarshal(v, to) // whatever does not fit is ignored
 		}
 	}
 	if named, ok := out.Data["claims"].([]any); ok && len(out.Claims) == 0 {
@@ -96,7 +96,7 @@ func read(e *entity.Entity) (out content) {
 	return out
 }
 
-// data is what the document says besides; nil for nothing.
+// data returns the document's further members; nil for none.
 func (c *content) data() any {
 	if len(c.Data) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (c *content) data() any {
 	return c.Data
 }
 
-// The ends of a period that has none.
+// The bounds of a claim that states no period.
 const (
 	always = math.MinInt64 / 2
 	never  = math.MaxInt64 / 2
@@ -131,16 +131,16 @@ func (c *content) span() (starts, ends int64, err error) {
 	return starts, ends, wrong.Err(invalidCode, invalidText)
 }
 
-// Kinds and units are words for programs. They go into what is signed and shown to
-// everybody: no sentences, and no letters that nobody sees.
+// Kinds and units are words for programs. They go into signed documents that
+// everybody sees: no sentences, and no invisible letters.
 var (
 	kindForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._:/-]{0,79}$`)
-	unitForm = regexp.MustCompile(`^[\pL\d%°./*^²³⁻¹ _-]*$`) // its length apart: copies of the class are large
+	unitForm = regexp.MustCompile(`^[\pL\d%°./*^²³⁻¹ _-]*$`) // the length is checked separately: copies of the class are large
 )
 
 const maxUnit = 24 // characters
 
-// checkWords refuses a kind or a unit that is none.
+// checkWords refuses a kind or a unit that is not a word.
 func checkWords(kind string, a *api.ClaimAmount) error {
 	var wrong fault.Checks
 	if kind != "" && !kindForm.MatchString(kind) {
@@ -181,7 +181,7 @@ const (
 	invalidText = "The claim is not valid."
 )
 
-// canonical is a value as RFC 8785 has it.
+// canonical encodes a value as RFC 8785 requires.
 func canonical(v any) (jsontext.Value, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -191,14 +191,14 @@ func canonical(v any) (jsontext.Value, error) {
 	return out, out.Canonicalize()
 }
 
-// CID is the CID, version 1, raw, SHA-256, of bytes.
+// CID computes the CID of bytes: version 1, raw, SHA-256.
 func CID(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "b" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(append([]byte{0x01, 0x55, 0x12, 0x20}, sum[:]...)))
 }
 
 // keyOf hashes the values of a claim that its type says must be unique. names are
-// members of its properties, dots go into objects. One that is missing is a fault
+// members of its properties; dots lead into objects. A missing member is a fault
 // CLAIM_INVALID.
 func keyOf(e *entity.Entity, names []string) (string, error) {
 	var c fault.Checks
@@ -216,7 +216,7 @@ func keyOf(e *entity.Entity, names []string) (string, error) {
 
 var errNoMember = errors.New("no such member")
 
-// member is a value inside an object, as RFC 8785 has it.
+// member returns a value inside an object, encoded as RFC 8785 requires.
 func member(v jsontext.Value, path []string) (jsontext.Value, error) {
 	for _, name := range path {
 		var parts map[string]jsontext.Value

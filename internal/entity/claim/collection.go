@@ -37,8 +37,8 @@ const (
 	badCollection = "COLLECTION_INVALID"
 )
 
-// What the counters of a collection say is kept by triggers on claims, in the statement
-// that changes a claim: nothing else writes them.
+// Triggers on claims maintain the counters of a collection, in the statement that
+// changes a claim: nothing else writes them.
 const (
 	insertCollection = `INSERT INTO claim_collections (nid, ws, project, name, description, protocol, version, state, quota, starts, ends, revision, created_at, updated_at, actor)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $12, $13)`
@@ -52,7 +52,7 @@ const (
 
 // collection is a stored one.
 type collection struct {
-	nid, starts, ends          int64 // ms; always and never where it has none
+	nid, starts, ends          int64 // ms; the widest bounds where it has none
 	ws, project, name, about   string
 	protocol, version          string
 	state, actor               string
@@ -72,7 +72,8 @@ func (c *collection) scan(from db.Row) error {
 
 func collectionName(nid int64) string { return collectionID + strconv.FormatInt(nid, 10) }
 
-// numberOf is the number in the id of a collection. The fault is COLLECTION_NOT_FOUND.
+// numberOf parses the number in the id of a collection. The fault is
+// COLLECTION_NOT_FOUND.
 func numberOf(id string) (int64, error) {
 	digits, ok := strings.CutPrefix(id, collectionID)
 	nid, err := strconv.ParseInt(digits, 10, 64)
@@ -84,7 +85,7 @@ func numberOf(id string) (int64, error) {
 
 func collectionAddress(id string) string { return "/v1/collections/" + url.PathEscape(id) }
 
-// view is a collection as the API shows it.
+// view renders a collection for the API.
 func (c *collection) view() *api.Collection {
 	id := collectionName(c.nid)
 	out := &api.Collection{
@@ -101,7 +102,7 @@ func (c *collection) view() *api.Collection {
 	return out
 }
 
-// rules is what of a collection can be changed.
+// rules are the parts of a collection that can be changed.
 type rules struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
@@ -127,7 +128,7 @@ func (r *rules) check(c *fault.Checks) {
 	}
 }
 
-// put has a collection say this.
+// put stores rules in the collection.
 func (c *collection) put(r rules) {
 	c.name, c.about, c.quota, c.starts, c.ends = r.Name, r.Description, r.Quota, always, never
 	if !r.StartsAt.IsZero() {
@@ -142,8 +143,8 @@ func noCollection() error {
 	return fault.New(fault.NotFound, "COLLECTION_NOT_FOUND", "There is no such collection. GET /v1/collections lists those you may see.")
 }
 
-// collectionOf reads a collection that the caller sees; held: others wait to change it
-// until the transaction ends. The fault is COLLECTION_NOT_FOUND.
+// collectionOf reads a collection that the caller sees. With held it locks it until
+// the transaction ends. The fault is COLLECTION_NOT_FOUND.
 func collectionOf(ctx context.Context, q db.Querier, ws, id string, held bool) (*collection, error) {
 	nid, err := numberOf(id)
 	if err != nil {
@@ -164,8 +165,8 @@ func collectionOf(ctx context.Context, q db.Querier, ws, id string, held bool) (
 	return c, nil
 }
 
-// admits refuses a claim that a collection does not take. Who asks holds the collection,
-// so that two claims do not take its last place.
+// admits refuses a claim that a collection does not take. The caller has locked the
+// collection, so that two claims do not take its last place.
 func (c *collection) admits(now int64) error {
 	const at = "/properties/data/collection"
 	switch {
@@ -185,8 +186,9 @@ func (c *collection) admits(now int64) error {
 	return nil
 }
 
-// enlist holds the collection of a claim and refuses the claim unless that takes it. It
-// is the last that a submission waits for: whoever has a claim waits for its collection.
+// enlist locks the collection of a claim and refuses the claim unless the collection
+// takes it. This is the last lock of a submission: every transaction locks a claim
+// before its collection.
 func (l *Ledger) enlist(ctx context.Context, tx *db.Tx, r *row) error {
 	if r.collection == 0 {
 		return nil
@@ -198,8 +200,8 @@ func (l *Ledger) enlist(ctx context.Context, tx *db.Tx, r *row) error {
 	return c.admits(r.submitted)
 }
 
-// pin has the version of a claim's collection decide about it, where it is submitted to
-// one. Faults: COLLECTION_NOT_FOUND, COLLECTION_MISMATCH.
+// pin lets the collection of a claim, if it was submitted to one, decide which version
+// of the protocol applies. Faults: COLLECTION_NOT_FOUND, COLLECTION_MISMATCH.
 func (l *Ledger) pin(ctx context.Context, q db.Querier, r *row, id string) error {
 	if id == "" {
 		return nil
@@ -224,7 +226,7 @@ func (l *Ledger) pin(ctx context.Context, q db.Querier, r *row, id string) error
 	return fault.New(fault.Conflict, "COLLECTION_MISMATCH", "The collection does not accept this claim.").With(fault.Field{Pointer: "/properties/data/collection", Code: "mismatch", Detail: detail})
 }
 
-// Collections is the use cases of what claims are submitted to.
+// Collections is the use cases of collections, to which claims are submitted.
 type Collections struct {
 	cfg Config
 	db  *db.DB
@@ -274,7 +276,7 @@ func (s *Collections) Create(ctx context.Context, d api.CollectionDraft) (web.Re
 	})
 }
 
-// projectIs refuses a DID that is no project the caller sees.
+// projectIs refuses a DID that is not a project the caller sees.
 func (s *Collections) projectIs(ctx context.Context, tx *db.Tx, id string) error {
 	if id == "" {
 		return nil
@@ -309,8 +311,8 @@ func (s *Collections) Get(ctx context.Context, id string) (web.Reply[*api.Collec
 	return web.Reply[*api.Collection]{Value: c.view()}, nil
 }
 
-// List reads collections, newest first, before a number, and where the list goes
-// on: 0 when it has ended. A page may be short.
+// List reads collections numbered below before, newest first, and returns where
+// the list continues: 0 at its end. A page may be short.
 func (s *Collections) List(ctx context.Context, project string, before int64, limit int) (out []*api.Collection, next int64, err error) {
 	caller := web.CallerFrom(ctx)
 	if before == 0 {
@@ -336,8 +338,8 @@ func (s *Collections) List(ctx context.Context, project string, before int64, li
 	return out, before, nil
 }
 
-// alter holds a collection, has f change it and stores it with an event, unless f leaves
-// it as it is. Faults: COLLECTION_NOT_FOUND, COLLECTION_CLOSED.
+// alter locks a collection, lets f change it and stores it with an event, unless f
+// changes nothing. Faults: COLLECTION_NOT_FOUND, COLLECTION_CLOSED.
 func (s *Collections) alter(ctx context.Context, tx *db.Tx, id string, f func(*collection) (event string, err error)) (web.Reply[*api.Collection], error) {
 	var none web.Reply[*api.Collection]
 	c, err := collectionOf(ctx, tx, web.CallerFrom(ctx).Workspace, id, true)
@@ -376,7 +378,7 @@ func (s *Collections) Update(ctx context.Context, id, ifMatch string, patch []by
 	return out, err
 }
 
-// merge applies a merge patch to what can be changed of a collection.
+// merge applies a merge patch to the parts of a collection that can be changed.
 func (c *collection) merge(patch []byte) error {
 	shown := c.view()
 	doc, err := json.Marshal(rules{c.name, c.about, c.quota, shown.StartsAt, shown.EndsAt})
@@ -407,7 +409,7 @@ func isClosed() error {
 	return fault.New(fault.Conflict, "COLLECTION_CLOSED", "The collection is closed, which is final. Make another one.")
 }
 
-// Step opens, pauses or closes a collection; to repeat that changes nothing.
+// Step opens, pauses or closes a collection; repeating a step changes nothing.
 // The fault is COLLECTION_CLOSED.
 func (s *Collections) Step(ctx context.Context, id, state string) (web.Reply[*api.Collection], error) {
 	events := map[string]string{open: "collection.opened", paused: "collection.paused", closed: "collection.closed"}

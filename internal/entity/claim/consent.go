@@ -22,7 +22,7 @@ const (
 	dropConsents  = `DELETE FROM evaluation_consents WHERE oracle = $1`
 )
 
-// consent is a controller of an oracle who has agreed that the Engine speaks for them.
+// consent is the agreement of an oracle's controller that the Engine acts for them.
 type consent struct {
 	principal string
 	at        int64
@@ -33,8 +33,8 @@ func consents(ctx context.Context, q db.Querier, oracle int64) ([]consent, error
 	return db.Collect(rows, err, "list consents", func(c *consent, from db.Row) error { return from.Scan(&c.principal, &c.at) })
 }
 
-// handed notes that a twin has lost a controller: whoever controls an oracle no more is not
-// spoken for any more, and has to agree anew when control comes back.
+// handed ends the consents of a controller that a twin has lost: a former controller of
+// an oracle must consent again if control comes back.
 func (l *Ledger) handed(ctx context.Context, tx *db.Tx, next *entity.Row) error {
 	all, err := consents(ctx, tx, next.NID)
 	if err != nil || len(all) == 0 {
@@ -62,7 +62,7 @@ func (l *Ledger) tellConsent(ctx context.Context, tx *db.Tx, typ string, oracle 
 	return l.Events.Append(ctx, tx, event.Event{Workspace: oracle.Workspace, Type: typ, Subject: oracle.DID})
 }
 
-// Consents lists who has agreed that the Engine speaks for them as an oracle, and whether
+// Consents lists who has agreed that the Engine acts for them as an oracle, and whether
 // it does now. Faults: ENTITY_NOT_FOUND, NOT_AN_ORACLE.
 func (e *Engine) Consents(ctx context.Context, id string) (*api.EvaluationConsents, error) {
 	var out *api.EvaluationConsents
@@ -105,8 +105,8 @@ func oracleOf(r *entity.Row) (*entity.Entity, error) {
 	return r.Entity()
 }
 
-// Consent has the caller agree that the Engine speaks for them as an oracle, which they
-// control; again changes nothing. Faults: ENTITY_NOT_FOUND, NOT_AN_ORACLE, NOT_CONTROLLER,
+// Consent records that the caller, who controls an oracle, lets the Engine act for them;
+// repeating it changes nothing. Faults: ENTITY_NOT_FOUND, NOT_AN_ORACLE, NOT_CONTROLLER,
 // KEY_RESTRICTED.
 func (e *Engine) Consent(ctx context.Context, id string) (web.Reply[*api.EvaluationConsents], error) {
 	return e.agree(ctx, id, func(tx *db.Tx, r *entity.Row) (int64, string, error) {
@@ -115,7 +115,7 @@ func (e *Engine) Consent(ctx context.Context, id string) (web.Reply[*api.Evaluat
 		switch {
 		case err != nil:
 			return 0, "", err
-		case !slices.Contains(oracle.Controllers, c.DID): // through a group it is not they who are spoken for
+		case !slices.Contains(oracle.Controllers, c.DID): // control through a group is not enough: the Engine acts for a named controller
 			return 0, "", fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller that the oracle names can give this consent, and only for themselves.")
 		case len(c.Projects) > 0:
 			return 0, "", fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects, and the oracle evaluates claims of all projects. Use a key without that limit.")
@@ -125,7 +125,7 @@ func (e *Engine) Consent(ctx context.Context, id string) (web.Reply[*api.Evaluat
 	})
 }
 
-// Retract takes the consent of the caller back; without one it changes nothing. Faults:
+// Retract withdraws the consent of the caller; without one it changes nothing. Faults:
 // ENTITY_NOT_FOUND, NOT_AN_ORACLE.
 func (e *Engine) Retract(ctx context.Context, id string) (web.Reply[*api.EvaluationConsents], error) {
 	return e.agree(ctx, id, func(tx *db.Tx, r *entity.Row) (int64, string, error) {
@@ -134,8 +134,8 @@ func (e *Engine) Retract(ctx context.Context, id string) (web.Reply[*api.Evaluat
 	})
 }
 
-// agree holds an oracle, so that nobody changes its controllers meanwhile, has f change a
-// consent and announces that where it has changed any.
+// agree locks an oracle, so that its controllers cannot change meanwhile, lets f change a
+// consent and appends an event if it has changed one.
 func (e *Engine) agree(ctx context.Context, id string, f func(tx *db.Tx, r *entity.Row) (n int64, event string, err error)) (web.Reply[*api.EvaluationConsents], error) {
 	return once.Do(ctx, e.s.cfg.Idem, func(tx *db.Tx) (none web.Reply[*api.EvaluationConsents], err error) {
 		r, err := e.s.cfg.Entities.FindForUpdate(ctx, tx, id)

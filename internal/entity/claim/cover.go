@@ -11,12 +11,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxSummed is how many claims one sums.
+// maxSummed limits how many claims one claim sums.
 const maxSummed = 100
 
-// cover refuses a claim of what was claimed already, of its subject, of what that is
-// part of, or of a part of it, and notes what this one covers. The claims that it sums
-// are not in its way: they become its part. upper is what the subject is part of.
+// cover refuses a claim for what is claimed already: for its subject, for what that is
+// part of, or for a part of it. It records what this one covers. Claims that it sums
+// do not conflict: they become part of it. upper is what the subject is part of.
 func cover(ctx context.Context, tx *db.Tx, r *row, upper []node, sums []string) error {
 	parts, err := summed(ctx, tx, r, sums)
 	if err != nil {
@@ -48,11 +48,11 @@ func cover(ctx context.Context, tx *db.Tx, r *row, upper []node, sums []string) 
 	return nil
 }
 
-// anyKind is what a claim counts as that does not say its kind: one of every kind.
+// anyKind is the kind of a claim that states none: it conflicts with every kind.
 const anyKind = "*"
 
-// counted is the kind of a claim for what was counted before: in whatever case
-// somebody spells it, it is the same thing.
+// counted is the kind used to detect double claims: letter case makes no
+// difference.
 func (r *row) counted() string {
 	if strings.EqualFold(r.kind, "Claim") {
 		return anyKind
@@ -60,14 +60,14 @@ func (r *row) counted() string {
 	return strings.ToLower(r.kind)
 }
 
-// found is a claim, and those that are not in its way.
+// found is a claim, and those it does not conflict with.
 type found struct {
 	*row
 	parts []int64
 }
 
-// overlap refuses a claim in whose period the same was claimed of a twin or of a part of
-// it; own: of the twin as a whole.
+// overlap refuses a claim if the same was claimed in its period for a twin or for a part
+// of it; with own, only claims for the twin as a whole count.
 func overlap(ctx context.Context, tx *db.Tx, f found, n node, own bool) error {
 	least := 0
 	if own {
@@ -103,8 +103,8 @@ func overlap(ctx context.Context, tx *db.Tx, f found, n node, own bool) error {
 	return nil
 }
 
-// summed finds the claims that one sums. They are of its kind, within its period, of
-// its subject or a part of that, alive, and nobody has made anything of them yet.
+// summed finds the claims that a claim sums. They must be of its kind, within its
+// period, of its subject or a part of it, not ended, and not yet summed or issued.
 func summed(ctx context.Context, tx *db.Tx, r *row, sums []string) ([]int64, error) {
 	var c fault.Checks
 	var out []int64

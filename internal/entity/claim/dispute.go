@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// What becomes of a dispute.
+// The outcomes of a dispute.
 const (
 	disputeOpen = "open"
 	upheld      = "upheld"
@@ -30,7 +30,7 @@ const (
 	insertDispute = `INSERT INTO claim_disputes (nid, ws, claim, at, disputer, reason, was, status) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open')`
 	selectDispute = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer, erased FROM claim_disputes WHERE claim = $1 AND nid = $2`
 	listDisputes  = `SELECT nid, at, disputer, reason, was, status, decided_at, decided_by, answer, erased FROM claim_disputes WHERE claim = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	// The claim is held, and the dispute was found open.
+	// The claim is locked, and the dispute was still open.
 	endDispute = `UPDATE claim_disputes SET status = $2, decided_at = $3, decided_by = $4, answer = $5 WHERE nid = $1`
 	// Who has judged a claim, and who has disputed it.
 	selectEvaluators = `SELECT DISTINCT evaluator FROM claim_evaluations WHERE claim = $1`
@@ -66,10 +66,10 @@ func (d *dispute) view() *api.ClaimDispute {
 type contested struct {
 	*row
 	twin  *entity.Row
-	names []string // as whom the caller may have acted
+	names []string // under which the caller may have acted
 }
 
-// contest holds a claim, and finds out who the caller is.
+// contest locks a claim, and finds out who the caller is.
 func (s *Service) contest(ctx context.Context, tx *db.Tx, id string) (*contested, error) {
 	seen, err := find(ctx, tx, id)
 	if err != nil {
@@ -87,13 +87,13 @@ func (s *Service) contest(ctx context.Context, tx *db.Tx, id string) (*contested
 	return &contested{row: r, twin: twin, names: names}, err
 }
 
-// among reports whether the caller is one of those a statement has found.
+// among reports whether the caller is in the result of a statement.
 func (c *contested) among(rows db.Rows, err error) (bool, error) {
 	all, err := db.Collect(rows, err, "look who has a part in a claim", db.Column[string])
 	return slices.ContainsFunc(all, func(id string) bool { return slices.Contains(c.names, id) }), err
 }
 
-// Dispute has nobody decide about a claim, and suspends what it has become, until
+// Dispute stops all decisions about a claim, and suspends its credential, until
 // somebody adjudicates. Faults: CLAIM_NOT_FOUND, CLAIM_INVALID, CLAIM_DECIDED,
 // CLAIM_DISPUTED, CREDENTIAL_RETIRED.
 func (s *Service) Dispute(ctx context.Context, id string, d api.ClaimDisputeDraft) (web.Reply[*api.ClaimDispute], error) {
@@ -128,8 +128,8 @@ func (s *Service) Dispute(ctx context.Context, id string, d api.ClaimDisputeDraf
 	})
 }
 
-// mayDispute refuses a dispute of what is over, and a second one of the same person: each
-// suspends the credential.
+// mayDispute refuses to dispute a claim that has ended, and a second dispute by the same
+// person: each suspends the credential.
 func (s *Service) mayDispute(ctx context.Context, tx *db.Tx, c *contested) error {
 	switch {
 	case c.status == Disputed:
@@ -176,10 +176,11 @@ func (s *Service) turnTo(ctx context.Context, tx *db.Tx, c *contested, status, r
 	return s.cfg.Ledger.tell(ctx, tx, typ, c.row)
 }
 
-// Adjudicate decides a dispute: upheld, the claim is invalidated and its credential
-// revoked for good; dismissed, both are as before. Faults: CLAIM_NOT_FOUND,
-// DISPUTE_NOT_FOUND, CLAIM_INVALID, DISPUTE_DECIDED, ADJUDICATOR_HAS_PART,
-// VERIFIER_IS_CLAIMANT, CLAIM_DECIDED for what is part of an approved sum.
+// Adjudicate decides a dispute. If it is upheld, the claim is invalidated and its
+// credential revoked for good; if it is dismissed, both are as before. Faults:
+// CLAIM_NOT_FOUND, DISPUTE_NOT_FOUND, CLAIM_INVALID, DISPUTE_DECIDED,
+// ADJUDICATOR_HAS_PART, VERIFIER_IS_CLAIMANT, CLAIM_DECIDED for a part of an
+// approved sum.
 func (s *Service) Adjudicate(ctx context.Context, id, which string, a api.ClaimAdjudication) (web.Reply[*api.ClaimDispute], error) {
 	var wrong fault.Checks
 	wrong.Require(a.Outcome != "", "/outcome")
@@ -210,7 +211,7 @@ func (s *Service) Adjudicate(ctx context.Context, id, which string, a api.ClaimA
 	})
 }
 
-// end does what a decided dispute says.
+// end carries out the decision of a dispute.
 func (s *Service) end(ctx context.Context, tx *db.Tx, c *contested, d *dispute) error {
 	if d.status == dismissed {
 		if err := s.turnTo(ctx, tx, c, d.was, d.answer); err != nil {
@@ -230,7 +231,7 @@ func (s *Service) end(ctx context.Context, tx *db.Tx, c *contested, d *dispute) 
 	return s.turnTo(ctx, tx, c, Invalidated, d.answer)
 }
 
-// openDispute finds one that nobody has decided.
+// openDispute finds a dispute that is not decided.
 func openDispute(ctx context.Context, tx *db.Tx, claim int64, which string) (*dispute, error) {
 	nid, err := strconv.ParseInt(strings.TrimPrefix(which, disputeID), 10, 64)
 	d := new(dispute)
@@ -250,8 +251,8 @@ func openDispute(ctx context.Context, tx *db.Tx, claim int64, which string) (*di
 	return d, nil
 }
 
-// mayAdjudicate refuses whoever has a part in a claim, has judged it or disputes it. To
-// uphold a dispute takes the claim back.
+// mayAdjudicate refuses a caller who has a part in a claim, has judged it or disputes
+// it. Upholding a dispute withdraws the claim.
 func (s *Service) mayAdjudicate(ctx context.Context, tx *db.Tx, c *contested, outcome string) error {
 	if err := s.cfg.Entities.Independent(ctx, tx, c.twin, outcome == upheld); err != nil {
 		return err
@@ -269,7 +270,7 @@ func (s *Service) mayAdjudicate(ctx context.Context, tx *db.Tx, c *contested, ou
 	return fault.New(fault.Forbidden, "ADJUDICATOR_HAS_PART", "Callers who have evaluated the claim or dispute it cannot decide the dispute.")
 }
 
-// disputes reads those of a claim, newest first, before a number.
+// disputes reads the disputes of a claim numbered below before, newest first.
 func (s *Service) disputes(ctx context.Context, claim, before int64, limit int) (out []*api.ClaimDispute, next int64, err error) {
 	if before == 0 {
 		before = 1<<63 - 1

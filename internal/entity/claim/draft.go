@@ -15,18 +15,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Draft is that of package api.
+// Draft is the type of package api.
 type Draft = api.ClaimDraft
 
 const (
 	claimProtocol = "did:ixo:protocol/claim"
 	kitchenClaim  = "KPTClaim"
 	redemption    = "RedemptionClaim"
-	maxEvidence   = 2000 // bytes of one piece, as the protocol of claims has it
+	maxEvidence   = 2000 // bytes of one piece, as in the protocol of claims
 	sumTolerance  = 1e-3
 )
 
-// normal puts what the documented bodies say into the general members.
+// normal moves the members of the documented bodies into the general ones.
 func normal(d Draft, c *fault.Checks) Draft {
 	if d.HouseholdID != "" {
 		if d.Subject != "" && d.Subject != d.HouseholdID {
@@ -61,8 +61,8 @@ func normal(d Draft, c *fault.Checks) Draft {
 	return d
 }
 
-// asSent names the members of a documented body in a fault of the general ones that
-// normal has put them into.
+// asSent renames the general members in a fault back to those of the documented
+// body.
 func asSent(err error, d Draft) error {
 	f := fault.As(err)
 	if f == nil {
@@ -138,7 +138,7 @@ func checkDraft(d *Draft, c *fault.Checks) {
 	}
 }
 
-// evidence are the pieces of evidence as texts: objects in canonical JSON.
+// evidence renders the pieces of evidence as texts: objects as canonical JSON.
 func evidence(all []any, c *fault.Checks) []string {
 	out := []string{}
 	for i, v := range all {
@@ -159,7 +159,7 @@ func evidence(all []any, c *fault.Checks) []string {
 	return out
 }
 
-// twinOf is the draft of the twin of a claim. The fault is CLAIM_INVALID.
+// twinOf makes the draft of a claim's twin. The fault is CLAIM_INVALID.
 func twinOf(d Draft) (entity.Draft, error) {
 	var c fault.Checks
 	d = normal(d, &c)

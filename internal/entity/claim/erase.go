@@ -6,9 +6,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// What people wrote about claims tells of whom the claims are about: the twin itself, and
-// what it had in the period of the claim, such as the stove of a household. A stove that
-// was somebody else's then tells of them.
+// What people wrote about claims concerns the subjects of the claims: the twin itself,
+// and what it had in the period of the claim, such as the stove of a household. The
+// period matters because a stove may have belonged to another household before.
 const (
 	meanwhile   = ` AND (r.since IS NULL OR r.since < c.ends) AND (r.until IS NULL OR r.until > c.starts) AND (r.removed_at IS NULL OR r.removed_at > c.starts)`
 	claimsAbout = `SELECT c.nid FROM entities e JOIN claims c ON c.subject = e.nid WHERE e.ws = $1 AND e.did = $2
@@ -17,16 +17,17 @@ const (
 	everBecame = `SELECT dst FROM relationships WHERE src = $1 AND role = 'becomes'`
 
 	blankDisputes = `UPDATE claim_disputes SET reason = '', answer = '', erased = 1 WHERE claim = $1 AND (reason <> '' OR answer <> '')`
-	// What the server wrote, and a reason that only says the code of the rule, is nobody's.
+	// Texts that the server wrote, and a reason that is only the code of a rule, are not
+	// personal.
 	blankEvaluations = `UPDATE claim_evaluations SET reason = '', erased = 1 WHERE claim = $1 AND automatic = 0 AND reason <> '' AND reason <> reason_code`
 	blankRevision    = `UPDATE entities SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
 	blankRevisions   = `UPDATE entity_history SET reason = '' WHERE nid = $1 AND reason <> ''`
 )
 
-// Erase takes what people wrote when they decided about claims, disputed them or decided
-// disputes out of the claims about somebody who is erased, and out of the revisions of
-// their twins and of what they became. Facts, outcomes and hashes stay: whoever makes an
-// evaluation again comes to the same.
+// Erase removes what people wrote when they decided about claims, disputed them or
+// decided disputes, from all claims about an erased person, and from the revisions of
+// the claims' twins and of their credentials. Facts, outcomes and hashes stay, so an
+// evaluation can still be recomputed with the same result.
 func Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
 	rows, err := tx.Query(ctx, claimsAbout, ws, id)
 	all, err := db.Collect(rows, err, "find claims about somebody", db.Column[int64])
@@ -44,7 +45,7 @@ func Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
 	return sum, nil
 }
 
-// blankClaim returns how many records have lost words.
+// blankClaim returns how many records it has blanked.
 func blankClaim(ctx context.Context, tx *db.Tx, nid int64) (sum int64, err error) {
 	rows, err := tx.Query(ctx, everBecame, nid)
 	twins, err := db.Collect(rows, err, "find credentials of a claim", db.Column[int64])

@@ -38,7 +38,8 @@ func (r *row) known() (map[string]rubric.Known, error) {
 	return out, db.Wrap("read facts", json.Unmarshal([]byte(r.facts), &out))
 }
 
-// checkEvaluation names what is wrong with an evaluation by itself.
+// checkEvaluation names what is wrong with an evaluation, apart from the
+// rubric.
 func checkEvaluation(e *api.ClaimEvaluationDraft, r *row) error {
 	var c fault.Checks
 	check.OneOf(&c, "/decision", e.Decision, Approved, Rejected, Flagged)
@@ -55,9 +56,9 @@ func checkEvaluation(e *api.ClaimEvaluationDraft, r *row) error {
 	return c.Err(invalidCode, "The evaluation is not valid.")
 }
 
-// Evaluate enters facts about a claim and lets the rubric decide; where it leaves that to
-// people, the caller does. Faults: CLAIM_NOT_FOUND, CLAIM_INVALID, CLAIM_FACTS_INVALID,
-// RUBRIC_DECIDES, and those of a verdict.
+// Evaluate enters facts about a claim and lets the rubric decide; where the rubric leaves
+// the decision to people, the caller decides. Faults: CLAIM_NOT_FOUND, CLAIM_INVALID,
+// CLAIM_FACTS_INVALID, RUBRIC_DECIDES, and those of a verdict.
 func (s *Service) Evaluate(ctx context.Context, id string, e api.ClaimEvaluationDraft) (web.Reply[*api.ClaimEvaluation], error) {
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.ClaimEvaluation], error) {
 		var none web.Reply[*api.ClaimEvaluation]
@@ -91,7 +92,7 @@ func (s *Service) Evaluate(ctx context.Context, id string, e api.ClaimEvaluation
 	})
 }
 
-// enter stores facts beside those that are known, and asks the rubric.
+// enter adds facts to those that are known, and asks the rubric.
 func (s *Service) enter(ctx context.Context, tx *db.Tx, r *row, e *api.ClaimEvaluationDraft) (*decision, error) {
 	if over(r.status) || r.summed != 0 {
 		return nil, decided(r)
@@ -135,7 +136,7 @@ func (s *Service) enter(ctx context.Context, tx *db.Tx, r *row, e *api.ClaimEval
 	return d, db.Wrap("enter facts", err)
 }
 
-// concluded is what a rubric said, and what somebody wants.
+// concluded is the outcome of a rubric and the decision the caller wants.
 type concluded struct {
 	*decision
 	draft *api.ClaimEvaluationDraft
@@ -177,7 +178,8 @@ func (s *Service) conclude(ctx context.Context, tx *db.Tx, twin *entity.Row, r *
 	return s.cfg.Ledger.tell(ctx, tx, "claim.evaluated", r)
 }
 
-// reason is why, for the history: what a person says, or the code of the rule.
+// reason is the reason for the history: a person's words, or the code of the
+// rule.
 func (c concluded) reason() string {
 	if c.draft.Reason != "" {
 		return c.draft.Reason
@@ -185,8 +187,8 @@ func (c concluded) reason() string {
 	return c.ReasonCode
 }
 
-// evaluations reads those of a claim, newest first, before a number, and where the list
-// goes on.
+// evaluations reads those of a claim numbered below before, newest first, and returns
+// where the list continues.
 func (s *Service) evaluations(ctx context.Context, q db.Querier, claim, before int64, limit int) (out []*api.ClaimEvaluation, next int64, err error) {
 	if before == 0 {
 		before = 1<<63 - 1
@@ -214,7 +216,7 @@ func (e *evaluation) scan(from db.Row) error {
 	return from.Scan(&e.nid, &e.at, &e.evaluator, &e.oracle, &e.protocol, &e.version, &e.hash, &e.facts, &e.Outcome, &e.ReasonCode, &e.Rule, &e.amount, &e.status, &e.reason, &e.automatic, &e.erased)
 }
 
-// view is an evaluation as the API shows it.
+// view renders an evaluation for the API.
 func (e *evaluation) view() (*api.ClaimEvaluation, error) {
 	out := &api.ClaimEvaluation{
 		ID: "eval_" + strconv.FormatInt(e.nid, 10), At: time.UnixMilli(e.at).UTC(), Evaluator: e.evaluator, Oracle: e.oracle, Protocol: e.protocol, Version: e.version, RubricHash: e.hash,
@@ -226,15 +228,15 @@ func (e *evaluation) view() (*api.ClaimEvaluation, error) {
 	return out, db.Wrap("read facts", json.Unmarshal([]byte(e.facts), &out.Facts))
 }
 
-// backed reports whether a claim says no more than its evaluations, newest first: who
-// approved it gave that amount at least.
+// backed reports whether a claim's amount is covered by its evaluations, newest
+// first: each approval gave at least that amount.
 func (r *row) backed(all []*api.ClaimEvaluation) bool {
 	i := slices.IndexFunc(all, func(e *api.ClaimEvaluation) bool { return e.Status == Approved })
 	return r.status != Approved || i >= 0 && r.approved <= all[i].Amount
 }
 
 // Recompute decides about a claim again, for each of its newest evaluations with the
-// facts and the rubric it had, and says where something else comes out. Faults:
+// facts and the rubric it had, and reports where the result differs. Faults:
 // CLAIM_NOT_FOUND, RUBRIC_INVALID.
 func (s *Service) Recompute(ctx context.Context, id string) (*api.ClaimRecomputation, error) {
 	r, err := find(ctx, s.db, id)

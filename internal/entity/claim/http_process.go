@@ -14,7 +14,7 @@ const processing = "Evaluates up to 100 claims of types whose mode is auto or hy
 const consenting = "You agree that the server evaluates claims in your name, as this oracle, of which you are a controller by name: all claims of types whose mode is auto or hybrid, that name the oracle and that it verifies. " +
 	"Your consent ends for good when you withdraw it or lose control of the oracle. It does not count while you may not evaluate claims."
 
-// routes adds what the engine does to the API.
+// routes adds the routes of the engine to the API.
 func (e *Engine) routes(a *web.API) {
 	web.Post(a, "/v1/claims:process", e.serveProcess, web.Doc{
 		Summary: "Evaluate the claims that are due", Scope: "claims:evaluate", Tag: tag, Description: processing,

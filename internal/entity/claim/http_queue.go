@@ -25,7 +25,7 @@ func (u *Queue) routes(a *web.API) {
 	})
 }
 
-// after is where the queue goes on.
+// after is where the queue continues.
 type after struct {
 	After int64 `json:"a"`
 }

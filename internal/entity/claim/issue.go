@@ -30,8 +30,8 @@ const (
 	selectEverBecame = `SELECT 1 FROM relationships WHERE src = $1 AND role = 'becomes' LIMIT 1`
 )
 
-// Credentials signs what claims become, and keeps its state, in the transaction of the
-// claim.
+// Credentials signs the credentials of claims, and keeps their state, in the
+// transaction of the claim.
 type Credentials interface {
 	Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error
 	// Suspend, Reinstate and Revoke are for disputes; the claim is named by its number.
@@ -40,16 +40,16 @@ type Credentials interface {
 	Revoke(ctx context.Context, tx *db.Tx, claim int64) error
 }
 
-// Issue makes the credential of an approved claim. All it says comes from the claim and
-// its evaluation. Faults: CREDENTIAL_NEEDS_CLAIM, CLAIM_NOT_FOUND, CLAIM_NOT_APPROVED,
-// CREDENTIAL_DISAGREES, NOT_CONTROLLER, CLAIM_ALREADY_CREDENTIAL.
+// Issue makes the credential of an approved claim. Everything in it comes from the
+// claim and its evaluation. Faults: CREDENTIAL_NEEDS_CLAIM, CLAIM_NOT_FOUND,
+// CLAIM_NOT_APPROVED, CREDENTIAL_DISAGREES, NOT_CONTROLLER, CLAIM_ALREADY_CREDENTIAL.
 func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply[*api.IssuedCredential], error) {
 	if d.Claim == "" {
 		return web.Reply[*api.IssuedCredential]{}, fault.New(fault.Forbidden, "CREDENTIAL_NEEDS_CLAIM", "A credential is issued from an approved claim. Name it.").
 			With(fault.Field{Pointer: "/claim", Code: "required", Detail: "Give the DID or the CID of the claim."})
 	}
-	// Preparing one and storing it are two steps. Whoever asks named no revision, and has
-	// none to read again: a claim that changed between the two is looked at anew.
+	// A credential is prepared and then stored. The caller named no revision that it
+	// could read again, so a claim that changed in between is read anew.
 	out, err := issueNow(ctx, s, d)
 	for again := 0; again < 4 && fault.KindOf(err) == fault.Stale; again++ {
 		out, err = issueNow(ctx, s, d)
@@ -57,7 +57,7 @@ func (s *Service) Issue(ctx context.Context, d api.CredentialRequest) (web.Reply
 	return out, err
 }
 
-// issueNow issues the credential of a claim as it is now.
+// issueNow issues the credential of a claim in its present state.
 func issueNow(ctx context.Context, s *Service, d api.CredentialRequest) (web.Reply[*api.IssuedCredential], error) {
 	var none web.Reply[*api.IssuedCredential]
 	r, err := find(ctx, s.db, d.Claim)
@@ -98,8 +98,8 @@ func byOracle(err error, oracle string) error {
 	return err
 }
 
-// IssueApproved makes the credential of a claim whose type says that the approval issues
-// it. It does nothing where that has happened, or the claim is approved no more.
+// IssueApproved makes the credential of a claim whose type says that approval issues it.
+// It does nothing when the credential exists, or the claim is no longer approved.
 func (s *Service) IssueApproved(ctx context.Context, id string) error {
 	r, err := find(ctx, s.db, id)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Service) IssueApproved(ctx context.Context, id string) error {
 	return err
 }
 
-// issues has the credential issued of a claim that was just approved, where its type says
-// so. That is done afterwards: the claim's twin is not verified yet.
+// issues arranges the credential of a claim that was just approved, where its type says
+// so. The issue follows later, because the claim's twin is not verified yet.
 func (l *Ledger) issues(ctx context.Context, tx *db.Tx, r *row) error {
 	if r.status != Approved || l.Issue == nil {
 		return nil
@@ -137,7 +137,7 @@ func (l *Ledger) issues(ctx context.Context, tx *db.Tx, r *row) error {
 }
 
 // issuesFirst is issues for a claim that is approved again after a dispute, unless it has
-// become a credential before: one that somebody has revoked does not come back.
+// had a credential: a revoked one does not come back.
 func (l *Ledger) issuesFirst(ctx context.Context, tx *db.Tx, r *row) error {
 	became, err := db.Exists(tx.QueryRow(ctx, selectEverBecame, r.nid), "look for a credential")
 	if err != nil || became {
@@ -148,7 +148,7 @@ func (l *Ledger) issuesFirst(ctx context.Context, tx *db.Tx, r *row) error {
 
 // issue stores and signs a credential that was prepared.
 func (s *Service) issue(ctx context.Context, tx *db.Tx, r *row, p *entity.Prepared, i *entity.Issued) error {
-	if tx.Dialect() == db.Postgres { // elsewhere nobody changes its twin meanwhile
+	if tx.Dialect() == db.Postgres { // on SQLite nobody can change its twin meanwhile
 		if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.did); err != nil {
 			return err
 		}
@@ -169,10 +169,10 @@ func (s *Service) issue(ctx context.Context, tx *db.Tx, r *row, p *entity.Prepar
 	return s.cfg.Credentials.Issue(ctx, tx, *i)
 }
 
-// notApproved is the code of a claim that becomes no credential.
+// notApproved is the code for a claim that cannot become a credential.
 const notApproved = "CLAIM_NOT_APPROVED"
 
-// credential is what a claim becomes, and the draft of its twin.
+// credential makes the credential of a claim, and the draft of its twin.
 func (s *Service) credential(ctx context.Context, q db.Querier, r *row) (*entity.Issued, entity.Draft, error) {
 	var none entity.Draft
 	if r.status != Approved || r.summed != 0 {
@@ -236,9 +236,9 @@ func (s *Service) approval(ctx context.Context, q db.Querier, r *row, i *entity.
 	return err
 }
 
-// lasting is an evaluation as its hash in a credential has it: as the API gives it, in
-// canonical form, without what people wrote. The hash is in a document that never changes,
-// and their words may be erased.
+// lasting renders an evaluation for the hash in a credential: as the API gives it, in
+// canonical form, without what people wrote. The document with the hash never changes,
+// and people's words may be erased.
 func lasting(e api.ClaimEvaluation) (jsontext.Value, error) {
 	e.Reason, e.ReasonErased = "", false
 	raw, err := web.Encode(e)
@@ -249,7 +249,7 @@ func lasting(e api.ClaimEvaluation) (jsontext.Value, error) {
 	return out, out.Canonicalize()
 }
 
-// agree wants everything a request says to be what the claim says.
+// agree requires that everything in a request agrees with the claim.
 func agree(d *api.CredentialRequest, r *row, c *api.IssuedCredential) error {
 	var wrong []fault.Field
 	differs := func(at string) {

@@ -11,7 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxJoined is how many claims a twin may have that becomes part of another one.
+// maxJoined limits how many claims a twin may have when it becomes part of
+// another.
 const maxJoined = 1000
 
 // covered is a claim that covers a twin.
@@ -21,9 +22,10 @@ type covered struct {
 	period
 }
 
-// Joined notes that a twin has become part of another one: what was claimed of it, or of
-// something else it is or was part of, is covered there too, and is not claimed again.
-// Faults: CLAIM_OVERLAPS where both were claimed for the same days, CLAIM_COVERS_TOO_MUCH.
+// Joined notes that a twin has become part of another: what was claimed for it, or for
+// something it is or was part of, is covered there too, and cannot be claimed again.
+// Faults: CLAIM_OVERLAPS where both were claimed for the same days,
+// CLAIM_COVERS_TOO_MUCH.
 func (l *Ledger) Joined(ctx context.Context, tx *db.Tx, ws string, edge *relationship.Row) error {
 	part, whole, err := partOf(ctx, tx, edge)
 	if err != nil || part == 0 {
@@ -55,7 +57,7 @@ func (l *Ledger) Joined(ctx context.Context, tx *db.Tx, ws string, edge *relatio
 	return nil
 }
 
-// claimedOf lists what was claimed of a twin, of its parts, and as a whole of what it is
+// claimedOf lists the claims for a twin, for its parts, and for the whole of what it is
 // part of, in its days.
 func claimedOf(ctx context.Context, tx *db.Tx, n node) ([]covered, error) {
 	upper, err := above(ctx, tx, false, n)
@@ -84,9 +86,10 @@ func claimedOf(ctx context.Context, tx *db.Tx, n node) ([]covered, error) {
 	return all, nil
 }
 
-// partOf says which end of a relationship is part of the other: 0 where none is.
+// partOf returns which end of a relationship is part of the other: 0 for
+// neither.
 func partOf(ctx context.Context, tx *db.Tx, edge *relationship.Row) (part, whole int64, err error) {
-	if edge.Dst == 0 || relationship.Binds(edge.Role) { // who produces, verifies or implements is no part
+	if edge.Dst == 0 || relationship.Binds(edge.Role) { // producing, verifying or implementing makes no part
 		return 0, 0, nil
 	}
 	src, dst := node{nid: edge.Src}, node{nid: edge.Dst}
@@ -111,8 +114,8 @@ func partOf(ctx context.Context, tx *db.Tx, edge *relationship.Row) (part, whole
 	return 0, 0, nil
 }
 
-// mayExtend refuses to have a claim cover more twins of which somebody has claimed the
-// same.
+// mayExtend refuses to extend a claim to more twins when the same was already claimed
+// for one of them.
 func (l *Ledger) mayExtend(ctx context.Context, tx *db.Tx, ws string, c covered, upper []node) error {
 	own, err := one(tx.QueryRow(ctx, selectByNID, ws, c.claim))
 	if err != nil || own == nil {
@@ -133,7 +136,7 @@ func (l *Ledger) mayExtend(ctx context.Context, tx *db.Tx, ws string, c covered,
 	return nil
 }
 
-// extend has a claim cover more twins.
+// extend makes a claim cover more twins.
 func (c covered) extend(ctx context.Context, tx *db.Tx, ws string, upper []node) error {
 	for _, n := range upper {
 		if n.period = n.within(c.period); n.starts >= n.ends {

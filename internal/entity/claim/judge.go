@@ -23,10 +23,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// decision is what the rules for a claim say about facts.
+// decision is what the rules for a claim yield for some facts.
 type decision struct {
 	rubric.Decision
-	protocol, version, hash string // no hash: no rubric speaks, people decide
+	protocol, version, hash string // hash is "" when there is no rubric and people decide
 }
 
 // decide asks the rubric of a protocol about a claim. Faults: RUBRIC_INVALID,
@@ -52,7 +52,7 @@ func (l *Ledger) decide(p *protocol.Protocol, r *row, facts map[string]rubric.Kn
 	return out, err
 }
 
-// claim is what rules may know of a claim.
+// claim is the part of a claim that rules may see.
 func (r *row) claim() (rubric.Claim, error) {
 	var d struct {
 		Evidence []jsontext.Value `json:"evidence"`
@@ -65,7 +65,7 @@ func (r *row) claim() (rubric.Claim, error) {
 	return out, nil
 }
 
-// bare is claim for rules that do not ask for evidence: the document stays unread.
+// bare is claim for rules that do not use evidence: the document is not read.
 func (r *row) bare() rubric.Claim {
 	out := rubric.Claim{Kind: r.kind, Subject: r.subjectDID, Claimant: r.claimant, Amount: r.amount, Unit: r.unit, Submitted: time.UnixMilli(r.submitted).UTC()}
 	if r.starts != always {
@@ -77,13 +77,13 @@ func (r *row) bare() rubric.Claim {
 	return out
 }
 
-// protocolOf is the protocol whose claim types speak about a claim, in the version that
-// was fixed when it was submitted.
+// protocolOf returns the protocol whose claim types apply to a claim, in the version
+// that was fixed when it was submitted.
 func (l *Ledger) protocolOf(ctx context.Context, q db.Querier, r *row) (*protocol.Protocol, error) {
 	return l.Protocols.FindAnyIn(ctx, q, r.ws, r.protocol, r.version)
 }
 
-// Rules is that of entity.Claims.
+// Rules implements entity.Claims.
 func (l *Ledger) Rules(ctx context.Context, q db.Querier, ws string, nid int64) (id, version string, err error) {
 	r, err := one(q.QueryRow(ctx, selectByNID, ws, nid))
 	if err != nil || r == nil {
@@ -92,9 +92,9 @@ func (l *Ledger) Rules(ctx context.Context, q db.Querier, ws string, nid int64) 
 	return r.protocol, r.version, nil
 }
 
-// bind fixes which protocol speaks about a claim: that of its subject, in the version of
-// the collection, or else in that of the subject, now. What it becomes later does not matter. The fault is CLAIM_BEFORE_INSTALLED for days
-// before the subject was there.
+// bind fixes which protocol applies to a claim: that of its subject, in the version of
+// the collection, or else the subject's current one. Later changes do not matter. The
+// fault is CLAIM_BEFORE_INSTALLED for days before the subject was there.
 func (l *Ledger) bind(ctx context.Context, q db.Querier, r *row, said *content) (*protocol.Protocol, error) {
 	var body string
 	if err := q.QueryRow(ctx, selectBody, r.subject, r.ws).Scan(&r.protocol, &r.version, &body); err != nil {
@@ -121,9 +121,10 @@ func (l *Ledger) bind(ctx context.Context, q db.Querier, r *row, said *content) 
 	return l.protocolOf(ctx, q, r)
 }
 
-// stuck reports whether a rubric came to nothing: a rule cannot be evaluated, mostly
-// because a fact is missing, or none holds. It has not left the claim to people then,
-// and who leaves facts out must not gain by it: nobody approves.
+// stuck reports whether a rubric gave no result: a rule cannot be evaluated, mostly
+// because a fact is missing, or none holds. In that case the rubric has not left the
+// claim to people, and nobody may approve it: leaving facts out must not help a
+// claimant.
 func (d *decision) stuck() bool {
 	return d.hash != "" && slices.Contains([]string{rubric.Undecided, rubric.NoRule, rubric.BadAmount}, d.ReasonCode)
 }
@@ -148,7 +149,7 @@ func (d *decision) allows(status string) error {
 		With(fault.Field{Pointer: "/status", Code: string(d.Outcome), Detail: "With the facts that were entered the rubric comes to " + string(d.Outcome) + " (" + d.ReasonCode + ")." + d.wanted()})
 }
 
-// wanted names the facts that are missing, as a sentence.
+// wanted lists the missing facts in a sentence.
 func (d *decision) wanted() string {
 	if len(d.Missing) == 0 {
 		return ""
@@ -156,9 +157,9 @@ func (d *decision) wanted() string {
 	return " Enter what is missing: " + strings.Join(d.Missing, ", ") + "."
 }
 
-// Judge holds a verdict against the rubric, notes it as an evaluation and settles the
-// claim. Faults: CLAIM_NOT_SUBMITTED, CLAIM_DECIDED, CLAIM_DISPUTED, CLAIM_LEASED, RUBRIC_DECIDES,
-// RUBRIC_INVALID, and those of Submit.
+// Judge checks a verdict against the rubric, records it as an evaluation and settles the
+// claim. Faults: CLAIM_NOT_SUBMITTED, CLAIM_DECIDED, CLAIM_DISPUTED, CLAIM_LEASED,
+// RUBRIC_DECIDES, RUBRIC_INVALID, and those of Submit.
 func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error {
 	r, err := l.judged(ctx, tx, j)
 	if err != nil {
@@ -209,8 +210,8 @@ func (l *Ledger) Judge(ctx context.Context, tx *db.Tx, j entity.Judgement) error
 	return l.settle(ctx, tx, r, d, j)
 }
 
-// stands refuses to take an approval back whose credential is not revoked. What was
-// retired has counted for good: its days are never free again.
+// stands refuses to take back an approval whose credential is not revoked. A
+// retired credential has counted for good: its days are never free again.
 func (l *Ledger) stands(ctx context.Context, tx *db.Tx, r *row) error {
 	if l.Standing == nil {
 		return nil
@@ -223,7 +224,7 @@ func (l *Ledger) stands(ctx context.Context, tx *db.Tx, r *row) error {
 		With(fault.Field{Pointer: "", Code: "needed", Detail: did + " became of this claim."})
 }
 
-// settle gives a claim the status a verdict leads to, and notes how it came to it.
+// settle gives a claim the status that a verdict leads to, and records why.
 func (l *Ledger) settle(ctx context.Context, tx *db.Tx, r *row, d *decision, j entity.Judgement) error {
 	e := evaluation{decision: d, oracle: j.Verdict.Oracle, reason: j.Verdict.Reason, status: r.status}
 	if n := len(j.Next.Approvals); n > 0 {
@@ -251,7 +252,7 @@ func (l *Ledger) settle(ctx context.Context, tx *db.Tx, r *row, d *decision, j e
 	}
 	next := e.status
 	if next == r.status {
-		return r.settle(ctx, tx, next, 0) // what one of several proposes is noted with their voice
+		return r.settle(ctx, tx, next, 0) // a proposal of one of several reviewers is recorded with their vote
 	}
 	if err := r.settle(ctx, tx, next, amount); err != nil {
 		return err
@@ -262,8 +263,8 @@ func (l *Ledger) settle(ctx context.Context, tx *db.Tx, r *row, d *decision, j e
 	return l.tell(ctx, tx, "claim.evaluated", r)
 }
 
-// grant is how much an approval gives: what a rule says, what people have proposed, or
-// all that was claimed.
+// grant is the amount an approval gives: what a rule says, what people have proposed,
+// or all that was claimed.
 func (d *decision) grant(r *row) float64 {
 	switch {
 	case d.Outcome == rubric.Partial:
@@ -274,8 +275,8 @@ func (d *decision) grant(r *row) float64 {
 	return r.amount
 }
 
-// agreed is the smallest amount of those who have approved a claim, the last of them
-// with one: nobody has agreed to more.
+// agreed is the smallest amount among the approvals of a claim, the last one
+// included: more was not agreed by all.
 func agreed(ctx context.Context, tx *db.Tx, r *row, voices []twin.Approval, last float64) (float64, error) {
 	for _, v := range voices[:max(0, len(voices)-1)] {
 		amount := r.amount // of a voice that was given before amounts were noted
@@ -287,7 +288,8 @@ func agreed(ctx context.Context, tx *db.Tx, r *row, voices []twin.Approval, last
 	return last, nil
 }
 
-// whole refuses to approve a claim one of whose parts was invalidated or is disputed.
+// whole refuses to approve a claim if one of its parts was invalidated or is
+// disputed.
 func (l *Ledger) whole(ctx context.Context, tx *db.Tx, r *row) error {
 	form, err := l.form(ctx, tx, r)
 	if err != nil || !form.Aggregates {
@@ -307,8 +309,8 @@ func (l *Ledger) whole(ctx context.Context, tx *db.Tx, r *row) error {
 	return fault.New(fault.Conflict, "CLAIM_NOT_SUMMABLE", "A claim that this one sums is disputed, or was invalidated. If it was invalidated, reject this claim and have the rest claimed again.")
 }
 
-// leave takes a claim that is to be invalidated out of its sum, which is not approved
-// any more then. One that was approved is taken back first.
+// leave removes a claim that is to be invalidated from its sum. It refuses while the
+// sum is approved or disputed: CLAIM_DECIDED.
 func leave(ctx context.Context, tx *db.Tx, r *row) error {
 	if r.summed == 0 {
 		return nil
@@ -326,8 +328,8 @@ func leave(ctx context.Context, tx *db.Tx, r *row) error {
 	return db.Wrap("take claim out of its sum", err)
 }
 
-// judged is the claim of a verdict; nil for a draft of which nothing is decided. One
-// that was active before claims were kept is submitted now.
+// judged returns the claim of a verdict; nil for an undecided draft. A claim that
+// was active before claims were kept is submitted now.
 func (l *Ledger) judged(ctx context.Context, tx *db.Tx, j entity.Judgement) (*row, error) {
 	r, err := held(ctx, tx, j.Row.Workspace, j.Row.NID)
 	if err != nil || r != nil {
@@ -358,7 +360,7 @@ func decided(r *row) error {
 	return fault.New(fault.Conflict, "CLAIM_DECIDED", "This claim can no longer be decided.").With(fault.Field{Code: r.status, Detail: detail})
 }
 
-// evaluation is what is noted about a decision.
+// evaluation is what is recorded about a decision.
 type evaluation struct {
 	*decision
 	nid, at, automatic, erased int64

@@ -18,17 +18,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Ledger keeps submitted claims for the registry of twins: it is its entity.Claims.
+// Ledger keeps submitted claims for the registry of twins: it implements
+// entity.Claims.
 type Ledger struct {
 	Protocols *protocol.Service
 	Events    *event.Log
 	NewNID    func() int64 // numbers evaluations
 	Now       func() time.Time
-	// Issue has IssueApproved called for a claim when tx is done, where the claim type
-	// says that the approval issues the credential.
+	// Issue arranges that IssueApproved is called for a claim when tx is done, where
+	// the claim type says that approval issues the credential.
 	Issue func(ctx context.Context, tx *db.Tx, claim string) error
-	// Standing is the DID of what a claim has become, as long as it is not revoked; ""
-	// for nothing.
+	// Standing returns the DID of a claim's credential unless it is revoked; "" for
+	// none.
 	Standing func(ctx context.Context, q db.Querier, claim int64) (string, error)
 }
 
@@ -84,14 +85,14 @@ func (l *Ledger) submit(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity
 	return out, l.tell(ctx, tx, "claim.submitted", out)
 }
 
-// turn has the claims of a workspace wait for each other: two of them may meet at a
-// household that neither names.
+// turn makes the claims of a workspace wait for each other: two of them may meet at
+// a household that neither names.
 func turn(ctx context.Context, tx *db.Tx, ws string) error {
 	_, err := tx.Exec(ctx, takeTurn, ws)
 	return db.Wrap("take turn", err)
 }
 
-// summands are the claims that one sums, where its type lets it.
+// summands are the claims that a claim sums, where its type allows it.
 func summands(form protocol.ClaimForm, said *content) []string {
 	if !form.Aggregates {
 		return nil
@@ -143,8 +144,8 @@ func (l *Ledger) draw(ctx context.Context, tx *db.Tx, r *entity.Row, e *entity.E
 	return out, &said, nil
 }
 
-// form is what the protocol of its subject says about claims of a kind. The fault is
-// CLAIM_TYPE_UNKNOWN where it names types, and not this one.
+// form is what the protocol of the subject says about claims of a kind. The fault is
+// CLAIM_TYPE_UNKNOWN when it names types but not this one.
 func (l *Ledger) form(ctx context.Context, tx *db.Tx, r *row) (protocol.ClaimForm, error) {
 	p, err := l.protocolOf(ctx, tx, r)
 	if err != nil {
@@ -157,8 +158,8 @@ func (l *Ledger) form(ctx context.Context, tx *db.Tx, r *row) (protocol.ClaimFor
 	return protocol.FindClaimForm(p.ClaimTypes(), r.kind), nil
 }
 
-// Follow notes another project or status of a submitted claim. An approved or
-// disputed one is not withdrawn: CLAIM_DECIDED.
+// Follow records another project or status of a submitted claim. An approved or
+// disputed one cannot be withdrawn: CLAIM_DECIDED.
 func (l *Ledger) Follow(ctx context.Context, tx *db.Tx, old, next *entity.Row) error {
 	if next.DomainType != "claim" {
 		return l.handed(ctx, tx, next)
@@ -194,7 +195,7 @@ func (l *Ledger) tell(ctx context.Context, tx *db.Tx, typ string, r *row) error 
 	})
 }
 
-// unique refuses a claim whose key another one has.
+// unique refuses a claim whose key another claim has.
 func unique(ctx context.Context, tx *db.Tx, r *row, key any) error {
 	if key == nil {
 		return nil
@@ -208,7 +209,7 @@ func unique(ctx context.Context, tx *db.Tx, r *row, key any) error {
 	return fault.New(fault.Conflict, "CLAIM_DUPLICATE", "The same was claimed already.").With(named(web.CallerFrom(ctx), &other, "/properties"))
 }
 
-// named is a field that names another claim to whoever sees it.
+// named is a field that names another claim to callers who see it.
 func named(c web.Caller, other *row, at string) fault.Field {
 	detail := "A claim that you do not see is in the way."
 	if sees(c, other.project) {

@@ -16,13 +16,14 @@ const (
 	maxBelow = 100 // parts of a subject that are looked at
 )
 
-// What is part of what follows from what twins are, whatever the relationship is called
-// and whichever end made it: a device is part of the asset, the household and the project
-// it is related to, a household of its project. Between two of one sort the word decides.
+// What is part of what follows from the types of twins, not from the name of the
+// relationship or which end made it: a device is part of the asset, the household and the
+// project it is related to, a household of its project. Between two twins of one type the
+// word decides.
 //
 // The statements read the other end of relationships of a twin: $2 and $3 are a period,
-// $4 is how many, $5 the rank of the twin. What it produces, which grows with every
-// claim, is left out by the index.
+// $4 is how many, $5 the rank of the twin. The index leaves out what the twin produces,
+// which grows with every claim.
 const (
 	rank = `CASE e.domain_type WHEN 'project' THEN 4 WHEN 'household' THEN 3 WHEN 'asset' THEN 2 WHEN 'device' THEN 1 ELSE 0 END`
 	upBy = `('stove', 'device', 'asset', 'household', 'project', 'generatedBy', 'partOf', 'installedIn', 'installedAt', 'locatedIn', 'attachedTo', 'monitors')`
@@ -44,7 +45,7 @@ const (
 	selectUpIn     = ins + lasts + higherIn + ` LIMIT $4`
 	selectUpInThen = ins + lasted + higherIn + ` LIMIT $4`
 
-	// A project is part of another by name alone.
+	// Only the word makes a project part of another.
 	selectUpNamed = outs + ` AND r.role IN ` + upBy + lasts + ` LIMIT $4`
 
 	selectDown        = ins + lasts + lowerIn + ` LIMIT $4`
@@ -55,10 +56,10 @@ const (
 	keepNodePostgres  = `SELECT nid FROM entities WHERE nid = $1 FOR KEY SHARE`
 )
 
-// period is from when to when, in ms, its end excluded.
+// period is a time span in ms, its end excluded.
 type period struct{ starts, ends int64 }
 
-// within is what two periods share; it may be nothing.
+// within is the overlap of two periods; it may be empty.
 func (p period) within(o period) period {
 	return period{max(p.starts, o.starts), min(p.ends, o.ends)}
 }
@@ -76,14 +77,14 @@ var (
 	downWords = []string{"hasPart", "contains", "generates"}
 )
 
-// ranks are how twins are part of each other: what has a higher one can have the others
-// as parts. Others have no claims.
+// ranks orders the types of twins that can contain each other: a higher rank can have
+// lower ones as parts. Other types have no claims.
 var ranks = map[string]int{"device": 1, "asset": 2, "household": 3, "project": 4}
 
 // above lists what twins are part of, or were in their periods, nearest first, and each
-// with the days in which it was. A relationship that does not say since when counts from
-// ever: whoever says it late must not gain by that. keep: nobody makes any of them part of
-// something else until tx ends.
+// with the days in which it was. A relationship without a start counts from the beginning
+// of time, so that stating it late brings no advantage. With keep nobody makes any of
+// them part of something else until tx ends.
 func above(ctx context.Context, tx *db.Tx, keep bool, from ...node) ([]node, error) {
 	w := walk{all: slices.Clone(from)}
 	for n := w.next(); n != nil; n = w.next() {
@@ -104,10 +105,10 @@ func above(ctx context.Context, tx *db.Tx, keep bool, from ...node) ([]node, err
 	return w.all[len(from):], nil
 }
 
-// beside lists what a twin and its parts are part of: what was a part of two, at once or
-// one after the other, is not counted in both. The parts of a project are too many to
-// look at: they find it from below. Nothing below is kept: two who do that from both ends
-// would wait for each other.
+// beside lists what a twin and its parts are part of: a part of two twins, at once or one
+// after the other, is not counted in both. The parts of a project are too many to look
+// at: they find it from below. Nothing below is locked: two transactions that did so from
+// both ends would deadlock.
 func beside(ctx context.Context, tx *db.Tx, self node) ([]node, error) {
 	if err := self.learn(ctx, tx); err != nil {
 		return nil, err
@@ -128,13 +129,13 @@ func beside(ctx context.Context, tx *db.Tx, self node) ([]node, error) {
 	return above(ctx, tx, false, w.all...)
 }
 
-// walk is twins of which some were looked at.
+// walk is a set of twins of which some were looked at.
 type walk struct {
 	all  []node
 	seen int
 }
 
-// next is the next that was not looked at; nil when all were.
+// next is the next twin that was not looked at; nil when all were.
 func (w *walk) next() *node {
 	if w.seen == len(w.all) {
 		return nil
@@ -144,7 +145,7 @@ func (w *walk) next() *node {
 	return &n
 }
 
-// add adds twins. One that is there for fewer days is looked at again.
+// add adds twins. A twin that was in the set for fewer days is looked at again.
 func (w *walk) add(found []node) {
 	for _, n := range found {
 		i := slices.IndexFunc(w.all, func(o node) bool { return o.nid == n.nid })
@@ -160,7 +161,8 @@ func (w *walk) add(found []node) {
 	}
 }
 
-// learn finds what a twin is. One that is being stored is not known yet.
+// learn reads what kind of twin a node is. A twin that is just being stored is
+// not known yet.
 func (n *node) learn(ctx context.Context, q db.Querier) error {
 	if n.domain != "" {
 		return nil
@@ -172,7 +174,7 @@ func (n *node) learn(ctx context.Context, q db.Querier) error {
 	return db.Wrap("find domain", err)
 }
 
-// up reads what a twin is part of by itself.
+// up reads what a twin is directly part of.
 func (n *node) up(ctx context.Context, q db.Querier) (out []node, err error) {
 	if err := n.learn(ctx, q); err != nil {
 		return nil, err
@@ -209,7 +211,8 @@ type reader struct {
 	err error
 }
 
-// read adds those of a statement, each with the days it shares with the one.
+// read adds the twins of a statement, each with the days it shares with the
+// first.
 func (r *reader) read(rows db.Rows, failed error) {
 	if r.err != nil {
 		return
@@ -228,7 +231,7 @@ func (r *reader) read(rows db.Rows, failed error) {
 	}
 }
 
-// spanOf is the period of two moments that may be missing.
+// spanOf makes a period of two moments that may be missing.
 func spanOf(since, until sql.NullInt64) period {
 	p := period{always, never}
 	if since.Valid {

@@ -24,13 +24,13 @@ const (
 	updateDue = `UPDATE claims SET due = $2 WHERE nid = $1 AND due <> 0`
 
 	maxProcessed = 100            // claims that one request processes
-	putOff       = 24 * time.Hour // until a claim is looked at again that could not be evaluated yet
+	putOff       = 24 * time.Hour // until a claim that could not be evaluated yet is looked at again
 )
 
-// Engine evaluates the claims of types whose mode is auto or hybrid. It speaks for the
-// oracle that verifies a claim, as a controller of it who has agreed to that, whom the
-// record names, and by the same rules: nobody's own claim, and nothing that the rubric
-// does not give. It enters no facts.
+// Engine evaluates the claims of types whose mode is auto or hybrid. It acts for the
+// oracle that verifies a claim, as a controller of it who has consented, whom the
+// record names, and by the same rules: never a controller's own claim, and no result
+// that the rubric does not give. It enters no facts.
 type Engine struct{ s *Service }
 
 // NewEngine makes the Engine of the claims of a Service.
@@ -46,7 +46,8 @@ func automatic(ctx context.Context) int64 {
 	return 0
 }
 
-// Process evaluates claims of the caller's workspace that are due, the longest first.
+// Process evaluates claims of the caller's workspace that are due, the longest due
+// first.
 func (e *Engine) Process(ctx context.Context, limit int) (*api.ProcessedClaims, error) {
 	c := web.CallerFrom(ctx)
 	rows, err := e.s.db.Query(ctx, listDueOf, e.now(), maxLooked, c.Workspace)
@@ -68,7 +69,8 @@ func (e *Engine) Process(ctx context.Context, limit int) (*api.ProcessedClaims, 
 	return out, nil
 }
 
-// Run evaluates what is due in all workspaces, and says how many claims it has looked at.
+// Run evaluates the claims that are due in all workspaces, and returns how many it has
+// looked at.
 func (e *Engine) Run(ctx context.Context) (n int64, err error) {
 	for {
 		rows, err := e.s.db.Query(ctx, listDue, e.now(), chunk)
@@ -92,8 +94,8 @@ func (e *Engine) now() int64 { return e.s.cfg.Ledger.Now().UnixMilli() }
 
 func scanDue(r *row, from db.Row) error { return from.Scan(&r.ws, &r.nid, &r.did, &r.project) }
 
-// one evaluates a claim, or says why not; nil when somebody else was faster. What keeps it
-// from being evaluated is no failure: the claim is for people then, or is put off.
+// one evaluates a claim, or says why not; nil when another process was faster. An
+// obstacle is not a failure: the claim then waits for people, or is put off.
 func (e *Engine) one(ctx context.Context, seen *row) (out *api.ProcessedClaim, err error) {
 	ctx = context.WithValue(web.WithCaller(ctx, web.Caller{Workspace: seen.ws}), engineKey{}, true)
 	var done *api.ProcessedClaim // only after success: a transaction that was given up may still be at it
@@ -112,13 +114,13 @@ func (e *Engine) one(ctx context.Context, seen *row) (out *api.ProcessedClaim, e
 	return out, e.s.db.InTx(ctx, func(tx *db.Tx) error { return e.delay(ctx, tx, seen) })
 }
 
-// delay has a due claim looked at again after a while.
+// delay postpones a due claim.
 func (e *Engine) delay(ctx context.Context, tx *db.Tx, r *row) error {
 	_, err := tx.Exec(ctx, updateDue, r.nid, e.now()+putOff.Milliseconds())
 	return db.Wrap("put claim off", err)
 }
 
-// evaluate holds a claim and evaluates it, unless it is not due any more.
+// evaluate locks a claim and evaluates it, unless it is no longer due.
 func (e *Engine) evaluate(ctx context.Context, tx *db.Tx, seen *row) (*api.ProcessedClaim, error) {
 	twin, err := e.s.cfg.Entities.FindForUpdate(ctx, tx, seen.did)
 	if err != nil {
@@ -161,17 +163,17 @@ func (e *Engine) evaluate(ctx context.Context, tx *db.Tx, seen *row) (*api.Proce
 	return &api.ProcessedClaim{Claim: r.did, Kind: r.kind, Status: now.status, Outcome: string(d.Outcome), ReasonCode: d.ReasonCode, Words: strings.TrimSpace(e.s.cfg.Ledger.words(now, p, d.Decision, d.grant(now)) + " " + why)}, nil
 }
 
-// spokesman is whom the engine speaks for.
+// spokesman is the controller for whom the engine acts.
 type spokesman struct {
 	oracle      string
 	controllers []string // DIDs
 	speaker     string   // the first of them who has agreed to be spoken for; "" when nobody has
-	group       bool     // a group is among them, whose members nobody has asked
-	unable      bool     // one of them may not evaluate claims, any more perhaps
+	group       bool     // a group is among the controllers, and its members have not consented
+	unable      bool     // one of them may not evaluate claims, or no longer
 }
 
-// spokesman finds the first active oracle that verifies a claim and may. The fault is
-// MISSING_RELATIONSHIPS.
+// spokesman finds the first active oracle that verifies a claim and whose controller
+// allows it. The fault is MISSING_RELATIONSHIPS.
 func (e *Engine) spokesman(ctx context.Context, tx *db.Tx, r *row, p *protocol.Protocol) (*spokesman, error) {
 	rule, _, _ := protocol.FindClaimRule(p.ClaimTypes(), r.kind)
 	nids, err := relationship.Need{Role: relationship.Verifies, Now: e.now()}.Parents(ctx, tx, r.nid, maxSummed)
@@ -201,7 +203,7 @@ func (e *Engine) spokesman(ctx context.Context, tx *db.Tx, r *row, p *protocol.P
 	return nil, relationship.Lacking([]string{relationship.VerifiedBy}, "No active oracle verifies the claim that its claim type names.")
 }
 
-// staff lists who controls an oracle, and finds who has agreed to be spoken for.
+// staff lists who controls an oracle, and finds who has consented.
 func (e *Engine) staff(ctx context.Context, tx *db.Tx, nid int64, oracle *entity.Entity) (*spokesman, error) {
 	agreed, err := consents(ctx, tx, nid)
 	if err != nil {
@@ -230,7 +232,7 @@ func (e *Engine) staff(ctx context.Context, tx *db.Tx, nid int64, oracle *entity
 	return out, nil
 }
 
-// able reports whether somebody may evaluate claims at this moment.
+// able reports whether a principal may evaluate claims at this moment.
 func (e *Engine) able(ctx context.Context, q db.Querier, id string) (bool, error) {
 	if e.s.cfg.Rights == nil {
 		return true, nil
@@ -249,8 +251,8 @@ type deciding struct {
 	writers []string // of the rules
 }
 
-// conclude does what a rubric says about a claim, as far as the mode lets the engine; else
-// it notes what the rubric said and says why people decide.
+// conclude does what a rubric says about a claim, as far as the mode lets the engine;
+// else it records what the rubric said and says why people decide.
 func (e *Engine) conclude(ctx context.Context, tx *db.Tx, twin *entity.Row, d deciding) (why string, err error) {
 	approves := d.Outcome == rubric.Approved || d.Outcome == rubric.Partial
 	switch {
@@ -281,8 +283,8 @@ func (e *Engine) conclude(ctx context.Context, tx *db.Tx, twin *entity.Row, d de
 	return why, e.s.cfg.Ledger.note(as(ctx, d.speaker), tx, d.row, evaluation{decision: d.decision, oracle: d.oracle, reason: why, status: d.status, amount: amount})
 }
 
-// partial says who has a part in a claim and in the decision about it: a controller of the
-// oracle, or whoever wrote or published the rules; "" for nobody.
+// partial returns a principal who has a part in a claim as well as in the decision about
+// it: a controller of the oracle, or an author or publisher of the rules; "" for none.
 func (e *Engine) partial(ctx context.Context, tx *db.Tx, twin *entity.Row, d deciding) (why string, err error) {
 	for _, id := range d.controllers {
 		_, err := e.s.cfg.Entities.MayJudge(as(ctx, id), tx, twin, entity.Verdict{Oracle: d.oracle, Reason: d.ReasonCode})
@@ -303,12 +305,12 @@ func (e *Engine) partial(ctx context.Context, tx *db.Tx, twin *entity.Row, d dec
 	return "", nil
 }
 
-// as is a context in which the engine speaks for a controller of an oracle.
+// as is a context in which the engine acts for a controller of an oracle.
 func as(ctx context.Context, controller string) context.Context {
 	return web.WithCaller(ctx, web.Speaking(web.CallerFrom(ctx).Workspace, controller))
 }
 
-// words say what the rubric of a claim came to, from the record.
+// words describes the result of a claim's rubric, from the record.
 func (l *Ledger) words(r *row, p *protocol.Protocol, d rubric.Decision, amount float64) string {
 	out := "No rubric covers claims of this kind."
 	switch rules, err := l.Protocols.Rubric(p, r.kind); {
@@ -332,8 +334,8 @@ func (l *Ledger) words(r *row, p *protocol.Protocol, d rubric.Decision, amount f
 	return out
 }
 
-// Explain says in words what became of a claim, from the record. The fault is
-// CLAIM_NOT_FOUND.
+// Explain describes in words what became of a claim, from the record. The fault
+// is CLAIM_NOT_FOUND.
 func (e *Engine) Explain(ctx context.Context, id string) (*api.ClaimExplanation, error) {
 	r, err := find(ctx, e.s.db, id)
 	if err != nil {

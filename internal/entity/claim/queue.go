@@ -20,12 +20,12 @@ import (
 const Lease = 10 * time.Minute
 
 const (
-	maxLeases  = 20  // claims one reviewer keeps from the others
+	maxLeases  = 20  // claims one reviewer can lease at once
 	queueLook  = 100 // claims read at once
-	maxWeighed = 200 // claims a page asks about whether the caller may judge them
+	maxWeighed = 200 // claims whose right to judge a page checks
 
-	// What waits for people: pending or flagged, and the engine is done with it or has put
-	// it off. A claim that another one has summed is decided with that.
+	// The claims that wait for people: pending or flagged, and the engine is done with
+	// them or has put them off. A claim that another one sums is decided with that one.
 	listWaiting = `SELECT c.nid, c.ws, c.did, c.cid, c.project, c.type, c.kind, c.subject, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.status, c.approved, c.summed, c.submitted_at, c.document, c.facts, c.protocol, c.version, c.collection, c.due
 		FROM claims c WHERE c.ws = $1 AND c.nid > $2 AND c.status IN ('pending', 'flagged') AND c.summed = 0 AND (c.due = 0 OR c.due > $3)
 		AND NOT EXISTS (SELECT 1 FROM claim_leases l WHERE l.claim = c.nid AND l.until > $3 AND l.holder <> $4) ORDER BY c.nid LIMIT $5`
@@ -38,20 +38,20 @@ const (
 	countLeases  = `SELECT COUNT(*) FROM claim_leases WHERE ws = $1 AND holder = $2 AND claim <> $3`
 )
 
-// Queue is what waits for people, and who has taken what of it for a while.
+// Queue is the claims that wait for people, and their leases.
 type Queue struct {
 	cfg Config
 	db  *db.DB
 }
 
-// NewQueue makes that of the claims of a Service.
+// NewQueue makes the Queue for the claims of a Service.
 func NewQueue(s *Service) *Queue { return &Queue{s.cfg, s.db} }
 
 func (u *Queue) now() int64 { return u.cfg.Ledger.Now().UnixMilli() }
 
-// List reads claims that wait and that the caller may judge, the oldest first, after a
-// number, and where the list goes on: 0 when it has ended. What somebody else has taken is
-// left out. A page may be short.
+// List reads waiting claims that the caller may judge, the oldest first, numbered above
+// after, and returns where the list continues: 0 at its end. Claims that somebody else
+// has taken are left out. A page may be short.
 func (u *Queue) List(ctx context.Context, f Filter, after int64, limit int) (out []*api.QueuedClaim, next int64, err error) {
 	c, now, weighed := web.CallerFrom(ctx), u.now(), 0
 	for looked := 0; looked < maxLooked; looked += queueLook {
@@ -92,14 +92,13 @@ func (u *Queue) may(ctx context.Context, q db.Querier, r *row) error {
 		return err
 	}
 	_, err = u.cfg.Entities.MayJudge(ctx, q, twin, entity.Verdict{})
-	if fault.CodeOf(err) == "ENTITY_INVALID" { // the reason is missing, which comes with the verdict
+	if fault.CodeOf(err) == "ENTITY_INVALID" { // only the reason is missing, which comes with the verdict
 		return nil
 	}
 	return err
 }
 
-// offer is a claim that waits, as the API shows it; nil for one that the caller may not
-// judge.
+// offer renders a waiting claim for the API; nil for one that the caller may not judge.
 func (u *Queue) offer(ctx context.Context, r *row) (*api.QueuedClaim, error) {
 	if err := u.may(ctx, u.db, r); mayNot(err) {
 		return nil, nil //nolint:nilnil // it waits for somebody else
@@ -109,12 +108,12 @@ func (u *Queue) offer(ctx context.Context, r *row) (*api.QueuedClaim, error) {
 	return u.item(ctx, r)
 }
 
-// mayNot reports whether an error of may says that somebody else decides, or nobody yet.
+// mayNot reports whether an error of may means that others decide, or nobody yet.
 func mayNot(err error) bool {
 	return slices.Contains([]fault.Kind{fault.Forbidden, fault.Conflict, fault.NotFound}, fault.KindOf(err))
 }
 
-// item is a claim that waits as the API shows it.
+// item renders a waiting claim for the API.
 func (u *Queue) item(ctx context.Context, r *row) (*api.QueuedClaim, error) {
 	v, err := r.view(false)
 	if err != nil {
@@ -131,7 +130,7 @@ func (u *Queue) item(ctx context.Context, r *row) (*api.QueuedClaim, error) {
 	return out, err
 }
 
-// lease is who has taken a claim, and until when; 0 when nobody has.
+// lease returns who has taken a claim, and until when; 0 when nobody has.
 func lease(ctx context.Context, q db.Querier, nid, now int64) (holder string, until int64, err error) {
 	err = q.QueryRow(ctx, selectLease, nid, now).Scan(&holder, &until)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -140,7 +139,8 @@ func lease(ctx context.Context, q db.Querier, nid, now int64) (holder string, un
 	return holder, until, db.Wrap("find lease", err)
 }
 
-// free refuses somebody while another one has taken a claim. The fault is CLAIM_LEASED.
+// free refuses a caller while somebody else has taken a claim. The fault is
+// CLAIM_LEASED.
 func free(ctx context.Context, q db.Querier, nid, now int64) error {
 	holder, until, err := lease(ctx, q, nid, now)
 	if err != nil || until == 0 || holder == web.CallerFrom(ctx).DID {
@@ -154,9 +154,9 @@ func leased(until int64) error {
 		With(fault.Field{Code: "leased", Detail: "It ends at " + time.UnixMilli(until).UTC().Format(time.RFC3339) + " unless they renew it."})
 }
 
-// Take gives the caller a claim for a while, or renews that. Faults: CLAIM_NOT_FOUND,
-// CLAIM_DECIDED, CLAIM_DISPUTED, CLAIM_NOT_WAITING, CLAIM_LEASED, CLAIM_LEASES_MANY, and
-// those of a verdict.
+// Take reserves a claim for the caller for a while, or renews that. Faults:
+// CLAIM_NOT_FOUND, CLAIM_DECIDED, CLAIM_DISPUTED, CLAIM_NOT_WAITING, CLAIM_LEASED,
+// CLAIM_LEASES_MANY, and those of a verdict.
 func (u *Queue) Take(ctx context.Context, id string) (web.Reply[*api.ClaimLease], error) {
 	return once.Do(ctx, u.cfg.Idem, func(tx *db.Tx) (none web.Reply[*api.ClaimLease], err error) {
 		found, err := find(ctx, tx, id)
@@ -214,8 +214,8 @@ func (u *Queue) keep(ctx context.Context, tx *db.Tx, r *row, now int64) (until i
 	return until, nil
 }
 
-// Release gives a claim of the caller back to the queue. To release what one has not
-// taken changes nothing. The fault is CLAIM_NOT_FOUND.
+// Release returns a claim of the caller to the queue. Releasing a claim that the
+// caller has not taken changes nothing. The fault is CLAIM_NOT_FOUND.
 func (u *Queue) Release(ctx context.Context, id string) (*api.ClaimLease, error) {
 	var out *api.ClaimLease
 	err := u.db.InTx(ctx, func(tx *db.Tx) error {

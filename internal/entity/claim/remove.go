@@ -16,7 +16,7 @@ const (
 	removeNode        = `DELETE FROM claim_cover WHERE node = $1`
 )
 
-// About lists the DIDs of the claims about a twin, and of what they became.
+// About lists the DIDs of the claims about a twin, and of their credentials.
 func About(ctx context.Context, q db.Querier, nid int64) (out []string, err error) {
 	for after := int64(0); ; {
 		rows, err := q.Query(ctx, selectAbout, nid, after, chunk)
@@ -38,8 +38,8 @@ func About(ctx context.Context, q db.Querier, nid int64) (out []string, err erro
 	}
 }
 
-// Remove takes what is kept of a claim and of what was claimed of a twin out of the
-// store, as if it had never been there; see entity.Service.Remove.
+// Remove removes the rows about a claim, and those about what was claimed for a
+// twin, as if they had never existed; see entity.Service.Remove.
 func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
 	_, err := tx.Exec(ctx, removeClaim, nid)
 	if err == nil {

@@ -30,11 +30,11 @@ type Config struct {
 
 	Credentials Credentials
 	Exchange    *exchange.Service // keeps simulations
-	// Evidence completes pieces of evidence that name something of this server; nil
-	// leaves them as they are. The fault is CLAIM_INVALID.
+	// Evidence completes pieces of evidence that refer to something on this server;
+	// nil leaves them unchanged. The fault is CLAIM_INVALID.
 	Evidence func(ctx context.Context, d *Draft) error
-	// Rights are the scopes that a principal has now, whom the Engine speaks for; nil asks
-	// nobody.
+	// Rights returns the current scopes of a principal for whom the Engine acts; nil
+	// skips the check.
 	Rights func(ctx context.Context, q db.Querier, ws, principal string) ([]string, error)
 }
 
@@ -99,8 +99,8 @@ func (c *Config) draft(ctx context.Context, d Draft) (entity.Draft, error) {
 	return twinOf(d)
 }
 
-// place puts a claim into the project of its subject. A subject that is not there is for
-// the registry to refuse.
+// place puts a claim into the project of its subject. If there is no such subject, the
+// registry refuses it.
 func (s *Service) place(ctx context.Context, d *entity.Draft) error {
 	if len(d.Relationships) == 0 || d.Relationships[0].Role != relationship.ProducedBy {
 		return nil
@@ -117,7 +117,7 @@ func (s *Service) place(ctx context.Context, d *entity.Draft) error {
 	return nil
 }
 
-// made is a claim that has just been made, a draft perhaps.
+// made returns a claim, or a draft, that has just been made.
 func (s *Service) made(ctx context.Context, q db.Querier, r *entity.Row) (*api.Claim, error) {
 	found, err := one(q.QueryRow(ctx, selectByNID, r.Workspace, r.NID))
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Service) Get(ctx context.Context, id string) (*api.Claim, error) {
 	return out, err
 }
 
-// Withdraw ends a claim that nobody has decided. Faults: CLAIM_NOT_FOUND,
+// Withdraw ends a claim that is not decided. Faults: CLAIM_NOT_FOUND,
 // NOT_CONTROLLER, CLAIM_DECIDED.
 func (s *Service) Withdraw(ctx context.Context, id, reason string) (web.Reply[*api.Claim], error) {
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.Claim], error) {
@@ -204,14 +204,14 @@ func (s *Service) Withdraw(ctx context.Context, id, reason string) (web.Reply[*a
 	})
 }
 
-// Filter narrows a list; empty members do not.
+// Filter narrows a list; empty members are ignored.
 type Filter struct {
 	Status, Kind, Claimant, Project string
 	Subject                         string // DID
 	Collection                      string // id
 }
 
-// fits reports whether a claim is in a list.
+// fits reports whether a claim matches and is visible to the caller.
 func (f *Filter) fits(c web.Caller, r *row) bool {
 	for _, pair := range [][2]string{{f.Status, r.status}, {f.Claimant, r.claimant}, {f.Project, r.project}, {f.Subject, r.subjectDID}, {f.Collection, collectionName(r.collection)}} {
 		if pair[0] != "" && pair[0] != pair[1] {
@@ -221,14 +221,15 @@ func (f *Filter) fits(c web.Caller, r *row) bool {
 	return sees(c, r.project) && (f.Kind == "" || strings.EqualFold(f.Kind, r.kind)) // as types of claims are found
 }
 
-// maxLooked is how many claims one page looks at, and chunk how many at once.
+// maxLooked limits how many claims one page looks at, and chunk how many at
+// once.
 const (
 	maxLooked = 1000
 	chunk     = 200
 )
 
-// List reads claims, newest first, before a number, and where the list goes on: 0
-// when it has ended. A page may be short.
+// List reads claims numbered below before, newest first, and returns where the
+// list continues: 0 at its end. A page may be short.
 func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (out []*api.Claim, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	var about int64
@@ -273,7 +274,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 	return out, before, nil
 }
 
-// look reads claims before a number by the index that fits a filter best.
+// look reads claims numbered below before by the index that fits a filter best.
 func (s *Service) look(ctx context.Context, f Filter, about, before int64) ([]row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	var rows db.Rows

@@ -25,13 +25,13 @@ const (
 	kindSimulate = "claim.simulate"
 
 	// Past claims of a kind in the order of their numbers, with their newest evaluation,
-	// and with their documents only where a rule asks for what is in them.
+	// and with their documents only if a rule uses their content.
 	listPast = `SELECT c.nid, c.did, c.project, c.kind, c.subject_did, c.claimant, c.starts, c.ends, c.amount, c.unit, c.submitted_at, CASE WHEN $7 = 1 THEN c.document ELSE '' END, c.facts, c.collection,
 		COALESCE(e.outcome, ''), COALESCE(e.reason_code, ''), COALESCE(e.amount, 0)
 		FROM claims c LEFT JOIN claim_evaluations e ON e.nid = (SELECT MAX(n.nid) FROM claim_evaluations n WHERE n.claim = c.nid)
 		WHERE c.ws = $1 AND c.kind = $2 AND c.nid > $3 AND c.nid <= $4 AND c.status <> 'withdrawn' AND (c.protocol = $5 OR $5 = '') ORDER BY c.nid LIMIT $6`
 	countPast = `SELECT COUNT(*), COALESCE(MAX(nid), 0) FROM claims WHERE ws = $1 AND kind = $2`
-	// The kinds as they are spelled in claims, one step of the index each.
+	// The spellings of the kind that claims have, one step of the index each.
 	listSpelled = `WITH RECURSIVE step(kind) AS (
 		SELECT MIN(kind) FROM claims WHERE ws = $1
 		UNION ALL SELECT (SELECT MIN(c.kind) FROM claims c WHERE c.ws = $1 AND c.kind > step.kind) FROM step WHERE step.kind IS NOT NULL)
@@ -40,7 +40,7 @@ const (
 	simulated    = 500    // claims read at once
 	saveEvery    = 10     // pages that differ in little
 	saveRows     = 100    // differences that wait to be stored
-	maxDiffering = 10_000 // differences a report has
+	maxDiffering = 10_000 // differences in a report at most
 
 	notEvaluated = "not_evaluated"
 )
@@ -58,7 +58,7 @@ type simulation struct {
 
 // simulationState is how far a run has come.
 type simulationState struct {
-	Kinds                   []string // in which the kind is spelled, and not all claims are read yet
+	Kinds                   []string // spellings of the kind whose claims are not all read yet
 	After, Top, Done, Total int64
 	Rows                    int64
 	Counts                  api.ClaimSimulationCounts
@@ -82,11 +82,11 @@ type Simulations struct {
 	db  *db.DB
 }
 
-// NewSimulations makes those of the claims of a Service.
+// NewSimulations makes the Simulations for the claims of a Service.
 func NewSimulations(s *Service) *Simulations { return &Simulations{s.cfg, s.db} }
 
-// Create has a job ask a rubric about claims that were submitted, and compare. Nothing
-// is written to them. Faults: SIMULATION_INVALID, RUBRIC_INVALID, RUBRIC_NOT_FOUND,
+// Create enqueues a job that asks a rubric about submitted claims, and compares. It
+// changes none of them. Faults: SIMULATION_INVALID, RUBRIC_INVALID, RUBRIC_NOT_FOUND,
 // PROTOCOL_NOT_FOUND, SCOPE_MISSING.
 func (s *Simulations) Create(ctx context.Context, d api.ClaimSimulationDraft) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
@@ -107,7 +107,7 @@ func (s *Simulations) Create(ctx context.Context, d api.ClaimSimulationDraft) (w
 	})
 }
 
-// simulation checks what was asked for, and settles what was left open.
+// simulation checks the request, and fills in what it left open.
 func (s *Simulations) simulation(ctx context.Context, d api.ClaimSimulationDraft) (simulation, error) {
 	out := simulation{Kind: d.Kind, Protocol: d.Protocol, Version: d.Version, Project: d.Project}
 	var c fault.Checks
@@ -153,7 +153,7 @@ func (s *Simulations) simulation(ctx context.Context, d api.ClaimSimulationDraft
 	return out, nil
 }
 
-// rules are those of a simulation, compiled.
+// rules compiles the rules of a simulation.
 func (s *Simulations) rules(ctx context.Context, in simulation) (*rubric.Rubric, error) {
 	if len(in.Verification) == 0 {
 		p, err := s.cfg.Ledger.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, in.Protocol, in.Version)
@@ -174,7 +174,7 @@ func (s *Simulations) rules(ctx context.Context, in simulation) (*rubric.Rubric,
 	return out, c.Err("SIMULATION_INVALID", "The rubric cannot be used.")
 }
 
-// Handlers are the jobs that somebody asks for.
+// Handlers runs the jobs of this type, by kind.
 func (s *Simulations) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindSimulate: s.do}
 }
@@ -186,7 +186,7 @@ type simulator struct {
 	in    simulation
 	rules *rubric.Rubric
 	known map[string]bool // facts that the rules may ask about
-	whole int             // 1: the rules ask for what is in the documents
+	whole int             // 1: the rules use the content of documents
 	st    simulationState
 	cells map[[2]string]*api.SimulatedOutcome
 	rows  []exchange.Row // not stored yet
@@ -237,8 +237,8 @@ func (s *Simulations) do(ctx context.Context, r *job.Run) error {
 	return nil
 }
 
-// begin counts the claims of the kind. Whether they were submitted in capitals makes no
-// difference, as it makes none when they are.
+// begin counts the claims of the kind, in any letter case, as when claims are
+// submitted.
 func (m *simulator) begin(ctx context.Context) error {
 	ws := web.CallerFrom(ctx).Workspace
 	rows, err := m.s.db.Query(ctx, listSpelled, ws)
@@ -288,13 +288,13 @@ func (m *simulator) page(ctx context.Context) error {
 	return nil
 }
 
-// compare asks the rubric about a claim and counts what it comes to.
+// compare asks the rubric about a claim and counts the outcome.
 func (m *simulator) compare(p *past) error {
 	known, err := p.known()
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(known, func(name string, _ rubric.Known) bool { return !m.known[name] }) // nobody would have been asked
+	maps.DeleteFunc(known, func(name string, _ rubric.Known) bool { return !m.known[name] }) // nobody would have been asked for it
 	claim := p.bare()
 	if m.whole == 1 {
 		if claim, err = p.claim(); err != nil {
@@ -331,7 +331,7 @@ func (m *simulator) compare(p *past) error {
 	return err
 }
 
-// counts are those so far, in the order of the outcomes.
+// counts returns the counts so far, in the order of the outcomes.
 func (m *simulator) counts() api.ClaimSimulationCounts {
 	out := m.st.Counts
 	out.Outcomes = []api.SimulatedOutcome{}
@@ -345,7 +345,8 @@ func (m *simulator) counts() api.ClaimSimulationCounts {
 	return out
 }
 
-// save keeps the report so far and the place where another attempt goes on.
+// save keeps the report so far and the position where another attempt
+// continues.
 func (m *simulator) save(ctx context.Context) error {
 	st := m.st
 	st.Counts = m.counts()

@@ -36,7 +36,8 @@ const (
 
 	insertClaim = `INSERT INTO claims (nid, ws, did, cid, project, type, kind, subject, subject_did, claimant, starts, ends, amount, unit, dedupe, status, submitted_at, document, protocol, version, collection, due, serial)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`
-	// Whether another workspace claims for the same serial number and days.
+	// Whether another workspace has a claim for the same serial number and
+	// days.
 	selectElsewhere = `SELECT 1 FROM claims c JOIN claims o ON o.kind = c.kind AND o.serial = c.serial AND o.serial <> '' AND o.ends > c.starts AND o.starts < c.ends AND o.ws <> c.ws
 		AND o.status IN ('pending', 'flagged', 'disputed', 'approved') WHERE c.nid = $1 LIMIT 1`
 	updateStatus  = `UPDATE claims SET status = $2, approved = $3 WHERE nid = $1`
@@ -52,8 +53,8 @@ const (
 	takeTurn      = `INSERT INTO claim_kinds (ws, kind, changes) VALUES ($1, '*', 1) ON CONFLICT (ws, kind) DO UPDATE SET changes = claim_kinds.changes + 1`
 	selectSame    = `SELECT did, project FROM claims WHERE ws = $1 AND kind = $2 AND dedupe = $3`
 	insertCover   = `INSERT INTO claim_cover (ws, kind, node, ends, claim, starts, own) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
-	// What was claimed of a twin or below it, of all kinds, in a period, or of the twin
-	// as a whole; then that of one kind.
+	// What was claimed for a twin or below it, of all kinds, in a period, or for the
+	// twin as a whole; then the same for one kind.
 	selectBelow      = `SELECT claim, kind, starts, ends FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 AND own >= $4 ORDER BY kind LIMIT $5`
 	selectCoveredAny = `SELECT DISTINCT claim FROM claim_cover WHERE node = $1 AND ends > $2 AND starts < $3 AND own >= $4 LIMIT $5`
 	selectCovered    = `SELECT DISTINCT claim FROM claim_cover WHERE ws = $1 AND kind = $2 AND node = $3 AND ends > $4 AND starts < $5 AND own >= $6 LIMIT $7`
@@ -66,12 +67,12 @@ type row struct {
 	ws, did, cid, project, typ, kind         string
 	subjectDID, claimant, unit, status, body string
 	facts                                    string // canonical JSON
-	protocol, version                        string // whose claim types speak about it, fixed when it was submitted
+	protocol, version                        string // of the claim types that apply to it, fixed when it was submitted
 	starts, ends, submitted, summed          int64
 	collection                               int64 // 0 for none
-	due                                      int64 // ms from which on the engine looks at it; 0 for never
+	due                                      int64 // ms from which the engine looks at it; 0 for never
 	amount, approved                         float64
-	serial                                   string // of what it is about, only while it is submitted
+	serial                                   string // of its subject, only while it is submitted
 }
 
 func (r *row) scan(from db.Row) error {
@@ -91,7 +92,7 @@ func one(from db.Row) (*row, error) {
 }
 
 // elsewhere reports whether another workspace has a live claim of this kind for the
-// same serial number and days. Whose it is nobody learns.
+// same serial number and days. Nobody learns which one.
 func (r *row) elsewhere(ctx context.Context, q db.Querier) (bool, error) {
 	var n int
 	err := q.QueryRow(ctx, selectElsewhere, r.nid).Scan(&n)
@@ -101,13 +102,14 @@ func (r *row) elsewhere(ctx context.Context, q db.Querier) (bool, error) {
 	return err == nil, db.Wrap("look for the serial number elsewhere", err)
 }
 
-// spellSerial is a serial number without what people write in different ways.
+// spellSerial normalises a serial number: it drops what people write in
+// different ways.
 func spellSerial(v any) string {
 	s, _ := v.(string)
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }
 
-// sees reports whether what belongs to a project exists for a caller.
+// sees reports whether a caller can see what belongs to a project.
 func sees(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }
@@ -128,8 +130,7 @@ func find(ctx context.Context, q db.Querier, id string) (*row, error) {
 	return r, err
 }
 
-// held reads the claim of a twin and keeps others from changing it until tx ends; nil
-// when there is none.
+// held reads the claim of a twin and locks it until tx ends; nil when there is none.
 func held(ctx context.Context, tx *db.Tx, ws string, nid int64) (*row, error) {
 	if tx.Dialect() == db.Postgres {
 		return one(tx.QueryRow(ctx, lockByNIDPostgres, ws, nid))
@@ -137,14 +138,14 @@ func held(ctx context.Context, tx *db.Tx, ws string, nid int64) (*row, error) {
 	return one(tx.QueryRow(ctx, selectByNID, ws, nid))
 }
 
-// settle gives a claim a status. One that is final and not approved frees what it
-// covered.
+// settle gives a claim a status. A final one other than approved frees what the
+// claim covered.
 func (r *row) settle(ctx context.Context, tx *db.Tx, status string, approved float64) error {
 	if _, err := tx.Exec(ctx, updateStatus, r.nid, status, approved); err != nil {
 		return db.Wrap("settle claim", err)
 	}
 	r.status, r.approved = status, approved
-	if _, err := tx.Exec(ctx, dropLease, r.nid); err != nil { // whoever had taken it is done
+	if _, err := tx.Exec(ctx, dropLease, r.nid); err != nil { // the lease, if any, has served its purpose
 		return db.Wrap("end lease", err)
 	}
 	if !over(status) || status == Approved {
@@ -165,7 +166,7 @@ func over(status string) bool {
 	return slices.Contains([]string{Approved, Rejected, Invalidated, Withdrawn}, status)
 }
 
-// view is a claim as the API shows it.
+// view renders a claim for the API.
 func (r *row) view(whole bool) (*api.Claim, error) {
 	var d api.ClaimBody
 	if err := json.Unmarshal([]byte(r.body), &d); err != nil {

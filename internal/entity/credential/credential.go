@@ -34,7 +34,7 @@ const (
 	Active    = "active"
 	Suspended = "suspended"
 	Revoked   = "revoked"
-	Retired   = "retired" // what it says has counted
+	Retired   = "retired" // its amount has been used
 )
 
 // Purposes of status lists.
@@ -50,7 +50,7 @@ const vocabulary = `{"ClaimDigest":"urn:hearth:vocab:ClaimDigest","EvaluationDig
 	`"periodStart":{"@id":"urn:hearth:vocab:periodStart","@type":"http://www.w3.org/2001/XMLSchema#date"},` +
 	`"project":{"@id":"urn:hearth:vocab:project","@type":"@id"},"unit":"urn:hearth:vocab:unit","value":"urn:hearth:vocab:value"}`
 
-// maxExact is where whole numbers stop having an exact form in canonical JSON.
+// maxExact is the limit up to which whole numbers are exact in canonical JSON.
 const maxExact = 1 << 53
 
 // Types of evidence in a document.
@@ -115,11 +115,11 @@ func (is *Issuer) build(i entity.Issued, k *key, r *row) (jsontext.Value, error)
 	return json.Marshal(d)
 }
 
-// pseudonymous is how the names begin that signed documents have for what they are about.
+// pseudonymous is the prefix of the names that signed documents use for their subjects.
 const pseudonymous = "urn:hearth:pseudonym:"
 
-// pseudonym names what a credential is about in that credential alone. A record whose
-// subject was erased has nothing else left.
+// pseudonym is the name of a subject in one credential alone. After an erasure the
+// record has no other name for it.
 func pseudonym(salt []byte, id string) string {
 	if strings.HasPrefix(id, pseudonymous) {
 		return id
@@ -129,16 +129,16 @@ func pseudonym(salt []byte, id string) string {
 	return pseudonymous + did.EncodeMultibase(h.Sum(nil)[:16])
 }
 
-// SaltOf is the salt of one piece of evidence. Whoever is shown it and the piece can
-// check the hash in the document, and learns nothing of the other pieces.
+// SaltOf is the salt of one piece of evidence. Whoever gets it with the piece can
+// check the hash in the document, and learns nothing about the other pieces.
 func SaltOf(salt []byte, name string) []byte {
 	h := hmac.New(sha256.New, salt)
 	h.Write([]byte("evidence\n" + name))
 	return h.Sum(nil)
 }
 
-// Digest is the salted hash of a piece of evidence as documents have it: a multihash
-// of HMAC-SHA-256.
+// Digest is the salted hash of a piece of evidence in documents: a multihash of
+// HMAC-SHA-256.
 func Digest(salt, piece []byte) string {
 	h := hmac.New(sha256.New, salt)
 	h.Write(piece)

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web/markup"
 )
 
-// missing is the page of an id that no credential has.
+// missing renders the page for an id that no credential has.
 func missing(lang string) []byte {
 	var w markup.Writer
 	v := pageView{}
@@ -34,7 +34,7 @@ func (v *pageView) write() []byte {
 	return w.Bytes()
 }
 
-// meta writes what a browser wants to know first.
+// meta writes the head of the page.
 func (v *pageView) meta(w *markup.Writer) {
 	w.Put(`<!doctype html>` + "\n" + `<html lang="`).Text(v.Lang).Put(`">
 <meta charset="utf-8">
@@ -90,7 +90,7 @@ func (v *pageView) facts(w *markup.Writer) {
 	w.Put("\n<div>").Tag("dt", v.Words["about"]).Put(`<dd class="id">`).Text(v.Pseudonym).Tag("small", v.Words["aboutNote"]).Put("</dd></div>\n</dl>\n")
 }
 
-// named writes the row of what has an id, and may have a name.
+// named writes the row of something with an id and perhaps a name.
 func named(w *markup.Writer, what, name, id string) {
 	w.Put("<div>").Tag("dt", what)
 	if name == "" {
@@ -100,7 +100,7 @@ func named(w *markup.Writer, what, name, id string) {
 	w.Put("<dd>").Text(name).Put(`<small class="id">`).Text(id).Put("</small></dd></div>")
 }
 
-// checks writes what verification has found.
+// checks writes the results of verification.
 func (v *pageView) checks(w *markup.Writer) {
 	w.Put("<section>\n").Tag("h2", v.Words["checks"]).Put("\n<ul>\n")
 	check := func(good bool, yes, no string) {
@@ -127,7 +127,7 @@ func found(w *markup.Writer, class string, all []vc.Reason) {
 	w.Put("\n")
 }
 
-// foot writes where the page and the signed document are.
+// foot writes the addresses of the page and of the signed document.
 func (v *pageView) foot(w *markup.Writer) {
 	w.Put("<footer>\n")
 	if v.QR != nil {

@@ -20,7 +20,7 @@ const (
 // stepCodes are the refusals of steps in a credential's life.
 var stepCodes = []string{"CREDENTIAL_NOT_FOUND", "CREDENTIAL_RETIRED", "CREDENTIAL_DISPUTED", "NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ENTITY_INVALID", "CLAIM_NOT_VERIFIED", "CLAIM_ALREADY_CREDENTIAL"}
 
-// Routes adds credentials to the API. They are issued by those of package claim.
+// Routes adds credentials to the API. The routes of package claim issue them.
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/credentials", s.serveList, web.Doc{
 		Summary: "List issued credentials, newest first", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"}, Description: "A page may be short: follow hasMore.",
@@ -91,7 +91,7 @@ func (s *Service) serveStep(to entity.Status) func(context.Context, *stepping) (
 	}
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	Before int64 `json:"b"`
 }

@@ -36,15 +36,16 @@ type IssuerConfig struct {
 	PublicURL string // how clients reach this server; without it issuers are did:key
 }
 
-// Issuer signs credentials, and keeps their states, in transactions of others. The
-// registry of twins needs it before a Service can be made.
+// Issuer signs credentials, and keeps their states, in its callers' transactions.
+// It is separate because the registry of twins needs it before a Service can be
+// made.
 type Issuer struct {
 	cfg  IssuerConfig
 	box  secret.Box
 	base *url.URL // of PublicURL; nil without one
 }
 
-// NewIssuer makes an Issuer. A PublicURL that is no URL counts as none.
+// NewIssuer makes an Issuer. It ignores a PublicURL that is not a URL.
 func NewIssuer(cfg IssuerConfig) *Issuer {
 	is := &Issuer{cfg: cfg, box: cfg.Key.Box(sealing)}
 	if base, err := url.Parse(cfg.PublicURL); err == nil && cfg.PublicURL != "" {
@@ -60,7 +61,8 @@ func (is *Issuer) now() time.Time {
 	return time.Now()
 }
 
-// pageLength is how many characters the id of a page has: 128 bits in hexadecimal.
+// pageLength is the number of characters in the id of a page: 128 bits in
+// hexadecimal.
 const pageLength = 32
 
 func newID() string {
@@ -69,7 +71,7 @@ func newID() string {
 	return hex.EncodeToString(b)
 }
 
-// pageAddress is where everybody can look at a credential.
+// pageAddress is the public address of a credential's page.
 func (is *Issuer) pageAddress(id string) string {
 	return strings.TrimSuffix(is.cfg.PublicURL, "/") + "/c/" + id
 }
@@ -82,8 +84,8 @@ func (is *Issuer) uri(page string) string {
 	return is.pageAddress(page)
 }
 
-// listsAt is how the addresses of new lists begin. Without a public one they are names,
-// which this server alone can look up.
+// listsAt is the prefix of the addresses of new lists. Without a public URL they are
+// names that only this server can resolve.
 func (is *Issuer) listsAt() string {
 	if is.base == nil {
 		return "urn:hearth:status-list:"
@@ -95,8 +97,8 @@ func address(id string) string { return "/v1/credentials/" + url.PathEscape(id) 
 
 func entityAddress(id string) string { return twin.Address(id) }
 
-// places is how many places a list has, and tries how often a free one is looked for
-// before a new list begins: at a quarter of the places taken or so.
+// places is the size of a list, and tries how often a free place is drawn before a
+// new list begins, at about a quarter of the places taken.
 const (
 	places = vc.MinPlaces
 	tries  = 6
@@ -131,7 +133,7 @@ func (is *Issuer) Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error {
 		return err
 	}
 	is.complete(r, i.Says)
-	var members map[string]jsontext.Value // what is in them goes out as it was signed
+	var members map[string]jsontext.Value // its members go out as they were signed
 	if err := json.Unmarshal([]byte(r.document), &members); err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (is *Issuer) Issue(ctx context.Context, tx *db.Tx, i entity.Issued) error {
 	return is.tell(ctx, tx, "credential.issued", r)
 }
 
-// insert signs and stores a credential at a place of its own in a status list.
+// insert signs and stores a credential at its own place in a status list.
 func (is *Issuer) insert(ctx context.Context, tx *db.Tx, i entity.Issued, k *key, r *row) error {
 	s, err := is.signer(k)
 	if err != nil {
@@ -170,8 +172,8 @@ func (is *Issuer) insert(ctx context.Context, tx *db.Tx, i entity.Issued, k *key
 	}
 }
 
-// takeList finds the list that an issuer's credentials go to, or begins one. A list keeps
-// its address: under another name of the server another one begins.
+// takeList finds the list for an issuer's new credentials, or begins one. A list keeps
+// its address: when the server changes its name, another one begins.
 func (is *Issuer) takeList(ctx context.Context, tx *db.Tx, r *row, full bool) error {
 	r.listAt = is.listsAt()
 	err := tx.QueryRow(ctx, selectList, r.issuer, r.listAt).Scan(&r.list, &r.listID)
@@ -205,8 +207,8 @@ func (is *Issuer) sign(i entity.Issued, k *key, s vc.Signer, r *row) error {
 	return nil
 }
 
-// SignFor has an oracle sign a document about what it issued, such as the manifest of a
-// bundle, that make writes for the id of its key. Faults: ENTITY_NOT_FOUND,
+// SignFor lets an oracle sign a document about what it issued, such as the manifest of
+// a bundle; make writes the document for the id of its key. Faults: ENTITY_NOT_FOUND,
 // NOT_AN_ORACLE.
 func (s *Service) SignFor(ctx context.Context, oracle string, make func(issuer string) (jsontext.Value, error)) (out jsontext.Value, err error) {
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -235,7 +237,7 @@ func (s *Service) SignFor(ctx context.Context, oracle string, make func(issuer s
 	return out, err
 }
 
-// digestOf is the hash of a document, in whatever order its members stand.
+// digestOf hashes a document independently of the order of its members.
 func digestOf(doc jsontext.Value) (string, error) {
 	c := doc.Clone()
 	if err := c.Canonicalize(); err != nil {
@@ -245,9 +247,9 @@ func digestOf(doc jsontext.Value) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Follow notes what a new revision of a credential's twin means: another status or
-// project, or a verdict that revokes it. One that a dispute suspended comes back by the
-// decision alone: CREDENTIAL_DISPUTED.
+// Follow records the effect of a new revision of a credential's twin: another status or
+// project, or a verdict that revokes it. Only the decision of a dispute reinstates what
+// the dispute suspended: CREDENTIAL_DISPUTED.
 func (is *Issuer) Follow(ctx context.Context, tx *db.Tx, old, next *entity.Row) error {
 	r, err := one(tx.QueryRow(ctx, selectByNID, next.NID))
 	if err != nil || r == nil {
@@ -278,7 +280,7 @@ func (is *Issuer) Follow(ctx context.Context, tx *db.Tx, old, next *entity.Row) 
 	return is.tell(ctx, tx, eventOf(r.state), r)
 }
 
-// follow takes over the status of the twin.
+// follow adopts the status of the twin.
 func (r *row) follow(status entity.Status) error {
 	switch status {
 	case entity.StatusActive:
@@ -300,7 +302,7 @@ func disputed() *fault.Error {
 	return fault.New(fault.Conflict, "CREDENTIAL_DISPUTED", "The claim of this credential is disputed. The credential can be reinstated after a caller with claims:adjudicate has dismissed the dispute.")
 }
 
-// eventOf is the event that tells of a state.
+// eventOf is the type of the event for a state.
 func eventOf(state string) string {
 	switch state {
 	case Suspended:

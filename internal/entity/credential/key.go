@@ -23,20 +23,21 @@ const (
 	keyByName  = `SELECT nid, ws, issuer, controller, method, public, sealed, created_at, ended_at, stolen_at FROM issuer_keys WHERE method = $1`
 	insertKey  = `INSERT INTO issuer_keys (nid, ws, issuer, controller, method, public, sealed, created_at, ended_at, stolen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)
 		ON CONFLICT (issuer) WHERE ended_at = 0 DO NOTHING`
-	// An issuer has had another name for each key, or before the server got its own.
+	// An issuer had other names for earlier keys, and before the server had its
+	// name.
 	speaksFor = `SELECT 1 FROM issuer_keys WHERE issuer = $1 AND controller = $2 LIMIT 1`
 	endKey    = `UPDATE issuer_keys SET ended_at = $2 WHERE nid = $1 AND ended_at = 0`
 	stealKey  = `UPDATE issuer_keys SET stolen_at = $2 WHERE nid = $1`
 )
 
-// maxKeys is how many keys an issuer's DID document shows, the newest.
+// maxKeys limits how many keys an issuer's DID document shows, the newest.
 const maxKeys = 50
 
-// sealing is the purpose of the box that keys are sealed in.
+// sealing is the purpose of the box that seals keys.
 const sealing = "issuer key"
 
-// key is a key of an issuer. It signs credentials and their status lists, and speaks
-// for the issuer in no other way.
+// key is a key of an issuer. It signs credentials and their status lists, and has no
+// other authority.
 type key struct {
 	nid, issuer            int64
 	ws, controller, method string
@@ -60,7 +61,7 @@ func keyOf(from db.Row) (*key, error) {
 	return k, nil
 }
 
-// view is a key as the API shows it.
+// view renders a key for the API.
 func (k *key) view() api.IssuerKey {
 	out := api.IssuerKey{ID: k.method, Issuer: k.controller, PublicKeyMultibase: k.public, Status: "current", Created: time.UnixMilli(k.created).UTC()}
 	if k.ended != 0 {
@@ -72,8 +73,8 @@ func (k *key) view() api.IssuerKey {
 	return out
 }
 
-// webName is the did:web of an issuer; "" where this server has no name, or the DID of
-// the twin was not made here.
+// webName is the did:web of an issuer; "" when this server has no name, or did not
+// generate the DID of the twin.
 func (is *Issuer) webName(id string) string {
 	hex, minted := did.DID(id).EntityID()
 	if is.base == nil || !minted {
@@ -86,8 +87,8 @@ func (is *Issuer) webName(id string) string {
 	return name.String()
 }
 
-// current is the key that an issuer signs with. The first is made when it is needed, and
-// another one when the server has got another name.
+// current returns the key that an issuer signs with. The first is made when it is
+// needed, and a new one when the server's name has changed.
 func (is *Issuer) current(ctx context.Context, tx *db.Tx, issuer *entity.Row) (*key, error) {
 	name := is.webName(issuer.DID)
 	for {
@@ -106,7 +107,8 @@ func (is *Issuer) current(ctx context.Context, tx *db.Tx, issuer *entity.Row) (*
 	}
 }
 
-// makeKey stores a new key of an issuer, unless it has got one at the same moment.
+// makeKey stores a new key of an issuer, unless another transaction stored one at
+// the same moment.
 func (is *Issuer) makeKey(ctx context.Context, tx *db.Tx, issuer *entity.Row, name string) error {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -122,7 +124,7 @@ func (is *Issuer) makeKey(ctx context.Context, tx *db.Tx, issuer *entity.Row, na
 	return db.Wrap("insert issuer key", err)
 }
 
-// signer opens a key.
+// signer unseals a key.
 func (is *Issuer) signer(k *key) (vc.Signer, error) {
 	private, err := is.box.Open(k.method, k.sealed)
 	if err != nil || len(private) != ed25519.PrivateKeySize {
@@ -131,8 +133,8 @@ func (is *Issuer) signer(k *key) (vc.Signer, error) {
 	return vc.Signer{Key: private, Method: k.method}, nil
 }
 
-// Published are the keys that a twin's DID document shows for assertions, the newest
-// first. Those that were stolen are not among them.
+// Published returns the keys that a twin's DID document shows for assertions, the
+// newest first, without stolen ones.
 func Published(ctx context.Context, q db.Querier, issuer int64, id string) ([]string, error) {
 	rows, err := q.Query(ctx, selectKeys, issuer, maxKeys)
 	all, err := db.Collect(rows, err, "list issuer keys", (*key).scan)

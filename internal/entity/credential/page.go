@@ -28,13 +28,13 @@ import (
 //go:embed page.css
 var pageStyle string
 
-// pagePolicy lets a browser use the style of the page and nothing else.
+// pagePolicy lets a browser use the style of the page and load nothing else.
 func pagePolicy() string {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// pageView is what the page shows. None of it is about a person.
+// pageView is the content of the page. None of it is about a person.
 type pageView struct {
 	Words     map[string]string
 	Lang      string
@@ -53,12 +53,12 @@ type pageView struct {
 	Document  string // address of the signed document
 }
 
-// verifier checks what was issued here.
+// verifier makes the Verifier of credentials issued here.
 func (s *Service) verifier() *vc.Verifier {
 	return &vc.Verifier{Lookup: s.Method, Status: s.Status, History: s.History, Now: s.is.now}
 }
 
-// shown reads a credential by the id of its page alone, whoever asks. Fault:
+// shown reads a credential by the id of its page alone, for any caller. Fault:
 // CREDENTIAL_NOT_FOUND.
 func (s *Service) shown(ctx context.Context, id string) (*row, error) {
 	r, err := one(s.db.QueryRow(ctx, selectByPage, id))
@@ -68,8 +68,8 @@ func (s *Service) shown(ctx context.Context, id string) (*row, error) {
 	return r, err
 }
 
-// Page is the public page of a credential: what it says, and whether that verifies now.
-// Fault: CREDENTIAL_NOT_FOUND.
+// Page renders the public page of a credential: what it says, and whether it verifies
+// now. Fault: CREDENTIAL_NOT_FOUND.
 func (s *Service) Page(ctx context.Context, id, lang string) ([]byte, error) {
 	r, err := s.shown(ctx, id)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Service) pageView(ctx context.Context, r *row, lang string) (*pageView,
 	return v, err
 }
 
-// spoken is the language of a page and its words: Kiswahili, or English.
+// spoken picks the language of a page, Kiswahili or English, and its texts.
 func spoken(lang string) (string, map[string]string) {
 	if strings.HasPrefix(strings.ToLower(lang), "sw") {
 		return "sw", words["sw"]
@@ -117,14 +117,14 @@ func spoken(lang string) (string, map[string]string) {
 	return "en", words["en"]
 }
 
-// inWords writes a kind for people: "fuel-saved" is Fuel saved.
+// inWords writes a kind for people: "fuel-saved" becomes Fuel saved.
 func inWords(kind string) string {
 	text := strings.Join(strings.FieldsFunc(kind, func(r rune) bool { return strings.ContainsRune("-_.:/ ", r) }), " ")
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// nameOf reads the name of an oracle or a project; "" where it has none.
+// nameOf reads the name of an oracle or a project; "" for none.
 func nameOf(from db.Row) (string, error) {
 	var name string
 	err := from.Scan(&name)
@@ -134,7 +134,7 @@ func nameOf(from db.Row) (string, error) {
 	return name, db.Wrap("read name", err)
 }
 
-// signed reports whether the reasons against a document are of its state alone.
+// signed reports whether the reasons against a document concern only its state.
 func signed(reasons []vc.Reason) bool {
 	for _, r := range reasons {
 		if r.Code != Revoked && r.Code != Suspended {

@@ -86,7 +86,7 @@ var steps = map[string]string{
 	Retired:   "It is retired, which is final: it has been counted.",
 }
 
-// refused says in the words of credentials why their twin did not take a step.
+// refused rewords, for credentials, why their twin did not take a step.
 func (r *row) refused(err error) error {
 	switch code := fault.CodeOf(err); {
 	case code == "CLAIM_NOT_VERIFIED" && r.disputed != 0:
@@ -99,14 +99,14 @@ func (r *row) refused(err error) error {
 	return err
 }
 
-// Filter narrows a list; empty members do not.
+// Filter narrows a list; empty members are ignored.
 type Filter struct {
 	Status, Kind, Project string
 	about                 int64 // number of a twin
 	as                    role  // of it
 }
 
-// role is what a twin has to do with a credential.
+// role is how a twin is connected with a credential.
 type role int
 
 const (
@@ -116,14 +116,15 @@ const (
 	asIssuer
 )
 
-// maxLooked is how many credentials one page looks at, and chunk how many at once.
+// maxLooked limits how many credentials one page looks at, and chunk how many at
+// once.
 const (
 	maxLooked = 1000
 	chunk     = 200
 )
 
-// List reads credentials, newest first, before a number, and where the list goes on: 0
-// when it has ended. A page may be short.
+// List reads credentials numbered below before, newest first, and returns where the
+// list continues: 0 at its end. A page may be short.
 func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (out []*api.IssuedCredential, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	if before == 0 {
@@ -159,7 +160,8 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 	return out, before, nil
 }
 
-// look reads credentials before a number by the index that fits a filter best.
+// look reads credentials numbered below before by the index that fits a filter
+// best.
 func (s *Service) look(ctx context.Context, f Filter, before int64) ([]row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	var rows db.Rows
@@ -181,8 +183,8 @@ func (s *Service) look(ctx context.Context, f Filter, before int64) ([]row, erro
 	return db.Collect(rows, err, "list credentials", (*row).scan)
 }
 
-// about narrows a list to a twin: what a claim became, what an oracle issued, what was
-// issued in a project, or what is about anything else. Fault: ENTITY_NOT_FOUND.
+// about narrows a list to a twin: a claim's credential, those an oracle issued, those
+// of a project, or those about any other subject. Fault: ENTITY_NOT_FOUND.
 func (s *Service) about(ctx context.Context, id string) (Filter, error) {
 	r, err := s.cfg.Entities.Find(ctx, s.db, id)
 	if err != nil {
@@ -199,7 +201,8 @@ func (s *Service) about(ctx context.Context, id string) (Filter, error) {
 	return Filter{about: r.NID, as: asSubject}, nil
 }
 
-// Keys are the keys of an issuer, the newest first. Fault: ENTITY_NOT_FOUND.
+// Keys returns the keys of an issuer, the newest first. Fault:
+// ENTITY_NOT_FOUND.
 func (s *Service) Keys(ctx context.Context, id string) ([]api.IssuerKey, error) {
 	r, err := s.cfg.Entities.Find(ctx, s.db, id)
 	if err != nil {
@@ -214,8 +217,9 @@ func (s *Service) Keys(ctx context.Context, id string) ([]api.IssuerKey, error) 
 	return out, err
 }
 
-// Rotate gives an issuer a new key. What the one before signed stays good, unless it was
-// stolen. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, NOT_AN_ORACLE, ISSUER_KEY_INVALID.
+// Rotate gives an issuer a new key. Documents signed by the previous one remain valid,
+// unless it was stolen. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, NOT_AN_ORACLE,
+// ISSUER_KEY_INVALID.
 func (s *Service) Rotate(ctx context.Context, id string, d api.IssuerKeyRotation) (web.Reply[*api.IssuerKey], error) {
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*api.IssuerKey], error) {
 		var none web.Reply[*api.IssuerKey]
@@ -257,7 +261,7 @@ func (s *Service) forgetLists() {
 	clear(s.lists.kept)
 }
 
-// mark ends the current key of an issuer, and notes which one was stolen.
+// mark ends the current key of an issuer, and records which key was stolen.
 func (s *Service) mark(ctx context.Context, tx *db.Tx, issuer *entity.Row, d api.IssuerKeyRotation) error {
 	var c fault.Checks
 	check.Optional(&c, "/reason", d.Reason, check.MaxReason)
@@ -310,9 +314,9 @@ func (s *Service) Method(ctx context.Context, method string) (vc.Method, bool, e
 	return vc.Method{Controller: k.controller, Key: publicKey(k.public), Purposes: []string{vc.Assertion}}, true, nil
 }
 
-// History is what is known here of a document that a key of ours has signed: a stolen
-// key counts for what was issued here before, and a retired credential has counted. It
-// is vc.Verifier.History.
+// History returns what this server knows about a document that a key of ours has
+// signed: documents issued here before a key was stolen stay valid, and a retired
+// credential has been used. It is vc.Verifier.History.
 func (s *Service) History(ctx context.Context, method string, doc jsontext.Value) (against, worth []vc.Reason, err error) {
 	k, err := keyOf(s.db.QueryRow(ctx, keyByName, method))
 	if err != nil || k == nil {
@@ -334,12 +338,13 @@ func (s *Service) History(ctx context.Context, method string, doc jsontext.Value
 	return against, worth, nil
 }
 
-// stored is the credential of this server that has the id of a document, nil when none
-// has, and whether it is exactly that document: what no proof covers can be added to one.
+// stored finds the credential of this server that has the id of a document, nil for none,
+// and reports whether it is exactly that document, because members that no proof covers
+// can be added.
 func (s *Service) stored(ctx context.Context, doc jsontext.Value) (r *row, exact bool, err error) {
 	id, err := vc.IDOf(doc)
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // whoever verifies has said what is wrong with it
+		return nil, false, nil //nolint:nilerr // the verifier has said what is wrong with it
 	}
 	if r, err = one(s.db.QueryRow(ctx, selectByURI, id)); err != nil || r == nil {
 		return nil, false, err

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/vc"
 )
 
-// fresh is how long a signed list is served before it is made anew, and validity how
+// fresh is how long a signed list is served before it is remade, and validity how
 // long others may rely on it.
 const (
 	fresh    = 20 * time.Second
@@ -26,7 +26,7 @@ const (
 	maxLists = 64 // kept in memory
 )
 
-// lists keeps signed status lists for a moment.
+// lists caches signed status lists for a moment.
 type lists struct {
 	mu   sync.Mutex
 	kept map[string]keptList
@@ -59,7 +59,7 @@ func noList() error {
 	return fault.New(fault.NotFound, "STATUS_LIST_NOT_FOUND", "No status list has this id.")
 }
 
-// splitList reads the id of a list with its purpose.
+// splitList splits the name of a list into its id and its purpose.
 func splitList(name string) (id, purpose string) {
 	id, purpose, _ = strings.Cut(name, "-")
 	if len(id) != pageLength || purpose != revocation && purpose != suspension {
@@ -68,15 +68,15 @@ func splitList(name string) (id, purpose string) {
 	return id, purpose
 }
 
-// StatusList is the signed list of an id and a purpose, at most 20 seconds old. Fault:
-// STATUS_LIST_NOT_FOUND.
+// StatusList returns the signed list of an id and a purpose, at most 20 seconds old.
+// Fault: STATUS_LIST_NOT_FOUND.
 func (s *Service) StatusList(ctx context.Context, name string) (jsontext.Value, error) {
 	id, purpose := splitList(name)
 	if id == "" {
 		return nil, noList()
 	}
 	s.lists.mu.Lock()
-	defer s.lists.mu.Unlock() // one at a time: those who wait get what the first has made
+	defer s.lists.mu.Unlock() // one at a time: the others get what the first has made
 	now := s.is.now()
 	if have, ok := s.lists.kept[name]; ok && now.Sub(have.made) < fresh {
 		return have.doc, nil
@@ -92,8 +92,8 @@ func (s *Service) StatusList(ctx context.Context, name string) (jsontext.Value, 
 	return doc, nil
 }
 
-// ListNow is StatusList with all that is stored by now. It is for the process itself:
-// every call signs. Fault: STATUS_LIST_NOT_FOUND.
+// ListNow is StatusList with everything stored so far. It is for use within the
+// process: every call signs. Fault: STATUS_LIST_NOT_FOUND.
 func (s *Service) ListNow(ctx context.Context, name string) (jsontext.Value, error) {
 	id, purpose := splitList(name)
 	if id == "" {
@@ -150,7 +150,7 @@ func (s *Service) makeList(ctx context.Context, id, purpose string, now time.Tim
 	return signer.Sign(doc, vc.Proof{Created: now})
 }
 
-// listKey is the key that signs the lists of an issuer.
+// listKey finds the key that signs the lists of an issuer.
 func listKey(ctx context.Context, q db.Querier, issuer int64) (*key, error) {
 	k, err := keyOf(q.QueryRow(ctx, selectKey, issuer))
 	if err == nil && k == nil {
@@ -159,8 +159,9 @@ func listKey(ctx context.Context, q db.Querier, issuer int64) (*key, error) {
 	return k, err
 }
 
-// Status reports whether a place of a list of this server is set. It is vc.Verifier.Status.
-// A place that the list has not, and a list of another issuer, are the reason status_invalid.
+// Status reports whether a place of a list of this server is set. It is
+// vc.Verifier.Status. A place outside the list, and a list of another issuer, give the
+// reason status_invalid.
 func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool, err error) {
 	name := p.List[strings.LastIndexAny(p.List, "/:")+1:]
 	id, purpose := splitList(name)
@@ -193,8 +194,7 @@ func (s *Service) Status(ctx context.Context, p vc.StatusPlace) (set, known bool
 	return revoked == 1 && purpose == revocation || suspended == 1 && purpose == suspension, true, db.Wrap("look up status", err)
 }
 
-// Standing is the DID of what a claim has become, as long as it is not revoked; "" for
-// nothing.
+// Standing returns the DID of a claim's credential unless it is revoked; "" for none.
 func Standing(ctx context.Context, q db.Querier, claim int64) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, selectStanding, claim).Scan(&id)
@@ -204,8 +204,8 @@ func Standing(ctx context.Context, q db.Querier, claim int64) (string, error) {
 	return id, db.Wrap("find credential of a claim", err)
 }
 
-// dispute is a credential whose claim is disputed. It changes the bits first, so that
-// Follow lets the twin go along.
+// dispute changes a credential whose claim is disputed. It changes the bits first, so
+// that Follow accepts the step of the twin.
 func (s *Service) dispute(ctx context.Context, tx *db.Tx, claim int64, change func(r *row) entity.Status) error {
 	rows, err := tx.Query(ctx, liveOfClaim, claim)
 	all, err := db.Collect(rows, err, "find credential of a claim", (*row).scan)
@@ -236,8 +236,8 @@ func (s *Service) dispute(ctx context.Context, tx *db.Tx, claim int64, change fu
 	return nil
 }
 
-// Suspend suspends what a claim has become, because the claim is disputed. It belongs to
-// the transaction of the dispute.
+// Suspend suspends the credential of a disputed claim, in the transaction of the
+// dispute.
 func (s *Service) Suspend(ctx context.Context, tx *db.Tx, claim int64) error {
 	return s.dispute(ctx, tx, claim, func(r *row) entity.Status {
 		if r.disputed == 0 {
@@ -248,20 +248,20 @@ func (s *Service) Suspend(ctx context.Context, tx *db.Tx, claim int64) error {
 	})
 }
 
-// Reinstate takes a Suspend back: the dispute was dismissed.
+// Reinstate reverses Suspend: the dispute was dismissed.
 func (s *Service) Reinstate(ctx context.Context, tx *db.Tx, claim int64) error {
 	return s.dispute(ctx, tx, claim, func(r *row) entity.Status {
 		was := r.disputed
 		r.disputed = 0
 		if was != 1 {
-			return "" // somebody has suspended it for another reason
+			return "" // suspended for another reason
 		}
 		r.suspended = false
 		return entity.StatusActive
 	})
 }
 
-// Revoke revokes what a claim has become, for good: the dispute was upheld.
+// Revoke revokes the credential of a claim for good: the dispute was upheld.
 func (s *Service) Revoke(ctx context.Context, tx *db.Tx, claim int64) error {
 	return s.dispute(ctx, tx, claim, func(r *row) entity.Status {
 		r.revoked, r.disputed = true, 0

@@ -60,7 +60,7 @@ const (
 type row struct {
 	nid, subject, claim, issuer, list int64
 	ws, did, page, uri, project       string
-	listID, listAt                    string // while it is issued: the list's id, and how its address begins
+	listID, listAt                    string // when issued: the list's id, and the prefix of its address
 	place                             int
 	state                             string
 	suspended, revoked, retired       bool
@@ -78,9 +78,10 @@ func (r *row) scan(from db.Row) error {
 	return err
 }
 
-// Remove is for a twin that is taken out of the store; see entity.Service.Remove. What
-// was signed is in the world and cannot be unmade: it is revoked, and stays on its list.
-// With its issuer everything goes: nobody is left who stands for it.
+// Remove removes the rows of a twin that is taken out of the store; see
+// entity.Service.Remove. A signed document may have been copied anywhere: it is revoked,
+// and stays on its list. If the issuer is removed, everything goes, because nobody is
+// left to vouch for it.
 func Remove(ctx context.Context, tx *db.Tx, nid int64) error {
 	if _, err := tx.Exec(ctx, endState, nid); err != nil {
 		return db.Wrap("revoke credential of a removed twin", err)
@@ -106,8 +107,8 @@ func one(from db.Row) (*row, error) {
 	return r, nil
 }
 
-// IssuerOf is the number of the oracle that signed a credential; 0 when none has. It is
-// what entity.Config.IssuerOf asks for.
+// IssuerOf returns the number of the oracle that signed a credential; 0 for none. It
+// serves as entity.Config.IssuerOf.
 func IssuerOf(ctx context.Context, q db.Querier, credential int64) (int64, error) {
 	var issuer int64
 	err := q.QueryRow(ctx, selectIssuer, credential).Scan(&issuer)
@@ -117,7 +118,8 @@ func IssuerOf(ctx context.Context, q db.Querier, credential int64) (int64, error
 	return issuer, db.Wrap("find issuer of a credential", err)
 }
 
-// HasIssued reports whether the oracle of a number has issued a credential of a project.
+// HasIssued reports whether an oracle, given by number, has issued a credential of a
+// project.
 func HasIssued(ctx context.Context, q db.Querier, ws, project string, oracle int64) (bool, error) {
 	var one int
 	err := q.QueryRow(ctx, selectOneOf, ws, project, oracle).Scan(&one)
@@ -127,8 +129,8 @@ func HasIssued(ctx context.Context, q db.Querier, ws, project string, oracle int
 	return err == nil, db.Wrap("find credential of an issuer", err)
 }
 
-// Erase takes the DID of somebody who is erased off the credentials about them: the
-// pseudonym of each signed document, which stays as it is, takes its place.
+// Erase removes the DID of an erased person from the credentials about them. The
+// pseudonym of each signed document, which does not change, replaces it.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, id string) (int64, error) {
 	rows, err := tx.Query(ctx, ofSubject, ws, id)
 	all, err := db.Collect(rows, err, "find credentials about somebody", (*row).scan)
@@ -160,14 +162,14 @@ func bit(on bool) int {
 	return 0
 }
 
-// store notes another state.
+// store stores another state.
 func (r *row) store(ctx context.Context, tx *db.Tx) error {
 	r.state = r.stateOf()
 	_, err := tx.Exec(ctx, updateState, r.nid, r.state, bit(r.suspended), bit(r.revoked), bit(r.retired), r.disputed)
 	return db.Wrap("note state of credential", err)
 }
 
-// sees reports whether what belongs to a project exists for a caller.
+// sees reports whether a caller can see what belongs to a project.
 func sees(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }
@@ -195,7 +197,7 @@ func find(ctx context.Context, q db.Querier, id string) (*row, error) {
 	return r, err
 }
 
-// view is a credential as the API shows it.
+// view renders a credential for the API.
 func (is *Issuer) view(r *row, whole bool) (*api.IssuedCredential, error) {
 	out := new(api.IssuedCredential)
 	if err := json.Unmarshal([]byte(r.says), out); err != nil {
@@ -210,7 +212,7 @@ func (is *Issuer) view(r *row, whole bool) (*api.IssuedCredential, error) {
 	return out, nil
 }
 
-// complete adds what the row says.
+// complete adds the data of the row.
 func (is *Issuer) complete(r *row, out *api.IssuedCredential) {
 	out.ID, out.Status, out.Page, out.IssuedAt = r.did, r.stateOf(), is.pageAddress(r.page), time.UnixMilli(r.issued).UTC()
 	out.Links = api.ClaimLinks{Self: address(r.did), Entity: entityAddress(r.did)}

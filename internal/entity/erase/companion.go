@@ -14,19 +14,19 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Companion is a twin that was made for somebody, such as the household of her
-// registration over USSD. It goes with her, or loses what it has of her when
-// others are linked to it.
+// Companion is a twin that was made for a person, such as the household of a
+// registration over USSD. It is erased with the person, or loses their data
+// when others are linked to it.
 type Companion struct {
 	DID        string
-	Shared     bool              // another part knows somebody else who belongs to it
-	Properties map[string]string // hers, by name: those that still have the value go
-	External   map[string]string // hers, by scheme
+	Shared     bool              // another part knows of another person in it
+	Properties map[string]string // the person's, by name: those that still have the value are removed
+	External   map[string]string // the person's, by scheme
 }
 
 // companions erases what was made for a subject, before the part that knows of
-// it forgets her, and lists what has gone. stripped is how many have stayed for
-// others without what they had of her.
+// it forgets the subject, and lists what was erased. stripped counts those that
+// stayed for others, without the subject's data.
 func (s *Service) companions(ctx context.Context, ws string, d Draft) (gone []string, stripped int64, err error) {
 	if s.cfg.Companions == nil {
 		return nil, 0, nil
@@ -36,7 +36,7 @@ func (s *Service) companions(ctx context.Context, ws string, d Draft) (gone []st
 		return nil, 0, err
 	}
 	c := web.CallerFrom(ctx)
-	c.Projects = nil // whoever may erase her may erase what was made for her
+	c.Projects = nil // the right to erase the person covers what was made for them
 	ctx = web.WithCaller(ctx, c)
 	for _, one := range all {
 		went, err := s.companion(ctx, one, d)
@@ -69,7 +69,7 @@ func (s *Service) companion(ctx context.Context, c Companion, d Draft) (gone boo
 		case err == nil:
 			return true, nil
 		case missing && fault.CodeOf(err) == "ENTITY_NOT_FOUND":
-			return true, nil // nobody knows it
+			return true, nil // no part knows it
 		case fault.KindOf(err) != fault.Conflict && fault.KindOf(err) != fault.Forbidden: // an active twin cannot do without it, or it has keys
 			return false, err
 		}
@@ -96,7 +96,7 @@ func (s *Service) hasOthers(ctx context.Context, r *entity.Row, subject string) 
 					far = list[i].Src
 				}
 				if far == 0 {
-					continue // held elsewhere: nobody here speaks for it
+					continue // held elsewhere: nobody here can say
 				}
 				other, err := relationship.EndByNID(ctx, s.db, r.Workspace, far)
 				if err != nil {
@@ -114,8 +114,8 @@ func (s *Service) hasOthers(ctx context.Context, r *entity.Row, subject string) 
 	return false, nil
 }
 
-// strip takes what a companion has of somebody out of it. Its earlier revisions
-// and the data of its events go whole: they had it too.
+// strip removes a person's data from a companion. Its earlier revisions and the
+// data of its events are removed whole, because they had it too.
 func (s *Service) strip(ctx context.Context, r *entity.Row, c Companion) error {
 	err := s.db.InTx(ctx, func(tx *db.Tx) error {
 		r, err := s.cfg.Entities.FindForUpdate(ctx, tx, c.DID)
@@ -144,7 +144,7 @@ func (s *Service) strip(ctx context.Context, r *entity.Row, c Companion) error {
 	return err
 }
 
-// without leaves out members that have a value.
+// without removes members that have a value.
 func without(o entity.Object, values map[string]string) (entity.Object, error) {
 	if bare(o) {
 		return o, nil

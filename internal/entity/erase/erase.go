@@ -40,18 +40,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Eraser is what one part of the product does to forget somebody. Erase removes
-// what that part keeps about a DID of a workspace and tells how many things it
-// were, 0 when there is nothing (any more). It runs in the transaction that
-// makes the certificate, so it must be quick.
+// Eraser is what one part of the product does to forget a person. Erase removes
+// what that part keeps about a DID of a workspace and returns how many items
+// there were, 0 when there is nothing (any more). It runs in the transaction
+// that makes the certificate, so it must be quick.
 type Eraser struct {
 	Name string // in the counts of the certificate: "memberships"
-	// May refuses an erasure before anything has changed; nil refuses none.
+	// May can refuse an erasure before anything has changed; nil refuses none.
 	May   func(ctx context.Context, q db.Querier, ws, id string) error
 	Erase func(ctx context.Context, tx *db.Tx, ws, id string) (int64, error)
 }
 
-// Certificate says that somebody's data was erased.
+// Certificate says that a person's data was erased.
 type Certificate struct {
 	ID       string           `json:"id" example:"erasure_7310428377145344"`
 	Subject  string           `json:"subject" doc:"DID of the twin that was erased."`
@@ -78,7 +78,7 @@ func (d Draft) Validate() error {
 	return c.Err("ERASURE_INVALID", "The request for an erasure is not valid.")
 }
 
-// blank takes everything out of a record that its makers put in.
+// blank removes everything from a record that its makers put in.
 func blank(e *entity.Entity) {
 	e.Properties, e.Metadata = empty(), empty()
 	e.Services, e.LinkedResources, e.LinkedClaims, e.LinkedEntities = nil, nil, nil, nil
@@ -106,7 +106,8 @@ const idPrefix = "erasure_"
 
 func idOf(nid int64) string { return idPrefix + strconv.FormatInt(nid, 10) }
 
-// parseID reads the number of a certificate, 0 when the text is no id of one.
+// parseID reads the number of a certificate, 0 when the text is not the id of
+// one.
 func parseID(id string) int64 {
 	digits, ok := strings.CutPrefix(id, idPrefix)
 	n, err := strconv.ParseInt(digits, 10, 64)

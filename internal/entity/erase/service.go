@@ -28,23 +28,23 @@ type Config struct {
 	Events    *event.Log
 	Cursors   web.Cursors
 	Now       func() time.Time
-	Personal  privacy.Registry // what certificates say about what stays
-	Erasers   []Eraser         // what other parts do to forget somebody
-	// Companions lists the twins that were made for somebody; nil for none. It is
-	// asked before other parts forget her.
+	Personal  privacy.Registry // says what stays, for certificates
+	Erasers   []Eraser         // what other parts do to forget a person
+	// Companions lists the twins that were made for a person; nil for none. It is
+	// called before other parts forget the person.
 	Companions func(ctx context.Context, ws, subject string) ([]Companion, error)
 	// Certified tells other parts whom a workspace has erased, in the transaction
-	// that stores the certificate; nil for nobody.
+	// that stores the certificate; it may be nil.
 	Certified func(ctx context.Context, tx *db.Tx, ws, subject string) error
-	// Condemn has nobody find copies of records of a workspace any more, such as
+	// Condemn makes copies of a workspace's records impossible to find, such as
 	// the files of exports, in the transaction that stores the certificate; nil
 	// for none.
 	Condemn func(ctx context.Context, tx *db.Tx, ws string) error
-	// Copies remove them, and others that name one of names, beside requests.
-	// They report whether something is still in use.
+	// Copies remove those copies, and others that contain one of names, in the
+	// background. They report whether something is still in use.
 	Copies []func(ctx context.Context, ws string, names []string) (left bool, err error)
-	// Names are other names that records of somebody have, such as the ids of her
-	// responses; nil for none.
+	// Names returns other names in records about a person, such as the ids of
+	// their responses; nil for none.
 	Names func(ctx context.Context, ws, subject string) ([]string, error)
 	Log   *slog.Logger // nil: silent
 }
@@ -53,7 +53,7 @@ type Config struct {
 type Service struct {
 	cfg      Config
 	db       *db.DB
-	settling chan struct{} // cap 1: whoever is in it settles
+	settling chan struct{} // cap 1: holds the right to settle
 	wake     chan struct{} // cap 1: there is something to settle
 }
 
@@ -74,12 +74,12 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB, settling: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
-// Erase takes a person or a household out of the store. It needs no right on
-// the twin itself: whoever has the scope answers for the workspace. A second
-// call finishes what a crash left, erases what came since, and otherwise gives
+// Erase takes a person or a household out of the store. It needs no right on the
+// twin itself: a caller with the scope answers for the workspace. A second call
+// finishes what a crash left, erases what was added since, and otherwise returns
 // the same certificate again; fresh is false then. Faults: ERASURE_INVALID,
 // ENTITY_NOT_FOUND, NOT_PERSONAL, those of entity.MayEnd and of Eraser.May. Copies
-// and old bytes go beside it, see Settle.
+// and old bytes are removed in the background, see Settle.
 func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, err error) {
 	if err := d.Validate(); err != nil {
 		return nil, false, err
@@ -100,7 +100,8 @@ func (s *Service) erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	if err := s.may(ctx, r); err != nil {
 		return nil, false, err
 	}
-	// What has begun goes on when the caller leaves: half of it helps nobody.
+	// An erasure that has begun continues when the caller leaves: half of one
+	// helps nobody.
 	ctx = context.WithoutCancel(ctx)
 	counts := map[string]int64{}
 	if err := s.blankTwin(ctx, d.Subject); err != nil {
@@ -126,9 +127,9 @@ func (s *Service) erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	return body, fresh, nil
 }
 
-// eraseOutside has everybody forget somebody who has no twin here, such as a
-// household that only answered surveys. missing is the answer when nobody knows
-// them.
+// eraseOutside makes all parts forget a person or household without a twin
+// here, such as a household that only answered surveys. missing is the answer
+// when no part knows them.
 func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (body []byte, fresh bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	r := &entity.Row{Workspace: web.CallerFrom(ctx).Workspace, DID: d.Subject}
@@ -153,7 +154,7 @@ func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (bod
 	return body, fresh, nil
 }
 
-// may asks all parts whether the caller may have somebody forgotten.
+// may asks all parts whether the caller may have a subject forgotten.
 func (s *Service) may(ctx context.Context, r *entity.Row) error {
 	return s.db.View(ctx, func(q db.Querier) error {
 		for _, e := range s.cfg.Erasers {
@@ -168,7 +169,7 @@ func (s *Service) may(ctx context.Context, r *entity.Row) error {
 	})
 }
 
-// checkPersonal refuses twins that are about nobody.
+// checkPersonal refuses twins that are not about people.
 func (s *Service) checkPersonal(ctx context.Context, r *entity.Row) error {
 	if people(r.DomainType) {
 		return nil
@@ -183,7 +184,7 @@ func (s *Service) checkPersonal(ctx context.Context, r *entity.Row) error {
 	return nil
 }
 
-// blankTwin stores a last revision with nothing in it.
+// blankTwin stores a last, empty revision.
 func (s *Service) blankTwin(ctx context.Context, subject string) error {
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
 		r, err := s.cfg.Entities.FindForUpdate(ctx, tx, subject)
@@ -210,11 +211,11 @@ func (s *Service) blankTwin(ctx context.Context, subject string) error {
 // edgePage is how many relationships are read at once.
 const edgePage = 100
 
-// people reports whether twins of a domain type are people or where they live.
+// people reports whether twins of a domain type are people or their homes.
 func people(domain string) bool { return domain == "household" || domain == "person" }
 
 // endEdges ends the relationships of a person or a household to others held
-// here, and returns how many: they say who lives with whom. Relationships to
+// here, and returns how many: they show who lives with whom. Relationships to
 // projects and to devices stay.
 func (s *Service) endEdges(ctx context.Context, r *entity.Row) (int64, error) {
 	if !people(r.DomainType) {
@@ -281,12 +282,12 @@ func (s *Service) blankPast(ctx context.Context, nid int64) (int64, error) {
 	}
 }
 
-// shared counts companions that have stayed for others.
+// shared is the count of companions that stayed for others.
 const shared = "shared household"
 
-// certify has everybody else forget the subject and writes the certificate,
-// which begins with what was erased so far. It gives the last one when there was
-// nothing to do.
+// certify makes all other parts forget the subject and writes the certificate,
+// which begins with what was erased so far. It returns the last one when there
+// was nothing to do.
 func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, begun Certificate) (body []byte, fresh bool, err error) {
 	now := s.cfg.Now().UTC().Truncate(time.Millisecond)
 	nid := s.db.NewNID()
@@ -341,8 +342,8 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, begun Cer
 	return body, fresh, nil
 }
 
-// stays lists what is kept. A part has kept something when it has erased
-// something, now or before last, the certificate before this one.
+// stays lists what is kept. A part keeps something if it has erased something,
+// now or for last, the certificate before this one.
 func (s *Service) stays(r *entity.Row, counts map[string]int64, last []byte) ([]string, error) {
 	var before Certificate
 	if last != nil {
@@ -363,10 +364,10 @@ func (s *Service) stays(r *entity.Row, counts map[string]int64, last []byte) ([]
 	}), nil
 }
 
-// forget takes the subject out of everything but its own revisions.
+// forget removes the subject from everything but its own revisions.
 func (s *Service) forget(ctx context.Context, tx *db.Tx, r *entity.Row, counts map[string]int64) error {
 	var err error
-	if r.NID != 0 { // 0 stands for every twin that is not held here
+	if r.NID != 0 { // 0 means any twin that is not held here
 		if err := blankNewest(ctx, tx, r.NID); err != nil {
 			return err
 		}
@@ -394,8 +395,8 @@ func (s *Service) Get(ctx context.Context, id string) ([]byte, error) {
 	return s.show(body, doneAt), err
 }
 
-// List gives at most limit certificates past a number, oldest first, and the
-// number to go on from, 0 at the end. The fault is KEY_RESTRICTED.
+// List returns at most limit certificates after a number, oldest first, and the
+// number to continue from, 0 at the end. The fault is KEY_RESTRICTED.
 func (s *Service) List(ctx context.Context, after int64, limit int) ([]Certificate, int64, error) {
 	c := web.CallerFrom(ctx)
 	if err := whole(c); err != nil {
@@ -420,7 +421,7 @@ func (s *Service) List(ctx context.Context, after int64, limit int) ([]Certifica
 	return out, next, nil
 }
 
-// whole refuses callers that see some projects only: erasures are of the whole
+// whole refuses callers limited to some projects: erasures concern the whole
 // workspace.
 func whole(c web.Caller) error {
 	if len(c.Projects) == 0 {

@@ -20,7 +20,7 @@ const (
 	Released = "released"
 )
 
-// Bytes says where the bytes of what was erased are.
+// Bytes says whether the bytes of what was erased are still stored.
 type Bytes struct {
 	State string    `json:"state" enum:"pending,gone,released" doc:"pending: nobody reads them any more, and they are being removed from copies (files of exports and imports, stored answers) and overwritten in the files of the store. gone: they are in no file of the data folder. released: PostgreSQL overwrites the space of old rows when it needs it."`
 	At    time.Time `json:"at,omitzero" doc:"When they were gone, or released."`
@@ -37,7 +37,7 @@ func (s *Service) bytes(doneAt int64) Bytes {
 	return b
 }
 
-// show adds to a stored certificate where the bytes are.
+// show adds the state of the bytes to a stored certificate.
 func (s *Service) show(body []byte, doneAt int64) []byte {
 	if len(body) == 0 {
 		return body
@@ -52,15 +52,16 @@ func (s *Service) show(body []byte, doneAt int64) []byte {
 	return append(append(out, ','), more[1:]...)
 }
 
-// How long Run rests: between two looks without a call, after a failure, and
-// after work, in times of what that took: others want the disk, too.
+// How long Run pauses: between two looks when nobody calls, after a failure,
+// and after work, as a multiple of its duration, because others need the disk
+// too.
 const (
 	restIdle   = time.Minute
 	restFailed = time.Second
 	restShare  = 4
 )
 
-// nudge has Run settle what was erased.
+// nudge makes Run settle what was erased.
 func (s *Service) nudge() {
 	select {
 	case s.wake <- struct{}{}:
@@ -68,8 +69,7 @@ func (s *Service) nudge() {
 	}
 }
 
-// Run settles what was erased, by this process or one before it, until ctx
-// ends.
+// Run settles what this process or an earlier one erased, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		began := time.Now()
@@ -96,14 +96,14 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// settlePage is how many certificates are settled at once.
+// settlePage is how many certificates are settled together.
 const settlePage = 100
 
 // Settle removes the copies and the old bytes of everything that was erased, and
 // completes the certificates. It reads the whole file of an SQLite store, once for
-// all of them. left says that some wait: for a download, or for others that came
-// meanwhile, such as those of what was being written during an erasure. The fault is
-// STORE_UNAVAILABLE when a reader holds on to old bytes.
+// all of them. left reports that some wait: for a download, or for copies made
+// meanwhile, such as those of transactions that wrote during an erasure. The fault
+// is STORE_UNAVAILABLE when a reader holds on to old bytes.
 func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 	select {
 	case s.settling <- struct{}{}:
@@ -149,22 +149,22 @@ func (s *Service) Settle(ctx context.Context) (left bool, err error) {
 	return left || len(done) < len(all) || len(all) == settlePage, err
 }
 
-// writersWait is how long transactions of before may take: longer than any request.
+// writersWait is how long earlier transactions may take: longer than any request.
 const writersWait = 30 * time.Second
 
-// awaitWriters waits for those who were writing while somebody was erased. One that does
-// not end is an error, so that it is said and tried again.
+// awaitWriters waits for transactions that were writing during an erasure. One that does
+// not end is an error, so that it is logged and tried again.
 func (s *Service) awaitWriters(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writersWait)
 	defer cancel()
 	return db.Wrap("wait for those who were writing during an erasure", db.AwaitWriters(ctx, s.db))
 }
 
-// eraseLate erases what others were writing while somebody was erased: on PostgreSQL an
-// erasure does not see it, and waits for it only where it locks the same row or where
-// both hold the door of a household (vault.HoldErasures). It reports whether there was
-// anything, which then has a certificate of its own. Where a rule has come to keep what
-// there is now, such as that of the last owner, it is said and stays.
+// eraseLate erases what others were writing during an erasure: on PostgreSQL an erasure
+// does not see it, and waits for it only where it locks the same row or where both hold
+// the lock of a household (vault.HoldErasures). It reports whether there was anything,
+// which then has a certificate of its own. Data that a rule protects by now, such as
+// that of the last owner, is logged and stays.
 func (s *Service) eraseLate(ctx context.Context, r row) (late bool, err error) {
 	if s.db.Dialect() != db.Postgres {
 		return false, nil // one writes at a time, and an erasure has seen it all

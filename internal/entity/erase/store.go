@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// historyChunk is how many revisions are blanked in one transaction: others
+// historyChunk is how many revisions one transaction blanks, because others
 // wait for it.
 const historyChunk = 100
 
@@ -21,7 +21,7 @@ const (
 		WHERE nid = $1 AND revision > $2 AND revision <= $3 AND (body <> '' OR reason <> '')`
 )
 
-// blankHistory blanks the next revisions past one. It returns the last it has
+// blankHistory blanks the next revisions after one. It returns the last it has
 // looked at, 0 at the end, and how many it has changed. The hashes stay, so
 // that the chain shows what is gone and that nothing else is.
 func blankHistory(ctx context.Context, tx *db.Tx, nid, after int64) (last, changed int64, err error) {
@@ -38,8 +38,8 @@ func blankHistory(ctx context.Context, tx *db.Tx, nid, after int64) (last, chang
 	return last, changed, nil
 }
 
-// Relationships to twins held elsewhere may name a person; why one ended is
-// free text. Those between twins held here stay, as DIDs.
+// Relationships to twins held elsewhere may name a person, and the reason for
+// ending one is free text. Those between twins held here stay, as DIDs.
 const (
 	removeForeign     = `DELETE FROM relationships WHERE src = $1 AND removed_at IS NULL AND dst < 1`
 	removePastForeign = `DELETE FROM relationships WHERE src = $1 AND removed_at IS NOT NULL AND dst < 1`
@@ -66,7 +66,7 @@ func blankRelationships(ctx context.Context, tx *db.Tx, nid int64) (int64, error
 	return a + b + c + d, nil
 }
 
-// A reason stands beside the newest revision too.
+// The newest revision has its reason in its own row.
 const blankReason = `UPDATE entities SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
 
 func blankNewest(ctx context.Context, tx *db.Tx, nid int64) error {
@@ -93,8 +93,8 @@ func insert(ctx context.Context, tx *db.Tx, r row) error {
 	return nil
 }
 
-// findLast finds the newest certificate of a subject and when all was done, nil
-// when there is none.
+// findLast finds the newest certificate of a subject and when everything was
+// done, nil when there is none.
 func findLast(ctx context.Context, q db.Querier, ws, subject string) ([]byte, int64, error) {
 	return one(q.QueryRow(ctx, `SELECT body, done_at FROM erasures WHERE ws = $1 AND subject = $2 ORDER BY nid DESC LIMIT 1`, ws, subject))
 }
@@ -133,8 +133,7 @@ const (
 	markDoneText    = `UPDATE erasures SET done_at = $3 WHERE ws = $1 AND nid = $2 AND done_at = 0`
 )
 
-// listPending lists certificates past a number of which something is left to
-// do.
+// listPending lists unfinished certificates after a number.
 func listPending(ctx context.Context, q db.Querier, after int64, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, listPendingText, after, limit)
 	return db.Collect(rows, err, "list erasures", func(r *row, from db.Row) error {

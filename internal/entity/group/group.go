@@ -21,14 +21,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Limits. A member of too many groups would make each of its requests slow, a
-// group without end would make a list of them.
+// Limits. Too many groups of one member would slow each of its requests, and an
+// unbounded group would make its list too long.
 const (
 	maxMembers = 100_000 // of one group
 	maxGroups  = 100     // of one member
 	maxDepth   = 16      // of groups inside groups
 	maxName    = 200     // characters
-	maxDraft   = 100     // members a group is made with, and scopes it gives
+	maxDraft   = 100     // members in the draft of a group, and scopes it gives
 )
 
 // The protocol of groups, and the roles of twins in the domain model.
@@ -38,7 +38,7 @@ const (
 	organisation = "organisation"
 )
 
-// Group is a membership group as lists show it. The twin has all of it.
+// Group is a membership group as lists show it. The twin holds all of its data.
 type Group struct {
 	DID      string        `json:"did" doc:"The twin of the group."`
 	Name     string        `json:"name" example:"collectors"`
@@ -64,7 +64,7 @@ type Confirmation struct {
 	Keys []string `json:"keys,omitzero" maxItems:"100" doc:"The did:keys that belong to the member. No other key speaks for it, in any group." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
 }
 
-// Membership is a group of a member and what it gives.
+// Membership is a group of a member and the scopes it gives.
 type Membership struct {
 	Group        string        `json:"group" doc:"DID of the group."`
 	Name         string        `json:"name"`
@@ -79,7 +79,7 @@ type Membership struct {
 	project string
 }
 
-// Memberships are the groups of a member and what they give in all.
+// Memberships are the groups of a member and the scopes they give together.
 type Memberships struct {
 	Member string       `json:"member"`
 	Groups []Membership `json:"groups"`
@@ -102,7 +102,7 @@ func (d Draft) Validate() error {
 	return c.Err("GROUP_INVALID", "The group is not valid.")
 }
 
-// wrongMember is what is wrong with s as a member, "" when nothing is: nobody could ever
+// wrongMember says what is wrong with s as a member, "" for nothing: nobody could ever
 // sign with a did:key that holds no key.
 func wrongMember(s string) string {
 	if text := wrongDID(s); text != "" {
@@ -114,7 +114,7 @@ func wrongMember(s string) string {
 	return ""
 }
 
-// wrongDID is what is wrong with s as a DID, "" when nothing is.
+// wrongDID says what is wrong with s as a DID, "" for nothing.
 func wrongDID(s string) string {
 	if !did.Valid(s) {
 		return "The value must be a DID."
@@ -122,7 +122,7 @@ func wrongDID(s string) string {
 	return ""
 }
 
-// checkDID refuses a parameter that is no DID.
+// checkDID refuses a parameter that is not a DID.
 func checkDID(at, s string) error {
 	var c fault.Checks
 	if wrong := wrongDID(s); wrong != "" {
@@ -131,14 +131,14 @@ func checkDID(at, s string) error {
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-// tidy sorts a list and keeps each of its members once.
+// tidy sorts a list and removes duplicates.
 func tidy(list []string) []string {
 	out := slices.Clone(list)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// given is what memberships give together in a workspace.
+// given returns the scopes that memberships give together in a workspace.
 func given(ws string, all []Membership) []string {
 	out := []string{}
 	for _, m := range all {

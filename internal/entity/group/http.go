@@ -92,7 +92,7 @@ func (s *Service) serveMembers(ctx context.Context, in *listIn) (web.Reply[web.P
 	return page(ctx, s, in, s.Members, func(m Member) string { return m.Member })
 }
 
-// lister gives a part of a list past an item.
+// lister returns the part of a list after an item.
 type lister[T any] func(ctx context.Context, in, after string, limit int) ([]T, bool, error)
 
 // page answers a request for a part of a list.

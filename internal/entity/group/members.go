@@ -17,8 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// checkNew refuses who can be no member: no DID, or a did:key that no key can have,
-// which nobody could ever sign with.
+// checkNew refuses a text that cannot be a member: it is not a DID, or a did:key
+// without a valid key, with which nobody could ever sign.
 func checkNew(member string) error {
 	if err := checkDID("path/member", member); err != nil {
 		return err
@@ -31,9 +31,9 @@ func checkNew(member string) error {
 }
 
 // Add makes a DID a member of a group, with the keys that speak for it. keys
-// are those the caller knows to be the member's; nil admits all that somebody
-// put there who has what the group gives. Adding a member again changes nothing
-// but that. The caller needs the right to change the group and every scope it
+// are those the caller knows to be the member's; nil admits all keys added by
+// principals who have what the group gives. Adding a member again changes only
+// the keys. The caller needs the right to change the group and every scope it
 // gives. Faults: NOT_A_GROUP, NOT_CONTROLLER, SCOPE_MISSING, KEY_RESTRICTED,
 // GROUP_CLOSED, GROUP_FULL, TOO_MANY_GROUPS, KEYS_UNCONFIRMED,
 // MEMBER_KEYS_INVALID.
@@ -74,8 +74,8 @@ func (s *Service) Add(ctx context.Context, id, member string, keys []string) (*M
 	return m, nil
 }
 
-// checkGrant lets nobody give more than they have, nor give for the whole
-// workspace what they have in some projects.
+// checkGrant stops callers from giving more than they have, and from giving for
+// the whole workspace what they have in some projects.
 func checkGrant(ctx context.Context, at string, scopes []string) error {
 	c := web.CallerFrom(ctx)
 	if len(c.Projects) > 0 && len(scopes) > 0 {
@@ -84,8 +84,8 @@ func checkGrant(ctx context.Context, at string, scopes []string) error {
 	return auth.CheckGrant(c, at, scopes)
 }
 
-// changeable finds a group whose members the caller may change, and keeps it as
-// it is until the transaction ends.
+// changeable finds a group whose members the caller may change, and locks it
+// until the transaction ends.
 func (s *Service) changeable(ctx context.Context, tx *db.Tx, id string) (*entity.Row, error) {
 	r, err := s.cfg.Entities.FindForUpdate(ctx, tx, id)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) changeable(ctx context.Context, tx *db.Tx, id string) (*entity
 	return r, s.cfg.Entities.MayUpdate(ctx, tx, r)
 }
 
-// join stores a member of a group that everything was checked of.
+// join stores a member of a group after all checks.
 func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member string, a admission) (*Member, error) {
 	m := &Member{Group: r.DID, Member: member, AddedAt: s.cfg.Now().UTC().Truncate(time.Millisecond), AddedBy: web.CallerFrom(ctx).DID}
 	fresh, err := insert(ctx, tx, r.Workspace, r.NID, m)
@@ -128,7 +128,7 @@ func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member str
 	return m, s.announce(ctx, tx, "member.added", r.DID, m)
 }
 
-// admitAgain looks at the keys of somebody who is a member already.
+// admitAgain checks the keys of an existing member.
 func (s *Service) admitAgain(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, a admission) error {
 	before := m.Keys
 	a.again = true
@@ -138,7 +138,7 @@ func (s *Service) admitAgain(ctx context.Context, tx *db.Tx, r *entity.Row, m *M
 	return s.announce(ctx, tx, "member.keys_changed", r.DID, m)
 }
 
-// Remove takes a DID out of a group. One that is no member stays none. The
+// Remove takes a DID out of a group; it accepts a DID that is not a member. The
 // caller needs the right to change the group. Faults: NOT_A_GROUP,
 // NOT_CONTROLLER.
 func (s *Service) Remove(ctx context.Context, id, member string) (*Member, error) {
@@ -163,7 +163,7 @@ func (s *Service) Remove(ctx context.Context, id, member string) (*Member, error
 	return m, nil
 }
 
-// leave takes a member out of one group. Two who do so at once count it once.
+// leave takes a member out of one group. Two concurrent calls count it once.
 func (s *Service) leave(ctx context.Context, tx *db.Tx, ws string, g Membership, member string) error {
 	gone, err := quit(ctx, tx, ws, g, member)
 	if err != nil || !gone {
@@ -172,8 +172,8 @@ func (s *Service) leave(ctx context.Context, tx *db.Tx, ws string, g Membership,
 	return s.announce(ctx, tx, "member.removed", g.Group, &Member{Member: member})
 }
 
-// quit takes a member out of one group and tells nobody. It returns false when it
-// was none.
+// quit takes a member out of one group without an event. It returns false when it
+// was not a member.
 func quit(ctx context.Context, tx *db.Tx, ws string, g Membership, member string) (bool, error) {
 	gone, err := remove(ctx, tx, ws, member, g.nid)
 	if err != nil || !gone {
@@ -185,9 +185,9 @@ func quit(ctx context.Context, tx *db.Tx, ws string, g Membership, member string
 	return true, unbump(ctx, tx, groupsOf(ws, member))
 }
 
-// RemoveTwin takes a twin out of everything that groups keep, with no event: its
-// memberships, its keys and, of a group, its members. It is for a twin whose
-// record goes in the same transaction; see entity.Remove.
+// RemoveTwin removes a twin from everything that groups keep, with no event: its
+// memberships, its keys and, if it is a group, its members. It is for a twin
+// whose record is removed in the same transaction; see entity.Remove.
 func (s *Service) RemoveTwin(ctx context.Context, tx *db.Tx, r *entity.Row) error {
 	own := Membership{nid: r.NID, Group: r.DID}
 	for r.DomainType == "group" {
@@ -220,8 +220,8 @@ func (s *Service) RemoveTwin(ctx context.Context, tx *db.Tx, r *entity.Row) erro
 // membersRead is how many members are read at once.
 const membersRead = 100
 
-// Forget takes a DID out of all its groups, in the transaction that erases its
-// data, forgets its keys, and tells how many groups there were.
+// Forget takes a DID out of all its groups and forgets its keys, in the
+// transaction that erases its data, and returns how many groups there were.
 func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int64, error) {
 	all, err := listMemberships(ctx, tx, ws, member)
 	if err != nil {
@@ -236,7 +236,7 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int
 	return int64(len(all)), dropKeys(ctx, tx, ws, member)
 }
 
-// announce tells of a change of members, and of the keys that are admitted.
+// announce appends the event about a change of members and of admitted keys.
 func (s *Service) announce(ctx context.Context, tx *db.Tx, typ, group string, m *Member) error {
 	s.cfg.Changed(tx)
 	data := map[string]any{"member": m.Member}

@@ -10,14 +10,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxNames is how many names of a caller are looked at. Nobody gets past it by
-// having more: then somebody else must decide.
+// maxNames limits how many names of a caller are looked at. Having more gains
+// nothing: then somebody else must decide.
 const maxNames = 1000
 
 // names is a set of DIDs in the order they were found.
 type names struct{ list []string }
 
-// add adds a DID and reports whether there are not too many.
+// add adds a DID and returns an error when there are too many.
 func (n *names) add(ids ...string) error {
 	for _, id := range ids {
 		if !slices.Contains(n.list, id) {
@@ -30,12 +30,12 @@ func (n *names) add(ids ...string) error {
 	return nil
 }
 
-// KnownAs lists the DIDs as which a caller may have acted before. own are itself:
-// the DID, all did:keys that are known to speak for it or once did, and the twins
-// these speak for. A key that somebody without * wrote on a twin is not known to
-// until it signs: anybody may have written it there. others are whom it has made API keys for, and those who made its own; not
-// where an owner did, who makes the keys of everybody. The fault is
-// TOO_MANY_NAMES.
+// KnownAs lists the DIDs under which a caller may have acted before. own are the caller
+// itself: the DID, all did:keys that are known to speak for it or once did, and the twins
+// these speak for. A key written on a twin by a principal without the scope * is unproven
+// until it signs, because anybody may have written it there. others are the principals
+// for which the caller has made API keys, and those who made the caller's own, up to an
+// owner, who makes everybody's keys. The fault is TOO_MANY_NAMES.
 func (s *Speakers) KnownAs(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error) {
 	self, around := &names{}, &names{}
 	if err := self.close(ctx, q, c); err != nil {
@@ -57,8 +57,8 @@ func (s *Speakers) KnownAs(ctx context.Context, q db.Querier, c web.Caller) (own
 	return self.list, around.list, nil
 }
 
-// JudgesAs is KnownAs for whoever decides about claims: an owner does not about those of
-// keys the owner has made, who can have kept them.
+// JudgesAs is KnownAs for deciding about claims: owners do not decide about claims of
+// keys they have made, because they may have kept a copy.
 func (s *Speakers) JudgesAs(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error) {
 	own, others, err = s.KnownAs(ctx, q, c)
 	if err != nil {
@@ -87,7 +87,7 @@ func (n *names) close(ctx context.Context, q db.Querier, c web.Caller) error {
 	return err
 }
 
-// made adds whom somebody has made keys for, and whom these have.
+// made adds the principals for which others have made keys, and so on down.
 func (n *names) made(ctx context.Context, q db.Querier, ws string, by []string) error {
 	from := len(n.list)
 	for _, maker := range by {
@@ -111,10 +111,11 @@ func (n *names) made(ctx context.Context, q db.Querier, ws string, by []string) 
 	return nil
 }
 
-// makers adds those who made the keys of a caller, and theirs, up to an owner.
+// makers adds those who made the keys of a caller, and so on up, as far as an
+// owner.
 func (s *Speakers) makers(ctx context.Context, q db.Querier, c web.Caller, n *names) error {
 	seen := []string{c.DID}
-	byKey := c.Key != "" || c.Signer == "" // who has signed nothing speaks by keys, if only through the server
+	byKey := c.Key != "" || c.Signer == "" // a caller without a signature acts by keys, if only through the server
 	for i := 0; byKey && i < len(seen) && i < maxNames; i++ {
 		makers, err := auth.MakersOf(ctx, q, c.Workspace, seen[i])
 		if err != nil {

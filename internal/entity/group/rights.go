@@ -10,10 +10,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ScopesOf are the scopes a caller has from its groups: those of active groups
-// of active organisations together, cut to what they are worth in the workspace
-// and with the key the caller has signed with. It is what auth.Config.Groups
-// asks for.
+// ScopesOf returns the scopes a caller has from its groups: those of active
+// groups of active organisations together, limited to what they are worth in
+// the workspace and with the key the caller has signed with. It serves as
+// auth.Config.Groups.
 func ScopesOf(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
 	all, err := membershipsOf(ctx, q, c)
 	if err != nil {
@@ -22,8 +22,8 @@ func ScopesOf(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	return given(c.Workspace, all), nil
 }
 
-// GivenTo is all that the groups of a DID give, those too that are not in force
-// now, whatever key it signs with.
+// GivenTo returns everything the groups of a DID give, including groups not in
+// force now, whatever key it signs with.
 func GivenTo(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
 	all, err := listMemberships(ctx, q, c.Workspace, c.DID)
 	if err != nil {
@@ -35,9 +35,9 @@ func GivenTo(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) 
 	return given(c.Workspace, all), nil
 }
 
-// ControlsAs names as whom a caller may change twins besides itself: the DIDs
-// of its groups that are in force and give entities:write, and of their
-// organisations. It is what entity.Config.ControlsAs asks for.
+// ControlsAs returns the DIDs as which a caller may change twins besides its
+// own: those of its groups that are in force and give entities:write, and of
+// their organisations. It serves as entity.Config.ControlsAs.
 func ControlsAs(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
 	all, err := membershipsOf(ctx, q, c)
 	if err != nil {
@@ -53,9 +53,9 @@ func ControlsAs(ctx context.Context, q db.Querier, c web.Caller) ([]string, erro
 	return tidy(out), nil
 }
 
-// membershipsOf are the groups of a caller, with what they give to somebody who
-// speaks for its DID by the keys the caller comes with. A key nobody has vouched
-// for has none.
+// membershipsOf returns the groups of a caller, with the scopes they give when
+// its DID speaks by the keys the caller comes with. A key nobody has vouched for
+// gets none.
 func membershipsOf(ctx context.Context, q db.Querier, c web.Caller) ([]Membership, error) {
 	all, err := memberships(ctx, q, c.Workspace, c.DID)
 	if err != nil || len(all) == 0 {
@@ -73,8 +73,8 @@ func membershipsOf(ctx context.Context, q db.Querier, c web.Caller) ([]Membershi
 	return all, nil
 }
 
-// Speaking are those of the keys of a DID that nobody has refused, and whose
-// vouchers have not been forgotten.
+// Speaking filters the keys of a DID: it leaves out refused ones, and those
+// whose vouchers were forgotten.
 func Speaking(ctx context.Context, q db.Querier, ws, id string, keys []string) ([]string, error) {
 	var out []string
 	for _, key := range keys {
@@ -133,7 +133,7 @@ func organisationOf(ctx context.Context, q db.Querier, nid int64) (org string, a
 	return "", false, nil
 }
 
-// visible leaves the groups a caller with a project restriction may see.
+// visible filters the groups for a caller with a project restriction.
 func visible(c web.Caller, all []Membership) []Membership {
 	if len(c.Projects) == 0 {
 		return all

@@ -30,8 +30,9 @@ type Config struct {
 	// Published finds the did:keys of a DID that is not held here, where others
 	// publish them. Nil: such a DID has none.
 	Published func(ctx context.Context, id string) ([]string, error)
-	// Changed is called in the transaction in which a member comes or goes: what is
-	// known about keys must be forgotten then. auth.Service.RightsChanged is one.
+	// Changed is called in the transaction in which a member is added or removed:
+	// cached rights of keys must be dropped then. auth.Service.RightsChanged is
+	// one.
 	Changed func(tx *db.Tx)
 }
 
@@ -55,11 +56,10 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// Create makes a group inside an organisation or another group, with its first
-// members, or nothing at all. The caller needs the right to change what it is
-// made in, and every scope the group gives. Faults: GROUP_INVALID,
-// NOT_AN_ORGANISATION, NOT_CONTROLLER, SCOPE_MISSING, KEY_RESTRICTED, and those
-// of a new twin.
+// Create makes a group inside an organisation or another group, together with
+// its first members. The caller needs the right to change the container, and
+// every scope the group gives. Faults: GROUP_INVALID, NOT_AN_ORGANISATION,
+// NOT_CONTROLLER, SCOPE_MISSING, KEY_RESTRICTED, and those of a new twin.
 func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Group], error) {
 	if err := d.Validate(); err != nil {
 		return web.Reply[Group]{}, err
@@ -82,7 +82,7 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 		}
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Group], error) {
-		if _, err := s.home(ctx, tx, in); err != nil { // as it is now
+		if _, err := s.home(ctx, tx, in); err != nil { // in its present state
 			return web.Reply[Group]{}, err
 		}
 		r, err := s.cfg.Entities.StoreTx(ctx, tx, p)
@@ -105,8 +105,9 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 	})
 }
 
-// checkName refuses a group of a name that another one beside it has. The group
-// is stored already, so that nobody else makes one there at the same time.
+// checkName refuses a group whose name another group of the same container has.
+// The group is stored already, so that nobody else makes one there at the same
+// time.
 func (s *Service) checkName(ctx context.Context, tx *db.Tx, home int64, name string) error {
 	n, err := countNamed(ctx, tx, home, name)
 	if err != nil || n < 2 {
@@ -116,7 +117,8 @@ func (s *Service) checkName(ctx context.Context, tx *db.Tx, home int64, name str
 		With(fault.Field{Pointer: "/name", Code: "duplicate", Detail: "Another group has this name."})
 }
 
-// home finds what a group is to be made in, and checks that the caller may.
+// home finds the container of a new group, and checks that the caller may
+// change it.
 func (s *Service) home(ctx context.Context, q db.Querier, id string) (*entity.Row, error) {
 	r, err := s.container(ctx, q, id)
 	if err != nil {
@@ -137,8 +139,8 @@ func (s *Service) container(ctx context.Context, q db.Querier, id string) (*enti
 	return r, nil
 }
 
-// prepare makes the twin of a group. Whoever controls what it is part of
-// controls it too.
+// prepare makes the twin of a group. The controllers of its container control
+// it too.
 func (s *Service) prepare(ctx context.Context, home *entity.Row, d Draft) (*entity.Prepared, error) {
 	e, err := home.Entity()
 	if err != nil {
@@ -154,8 +156,8 @@ func (s *Service) prepare(ctx context.Context, home *entity.Row, d Draft) (*enti
 	})
 }
 
-// List gives at most limit groups that are part of an organisation or group,
-// by DID, past one. Faults: ENTITY_NOT_FOUND, NOT_AN_ORGANISATION.
+// List returns at most limit groups that are part of an organisation or group,
+// by DID, after a given one. Faults: ENTITY_NOT_FOUND, NOT_AN_ORGANISATION.
 func (s *Service) List(ctx context.Context, in, after string, limit int) (groups []Group, more bool, err error) {
 	err = s.db.View(ctx, func(q db.Querier) error {
 		r, err := s.container(ctx, q, in)
@@ -177,8 +179,8 @@ func (s *Service) List(ctx context.Context, in, after string, limit int) (groups
 	return groups, more, nil
 }
 
-// Members gives at most limit members of a group, by DID, past one. Faults:
-// ENTITY_NOT_FOUND, NOT_A_GROUP.
+// Members returns at most limit members of a group, by DID, after a given one.
+// Faults: ENTITY_NOT_FOUND, NOT_A_GROUP.
 func (s *Service) Members(ctx context.Context, id, after string, limit int) (members []Member, more bool, err error) {
 	err = s.db.View(ctx, func(q db.Querier) error {
 		r, err := s.group(ctx, q, id)
@@ -222,7 +224,7 @@ func checkGroup(r *entity.Row) error {
 	return fault.New(fault.Unprocessable, "NOT_A_GROUP", "Only membership groups have members.")
 }
 
-// Of tells the groups of a member and what they give.
+// Of returns the groups of a member and what they give.
 func (s *Service) Of(ctx context.Context, member string) (Memberships, error) {
 	c := web.CallerFrom(ctx)
 	if member == "" {

@@ -16,42 +16,44 @@ import (
 )
 
 // A membership is given to keys. A twin lists the did:keys that speak for it,
-// and whoever controls the twin writes that list; if the name alone counted,
-// they could be whoever the twin describes. So each key is kept with what
-// whoever put it there could do, and is worth no more than that: of what the
-// groups of its DID give, a key has the part its voucher had.
+// and the twin's controllers write that list; if the name alone counted, they
+// could act as whoever the twin describes. So each key is stored with the
+// rights of the principal who added it, and is worth no more than that: of what
+// the groups of its DID give, a key has the part its voucher had.
 
-// Speakers decides who may change which keys speak for a DID, and notes the
-// changes. It is what entity.Config.Speakers asks for.
+// Speakers decides who may change which keys speak for a DID, and records the
+// changes. It serves as entity.Config.Speakers.
 type Speakers struct {
-	// Held gives the scopes of the API keys that speak for a principal and work
-	// now, and reports whether there is one. auth.Service.HeldBy is one.
+	// Held returns the scopes of the working API keys of a principal, and
+	// reports whether there is one. auth.Service.HeldBy is one.
 	Held Voice
-	// Voices are what else makes a DID a principal beside its groups.
+	// Voices are the other ways, besides groups, in which a DID is a principal.
 	Voices []Voice
 	// Oracle is the DID of this server, whose twin belongs to its operators.
 	Oracle string
 	// Minted reports whether a DID was made for a principal, in any workspace.
 	// auth.Service.Minted is one.
 	Minted func(ctx context.Context, q db.Querier, id string) (bool, error)
-	// RightsOf gives the scopes a principal has now. auth.Service.RightsOf is one.
+	// RightsOf returns the scopes a principal has now. auth.Service.RightsOf is
+	// one.
 	RightsOf func(ctx context.Context, q db.Querier, ws, principal string) ([]string, error)
-	// RightsChanged is called in the transaction in which keys come or go: what is
-	// known about API keys must be forgotten then. auth.Service.RightsChanged is one.
+	// RightsChanged is called in the transaction in which keys are added or removed:
+	// cached rights of API keys must be dropped then. auth.Service.RightsChanged is
+	// one.
 	RightsChanged func(tx *db.Tx)
 	Now           func() time.Time
 }
 
-// Voice reports whether a DID acts here in one certain way, and what scopes
-// somebody needs who decides about that. auth.Service.HeldBy is one.
+// Voice reports whether a DID acts here in one certain way, and which scopes
+// are needed to decide about that. auth.Service.HeldBy is one.
 type Voice func(ctx context.Context, q db.Querier, ws, id string) (scopes []string, principal bool, err error)
 
 var _ entity.Speakers = (*Speakers)(nil)
 
-// MayChange is nil when the caller may change who speaks for a twin: it is no
-// principal, the caller is that principal by a key that is vouched for with all
-// its groups give, or the caller has every scope of it. The fault is
-// PRINCIPAL_PROTECTED; for the twin of the oracle SCOPE_MISSING.
+// MayChange returns nil when the caller may change who speaks for a twin: the
+// twin is not a principal, the caller is that principal by a key that is
+// vouched for with all its groups give, or the caller has every scope of it.
+// The fault is PRINCIPAL_PROTECTED; for the twin of the oracle SCOPE_MISSING.
 func (s *Speakers) MayChange(ctx context.Context, q db.Querier, ws, id string) error {
 	c := web.CallerFrom(ctx)
 	if id == s.Oracle && ws == auth.OperatorWorkspace {
@@ -86,8 +88,8 @@ func (s *Speakers) MayChange(ctx context.Context, q db.Querier, ws, id string) e
 	return protect(c, scopes)
 }
 
-// protect lets nobody decide who speaks for a principal that has scopes they
-// have not.
+// protect stops callers from deciding who speaks for a principal that has
+// scopes they lack.
 func protect(c web.Caller, scopes []string) error {
 	if len(c.Projects) == 0 && auth.CheckGrant(c, "", auth.Effective(c.Workspace, scopes)) == nil {
 		return nil
@@ -96,7 +98,8 @@ func protect(c web.Caller, scopes []string) error {
 		"This DID has rights of its own. Only it can change its keys, controllers and owner, with a UCAN signed by one of its fully trusted keys; or a caller who has every scope it has.")
 }
 
-// has is all that a DID can do, or come to do, and whether it is a principal.
+// has returns everything that a DID can do, or come to do, and whether it is a
+// principal.
 func (s *Speakers) has(ctx context.Context, q db.Querier, ws, id string) (scopes []string, principal bool, err error) {
 	groups, err := listMemberships(ctx, q, ws, id)
 	if err != nil {
@@ -111,9 +114,9 @@ func (s *Speakers) has(ctx context.Context, q db.Querier, ws, id string) (scopes
 	return scopes, principal, nil
 }
 
-// MayName reports whether the caller may make a twin under a DID: it was minted
-// for no principal of any workspace, or the caller is that principal or an owner.
-// Elsewhere a twin is a private record.
+// MayName reports whether the caller may make a twin under a DID: the DID was not
+// minted for a principal of any workspace, or the caller is that principal or an
+// owner. In other workspaces a twin is a private record.
 func (s *Speakers) MayName(ctx context.Context, q db.Querier, ws, id string) (bool, error) {
 	c := web.CallerFrom(ctx)
 	if _, form := did.DID(id).Minted(); !form || ws != auth.OperatorWorkspace || c.DID == id || protect(c, []string{"*"}) == nil {
@@ -130,7 +133,7 @@ func (s *Speakers) mayChangeOracle(c web.Caller) error {
 	return fault.New(fault.Forbidden, "SCOPE_MISSING", "The keys, controllers and owner of this server's own oracle need the scope operations:write, which you do not have.")
 }
 
-// Changed notes that did:keys came to a twin and went from it.
+// Changed records that did:keys were added to a twin and removed from it.
 func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 	s.RightsChanged(tx)
 	if p.Erased {
@@ -158,10 +161,10 @@ func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) er
 	return doubt(ctx, tx, p)
 }
 
-// doubt forgets who vouched for the keys of a twin that changes hands, or whoever
-// had it before would go on to speak for it, and control what names it. The word
-// of the DID itself stays, of those who control it now, as themselves or through
-// a group, and of whoever could have taken it over.
+// doubt forgets who vouched for the keys of a twin that changes hands; otherwise
+// its previous controller would go on to speak for it, and control what names it.
+// Vouching by the DID itself stays, and by those who control it now, as
+// themselves or through a group, and by those who could have taken it over.
 func doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 	keys, vouchers, err := listSpeakers(ctx, tx, p.Workspace, p.DID)
 	if err != nil {
@@ -178,7 +181,7 @@ func doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 		if slices.ContainsFunc(append(as, v.by), func(id string) bool { return slices.Contains(p.Controllers, id) }) {
 			continue
 		}
-		// The time is what tells it from a key that nobody knows the origin of.
+		// The time distinguishes it from a key of unknown origin.
 		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: max(v.at, 1)}); err != nil {
 			return err
 		}
@@ -186,14 +189,14 @@ func doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 	return nil
 }
 
-// voucher is what the caller vouches with for keys of a DID. Whoever adds a key
-// to their own twin can do no more than the key they came with, however many
-// they add, and all hang on the word of whoever vouched for that one.
+// voucher returns what the caller vouches with for keys of a DID. Keys that
+// callers add to their own twin can do no more than the key they came with,
+// however many they add, and all depend on the voucher of that key.
 func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (voucher, error) {
 	c := web.CallerFrom(ctx)
 	v := voucher{by: cmp.Or(c.DID, "system"), at: s.Now().UnixMilli(), proven: !c.Later && protect(c, []string{"*"}) == nil}
-	// A key limited to projects has nothing in the whole workspace, and whoever has
-	// a file read has not read it.
+	// A key limited to projects has no right in the whole workspace, and a caller
+	// who has a file read later has not read it.
 	if len(c.Projects) == 0 && !c.Later {
 		v.scopes = c.Scopes
 	}
@@ -216,8 +219,8 @@ func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (vo
 }
 
 // keysOf lists the did:keys that speak for a member, as the group would admit
-// them. A did:key is its own. A twin's DID must have been made here: one that
-// its maker chose may be somebody else's.
+// them. A did:key is its own key. A twin's DID must have been generated here:
+// one that a client chose may be somebody else's.
 func (s *Service) keysOf(ctx context.Context, tx *db.Tx, member string, published []string) ([]string, error) {
 	if own := ownKey(member); len(own) > 0 {
 		return own, nil
@@ -247,7 +250,7 @@ func ownKey(member string) []string {
 	return []string{member}
 }
 
-// admitKeys finds out which keys of a new or an earlier member have what its
+// admitKeys finds out which keys of a new or existing member have what its
 // group gives. Faults: KEYS_UNCONFIRMED, MEMBER_KEYS_INVALID and those of
 // MayChange.
 func (s *Service) admitKeys(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, a admission) error {
@@ -255,7 +258,7 @@ func (s *Service) admitKeys(ctx context.Context, tx *db.Tx, r *entity.Row, m *Me
 	if err != nil {
 		return err
 	}
-	if m.Keys = ownKey(m.Member); len(m.Keys) > 0 { // it needs nobody's word
+	if m.Keys = ownKey(m.Member); len(m.Keys) > 0 { // it needs no voucher
 		return unknownKeys(a.confirmed, m.Keys)
 	}
 	if err := unknownKeys(a.confirmed, keys); err != nil {
@@ -295,7 +298,7 @@ func (s *Service) admitKeys(ctx context.Context, tx *db.Tx, r *entity.Row, m *Me
 }
 
 // stands reports whether somebody vouches for a key with all these scopes: they
-// had them when they did, and have them now.
+// had them at the time, and have them now.
 func (s *Service) stands(ctx context.Context, q db.Querier, ws string, v voucher, scopes []string) (bool, error) {
 	if !v.counts() || !v.covers(ws, scopes) {
 		return false, nil
@@ -307,7 +310,7 @@ func (s *Service) stands(ctx context.Context, q db.Querier, ws string, v voucher
 	return covers(ws, now, scopes), err
 }
 
-// unconfirmed is the fault of keys that nobody vouches for; nil for none.
+// unconfirmed is the fault of keys without a voucher; nil for none.
 func unconfirmed(keys []string, known map[string]voucher) error {
 	if len(keys) == 0 {
 		return nil
@@ -322,15 +325,15 @@ func unconfirmed(keys []string, known map[string]voucher) error {
 	}{keys})
 }
 
-// confirmation is what somebody says about the keys of a member.
+// confirmation is a caller's statement about the keys of a member.
 type confirmation struct {
-	keys  []string           // these are hers, and no others
+	keys  []string           // these are the member's, and no others
 	known map[string]voucher // of all keys of the DID
 	has   []string           // scopes of the member, with those of the group
 }
 
-// confirm has the caller vouch for the keys of a member and refuse the others.
-// That changes who speaks for her, in all her groups.
+// confirm makes the caller vouch for the keys of a member and refuse the
+// others. That changes who speaks for the member, in all groups.
 func (s *Service) confirm(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, c confirmation) error {
 	mine, err := s.cfg.Speakers.voucher(ctx, tx, r.Workspace, m.Member)
 	if err != nil {
@@ -359,8 +362,9 @@ func (s *Service) confirm(ctx context.Context, tx *db.Tx, r *entity.Row, m *Memb
 	return nil
 }
 
-// maySilence is nil when the caller may say which keys do not speak for a member:
-// what MayChange asks for, and control of its twin or the right to take it over.
+// maySilence returns nil when the caller may say which keys do not speak for a
+// member: the conditions of MayChange, and control of its twin or the right to
+// take it over.
 func (s *Service) maySilence(ctx context.Context, tx *db.Tx, ws, member string) error {
 	if err := s.cfg.Speakers.MayChange(ctx, tx, ws, member); err != nil || auth.May(web.CallerFrom(ctx), "entities:transfer") {
 		return err
@@ -385,14 +389,14 @@ func unknownKeys(named, keys []string) error {
 	return c.Err("MEMBER_KEYS_INVALID", "These keys do not speak for the member. Put the key into alsoKnownAs of the member's twin first.")
 }
 
-// admission is how a member is to be admitted.
+// admission says how to admit a member.
 type admission struct {
 	again     bool     // it is a member already
 	confirmed []string // the keys that the caller names; nil for none
-	published []string // the keys of a member who is not held here, as others publish them
+	published []string // the keys of a member that is not held here, as others publish them
 }
 
-// publishedKeys asks, before any transaction, which keys a member has that is
+// publishedKeys looks up, before any transaction, the keys of a member that is
 // not held here.
 func (s *Service) publishedKeys(ctx context.Context, member string) ([]string, error) {
 	c := web.CallerFrom(ctx)

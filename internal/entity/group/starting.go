@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Known finds the member of groups whose DID is a text, for callers who may read
-// the groups of others.
+// Known finds the group member whose DID is a text, for callers who may read the
+// groups of others.
 func (s *Service) Known(ctx context.Context, text string, _ int) ([]api.SearchHit, error) {
 	c := web.CallerFrom(ctx)
 	if !did.Valid(text) || !c.May("groups:read") || len(c.Projects) > 0 {

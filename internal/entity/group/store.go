@@ -26,7 +26,7 @@ func insert(ctx context.Context, tx *db.Tx, ws string, grp int64, m *Member) (bo
 	return n > 0, nil
 }
 
-// find fills in the rest of a member; false when it is none.
+// find fills in the rest of a member; false when it is not one.
 func find(ctx context.Context, q db.Querier, r *entity.Row, m *Member) (bool, error) {
 	var at int64
 	err := q.QueryRow(ctx, `SELECT added_at, added_by FROM group_members WHERE ws = $1 AND member = $2 AND grp = $3`, r.Workspace, m.Member, r.NID).
@@ -58,7 +58,7 @@ func remove(ctx context.Context, tx *db.Tx, ws, member string, grp int64) (bool,
 	return n > 0, nil
 }
 
-// tally is a count that is kept.
+// tally identifies a stored count.
 type tally struct{ ws, kind, did string }
 
 func membersOf(ws, group string) tally { return tally{ws, "group", group} }
@@ -67,8 +67,8 @@ func groupsOf(ws, member string) tally { return tally{ws, "member", member} }
 const bumpCount = `INSERT INTO group_counts(ws, kind, did, n) VALUES ($1, $2, $3, $4)
 	ON CONFLICT (ws, kind, did) DO UPDATE SET n = group_counts.n + excluded.n RETURNING n`
 
-// bump changes a count and returns it. The row also is the lock of those who
-// change members: always the group's first, then the member's.
+// bump changes a count and returns it. The row is also the lock for changes of
+// members: always the group's first, then the member's.
 func bump(ctx context.Context, tx *db.Tx, t tally, by int64) (int64, error) {
 	var n int64
 	if err := tx.QueryRow(ctx, bumpCount, t.ws, t.kind, t.did, by).Scan(&n); err != nil {
@@ -79,7 +79,7 @@ func bump(ctx context.Context, tx *db.Tx, t tally, by int64) (int64, error) {
 
 const dropCount = `DELETE FROM group_counts WHERE ws = $1 AND kind = $2 AND did = $3 AND n <= 0`
 
-// unbump takes one off a count. One that is 0 leaves no trace of its name.
+// unbump takes one off a count. A count of 0 is removed, with its name.
 func unbump(ctx context.Context, tx *db.Tx, t tally) error {
 	if n, err := bump(ctx, tx, t, -1); err != nil || n > 0 {
 		return err
@@ -106,8 +106,8 @@ const countNamedSQL = `SELECT count(*) FROM (SELECT e.nid FROM relationships r J
 	WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND e.domain_type = 'group' AND e.status <> 'deactivated' AND e.name = $2 LIMIT 2) AS n`
 
 // countNamed counts the groups of a name that are part of an organisation or a
-// group and in use; 2 stands for more. The store keeps the beginning of a name
-// only: one that is longer than that is not found.
+// group and in use; 2 means two or more. The store keeps only the beginning of
+// a name: a longer one is not found.
 func countNamed(ctx context.Context, q db.Querier, home int64, name string) (n int, err error) {
 	if err := q.QueryRow(ctx, countNamedSQL, home, name).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count groups: %w", err)
@@ -153,14 +153,14 @@ func listMemberships(ctx context.Context, q db.Querier, ws, member string) ([]Me
 	})
 }
 
-// properties are what a group's twin says about its members' rights.
+// properties are the members' rights in a group's record.
 type properties struct {
 	Name   string   `json:"name"`
 	Scopes []string `json:"scopes"`
 }
 
-// read takes the properties out of a record. A word that is no scope, from a
-// version that had other ones, gives nothing.
+// read takes the properties from a record. A scope that this version does not
+// know gives nothing.
 func read(body []byte) (properties, error) {
 	var r struct {
 		Properties properties `json:"properties"`
@@ -173,7 +173,7 @@ func read(body []byte) (properties, error) {
 	return p, nil
 }
 
-// parent is what a group is part of.
+// parent is the container of a group.
 type parent struct {
 	nid    int64
 	did    string
@@ -186,7 +186,7 @@ const findParentSQL = `SELECT e.nid, e.did, e.domain_type, e.status FROM relatio
 		AND (r.since IS NULL OR r.since <= $2) AND (r.until IS NULL OR r.until > $2)
 	ORDER BY r.nid LIMIT 1`
 
-// findParent is nil when the group is part of nothing held here.
+// findParent returns nil when the group has no container that is held here.
 func findParent(ctx context.Context, q db.Querier, nid int64) (*parent, error) {
 	var p parent
 	err := q.QueryRow(ctx, findParentSQL, nid, time.Now().UnixMilli()).Scan(&p.nid, &p.did, &p.kind, &p.status)

@@ -18,25 +18,25 @@ import (
 // speaker is a key that speaks for a DID in a workspace.
 type speaker struct{ ws, did, key string }
 
-// voucher is what is known of a key of a DID: who put it there or confirmed it,
-// when, and what they could do in the whole workspace.
+// voucher is what is known about a key of a DID: who put it there or confirmed
+// it, when, and what they could do in the whole workspace.
 type voucher struct {
 	by      string // "" when nobody knows
 	at      int64
 	scopes  []string
-	refused bool // somebody has said that it is not hers, or it is gone
-	proven  bool // they have the scope *, and know that it is hers; not read back
+	refused bool // somebody has said that it is not the member's, or it was removed
+	proven  bool // they have the scope *, and know that it is the member's; not read back
 }
 
 // counts reports whether the key speaks for its DID at all.
 func (v voucher) counts() bool { return v.by != "" && !v.refused }
 
-// speaks reports whether the key talks with the oracle. One that nobody knows
-// the origin of does, for it was there before origins were kept; one whose
-// voucher was forgotten does not.
+// speaks reports whether the key can talk to the oracle. A key of unknown
+// origin can, because it was there before origins were kept; one whose voucher
+// was forgotten cannot.
 func (v voucher) speaks() bool { return !v.refused && (v.by != "" || v.at == 0) }
 
-// covers reports whether whoever vouches for the key had all of these scopes.
+// covers reports whether the voucher of the key had all of these scopes.
 func (v voucher) covers(ws string, scopes []string) bool {
 	return !v.refused && covers(ws, v.scopes, scopes)
 }
@@ -45,7 +45,7 @@ func covers(ws string, has, scopes []string) bool {
 	return auth.CheckGrant(web.Caller{Workspace: ws, Scopes: auth.Effective(ws, has)}, "", auth.Effective(ws, scopes)) == nil
 }
 
-// about is what to say of a key that needs a second look.
+// about is the message about a key that needs a second look.
 func (v voucher) about(key string) string {
 	if v.by == "" {
 		return key + ": it is not known who added it."
@@ -53,7 +53,7 @@ func (v voucher) about(key string) string {
 	return key + ": put there or confirmed by " + v.by + " on " + time.UnixMilli(v.at).UTC().Format(time.RFC3339) + "."
 }
 
-// vouch notes what is known of a key of a DID from now on.
+// vouch records what is known about a key of a DID from now on.
 func vouch(ctx context.Context, tx *db.Tx, who speaker, v voucher) error {
 	scopes, err := json.Marshal(v.scopes)
 	if err != nil {
@@ -75,8 +75,8 @@ func vouch(ctx context.Context, tx *db.Tx, who speaker, v voucher) error {
 	return nil
 }
 
-// findVoucher tells what is known of a key of a DID; the zero voucher when that
-// is nothing.
+// findVoucher returns what is known about a key of a DID; the zero voucher for
+// nothing.
 func findVoucher(ctx context.Context, q db.Querier, who speaker) (voucher, error) {
 	v, err := scanVoucher(q.QueryRow(ctx, `SELECT scopes, added_by, added_at, refused FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3`,
 		who.ws, who.did, who.key).Scan)
@@ -110,8 +110,8 @@ func dropKeys(ctx context.Context, tx *db.Tx, ws, id string) error {
 	return nil
 }
 
-// endKey notes that a key was taken from a DID. What it has signed stays signed
-// by it.
+// endKey records that a key was taken from a DID. Its earlier signatures remain
+// attributed to it.
 func endKey(ctx context.Context, tx *db.Tx, who speaker) error {
 	_, err := tx.Exec(ctx, `UPDATE entity_keys SET refused = 2, scopes = '[]' WHERE ws = $1 AND did = $2 AND key = $3`, who.ws, who.did, who.key)
 	if err != nil {
@@ -120,7 +120,8 @@ func endKey(ctx context.Context, tx *db.Tx, who speaker) error {
 	return nil
 }
 
-// listSpeakers lists the keys of a DID, those too that speak no more.
+// listSpeakers lists the keys of a DID, including those that no longer speak
+// for it.
 func listSpeakers(ctx context.Context, q db.Querier, ws, id string) (keys []string, vouchers []voucher, err error) {
 	rows, err := q.Query(ctx, `SELECT key, scopes, added_by, added_at, refused FROM entity_keys WHERE ws = $1 AND did = $2 ORDER BY key`, ws, id)
 	err = db.Each(rows, err, "list keys of twin", func(row db.Row) error {
@@ -136,7 +137,7 @@ const listVouchersSQL = `SELECT m.member, k.key, k.scopes, k.added_by, k.added_a
 	FROM group_members m JOIN entity_keys k ON k.ws = m.ws AND k.did = m.member
 	WHERE m.grp = $1 AND m.member >= $2 AND m.member <= $3 ORDER BY m.member, k.key`
 
-// addKeys fills in which keys speak for members of a group, who are in order,
+// addKeys fills in which keys speak for the members of a group, who are sorted,
 // with all that it gives or with a part.
 func addKeys(ctx context.Context, q db.Querier, r *entity.Row, scopes []string, members []Member) error {
 	if len(members) == 0 {
@@ -160,7 +161,7 @@ func addKeys(ctx context.Context, q db.Querier, r *entity.Row, scopes []string, 
 	})
 }
 
-// show adds a key to those of a member.
+// show adds a key to a member.
 func (m *Member) show(ws string, scopes []string, key string, v voucher) {
 	switch {
 	case !v.counts():
@@ -171,8 +172,8 @@ func (m *Member) show(ws string, scopes []string, key string, v voucher) {
 	}
 }
 
-// Signed notes that the did:key of a caller has signed for its DID, if it has
-// not before: whoever holds the key is known by that name, too.
+// Signed records that the did:key of a caller has signed for its DID, if it has
+// not before: the holder of the key is known by that name, too.
 func Signed(ctx context.Context, d *db.DB, c web.Caller) error {
 	first, err := db.Exists(d.QueryRow(ctx, `SELECT 1 FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3 AND proven = 0`, c.Workspace, c.DID, c.Signer), "find key of twin")
 	if err != nil || !first {
@@ -183,7 +184,7 @@ func Signed(ctx context.Context, d *db.DB, c web.Caller) error {
 }
 
 // listNames lists the did:keys that are known to speak for a DID, or once did, and
-// the twins that it speaks for as one; limit at most.
+// the twins that it speaks for if it is one; limit at most.
 func listNames(ctx context.Context, q db.Querier, ws, id string, limit int) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT key AS name FROM entity_keys WHERE ws = $1 AND did = $2 AND proven = 1
 		UNION ALL SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 AND proven = 1 ORDER BY name LIMIT $3`, ws, id, limit)

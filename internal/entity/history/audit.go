@@ -9,13 +9,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// maxChecked is how many bytes of records one page of an audit reads.
+// maxChecked limits the bytes of records that one page of an audit reads.
 const maxChecked = 16 << 20
 
-// Audit is that of package api.
+// Audit is the type of package api.
 type Audit = api.HistoryAudit
 
-// link is where an audit goes on: a revision that is right, and its hash.
+// link is where an audit continues: a revision that is right, and its hash.
 type link struct {
 	Number int64
 	Hash   []byte
@@ -53,7 +53,7 @@ func (c *follower) step(v revision) bool {
 }
 
 // audit checks at most limit revisions of a twin after a link, the zero link
-// for the first page. next is where to go on, nil at the end. Fault:
+// for the first page. next is where to continue, nil at the end. Fault:
 // ENTITY_NOT_FOUND.
 func (s *Service) audit(ctx context.Context, id string, after link, limit int) (*Audit, *link, error) {
 	var a *Audit

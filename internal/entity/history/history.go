@@ -27,12 +27,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. All of it is needed.
+// Config configures a Service. All fields are required.
 type Config struct {
 	DB       *db.DB
 	Entities *entity.Service
 	Cursors  web.Cursors
-	Key      secret.Key // makes the hashes of those who do not see all of a twin
+	Key      secret.Key // makes the hashes for callers who do not see all of a twin
 }
 
 // Service reads the past of twins. It is safe for many goroutines.
@@ -41,19 +41,19 @@ type Service struct{ cfg Config }
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
-// Nouns of package api, by their names here.
+// Types of package api, by their names here.
 type (
 	Entry = api.Revision
 	Links = api.RevisionLinks
 )
 
-// view is how a caller sees the past of one twin.
+// view is the past of one twin as a caller sees it.
 type view struct {
-	hidden []string // personal properties it does not see
+	hidden []string // personal properties the caller does not see
 	key    []byte   // of its hashes
 }
 
-// see is how the caller of ctx sees the past of a twin.
+// see returns the past of a twin as the caller of ctx sees it.
 func (s *Service) see(ctx context.Context, q db.Querier, r *entity.Row) (view, error) {
 	hidden, err := s.cfg.Entities.See(ctx).Hidden(ctx, q, r.Protocol, r.Body)
 	if err != nil || len(hidden) == 0 {
@@ -62,9 +62,9 @@ func (s *Service) see(ctx context.Context, q db.Querier, r *entity.Row) (view, e
 	return view{hidden: hidden, key: s.cfg.Key.Derive("entity history hash")}, nil
 }
 
-// hash is the hash of a revision as the caller sees it. What is withheld is
-// short, a telephone number say: with the hash of the record and the rest of it
-// anybody could try all there are.
+// hash is the hash of a revision as the caller sees it. Withheld values are
+// short, such as a telephone number: with the hash of the record and the rest
+// of it anybody could try all possible values.
 func (v view) hash(h []byte) string {
 	if len(v.hidden) > 0 && len(h) > 0 {
 		m := hmac.New(sha256.New, v.key)
@@ -106,8 +106,8 @@ func (w view) entry(id string, v revision, before []byte) Entry {
 	return e
 }
 
-// List gives at most limit revisions of a twin below a number, 0 for the first
-// page, newest first. next is where the list goes on, 0 when it has ended.
+// List returns at most limit revisions of a twin below a number, 0 for the
+// first page, newest first. next is where the list continues, 0 at its end.
 // Fault: ENTITY_NOT_FOUND.
 func (s *Service) List(ctx context.Context, id string, below int64, limit int) (items []Entry, next int64, err error) {
 	var all []revision
@@ -148,9 +148,9 @@ func (s *Service) List(ctx context.Context, id string, below int64, limit int) (
 	return items, 0, nil
 }
 
-// Revision gives the record of a twin as it was at a revision, as far as the
-// caller may see it today. Faults:
-// ENTITY_NOT_FOUND, REVISION_NOT_FOUND, REVISION_ERASED.
+// Revision returns the record of a twin as it was at a revision, as far as the
+// caller may see it today. Faults: ENTITY_NOT_FOUND, REVISION_NOT_FOUND,
+// REVISION_ERASED.
 func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte, error) {
 	var body []byte
 	err := db.Look(ctx, s.cfg.DB, func(q db.Querier) error {
@@ -172,8 +172,8 @@ func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte
 	return body, err
 }
 
-// At gives the record of a twin as it was: at is the number of a revision or a
-// time (RFC 3339). Faults: ENTITY_NOT_FOUND for a time before it was made,
+// At returns the record of a twin as it was: at is the number of a revision or
+// a time (RFC 3339). Faults: ENTITY_NOT_FOUND for a time before it was made,
 // REVISION_NOT_FOUND, REVISION_ERASED, INVALID_PARAMETER.
 func At(ctx context.Context, q db.Querier, r *entity.Row, at string) (body []byte, number int64, err error) {
 	v, err := when(ctx, q, r, at, "query/at")
@@ -183,7 +183,7 @@ func At(ctx context.Context, q db.Querier, r *entity.Row, at string) (body []byt
 	return v.body, v.number, nil
 }
 
-// when finds the revision a number or a time means.
+// when finds the revision for a number or a time.
 func when(ctx context.Context, q db.Querier, r *entity.Row, at, pointer string) (revision, error) {
 	if at != "" && strings.Trim(at, "0123456789") == "" {
 		n, err := strconv.ParseInt(at, 10, 64)
@@ -192,7 +192,8 @@ func when(ctx context.Context, q db.Querier, r *entity.Row, at, pointer string) 
 		}
 		return byNumber(ctx, q, r, n)
 	}
-	// A plus sign in a query is a blank; nobody means a blank here.
+	// A plus sign in a query means a space; in a time a space can only have
+	// been a plus.
 	t, err := time.Parse(time.RFC3339Nano, strings.ReplaceAll(at, " ", "+"))
 	if err != nil {
 		return revision{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
@@ -223,7 +224,7 @@ func noEntity() error {
 	return fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No entity has this DID at that time.")
 }
 
-// maxSteps is how many revisions a difference tells about.
+// maxSteps limits how many revisions a difference lists.
 const maxSteps = 100
 
 // Difference is what changed between two revisions.
@@ -235,8 +236,8 @@ type Difference struct {
 	MoreSteps bool    `json:"moreSteps,omitzero" doc:"There are more than are shown."`
 }
 
-// Diff tells what changed between two revisions, which are numbers or times;
-// to is by default the newest, from the one before it. Faults: those of At.
+// Diff returns what changed between two revisions, which are numbers or times;
+// by default to is the newest and from the one before it. Faults: those of At.
 func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, error) {
 	var a, b revision
 	var steps []revision
@@ -273,8 +274,8 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, e
 	return d, nil
 }
 
-// ends finds the two revisions of a diff. What cannot be read of both is named
-// at once.
+// ends finds the two revisions of a diff. One fault names everything in them
+// that cannot be read.
 func ends(ctx context.Context, q db.Querier, r *entity.Row, from, to string) (a, b revision, err error) {
 	if b = newest(r); to != "" {
 		b, err = when(ctx, q, r, to, "query/to")
@@ -308,8 +309,8 @@ func (w view) patch(a, b []byte) ([]Op, error) {
 	return makePatch(from, to)
 }
 
-// between reads the revisions from one number to another, both included, but
-// no more than can be shown.
+// between reads the revisions from one number to another, both included, but no
+// more than can be shown.
 func between(ctx context.Context, q db.Querier, r *entity.Row, first, last int64) ([]revision, error) {
 	steps, err := listUp(ctx, q, stretch{nid: r.NID, first: first, last: min(last, r.Revision-1), limit: maxSteps + 2})
 	if err != nil {

@@ -74,14 +74,14 @@ func (s *Service) serveDiff(ctx context.Context, in *struct {
 	return s.Diff(ctx, in.DID, in.From, in.To)
 }
 
-// position is what the cursor of an audit holds: a link whose hash is sealed,
-// for it is not everybody's to know.
+// position is the content of an audit's cursor: a link with a sealed hash,
+// because not every caller may know the hash.
 type position struct {
 	Number int64  `json:"n"`
 	Sealed []byte `json:"h,omitzero"`
 }
 
-// sealing is what the key of sealed hashes is for.
+// sealing is the purpose of the key that seals hashes.
 const sealing = "entity audit place"
 
 // open reads the place of a cursor; the zero one is the beginning.

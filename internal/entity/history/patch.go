@@ -33,10 +33,10 @@ func (v Value) IsZero() bool { return len(v.Value) == 0 }
 // Schema describes a value in the API reference.
 func (Value) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Description: "Any value."} }
 
-// errTooMany says that a patch would be longer than what it makes.
+// errTooMany means that a patch would be longer than its result.
 var errTooMany = errors.New("too many operations")
 
-// makePatch gives the JSON patch that makes b of a. Numbers keep their text.
+// makePatch makes the JSON patch that turns a into b. Numbers keep their text.
 func makePatch(a, b []byte) ([]Op, error) {
 	d := differ{ops: []Op{}}
 	err := d.compare("", a, b)
@@ -111,7 +111,7 @@ func (d *differ) objects(path string, a, b jsontext.Value) error {
 	return nil
 }
 
-// arrays compares what lies between the common beginning and the common end.
+// arrays compares the parts between the common beginning and the common end.
 func (d *differ) arrays(path string, a, b jsontext.Value) error {
 	was, err := readArray(a)
 	if err != nil {

@@ -63,7 +63,7 @@ func findAt(ctx context.Context, q db.Querier, nid, at int64) (revision, error) 
 	return readable(v, err, noEntity())
 }
 
-// readable refuses a revision that is not there or not there any more.
+// readable refuses a revision that never existed or was removed.
 func readable(v revision, err, none error) (revision, error) {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -84,7 +84,7 @@ func scanOne(row db.Row) (revision, error) {
 	return v, err
 }
 
-// chain hands revisions to fn, oldest first. fn returns false to stop.
+// chain passes revisions to fn, oldest first. fn returns false to stop.
 func chain(ctx context.Context, q db.Querier, s stretch, fn func(revision) bool) error {
 	rows, err := q.Query(ctx, selectChain, s.nid, s.first, s.last, s.limit)
 	return db.Each(rows, err, "read revisions", func(row db.Row) error {

@@ -15,15 +15,15 @@ const (
 	selectEarlier = `SELECT at, revision, action, actor, reason FROM entity_history WHERE nid = $1 AND (at, revision) < ($2, $3) ORDER BY at DESC, revision DESC LIMIT $4`
 )
 
-// Now tells of the newest revision of a twin, Earlier of those before it. Revisions by
-// which a relationship was added or removed keep their place, and are told of as the
-// relationship.
+// Now returns the happenings of the newest revision of a twin, Earlier those of the
+// revisions before. Revisions that added or removed a relationship keep their place,
+// and are shown as that relationship.
 func (s *Service) Now(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := s.cfg.DB.Query(ctx, selectNow, l.NID, l.Below.At, l.Below.Key)
 	return happenings(rows, err, l)
 }
 
-// Earlier is described at Now.
+// Earlier: see Now.
 func (s *Service) Earlier(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := s.cfg.DB.Query(ctx, selectEarlier, l.NID, l.Below.At, l.Below.Key, l.Limit)
 	return happenings(rows, err, l)

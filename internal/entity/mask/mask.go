@@ -25,23 +25,23 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Scope is what a reader of personal properties needs.
+// Scope is the scope for reading personal properties.
 const Scope = "entities:pii"
 
-// Protocols is what is asked about protocols. Package protocol has it.
+// Protocols is the part of package protocol that a Mask needs.
 type Protocols interface {
 	Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error)
 	Declaring(ctx context.Context, ws, property string) (found []protocol.Declared, open bool, err error)
 }
 
-// Mask is what callers do not see. It is safe for many goroutines.
+// Mask decides what callers do not see. It is safe for many goroutines.
 type Mask struct {
 	protocols  Protocols
 	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 }
 
-// New makes a Mask. controlsAs tells as whom a member may act besides itself,
-// as entity.Config has it; nil: as nobody.
+// New makes a Mask. controlsAs returns the DIDs as which a member may act
+// besides its own, as in entity.Config; nil means none.
 func New(p Protocols, controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)) *Mask {
 	if controlsAs == nil {
 		controlsAs = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }
@@ -49,8 +49,8 @@ func New(p Protocols, controlsAs func(ctx context.Context, q db.Querier, c web.C
 	return &Mask{protocols: p, controlsAs: controlsAs}
 }
 
-// Record is the record of a twin made from a protocol as the caller of ctx may
-// see it. Most are body itself.
+// Record returns the record of a twin made from a protocol as the caller of ctx
+// may see it. Mostly that is body itself.
 func (m *Mask) Record(ctx context.Context, q db.Querier, protocol string, body []byte) ([]byte, error) {
 	c := web.CallerFrom(ctx)
 	if c.May(Scope) {
@@ -62,24 +62,24 @@ func (m *Mask) Record(ctx context.Context, q db.Querier, protocol string, body [
 	return m.See(ctx).Record(ctx, q, protocol, body)
 }
 
-// See is how the caller of ctx sees twins.
+// See returns the view that the caller of ctx has of twins.
 func (m *Mask) See(ctx context.Context) *Sight {
 	c := web.CallerFrom(ctx)
 	return &Sight{m: m, c: c, all: c.May(Scope)}
 }
 
-// Sight is how one caller sees twins, for one request: what it has asked for
-// once it remembers. It is not for many goroutines.
+// Sight is the view of one caller, for one request: it remembers its lookups.
+// It is not safe for many goroutines.
 type Sight struct {
 	m        *Mask
 	c        web.Caller
 	all      bool
 	personal map[string][]string // by protocol
-	as       []string            // whom the caller acts as
+	as       []string            // DIDs the caller acts as
 	asked    bool
 }
 
-// All reports whether nothing is kept from the caller.
+// All reports whether the caller sees everything.
 func (s *Sight) All() bool { return s.all }
 
 // Personal lists what a protocol marks as personal and the caller sees only in
@@ -102,8 +102,8 @@ func (s *Sight) Personal(ctx context.Context, q db.Querier, protocol string) ([]
 	return names, nil
 }
 
-// Name is the name of a twin in a summary, which knows no controllers: ""
-// unless everybody may see it or the caller has the scope.
+// Name is the name of a twin in a summary, which does not consider controllers:
+// "" unless everybody may see it or the caller has the scope.
 func (s *Sight) Name(ctx context.Context, q db.Querier, protocol, name string) (string, error) {
 	names, err := s.Personal(ctx, q, protocol)
 	if err != nil || slices.Contains(names, "name") {
@@ -113,7 +113,7 @@ func (s *Sight) Name(ctx context.Context, q db.Querier, protocol, name string) (
 }
 
 // Hidden lists the personal properties that the caller does not see in a twin.
-// body is its newest record: who controlled it once does not any more.
+// body is its newest record: former controllers do not count.
 func (s *Sight) Hidden(ctx context.Context, q db.Querier, protocol string, body []byte) ([]string, error) {
 	names, err := s.Personal(ctx, q, protocol)
 	if err != nil || len(names) == 0 {
@@ -181,7 +181,7 @@ func (s *Sight) MayAsk(ctx context.Context, q db.Querier, pointer string, protoc
 		"%s is personal in %s. Name a protocol in which it is not, or use a key with the scope %s.", strings.Join(path, "."), by, Scope)})
 }
 
-// marking is a protocol in which a path of a record leads to something
+// marking finds a protocol in which a path of a record leads to something
 // personal, "" when there is none.
 func (s *Sight) marking(ctx context.Context, q db.Querier, protocols, path []string) (string, error) {
 	if protocols == nil {
@@ -209,7 +209,7 @@ func (s *Sight) marking(ctx context.Context, q db.Querier, protocols, path []str
 	return "", nil
 }
 
-// Missing is the fault of who needs the scope.
+// Missing is the fault for a caller without the scope.
 func Missing() *fault.Error {
 	return fault.New(fault.Forbidden, "SCOPE_MISSING", "This needs the scope "+Scope+", which you do not have.")
 }

@@ -22,7 +22,7 @@ type End struct {
 	Project         string
 	Status          string
 	Crowded         bool // a further relationship would not change its record
-	Shared          bool // Lock shares it: it is needed as it is, and not changed
+	Shared          bool // Lock takes a shared lock: it must not change, and is not changed
 }
 
 const (
@@ -43,7 +43,7 @@ func Held(ctx context.Context, q db.Querier, ws, id string) (bool, error) {
 	return e != nil, err
 }
 
-// EndByNID is FindEnd by number.
+// EndByNID is FindEnd by the number of the twin.
 func EndByNID(ctx context.Context, q db.Querier, ws string, nid int64) (*End, error) {
 	return scanEnd(q.QueryRow(ctx, selectEndByNID, nid, ws))
 }
@@ -61,16 +61,16 @@ func scanEnd(row db.Row) (*End, error) {
 	return &e, nil
 }
 
-// A crowded end does not change, so those who add to it need not wait for each
-// other, only for whoever takes away. On SQLite there is one writer.
+// A crowded end does not change, so transactions that add to it need not wait
+// for each other, only for one that removes. On SQLite there is one writer.
 const (
 	lockEndPostgres  = `SELECT crowded, status FROM entities WHERE nid = $1 FOR UPDATE`
 	shareEndPostgres = `SELECT crowded, status FROM entities WHERE nid = $1 FOR SHARE`
 )
 
 // Lock keeps others from changing twins on PostgreSQL until tx ends, in the
-// order of their numbers. Ends that are marked as crowded or shared it shares
-// with others who mark them so. What has changed meanwhile it notes in the ends.
+// order of their numbers. It shares the lock of ends marked as crowded or shared
+// with others who mark them so. It updates the ends with changes made meanwhile.
 func Lock(ctx context.Context, tx *db.Tx, ends ...*End) error {
 	slices.SortFunc(ends, func(a, b *End) int {
 		if a.NID == b.NID && a.Shared != b.Shared && b.Shared { // a lock that is shared first could not be had alone
@@ -81,7 +81,7 @@ func Lock(ctx context.Context, tx *db.Tx, ends ...*End) error {
 	for _, e := range ends {
 		shared := e.Crowded || e.Shared
 		err := e.lock(ctx, tx, shared)
-		if err == nil && shared && !e.Shared && !e.Crowded { // somebody has taken relationships away
+		if err == nil && shared && !e.Shared && !e.Crowded { // another transaction has removed relationships
 			err = e.lock(ctx, tx, false)
 		}
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Fit holds a record against its protocol and returns the decoded properties.
+// Fit checks a record against its protocol and returns the decoded properties.
 // Faults, with all that is wrong: PROPERTY_SCHEMA_VIOLATION, ENTITY_INVALID.
 func Fit(p *protocol.Protocol, e *twin.Entity) (map[string]any, error) {
 	values, wrong := e.Properties.Decode()

@@ -9,8 +9,9 @@ import (
 )
 
 // Missing lists the roles that must be filled before a twin can be active:
-// those its protocol asks for and the one the domain model does. count tells
-// how many relationships that hold and are confirmed it shows under a word.
+// those required by its protocol and the one required by the domain model.
+// count returns how many current, confirmed relationships the twin shows under
+// a word.
 func Missing(p *protocol.Protocol, domain string, count func(word string) int) []string {
 	out := []string{}
 	for _, r := range p.Roles() {
@@ -26,8 +27,8 @@ func Missing(p *protocol.Protocol, domain string, count func(word string) int) [
 	return out
 }
 
-// Counter counts the relationships a record shows that hold at a moment. Those
-// that are unconfirmed fill nothing.
+// Counter counts the relationships in a record that hold at a moment.
+// Unconfirmed ones do not count.
 func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	return func(word string) int {
 		n := 0
@@ -40,17 +41,17 @@ func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	}
 }
 
-// Timed reports whether what a record misses may change by the clock alone: it
-// shows a relationship that begins or ends at a moment, or not all its
-// relationships.
+// Timed reports whether the passage of time alone can change what a record
+// lacks: it shows a relationship that begins or ends at a moment, or does not
+// show all.
 func Timed(e *twin.Entity) bool {
 	return e.MoreRelationships || slices.ContainsFunc(e.Relationships, func(r twin.Relationship) bool {
 		return !r.Since.IsZero() || !r.Until.IsZero()
 	})
 }
 
-// Words lists the words that count among what is missing, and how many
-// relationships of each are enough.
+// Words lists the words under which relationships are required, and how many of
+// each are enough.
 func Words(p *protocol.Protocol, domain string) map[string]int {
 	out := map[string]int{}
 	for _, r := range p.Roles() {

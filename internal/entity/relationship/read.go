@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// First reads the relationships a record shows, oldest first, and whether there
-// are more.
+// First reads the relationships that a record shows, oldest first, and reports
+// whether there are more.
 func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, bool, error) {
 	out, err := Out.List(ctx, q, nid, 0, twin.MaxRelations+1)
 	if err != nil {
@@ -32,8 +32,8 @@ func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, b
 	return list, more, nil
 }
 
-// NeedOf is what fills a role at a moment, in ms: its Targets are twins that are
-// not deactivated, and confirmed ones that are not held here.
+// NeedOf describes what fills a role at a moment, in ms: its Targets are twins
+// that are not deactivated, and confirmed ones that are not held here.
 func NeedOf(role string, now int64) Need {
 	n := Need{Words: []string{role}, Now: now}
 	if rule, inverse, ok := Of(role); ok && inverse {
@@ -42,8 +42,8 @@ func NeedOf(role string, now int64) Need {
 	return n
 }
 
-// LackingAt is Lacking for a twin that is held here. It says which relationship
-// would fill a role if somebody confirmed it.
+// LackingAt is Lacking for a twin that is held here. It names a relationship
+// that would fill a role once confirmed.
 func LackingAt(ctx context.Context, q db.Querier, e *End, roles []string, message string) error {
 	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
 	for _, role := range roles {
@@ -63,8 +63,8 @@ func LackingAt(ctx context.Context, q db.Querier, e *End, roles []string, messag
 	return f
 }
 
-// waitsFor is a relationship that would fill a role if it were confirmed; nil
-// when there is none.
+// waitsFor finds a relationship that would fill a role once confirmed; nil when
+// there is none.
 func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
 	l, err := unconfirmed(ctx, q, nid, role)
 	if err != nil || l != nil || role != GeneratedBy {
@@ -73,8 +73,8 @@ func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*Row, 
 	return unconfirmed(ctx, q, nid, Project)
 }
 
-// CountAll counts the relationships of a twin that hold at a moment, in ms, and
-// are confirmed under words it needs, each up to what is enough.
+// CountAll counts the current, confirmed relationships of a twin at a moment,
+// in ms, under required words, each up to the number that is enough.
 func CountAll(ctx context.Context, q db.Querier, nid int64, words map[string]int, now int64) (map[string]int, error) {
 	out := map[string]int{}
 	for word, least := range words {

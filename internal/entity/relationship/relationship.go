@@ -29,21 +29,21 @@ const (
 	derived      = "derived"
 )
 
-// Relationship is a relationship that obeys the rules as far as its two ends tell.
+// Relationship is a relationship that obeys the rules between its two ends.
 type Relationship struct {
 	Self, Other *End // Other is nil when the target is not held here
 	Row         Row  // without numbers and times
 	Word        string
 	Back        bool // Self is the target of the relationship
 	Role        protocol.Role
-	Misfit      error // why a relationship that waited for its target cannot have it
+	Misfit      error // why a relationship that waited for its target cannot be joined to it
 
-	Became    *twin.Credential // Self, a new credential that the other end becomes, as others show it
+	Became    *twin.Credential // the new credential Self, as shown by the claim that becomes it
 	Certified bool             // the other end shows it
 }
 
-// Ends are the source and the target of a relationship; the target is nil when
-// it is not held here.
+// Ends returns the source and the target of a relationship; the target is nil
+// when it is not held here.
 func (p *Relationship) Ends() (from, to *End) {
 	if p.Back {
 		return p.Other, p.Self
@@ -51,7 +51,7 @@ func (p *Relationship) Ends() (from, to *End) {
 	return p.Self, p.Other
 }
 
-// Ordered reports whether the relationship could close a circle: only twins of
+// Ordered reports whether the relationship could close a cycle: only twins of
 // one kind contain each other.
 func (p *Relationship) Ordered() bool {
 	from, to := p.Ends()
@@ -71,7 +71,7 @@ func (p *Relationship) Leans() bool {
 	return p.Row.Role == Project && p.Other != nil && p.Self.DomainType == "asset"
 }
 
-// Same reports whether two plans are of one relationship.
+// Same reports whether two plans describe the same relationship.
 func (p *Relationship) Same(o *Relationship) bool {
 	return p.Row.Role == o.Row.Role && p.Row.Src == o.Row.Src && p.Row.DstDID == o.Row.DstDID
 }
@@ -92,7 +92,7 @@ func (p *Relationship) OtherDomain() string {
 	return p.Other.DomainType
 }
 
-// Shown is a relationship as one of its ends shows it.
+// Shown renders a relationship for the record of one of its ends.
 func (l *Row) Shown(atTarget bool) twin.Relationship {
 	r := twin.Relationship{
 		ID: ID(l.NID), Role: l.Role, Target: l.DstDID, External: l.Dst == 0, Unconfirmed: l.Unconfirmed,
@@ -104,18 +104,17 @@ func (l *Row) Shown(atTarget bool) twin.Relationship {
 	return r
 }
 
-// Drawer draws relationships.
+// Drawer turns drafts into relationships.
 type Drawer struct {
 	Strict    bool // refuse targets that are not held here
-	Confirms  bool // whoever draws may say that such targets are what they should be
+	Confirms  bool // the caller may confirm such targets
 	Protocols *protocol.Service
 }
 
-// Draw decides what relationship a draft asks for: a word of the domain model first,
-// then a role of the protocol, then a word of the user's own. at is the pointer
-// of the draft. Faults: ENTITY_INVALID, REFERENCE_NOT_FOUND,
-// ENTITY_DEACTIVATED, RELATIONSHIP_TARGET_NOT_FOUND,
-// RELATIONSHIP_CLASS_MISMATCH.
+// Draw decides which relationship a draft asks for: a word of the domain model
+// first, then a role of the protocol, then a word of the user's own. at is the
+// pointer of the draft. Faults: ENTITY_INVALID, REFERENCE_NOT_FOUND,
+// ENTITY_DEACTIVATED, RELATIONSHIP_TARGET_NOT_FOUND, RELATIONSHIP_CLASS_MISMATCH.
 func (w Drawer) Draw(self, other *End, p *protocol.Protocol, d twin.RelationDraft, at string) (*Relationship, error) {
 	if d.Target == self.DID {
 		return nil, Invalid(at+"/target", "invalid", "A twin cannot be related to itself.")
@@ -167,7 +166,7 @@ func (p *Relationship) model(rule Rule, inverse bool, at string) error {
 		return mismatch(at, p.wanted(rule, inverse))
 	}
 	if rule.Role == Becomes {
-		from.Crowded = false // whoever counts its credentials must be alone
+		from.Crowded = false // counting its credentials needs an exclusive lock
 	}
 	p.Back = inverse
 	p.Row.Mirror, p.Row.Role = true, rule.Role
@@ -178,7 +177,7 @@ func (p *Relationship) model(rule Rule, inverse bool, at string) error {
 	return nil
 }
 
-// wanted says what a word of the domain model would join the twin with.
+// wanted says which twins a word of the domain model can join this one to.
 func (p *Relationship) wanted(rule Rule, inverse bool) string {
 	partners := rule.Partners(p.Self.DomainType, inverse)
 	if len(partners) == 0 {
@@ -187,8 +186,8 @@ func (p *Relationship) wanted(rule Rule, inverse bool) string {
 	return "The relationship " + p.Word + " of this twin needs " + strings.Join(partners, " or ") + ", and the target is " + p.Other.DomainType + "."
 }
 
-// CheckClass holds the target of a declared role against the class the
-// protocol asks for.
+// CheckClass checks the target of a declared role against the class the
+// protocol requires.
 func (w Drawer) CheckClass(ctx context.Context, ws string, p *Relationship, at string) error {
 	if p.Role.Name == "" || p.Other == nil || protocol.FitsClass(p.Role.Class, p.Other.DomainType, p.Other.Class) {
 		return nil
@@ -205,13 +204,13 @@ func (w Drawer) CheckClass(ctx context.Context, ws string, p *Relationship, at s
 	return mismatch(at, fmt.Sprintf("The role %s needs %s, and the target is %s.", p.Role.Name, p.Role.Class, p.Other.DomainType))
 }
 
-// TargetGone is the fault of a relationship to a twin that is deactivated.
+// TargetGone is the fault of a relationship to a deactivated twin.
 func TargetGone(at string) error {
 	return fault.New(fault.Conflict, "ENTITY_DEACTIVATED", "The target of the relationship is deactivated.").
 		With(fault.Field{Pointer: at + "/target", Code: "deactivated", Detail: "This entity is deactivated."})
 }
 
-// Lacking is the fault of roles that must be filled.
+// Lacking is the fault when required roles are not filled.
 func Lacking(roles []string, message string) error {
 	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
 	for _, r := range roles {
@@ -224,13 +223,13 @@ func lacks(role string) fault.Field {
 	return fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + role + " must be filled."}
 }
 
-// Exists is the fault of a relationship that is there already.
+// Exists is the fault of a relationship that exists already.
 func Exists(at string) error {
 	return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The relationship exists already.").
 		With(fault.Field{Pointer: at, Code: "exists", Detail: "There is such a relationship already."})
 }
 
-// TooMany is the fault of a relationship of a role that has all it may have.
+// TooMany is the fault of a relationship of a role whose maximum is reached.
 func TooMany(at string, r protocol.Role) error {
 	return fault.New(fault.Conflict, "RELATIONSHIP_LIMIT", "The role has all the relationships it may have.").
 		With(fault.Field{Pointer: at + "/role", Code: "too_many", Detail: fmt.Sprintf("The protocol allows %d of the role %s at a time. Remove one, which keeps the time it held, or let this one begin when another ends.", r.Max, r.Name)})
@@ -246,10 +245,10 @@ func Invalid(pointer, code, detail string) error {
 	return fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
 }
 
-// Once refuses a relationship by which a claim becomes a credential while it
-// has become another that is not deactivated: what a claim says counts once.
-// The claim is locked. sees reports whether the caller may know of the twins of
-// a project. Fault: CLAIM_ALREADY_CREDENTIAL.
+// Once refuses a second credential of a claim while the first is not
+// deactivated: what a claim says counts once. The claim is locked. sees reports
+// whether the caller may know the twins of a project. Fault:
+// CLAIM_ALREADY_CREDENTIAL.
 func Once(ctx context.Context, q db.Querier, l *Row, pointer string, sees func(project string) bool) error {
 	other, err := otherCredential(ctx, q, l.Src, l.Dst)
 	if err != nil || other == nil {

@@ -26,11 +26,12 @@ const (
 )
 
 // Project is the role by which a twin names the project it belongs to. It is
-// no word of the domain model: protocols declare it.
+// not a word of the domain model: protocols declare it.
 const Project = "project"
 
-// anything stands for every domain type in a pair, except group: a membership group
-// belongs to an organisation, and whoever contains that has the group too.
+// anything means every domain type in a pair, except group: a membership group
+// belongs to an organisation, and a twin that contains the organisation has the
+// group too.
 const anything = "*"
 
 // pair is a source and a target that may be joined.
@@ -57,8 +58,8 @@ func Rules() []Rule {
 	}
 }
 
-// Of finds the rule a word belongs to. inverse says that the word is the one
-// of the target.
+// Of finds the rule for a word. inverse reports that the word is the one the
+// target uses.
 func Of(word string) (rule Rule, inverse, ok bool) {
 	for _, r := range Rules() {
 		if word == r.Role || word == r.Inverse {
@@ -68,8 +69,8 @@ func Of(word string) (rule Rule, inverse, ok bool) {
 	return Rule{}, false, false
 }
 
-// Inverse is the word the target of a relationship uses for it, "" when the
-// relationship is none of the domain model.
+// Inverse is the word that the target of a relationship uses for it, "" when
+// the relationship is not one of the domain model.
 func Inverse(role string) string {
 	if r, inverse, ok := Of(role); ok && !inverse {
 		return r.Inverse
@@ -101,7 +102,7 @@ func (r Rule) Partners(domain string, inverse bool) []string {
 
 // Outside reports whether a twin may name a parent that is not held here, by a
 // word of the domain model: the organisation of a project, the project of an
-// asset, a device or a household. Whether the parent is one cannot be checked.
+// asset, a device or a household. The type of such a parent cannot be checked.
 func Outside(word, domain string) bool {
 	switch word {
 	case ImplementedBy:
@@ -114,7 +115,7 @@ func Outside(word, domain string) bool {
 	return false
 }
 
-// Orders reports whether the relationships of a role must not form a circle.
+// Orders reports whether the relationships of a role must not form a cycle.
 func Orders(role string) bool { return role == Contains || role == Generates }
 
 // Required names the word by which a twin of a domain type must be joined to a
@@ -135,11 +136,11 @@ func Required(domain string) string {
 	return ""
 }
 
-// Leans tells which relationships join a twin of a domain type to the parent it
-// needs while it is active: those of a role that lead to it, and those it has
-// made itself by one of words. role is "" when it needs none that must be
-// alive: a group stays with its organisation, and gives nothing once that has
-// gone; a claim stays with what produced it.
+// Leans returns which relationships join a twin of a domain type to the parent
+// it needs while it is active: those of a role that lead to it, and those it
+// has made itself by one of words. role is "" when no parent has to stay
+// active: a group remains with its organisation, and gives nothing once the
+// organisation has ended; a claim remains with what produced it.
 func Leans(domain string) (role string, words []string) {
 	switch domain {
 	case "project":
@@ -153,14 +154,14 @@ func Leans(domain string) (role string, words []string) {
 }
 
 // Binds reports whether a relationship of a role says something about its
-// source that only those who control the source may say: what it implements,
-// produces, verifies or has become. A project takes in what others register in
+// source that only the source's controllers may say: what it implements,
+// produces, verifies or has become. A project accepts what others register in
 // it.
 func Binds(role string) bool {
 	return role == Implements || role == Produces || role == Verifies || role == Becomes
 }
 
-// maxWord is how long a role of the users' own may be.
+// maxWord limits the length of a user's own role.
 const maxWord = 64
 
 // IsWord reports whether s can be a role: a lower-case letter, then letters and
@@ -179,13 +180,13 @@ func IsWord(s string) bool {
 	return true
 }
 
-// ErrTooFar says that a walk has met more twins than it may look at.
+// ErrTooFar means that a walk has reached its limit of twins.
 var ErrTooFar = errors.New("too many twins to look at")
 
-// Reaches reports whether goal is start or one of those above it, where above
+// Reaches reports whether goal is start or one of its ancestors, where above
 // lists the direct parents of a twin. It looks at no more than limit twins and
-// returns ErrTooFar when they do not answer the question. Circles that are
-// there already do not hold it up.
+// returns ErrTooFar when they do not answer the question. It copes with
+// existing cycles.
 func Reaches(start, goal int64, limit int, above func(nid int64) ([]int64, error)) (bool, error) {
 	seen := map[int64]bool{start: true}
 	next := []int64{start}

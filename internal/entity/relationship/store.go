@@ -25,7 +25,7 @@ type Row struct {
 	Source       string
 	AddedAt      int64 // ms
 	AddedBy      string
-	Unconfirmed  bool // the target is not held here, and nobody who may has said that it is what it should be
+	Unconfirmed  bool // the target is not held here, and nobody entitled has confirmed that it is what it should be
 }
 
 const (
@@ -38,8 +38,8 @@ const (
 	confirmLink = `UPDATE relationships SET unconfirmed = 0 WHERE nid = $1 AND ws = $2 AND removed_at IS NULL AND unconfirmed <> 0`
 )
 
-// Insert stores a relationship of a workspace. It returns false when it is
-// there already.
+// Insert stores a relationship of a workspace. It returns false when it exists
+// already.
 func Insert(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	var mirror any
 	if l.Mirror {
@@ -109,13 +109,13 @@ func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error)
 	return n > 0, db.Wrap("confirm relationship", err)
 }
 
-// unconfirmed reads a current relationship of a role from a twin that nobody
-// has confirmed; nil when there is none.
+// unconfirmed reads a current, unconfirmed relationship of a role from a twin;
+// nil when there is none.
 func unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
 	return one(q.QueryRow(ctx, selectUnconfirmed, nid, role))
 }
 
-// Side is a way to look at the relationships of a twin.
+// Side selects which relationships of a twin to read.
 type Side int
 
 // The sides.
@@ -141,8 +141,8 @@ func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit in
 	return db.Collect(rows, err, "list relationships", scan)
 }
 
-// A relationship holds from its since on and until its until, where it has
-// them. The number of the place is that of the moment.
+// A relationship holds from its since on and until its until, if it has them.
+// The digits in a name are the parameter of the moment.
 const (
 	holds4  = ` AND (since IS NULL OR since <= $4) AND (until IS NULL OR until > $4)`
 	holdsO3 = ` AND (o.since IS NULL OR o.since <= $3) AND (o.until IS NULL OR o.until > $3)`
@@ -151,7 +151,7 @@ const (
 )
 
 // Holds reports whether a relationship with these times holds at a moment. A
-// time that is zero is none.
+// zero time means none.
 func Holds(since, until, now time.Time) bool {
 	return !since.After(now) && (until.IsZero() || until.After(now))
 }
@@ -159,31 +159,32 @@ func Holds(since, until, now time.Time) bool {
 const (
 	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL` + meets45 + ` ORDER BY dst_did LIMIT $3) AS t`
 	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL AND unconfirmed = 0` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
-	// An incoming relationship of the domain model: a twin has few that are not
-	// the one it needs.
+	// Incoming relationships of the domain model: few of a twin's are not ones
+	// it needs.
 	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + meets45 + ` LIMIT $3) AS t`
 	countInNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` LIMIT $3) AS t`
-	// The order is that of the index by source and role.
+	// In the order of the index by source and role.
 	selectOtherGroup = `SELECT r.dst FROM relationships r JOIN entities g ON g.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND r.dst <> $2 AND g.domain_type = 'group' AND g.status = 'active'
 		ORDER BY r.dst_did LIMIT 1`
 	selectParents = `SELECT src FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3`
 )
 
-// meets45 wants a relationship to hold at some moment from $4 on and before $5.
+// meets45 requires that a relationship holds at some moment from $4 on and
+// before $5.
 const meets45 = ` AND (until IS NULL OR until > $4) AND (since IS NULL OR since < $5)`
 
-// Count is what is counted at a twin, up to Most: with Now the relationships
-// that hold then and are confirmed; without it those that hold at any moment of
-// Within, confirmed or not.
+// Count says what to count at a twin, up to Most: with Now, confirmed
+// relationships that hold at that moment; without it, those that hold at any
+// moment of Within, confirmed or not.
 type Count struct {
 	Role   string
 	Most   int
 	Now    int64 // ms
-	Within Span  // none is always
+	Within Span  // empty means always
 }
 
-// Span is a time from a moment on and before another, in ms.
+// Span is a time from one moment to another, the end excluded, in ms.
 type Span struct{ From, To int64 }
 
 func (s Span) ends() (from, to int64) {
@@ -215,8 +216,8 @@ func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err erro
 	return n, db.Wrap("count relationships", err)
 }
 
-// HasOtherGroup reports whether an organisation contains an active group besides
-// one.
+// HasOtherGroup reports whether an organisation contains an active group other
+// than the given one.
 func HasOtherGroup(ctx context.Context, q db.Querier, org, group int64) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectOtherGroup, org, group), "look for groups")
 }
@@ -227,17 +228,19 @@ func Parents(ctx context.Context, q db.Querier, nid int64, role string, limit in
 	return scanNIDs(q.Query(ctx, selectParents, nid, role, limit))
 }
 
-// scanNIDs reads the numbers of twins, whose error comes with them.
+// scanNIDs reads the numbers of twins from the rows of a query and passes on
+// its error.
 func scanNIDs(rows db.Rows, err error) ([]int64, error) {
 	return db.Collect(rows, err, "list parents", db.Column[int64])
 }
 
 const prefix = "rel_"
 
-// ID is the name of a relationship.
+// ID makes the id of a relationship.
 func ID(nid int64) string { return prefix + strconv.FormatInt(nid, 10) }
 
-// ParseID reads the number of a relationship, 0 when the text is no id of one.
+// ParseID reads the number of a relationship, 0 when the text is not the id of
+// one.
 func ParseID(id string) int64 {
 	digits, ok := strings.CutPrefix(id, prefix)
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -247,7 +250,7 @@ func ParseID(id string) int64 {
 	return n
 }
 
-// flag is a column that is 0 or 1.
+// flag stores a bool as 0 or 1.
 func flag(set bool) int64 {
 	if set {
 		return 1
@@ -255,12 +258,12 @@ func flag(set bool) int64 {
 	return 0
 }
 
-// Millis is a time as a column, NULL when there is none.
+// Millis converts a time for a column, NULL when there is none.
 func Millis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
-// Moment is a column as a time.
+// Moment reads a time from a column.
 func Moment(n sql.NullInt64) time.Time {
 	if !n.Valid {
 		return time.Time{}

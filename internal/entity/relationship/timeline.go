@@ -9,7 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Timeline tells when the relationships of twins began and ended, each way by itself.
+// Timeline lists when the relationships of twins began and ended, each direction
+// separately.
 type Timeline struct{ DB *db.DB }
 
 const (
@@ -23,7 +24,7 @@ const (
 		WHERE dst = $1 AND src <> $1 AND removed_at IS NOT NULL AND (removed_at, nid) < ($2, $3) ORDER BY removed_at DESC, nid DESC LIMIT $4`
 )
 
-// BeganOut tells of relationships from a twin by when they were added, ended ones
+// BeganOut lists relationships from a twin by when they were added, ended ones
 // too. A claim that the twin produced is one of them.
 func (t Timeline) BeganOut(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := t.DB.Query(ctx, beganOut, l.NID, l.Below.At, l.Below.Key, l.Limit)
@@ -36,7 +37,7 @@ func (t Timeline) BeganIn(ctx context.Context, l web.Look) ([]web.Happening, err
 	return happenings(rows, err, "began", l)
 }
 
-// EndedOut tells of relationships from a twin by when they were removed.
+// EndedOut lists relationships from a twin by when they were removed.
 func (t Timeline) EndedOut(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := t.DB.Query(ctx, endedOut, l.NID, l.Below.At, l.Below.Key, l.Limit)
 	return happenings(rows, err, "ended", l)

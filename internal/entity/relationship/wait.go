@@ -9,22 +9,22 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Relationships that wait: they name a twin that was not held here when they were made.
+// Relationships wait when they name a twin that was not held here when they were made.
 const (
 	selectWaiting = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid > $3 ORDER BY nid LIMIT $4`
-	// Ten names at a time; those that are left over repeat the last.
+	// Ten names at a time; unused parameters repeat the last.
 	selectAwaited = `WITH want (did) AS (VALUES (CAST($2 AS TEXT)), ($3), ($4), ($5), ($6), ($7), ($8), ($9), ($10), ($11))
 		SELECT w.did FROM want w
 		WHERE EXISTS (SELECT 1 FROM relationships r WHERE r.ws = $1 AND r.dst_did = w.did AND r.dst = 0 AND r.removed_at IS NULL)`
 	selectMissed = selectAwaited + ` AND EXISTS (SELECT 1 FROM entities e WHERE e.did = w.did AND e.ws = $1)`
-	// The same relationship may have been made anew meanwhile.
+	// The same relationship may have been made again meanwhile.
 	settleLink = `UPDATE relationships SET src = $3, src_did = $4, dst = $5, dst_did = $6, role = $7, mirror = $8, source = $9, unconfirmed = 0
 		WHERE nid = $1 AND ws = $2 AND dst = 0 AND removed_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = $3 AND o.role = $7 AND o.dst_did = $6 AND o.removed_at IS NULL AND o.nid <> $1)`
 )
 
-// names is how many one statement looks for.
+// names is how many DIDs one statement looks for.
 const names = 10
 
 // Page is a piece of a list, oldest first.
@@ -39,12 +39,12 @@ func Waiting(ctx context.Context, q db.Querier, ws, id string, p Page) ([]Row, e
 	return db.Collect(rows, err, "list relationships", scan)
 }
 
-// Awaited tells which of some DIDs relationships of a workspace wait for.
+// Awaited returns which of some DIDs relationships of a workspace wait for.
 func Awaited(ctx context.Context, q db.Querier, ws string, ids ...string) ([]string, error) {
 	return eachTen(ids, ws, func(args []any) (db.Rows, error) { return q.Query(ctx, selectAwaited, args...) })
 }
 
-// Missed is Awaited for twins that are held here all the same.
+// Missed is Awaited for twins that are held here nevertheless.
 func Missed(ctx context.Context, q db.Querier, ws string, ids ...string) ([]string, error) {
 	return eachTen(ids, ws, func(args []any) (db.Rows, error) { return q.Query(ctx, selectMissed, args...) })
 }
@@ -70,8 +70,8 @@ func eachTen(ids []string, ws string, ask func(args []any) (db.Rows, error)) ([]
 	return out, nil
 }
 
-// Settle stores what a waiting relationship has become, now that both its ends
-// are held here. It returns false when it does not wait any more.
+// Settle stores a waiting relationship as joined, now that both its ends are
+// held here. It returns false when it no longer waits.
 func Settle(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	var mirror any
 	if l.Mirror {
@@ -81,10 +81,10 @@ func Settle(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	return n > 0, db.Wrap("settle relationship", err)
 }
 
-// Waiting draws relationships of a workspace that named a twin before it was
-// held here, as they are once they are joined to it. One the twin cannot have
-// says so in Misfit. Those of deactivated twins stay as they are and are left
-// out.
+// Waiting draws the relationships of a workspace that named a twin before it
+// was held here, as they are once they are joined to it. One that the twin
+// cannot have says so in Misfit. Those of deactivated twins do not change and
+// are left out.
 func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *End, links []Row) ([]*Relationship, error) {
 	var plans []*Relationship
 	for _, l := range links {
@@ -117,8 +117,7 @@ func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *End, l
 }
 
 // Unfit is the fault of a new twin that cannot have a relationship that waits
-// for it. named says that the caller may know of the twin that made the
-// relationship.
+// for it. With named the caller may know the twin that made the relationship.
 func (p *Relationship) Unfit(named bool) error {
 	who := "Another entity"
 	if named {
@@ -133,7 +132,7 @@ func (p *Relationship) Unfit(named bool) error {
 }
 
 // ShowWaited shows relationships that waited for a new twin in its record,
-// before what it shows besides: they are older.
+// before its other ones, because they are older.
 func ShowWaited(e *twin.Entity, waited []*Relationship, besides []twin.Relationship) {
 	for _, p := range waited {
 		if p.Row.Mirror {

@@ -41,7 +41,7 @@ const (
 // in.
 type Document api.DIDDocument
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Method             = api.DIDMethod
 	Endpoint           = api.DIDService
@@ -56,8 +56,8 @@ type Result struct {
 	DocumentMetadata   DocumentMetadata   `json:"didDocumentMetadata"`
 }
 
-// DocumentMetadata tells about the document. Times have whole seconds: DID
-// Core asks for that.
+// DocumentMetadata describes the document. Times have whole seconds, as DID
+// Core requires.
 type DocumentMetadata struct {
 	Created     string `json:"created,omitempty" example:"2026-11-15T06:00:00Z"`
 	Updated     string `json:"updated,omitempty"`
@@ -74,12 +74,12 @@ func (Text) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Nullable: true, Description: "The DID document; null when there is none."}
 }
 
-// timeFormat is that of DocumentMetadata.
+// timeFormat is the format of times in DocumentMetadata.
 const timeFormat = "2006-01-02T15:04:05Z"
 
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format(timeFormat) }
 
-// record is what a document needs of a stored twin.
+// record is the part of a stored twin that a document needs.
 type record struct {
 	DID         string            `json:"did"`
 	DomainType  string            `json:"domainType"`
@@ -90,17 +90,17 @@ type record struct {
 	Updated     time.Time         `json:"updated"`
 }
 
-// private reports whether twins of a type stand for people, of whom strangers
-// learn that the DID exists and who controls it, no more.
+// private reports whether twins of a type represent people. Strangers learn
+// only that such a DID exists and who controls it.
 func private(domainType string) bool { return domainType == "household" || domainType == "person" }
 
-// view is how a twin is shown.
+// view says how to show a twin.
 type view struct {
 	id      string            // of the document; the twin's own DID, or its did:web
 	key     ed25519.PublicKey // nil when none is known
 	issues  []string          // keys it issues credentials with, in multibase
 	public  bool              // for strangers
-	private bool              // and of people
+	private bool              // and about people
 }
 
 // document is the DID document of a twin. A deactivated one shows neither keys
@@ -135,14 +135,15 @@ func (r record) document(v view) *Document {
 	return d
 }
 
-// isURI reports whether a name is one that DID Core takes: records hold any.
+// isURI reports whether DID Core accepts a name: records may hold any.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme != "" && (u.Opaque != "" || u.Host != "")
 }
 
-// addKey gives the document a key for everything its kind can do. Ed25519 keys
-// have the type that clients of the oracle look for; the others are Multikeys.
+// addKey adds a key to the document for everything its kind can do. Ed25519
+// keys have the type that clients of the oracle look for; the others are
+// Multikeys.
 func (d *Document) addKey(id string, kind did.KeyKind, multibase string) {
 	m := Method{ID: id, Type: "Multikey", Controller: d.ID, PublicKeyMultibase: multibase}
 	context := contextMultikey
@@ -161,7 +162,8 @@ func (d *Document) addKey(id string, kind did.KeyKind, multibase string) {
 	d.CapabilityDelegation = append(d.CapabilityDelegation, id)
 }
 
-// addIssuing gives the document a key that signs credentials and nothing else.
+// addIssuing adds a key to the document that signs credentials and nothing
+// else.
 func (d *Document) addIssuing(id, multibase string) {
 	if !slices.Contains(d.Context, contextMultikey) {
 		d.Context = append(d.Context, contextMultikey)
@@ -170,7 +172,8 @@ func (d *Document) addIssuing(id, multibase string) {
 	d.AssertionMethod = append(d.AssertionMethod, id)
 }
 
-// keyDocument is the document of a did:key, which is all in the DID itself.
+// keyDocument makes the document of a did:key, which follows from the DID
+// alone.
 func keyDocument(id did.DID) (*Document, error) {
 	kind, text, err := id.KeyKind()
 	if err != nil {
@@ -197,7 +200,7 @@ func textResult(text []byte, meta DocumentMetadata) *Result {
 	}
 }
 
-// readRecord decodes as much of a stored twin as a document needs.
+// readRecord decodes the part of a stored twin that a document needs.
 func readRecord(body []byte) (record, error) {
 	var r record
 	err := json.Unmarshal(body, &r)

@@ -12,12 +12,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// publicCache lets others keep a public document for a minute: long enough to
-// take a crowd off us, short enough for a key that is taken back.
+// publicCache lets caches keep a public document for a minute: long enough to
+// absorb a crowd, short enough for a withdrawn key.
 const publicCache = "public, max-age=60"
 
 // Routes adds DID documents to a. There are did:web documents only when this
-// server knows the name it is reached by; without it their routes say so.
+// server knows its public name; without it their routes say so.
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/did-document", s.serveDocument, web.Doc{
 		Summary: "Read the DID document of an entity", Tag: "dids", Scope: "entities:read",
@@ -148,13 +148,13 @@ func (r *Result) status() int {
 	return http.StatusOK
 }
 
-// etag is made of the bytes: a document also changes with our keys and name.
+// etag hashes the bytes: a document also changes with our keys and name.
 func etag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// servePublic answers as universal resolvers do: refusals are results too.
+// servePublic answers as universal resolvers do: a refusal is a result too.
 func (s *Service) servePublic(w http.ResponseWriter, r *http.Request) error {
 	f, ok := negotiate(r.Header.Get("Accept"), form{media: mediaJSON})
 	if !ok {
@@ -173,7 +173,7 @@ func (s *Service) servePublic(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, form{media: f.resultMedia()}, web.Status(e.Kind), refusal(word, e.Message))
 }
 
-// words are the names DID Resolution has for our codes.
+// words maps our codes to those of DID Resolution.
 var words = map[string]string{
 	codeInvalid: "invalidDid", codeNotFound: "notFound", codeMethod: "methodNotSupported", codeOptions: "invalidOptions",
 }
@@ -182,7 +182,8 @@ func refusal(word, message string) *Result {
 	return &Result{Context: contextResolution, ResolutionMetadata: ResolutionMetadata{Error: word, Message: message}}
 }
 
-// resultMedia is the type of a result for whoever asked for a document.
+// resultMedia is the media type of a result for clients that asked for a
+// document.
 func (f form) resultMedia() string {
 	if f.document {
 		return mediaJSON

@@ -14,11 +14,11 @@ const (
 	mediaLD         = "application/did+ld+json"
 	mediaResolution = "application/did-resolution"
 	mediaResultLD   = "application/ld+json"
-	// resultLD is how universal resolvers name a result.
+	// resultLD is the name of a result for universal resolvers.
 	resultLD = `application/ld+json;profile="https://w3id.org/did-resolution"`
 )
 
-// maxAccept is how much of an Accept header is read.
+// maxAccept limits how much of an Accept header is read.
 const maxAccept = 1024
 
 // form is how an answer is sent.
@@ -27,8 +27,8 @@ type form struct {
 	document bool // the document alone, without the result around it
 }
 
-// negotiate picks the form for an Accept header. Who names no form of ours gets
-// otherwise if they take anything, else false.
+// negotiate picks the form for an Accept header. A client that names none of
+// our forms gets otherwise if it accepts anything, else false.
 func negotiate(accept string, otherwise form) (form, bool) {
 	if accept == "" || len(accept) > maxAccept {
 		return otherwise, true

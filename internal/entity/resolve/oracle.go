@@ -15,11 +15,11 @@ const (
 	wsService, wsType   = "#ws", "wsService"
 )
 
-// oracleProtocol is what the oracle's twin is made from.
+// oracleProtocol is the protocol of the oracle's twin.
 const oracleProtocol = "did:ixo:protocol/oracle"
 
 // EnsureOracle makes the twin of the oracle in the caller's workspace unless it
-// is there. Instances that start together may all call it.
+// exists. Instances that start together may all call it.
 func (s *Service) EnsureOracle(ctx context.Context, name string) error {
 	_, err := s.cfg.Entities.Find(ctx, s.db, s.cfg.Oracle)
 	if fault.KindOf(err) != fault.NotFound {
@@ -38,9 +38,9 @@ func (s *Service) EnsureOracle(ctx context.Context, name string) error {
 	return err
 }
 
-// served are the services of a twin as its document shows them. Where the
-// oracle is reached comes from the server and never from the record: whoever
-// could write it there would have its clients talk to somebody else.
+// served returns the services of a twin as its document shows them. The address
+// of the oracle comes from the server and never from the record: anybody who
+// could write it there could send its clients to another server.
 func (s *Service) served(id string, have []entity.Endpoint) []entity.Endpoint {
 	if id != s.cfg.Oracle || s.cfg.Address == nil {
 		return have

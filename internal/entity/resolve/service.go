@@ -24,23 +24,23 @@ type Config struct {
 	Now      func() time.Time
 
 	// PublicURL is how clients reach this server. Without it no did:web is
-	// ours: a name taken from a request could be anybody's.
+	// ours, because a name taken from a request could be anybody's.
 	PublicURL string
-	// Oracle is the DID of the oracle, whose document is that of the server.
+	// Oracle is the DID of the oracle, whose document is the server's.
 	Oracle string
 	// Address is where clients reach the oracle: PublicURL, or a guess.
 	Address func() string
-	// Keys finds the key of a DID that is ours; nil, or a nil key: none.
+	// Keys finds the key of a DID that is ours; nil, or a nil key, means none.
 	Keys func(id string) ed25519.PublicKey
-	// Issuing lists the keys that a twin issues credentials with under a DID, in
-	// multibase. Without it no document shows any.
+	// Issuing lists the keys, in multibase, that a twin issues credentials with
+	// under a DID. Without it no document shows any.
 	Issuing func(ctx context.Context, q db.Querier, twin int64, id string) ([]string, error)
 	// At reads an earlier revision of a twin, by number or by time. Without it
-	// only the newest can be had. Of the row it may use NID, Workspace, DID,
-	// Revision, CreatedAt, UpdatedAt and Body.
+	// only the newest can be resolved. Of the row it may use NID, Workspace,
+	// DID, Revision, CreatedAt, UpdatedAt and Body.
 	At func(ctx context.Context, q db.Querier, r *entity.Row, at string) (body []byte, revision int64, err error)
-	// Web reads a document of another host. It guards itself against
-	// addresses inside our network. Without it no did:web of others resolves.
+	// Web reads a document of another host. It guards itself against addresses
+	// inside our network. Without it no did:web of others resolves.
 	Web func(ctx context.Context, url string) ([]byte, error)
 }
 
@@ -53,7 +53,8 @@ type Service struct {
 	web  *webCache
 }
 
-// New makes a Service over a migrated store. It fails when PublicURL is no URL.
+// New makes a Service over a migrated store. It fails when PublicURL is not a
+// URL.
 func New(cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -85,7 +86,7 @@ type Version struct {
 	Time string // RFC 3339
 }
 
-// at is the version in the words of Config.At.
+// at renders the version for Config.At.
 func (v Version) at() (string, error) {
 	switch {
 	case v.ID != "" && v.Time != "":
@@ -126,14 +127,14 @@ func noMethod(method string) error {
 	return fault.New(fault.Invalid, codeMethod, "DIDs of the method "+fault.Echo(method)+" are not resolved here.")
 }
 
-// noName says why nothing is found under the did:web of a server without one.
+// noName says why nothing is found under a did:web of a server without a name.
 func noName(kind fault.Kind, code string) error {
 	return fault.New(kind, code, "This server has no did:web. Set HEARTH_PUBLIC_URL to the address, with a host name, at which clients reach it.")
 }
 
-// Resolve finds the document of any DID for the caller: a did:key by itself, a
-// did:web of others by asking their host, everything else among the twins of
-// the caller's workspace. Faults: DID_INVALID, DID_NOT_FOUND,
+// Resolve finds the document of any DID for the caller: a did:key from the DID
+// itself, a did:web of others from their host, everything else among the twins
+// of the caller's workspace. Faults: DID_INVALID, DID_NOT_FOUND,
 // DID_METHOD_NOT_SUPPORTED, DID_OPTIONS_INVALID.
 func (s *Service) Resolve(ctx context.Context, text string, v Version) (*Result, error) {
 	id, err := did.Parse(text)
@@ -160,7 +161,7 @@ func (s *Service) Resolve(ctx context.Context, text string, v Version) (*Result,
 
 // ResolvePublic finds what everybody may know of a DID: a did:key, a twin of
 // the operator's workspace, a twin with a minted DID, or a did:web of this
-// server. It calls nobody. Faults as Resolve.
+// server. It calls no other server. The faults are those of Resolve.
 func (s *Service) ResolvePublic(ctx context.Context, text string, v Version) (*Result, error) {
 	id, err := did.Parse(text)
 	if err != nil {
@@ -185,9 +186,9 @@ func (s *Service) ResolvePublic(ctx context.Context, text string, v Version) (*R
 	return s.show(ctx, row, v, view{id: text, public: true, key: s.cfg.Keys(text)})
 }
 
-// findPublic finds the twin that speaks for a DID: the one it was made for,
-// else, for a DID that was not made here, the operator's; nil when there is
-// neither. A copy of a twin in another workspace stays private.
+// findPublic finds the twin for a DID: the one it was minted for, else, for a
+// DID that was not minted here, the operator's; nil when there is neither. A
+// copy of a twin in another workspace stays private.
 func (s *Service) findPublic(ctx context.Context, id did.DID) (*entity.Row, error) {
 	if _, minted := id.EntityID(); minted {
 		if row, err := findMinted(ctx, s.db, id.String()); err != nil || row != nil {
@@ -197,7 +198,7 @@ func (s *Service) findPublic(ctx context.Context, id did.DID) (*entity.Row, erro
 	return findNamed(ctx, s.db, id.String(), auth.OperatorWorkspace)
 }
 
-// resolveKey has one version only, and no moment it was made.
+// resolveKey resolves a did:key, which has one version and no time of creation.
 func (s *Service) resolveKey(id did.DID, v Version) (*Result, error) {
 	if v != (Version{}) {
 		return nil, fault.New(fault.Invalid, codeOptions, "A did:key has no versions.")
@@ -209,8 +210,8 @@ func (s *Service) resolveKey(id did.DID, v Version) (*Result, error) {
 	return result(d, DocumentMetadata{})
 }
 
-// show makes the document of a twin, as it is or as it was. Whether the DID is
-// deactivated is said of today in either case.
+// show makes the document of a twin, in its present or an earlier state. In
+// either case it says whether the DID is deactivated today.
 func (s *Service) show(ctx context.Context, row *entity.Row, v Version, how view) (*Result, error) {
 	at, err := v.at()
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *Service) show(ctx context.Context, row *entity.Row, v Version, how view
 	return result(r.document(how), meta)
 }
 
-// earlier reads a revision and says which it is.
+// earlier reads a revision and records which one it is.
 func (s *Service) earlier(ctx context.Context, row *entity.Row, at string, meta *DocumentMetadata) ([]byte, error) {
 	if s.cfg.At == nil {
 		return nil, fault.New(fault.Invalid, codeOptions, "Only the newest document is kept here. Leave out versionId and versionTime.")

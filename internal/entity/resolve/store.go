@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
-// A minted DID is public with the twin we made it for: whoever names one for a
-// twin of theirs may mean somebody else's. Any other DID is public in the
+// A minted DID is public with the twin we made it for, because anybody can give
+// their own twin a DID that means another. Any other DID is public in the
 // operator's workspace only.
 const (
 	selectMinted = `SELECT nid, ws, did, domain_type, status, revision, created_at, updated_at, body
@@ -21,8 +21,8 @@ const (
 		FROM entities WHERE did = $1 AND ws = $2`
 )
 
-// findMinted finds the twin, in any workspace, that a DID was made for; nil when
-// there is none.
+// findMinted finds the twin, in any workspace, that a DID was minted for; nil
+// when there is none.
 func findMinted(ctx context.Context, q db.Querier, id string) (*entity.Row, error) {
 	return scan(q.QueryRow(ctx, selectMinted, id))
 }

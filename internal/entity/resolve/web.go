@@ -18,12 +18,12 @@ import (
 const (
 	webTimeout  = 10 * time.Second
 	webMaxBytes = 64 << 10
-	webAtOnce   = 16          // hosts we ask at the same time
-	webKeep     = time.Minute // how long an answer is kept, no answer too
+	webAtOnce   = 16          // hosts asked at the same time
+	webKeep     = time.Minute // how long an answer is kept, even a missing one
 	webKept     = 256         // answers kept
 )
 
-// entitiesFolder is where the did:web of twins stand below that of the server.
+// entitiesFolder is the folder of the twins' did:webs below that of the server.
 const entitiesFolder = "entities"
 
 // ownWeb is the DID whose twin a did:web of this server shows; "" when the
@@ -43,9 +43,9 @@ func (s *Service) ownWeb(id did.DID) string {
 	return twin.String()
 }
 
-// asWritten is a did:web of this server as its documents write it. A path
-// decodes what it holds once, so the port of a DID that was copied into one
-// arrives with a bare colon.
+// asWritten is a did:web of this server as its documents spell it. A path is
+// decoded once, so the port of a DID that was copied into one arrives with a
+// bare colon.
 func (s *Service) asWritten(id did.DID) did.DID {
 	rest, ours := strings.CutPrefix(id.String(), strings.ReplaceAll(s.self.String(), "%3A", ":"))
 	if own := did.DID(s.self.String() + rest); s.self != "" && ours && s.ownWeb(own) != "" {
@@ -102,8 +102,8 @@ func (s *Service) resolveWeb(ctx context.Context, id did.DID, v Version) (*Resul
 	return textResult(text, DocumentMetadata{}), nil
 }
 
-// fetch reads and checks a document; nil when there is none to be had. Why not
-// is for the log alone: it could tell about our network.
+// fetch reads and checks a document; nil when there is none. The reason goes
+// only to the log, because it could reveal our network.
 func (s *Service) fetch(ctx context.Context, id did.DID, address string) ([]byte, error) {
 	if !s.web.enter() {
 		return nil, fault.New(fault.Unavailable, "DID_RESOLVER_BUSY", "Too many documents are being fetched. Try again in a moment.").After(time.Second)
@@ -123,7 +123,7 @@ func (s *Service) fetch(ctx context.Context, id did.DID, address string) ([]byte
 	return body, nil
 }
 
-// checkDocument holds a document of somebody else to be small, strict JSON and
+// checkDocument requires that a foreign document is small, strict JSON and
 // about the DID that was asked for.
 func checkDocument(id did.DID, body []byte) ([]byte, error) {
 	if len(body) > webMaxBytes {
@@ -145,8 +145,8 @@ func checkDocument(id did.DID, body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// webCache keeps what other hosts said for a while, so that a client in a loop
-// does not make us one, and bounds how many we ask at once.
+// webCache keeps answers of other hosts for a while, so that a client in a loop
+// does not make us loop too, and bounds how many hosts are asked at once.
 type webCache struct {
 	now    func() time.Time
 	places chan struct{}
@@ -182,8 +182,8 @@ func (c *webCache) get(id did.DID) (text []byte, known bool) {
 	return item.text, ok && c.now().Before(item.until)
 }
 
-// put keeps an answer. When there is no room, those that are over go, else
-// whichever comes first: all of them can be had again.
+// put keeps an answer. When there is no room, it removes expired answers, else
+// any: all of them can be fetched again.
 func (c *webCache) put(id did.DID, text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

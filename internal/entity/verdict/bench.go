@@ -17,22 +17,22 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// maxEnds is how many producers and how many oracles of one claim are looked
-// at.
+// maxEnds limits how many producers and how many oracles of one claim are
+// looked at.
 const maxEnds = 100
 
-// Bench is where a caller judges the claims of a workspace.
+// Bench judges the claims of a workspace for a caller.
 type Bench struct {
 	Protocols *protocol.Service
 	Workspace string
 	Caller    string   // DID
-	Known     []string // DIDs as which the caller may have acted before, its own with them
-	As        []string // as whom the caller acts besides: DIDs of groups and organisations
-	Parts     []string // as whom it would act under any of the names it is known by
+	Known     []string // DIDs under which the caller may have acted before, including its own
+	As        []string // DIDs of groups and organisations as which the caller also acts
+	Parts     []string // DIDs as which the caller would act under any of its known names
 	Now       time.Time
-	Bound     bool // one oracle at least, also where no protocol asks for any
-	// Rules is the protocol that speaks about the claim, where that is fixed; else
-	// those of what produces it do.
+	Bound     bool // at least one oracle is required, even if no protocol requires any
+	// Rules is the protocol that was fixed for the claim; if none was, those of
+	// its producers apply.
 	Rules *protocol.Protocol
 }
 
@@ -42,10 +42,10 @@ func (b Bench) Plain(v api.Verdict) twin.Verification {
 	return twin.Verification{Status: v.Status, Verifier: b.Caller, Timestamp: b.Now.UTC().Truncate(time.Millisecond), Evidence: v.Evidence, Revision: about(v)}
 }
 
-// Weigh is the verification of a claim after a verdict: verified once as many
-// oracles agree as the protocol of what produces it asks for, pending until then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, CLAIM_TYPE_UNKNOWN,
-// ENTITY_INVALID for a reason the protocol does not know,
-// MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
+// Weigh computes the verification of a claim after a verdict: verified once as many
+// oracles agree as the producers' protocol requires, pending until then. Faults:
+// VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, CLAIM_TYPE_UNKNOWN, ENTITY_INVALID for a
+// reason the protocol does not know, MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
 func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v api.Verdict) (twin.Verification, error) {
 	next := b.Plain(v)
 	if !decides(v) && !Vouched(claim.Verification) && !b.refused(claim.Verification) {
@@ -59,13 +59,14 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	if err != nil {
 		return next, err
 	}
-	// Who vouches looks at all of them. To take a word back is never refused for
-	// their number: nobody shall make a verdict last by adding more.
+	// Vouching requires a look at all of them. Withdrawing a verdict is never
+	// refused because of their number; otherwise adding producers would make it
+	// permanent.
 	if max(len(producers), len(earlier)) > maxEnds && v.Status == Verified {
 		return next, fault.New(fault.Conflict, "TOO_MANY_PRODUCERS", fmt.Sprintf("A claim that more than %d twins produce, or once did, cannot be verified.", maxEnds))
 	}
 	back := v.Status != Verified && Vouched(claim.Verification)
-	if !back || !b.vouches(claim.Verification) { // who has said it may always take it back
+	if !back || !b.vouches(claim.Verification) { // callers may always take their own verdict back
 		err = b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier), back: back})
 	}
 	ends := b.Bound && back && !b.vouches(claim.Verification) // an approval of others
@@ -103,15 +104,15 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	return next, nil
 }
 
-// Said reports whether the last verdict of the caller about a twin, since the
+// Said reports whether the caller's last verdict about a twin, since the
 // revision it names, is this one: it was sent twice.
 func (b Bench) Said(ctx context.Context, q db.Querier, nid int64, v api.Verdict) (bool, error) {
 	was, reason, err := findSaid(ctx, q, nid, about(v), b.Caller)
 	return was != nil && Repeated(v, *was, reason), err
 }
 
-// TypeOf is the type of a claim, and where it says so: its property kind, else
-// its own type.
+// TypeOf is the type of a claim, and where it is stated: its property kind,
+// else its own type.
 func TypeOf(claim *twin.Entity) (name, pointer string) {
 	var said struct {
 		Kind string `json:"kind"`
@@ -122,7 +123,7 @@ func TypeOf(claim *twin.Entity) (name, pointer string) {
 	return claim.Type, "/type"
 }
 
-// rule is what the protocols that speak about a claim say.
+// rule merges what the protocols that apply to a claim say.
 func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v api.Verdict) (all protocol.ClaimRule, err error) {
 	name, pointer := TypeOf(claim)
 	speak := []*protocol.Protocol{b.Rules}
@@ -158,8 +159,8 @@ func (b Bench) protocolOf(ctx context.Context, q db.Querier, nid int64) (*protoc
 	return b.Protocols.FindAnyIn(ctx, q, b.Workspace, e.Protocol, e.ProtocolVersion)
 }
 
-// Warm reads the protocols Weigh needs before a transaction does: there a look
-// into the store would take a second connection.
+// Warm reads the protocols Weigh needs before a transaction does: inside it,
+// reading them would take a second connection.
 func (b Bench) Warm(ctx context.Context, q db.Querier, nid int64) error {
 	producers, err := listProducers(ctx, q, nid, maxEnds)
 	for _, p := range producers {
@@ -170,7 +171,7 @@ func (b Bench) Warm(ctx context.Context, q db.Querier, nid int64) error {
 	return err
 }
 
-// oracles are those that verify a claim at this moment and may.
+// oracles returns those that verify a claim at this moment and may.
 func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule protocol.ClaimRule) ([]*relationship.End, error) {
 	nids, err := relationship.Need{Role: relationship.Verifies, Now: b.Now.UnixMilli()}.Parents(ctx, q, nid, maxEnds)
 	if err != nil {
@@ -189,8 +190,8 @@ func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule protoc
 	return out, nil
 }
 
-// speaksFor is the oracle the caller speaks for: the one that is named, or the
-// first of its own that nobody else has spoken for.
+// speaksFor is the oracle for which the caller votes: the one that is named, or
+// the first of its own that nobody else has voted for.
 func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*relationship.End, claim *twin.Entity, named string) (string, error) {
 	found := ""
 	for _, o := range oracles {
@@ -219,7 +220,7 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*relations
 	return "", f.With(fault.Field{Code: "not_controller", Detail: "You control none of the oracles that may verify this claim."})
 }
 
-// count adds the voice of an oracle to those that still count. Each oracle and
+// count adds the vote of an oracle to those that still count. Each oracle and
 // each caller has one.
 func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []*relationship.End, oracle string) {
 	for _, a := range before {
@@ -231,16 +232,16 @@ func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []
 	next.Approvals = append(next.Approvals, twin.Approval{Oracle: oracle, Verifier: b.Caller, Timestamp: next.Timestamp, Revision: next.Revision})
 }
 
-// Late is the fault of a change in what produces a claim that somebody has
-// vouched for.
+// Late is the fault of changing what produces a claim after somebody has
+// vouched for it.
 func Late(pointer string) error {
 	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "Somebody has vouched for the claim as it was produced. Withdraw the verdict first.").
 		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict was given before this change."})
 }
 
 // Kept refuses to end the relationship by which a claim became a credential:
-// what the claim says has counted, and does until the credential is
-// deactivated. A draft is no credential yet. Fault: CLAIM_ALREADY_CREDENTIAL.
+// the claim has counted, and does until the credential is deactivated. A draft
+// is no credential yet. Fault: CLAIM_ALREADY_CREDENTIAL.
 func Kept(p *relationship.Relationship) error {
 	if p.Row.Role != relationship.Becomes || !p.Row.Mirror {
 		return nil
@@ -253,8 +254,8 @@ func Kept(p *relationship.Relationship) error {
 		With(fault.Field{Code: "exists", Detail: "The credential is " + credential.Status + "; the claim is free again only when it is deactivated."})
 }
 
-// Repeats reports whether an oracle, or whoever spoke for one, counts twice in a
-// verdict.
+// Repeats reports whether an oracle, or a caller who voted for one, counts twice
+// in a verdict.
 func Repeats(v twin.Verification) bool {
 	seen := map[string]bool{}
 	for _, a := range v.Approvals {

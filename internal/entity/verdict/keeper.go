@@ -8,20 +8,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
-// Keeper renews the records that show credentials, in a transaction of others.
+// Keeper updates the records that show credentials, in its callers'
+// transactions.
 type Keeper struct {
 	// Lock keeps others from changing twins until tx ends.
 	Lock func(ctx context.Context, tx *db.Tx, ends ...*relationship.End) error
 	// Read reads a twin.
 	Read func(ctx context.Context, tx *db.Tx, nid int64) (*twin.Entity, error)
-	// Show makes a new revision of a twin, unless change leaves it as it is.
+	// Show makes a new revision of a twin, unless change alters nothing.
 	Show func(ctx context.Context, tx *db.Tx, nid int64, c twin.Credential, change func(*twin.Entity) bool) error
-	// Later goes on in a transaction of its own.
+	// Later continues in a transaction of its own.
 	Later func(ctx context.Context, tx *db.Tx, credential string, from Place) error
 }
 
-// Renew renews a credential wherever it is shown, from a place on: some records
-// now, the others later.
+// Renew updates a credential wherever it is shown, starting at a place: some
+// records now, the others later.
 func (k Keeper) Renew(ctx context.Context, tx *db.Tx, credential int64, from Place) error {
 	e, err := k.Read(ctx, tx, credential)
 	if err != nil {
@@ -30,7 +31,7 @@ func (k Keeper) Renew(ctx context.Context, tx *db.Tx, credential int64, from Pla
 	return k.renew(ctx, tx, shown{credential, Item(e)}, from)
 }
 
-// shown is a credential by its number, and as others show it.
+// shown is a credential: its number, and how others show it.
 type shown struct {
 	nid  int64
 	item twin.Credential
@@ -47,7 +48,7 @@ func (k Keeper) renew(ctx context.Context, tx *db.Tx, c shown, from Place) error
 	return k.Later(ctx, tx, c.item.ID, next)
 }
 
-// renewAt renews a credential in some records.
+// renewAt updates a credential in some records.
 func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, c shown, nids ...int64) error {
 	if err := k.lockAll(ctx, tx, nids...); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (k Keeper) lockAll(ctx context.Context, tx *db.Tx, nids ...int64) error {
 	return k.Lock(ctx, tx, ends...)
 }
 
-// LockHolders locks a credential and those that show it, in one order.
+// LockHolders locks a credential and the twins that show it, in a fixed order.
 func (k Keeper) LockHolders(ctx context.Context, tx *db.Tx, credential int64) error {
 	nids, _, err := holders(ctx, tx, credential, Place{}, together)
 	if err != nil {
@@ -82,8 +83,8 @@ func (k Keeper) LockHolders(ctx context.Context, tx *db.Tx, credential int64) er
 	return k.lockAll(ctx, tx, append(nids, credential)...)
 }
 
-// Follow renews what shows credentials after a relationship has come or gone:
-// what a claim became, or what produces it.
+// Follow updates the twins that show credentials after a relationship was added
+// or removed: between a claim and its credential, or its producer.
 func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	from, to := p.Ends()
 	switch {
@@ -114,8 +115,8 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relations
 	return err
 }
 
-// became renews a credential at a claim, unless that shows it already, and at what
-// produces the claim.
+// became updates a credential at its claim, unless that shows it already, and at
+// the claim's producers.
 func (k Keeper) became(ctx context.Context, tx *db.Tx, p *relationship.Relationship, c shown) error {
 	claim, _ := p.Ends()
 	if !p.Certified {

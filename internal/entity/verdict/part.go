@@ -8,18 +8,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
-// vouches reports whether it is the caller who stands for what a claim says.
+// vouches reports whether the caller is the one who vouched for a claim.
 func (b Bench) vouches(v twin.Verification) bool {
 	said := func(a twin.Approval) bool { return slices.Contains(b.Known, a.Verifier) }
 	return Vouched(v) && (slices.Contains(b.Known, v.Verifier) || slices.ContainsFunc(v.Approvals, said))
 }
 
-// refused reports whether somebody else has said that a claim does not hold.
+// refused reports whether somebody else has said that a claim is not valid.
 func (b Bench) refused(v twin.Verification) bool {
 	return slices.Contains([]string{Rejected, Revoked, Expired}, v.Status) && !slices.Contains(b.Known, v.Verifier)
 }
 
-// parts are what somebody can have a part in a claim by.
+// parts are the ways in which a caller can have a part in a claim.
 type parts struct {
 	producers []producer // all that produce it, or once did
 	back      bool       // a verdict is taken back
@@ -42,8 +42,8 @@ func (b Bench) unwritten(ctx context.Context, q db.Querier, nid int64, claim *tw
 	return nil
 }
 
-// Independent refuses a caller who has a part in a claim. back: it takes the claim back.
-// The fault is VERIFIER_IS_CLAIMANT.
+// Independent refuses a caller who has a part in a claim; with back, who withdraws a
+// verdict. The fault is VERIFIER_IS_CLAIMANT.
 func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, back bool) error {
 	producers, err := listProducers(ctx, q, nid, maxEnds)
 	if err != nil {
@@ -56,10 +56,10 @@ func (b Bench) Independent(ctx context.Context, q db.Querier, nid int64, claim *
 	return b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier), back: back})
 }
 
-// independent refuses a caller who has a part in a claim: who has made it or
-// ever changed it, owns it, or controls it or what produces it or once did, now
-// or when it was made. What the caller has of it now does not keep it from taking
-// a verdict back: a claimant could give that to every judge.
+// independent refuses a caller who has a part in a claim: who has made it or ever
+// changed it, owns it, or controls it or what produces it or once did, now or
+// when it was made. What the caller holds of it now does not prevent withdrawing
+// a verdict: otherwise a claimant could stop every judge by giving them a part.
 func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, part parts) error {
 	if b.Caller == "" {
 		return claimant("Your request names no person.")
@@ -93,11 +93,11 @@ func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *
 	return nil
 }
 
-// hold is what the caller has of a twin.
+// hold is the part a caller has in a twin.
 type hold struct{ controls, owns bool }
 
-// held tells what the caller has of a twin now, and had at some moments, in ms.
-// In a moment itself the twin may have changed hands: both count.
+// held returns what the caller holds of a twin now, and held at some moments,
+// in ms. In such a moment the twin may have changed hands: both states count.
 func (b Bench) held(ctx context.Context, q db.Querier, nid int64, moments ...int64) (now, then hold, err error) {
 	h, since, err := findHands(ctx, q, b.Workspace, nid)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b Bench) held(ctx context.Context, q db.Querier, nid int64, moments ...int
 	now = b.hold(h)
 	for _, at := range moments {
 		if since < at {
-			continue // it was then as it is now
+			continue // the state then was the same as now
 		}
 		for _, t := range []int64{at - 1, at} {
 			if h, err = findHandsAt(ctx, q, nid, t); err != nil {

@@ -16,7 +16,8 @@ import (
 // Credential is the domain type of twins that others show.
 const Credential = "credential"
 
-// together is how many records one transaction renews. A job renews the others.
+// together is how many records one transaction updates. A job updates the
+// others.
 const together = 100
 
 // Item is a credential as others show it.
@@ -33,7 +34,8 @@ func Item(e *twin.Entity) twin.Credential {
 	return c
 }
 
-// NoteBecame notes what claims become by the relationships of a new twin.
+// NoteBecame notes the credentials that claims become by the relationships of a
+// new twin.
 func NoteBecame(e *twin.Entity, plans []*relationship.Relationship) {
 	for _, p := range plans {
 		if p.Row.Role == relationship.Becomes && p.Row.Mirror && p.Back {
