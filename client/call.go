@@ -34,7 +34,7 @@ type call struct {
 	safe   bool // doing it twice is like doing it once, whatever the method says
 	once   bool // never repeat
 	long   bool // a file comes or goes: only the caller's ctx bounds it
-	accept int  // a status beside 2xx that is an answer and not a refusal
+	accept int  // a status outside 2xx that is an answer and not a refusal
 }
 
 const (
@@ -51,7 +51,7 @@ func post(path string, body any) call {
 	return call{method: http.MethodPost, path: path, body: body, keyed: true}
 }
 
-// put, merge and remove are calls that change something that is there.
+// put, merge and remove are calls that change something that exists.
 func put(path string, body any) call {
 	return call{method: http.MethodPut, path: path, body: body}
 }
@@ -75,7 +75,7 @@ func do[T any](ctx context.Context, c *Client, k call, opts []Option) (*T, error
 	return out, nil
 }
 
-// send sends a call until there is an answer or no more attempt is due.
+// send sends a call until there is an answer or no attempts are left.
 func (c *Client) send(ctx context.Context, k call, opts []Option) ([]byte, error) {
 	k.apply(opts)
 	body, err := k.encode()
@@ -97,7 +97,7 @@ func (c *Client) send(ctx context.Context, k call, opts []Option) ([]byte, error
 	}
 }
 
-// apply takes the options of the caller and fills in what is missing.
+// apply applies the options of the caller and fills in what is missing.
 func (k *call) apply(opts []Option) {
 	if k.head = k.head.Clone(); k.head == nil {
 		k.head = http.Header{}

@@ -8,10 +8,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Claims is claims and what becomes of them.
+// Claims calls the routes of claims and their credentials.
 type Claims struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Claim       = api.Claim
 	ClaimAmount = api.ClaimAmount
@@ -54,7 +54,7 @@ func (s Claims) Get(ctx context.Context, id string, opts ...Option) (*Claim, err
 	return do[Claim](ctx, s.c, get(claimPath(id), nil), opts)
 }
 
-// ClaimQuery narrows a list of claims; empty members do not.
+// ClaimQuery narrows a list of claims; empty members are ignored.
 type ClaimQuery struct {
 	Status, Kind, Subject, Claimant, ProjectID, Collection string
 }
@@ -77,15 +77,15 @@ func (s Claims) Of(ctx context.Context, did string, opts ...Option) iter.Seq2[Cl
 	return pages[Claim](ctx, s.c, entityPath(did)+"/claims", url.Values{}, opts)
 }
 
-// Withdraw ends a claim that nobody has decided. Codes: CLAIM_DECIDED,
+// Withdraw ends a claim that is not decided. Codes: CLAIM_DECIDED,
 // NOT_CONTROLLER.
 func (s Claims) Withdraw(ctx context.Context, id, reason string, opts ...Option) (*Claim, error) {
 	return do[Claim](ctx, s.c, post(claimPath(id)+"/withdraw", api.ClaimWithdrawal{Reason: reason}), opts)
 }
 
-// Evaluate enters facts about a claim and has the rubric decide, or decides where that
-// is left to people. Codes: RUBRIC_DECIDES, CLAIM_DECIDED, CLAIM_FACTS_INVALID,
-// VERIFIER_IS_CLAIMANT, VERIFIER_NOT_ORACLE.
+// Evaluate enters facts about a claim and lets the rubric decide, or decides where the
+// rubric leaves that to people. Codes: RUBRIC_DECIDES, CLAIM_DECIDED,
+// CLAIM_FACTS_INVALID, VERIFIER_IS_CLAIMANT, VERIFIER_NOT_ORACLE.
 func (s Claims) Evaluate(ctx context.Context, id string, e ClaimEvaluationDraft, opts ...Option) (*ClaimEvaluation, error) {
 	return do[ClaimEvaluation](ctx, s.c, post(claimPath(id)+"/evaluations", e), opts)
 }
@@ -111,7 +111,7 @@ func (s Claims) Consent(ctx context.Context, oracle string, opts ...Option) (*Ev
 	return do[EvaluationConsents](ctx, s.c, post(entityPath(oracle)+"/evaluation-consent", nil), opts)
 }
 
-// Retract takes that back.
+// Retract withdraws a Consent.
 func (s Claims) Retract(ctx context.Context, oracle string, opts ...Option) (*EvaluationConsents, error) {
 	return do[EvaluationConsents](ctx, s.c, remove(entityPath(oracle)+"/evaluation-consent"), opts)
 }
@@ -127,19 +127,19 @@ func (s Claims) Queue(ctx context.Context, q ClaimQuery, opts ...Option) iter.Se
 	return pages[QueuedClaim](ctx, s.c, "/v1/claim-queue", q.values(), opts)
 }
 
-// Take keeps a claim for the caller for ten minutes, or renews that. Codes: CLAIM_LEASED,
-// CLAIM_DECIDED, VERIFIER_IS_CLAIMANT, VERIFIER_NOT_ORACLE.
+// Take reserves a claim for the caller for ten minutes, or renews that. Codes:
+// CLAIM_LEASED, CLAIM_DECIDED, VERIFIER_IS_CLAIMANT, VERIFIER_NOT_ORACLE.
 func (s Claims) Take(ctx context.Context, id string, opts ...Option) (*ClaimLease, error) {
 	return do[ClaimLease](ctx, s.c, post(claimPath(id)+"/lease", nil), opts)
 }
 
-// Release gives a claim back to the queue.
+// Release returns a claim to the queue.
 func (s Claims) Release(ctx context.Context, id string, opts ...Option) (*ClaimLease, error) {
 	return do[ClaimLease](ctx, s.c, remove(claimPath(id)+"/lease"), opts)
 }
 
-// Simulate has a job ask a rubric about past claims. Codes: SIMULATION_INVALID,
-// PROTOCOL_NOT_FOUND, RUBRIC_NOT_FOUND.
+// Simulate starts a job that asks a rubric about past claims. Codes:
+// SIMULATION_INVALID, PROTOCOL_NOT_FOUND, RUBRIC_NOT_FOUND.
 func (s Claims) Simulate(ctx context.Context, d ClaimSimulationDraft, opts ...Option) (*Job, error) {
 	return do[Job](ctx, s.c, post(claimsPath+":simulate", d), opts)
 }
@@ -156,17 +156,17 @@ func (s Claims) Simulated(ctx context.Context, id string, opts ...Option) iter.S
 	return pages[SimulatedClaim](ctx, s.c, simulationPath(id)+"/claims", url.Values{}, opts)
 }
 
-// Explain says in words what became of a claim. Code: CLAIM_NOT_FOUND.
+// Explain describes in words what became of a claim. Code: CLAIM_NOT_FOUND.
 func (s Claims) Explain(ctx context.Context, id string, opts ...Option) (*ClaimExplanation, error) {
 	return do[ClaimExplanation](ctx, s.c, get(claimPath(id)+"/explanation", nil), opts)
 }
 
-// Evidence looks up what a claim rests on.
+// Evidence looks up the evidence behind a claim.
 func (s Claims) Evidence(ctx context.Context, id string, opts ...Option) (*ClaimEvidenceList, error) {
 	return do[ClaimEvidenceList](ctx, s.c, get(claimPath(id)+"/evidence", nil), opts)
 }
 
-// Chain walks from the credential of a claim to what it rests on.
+// Chain walks from the credential of a claim to the evidence behind it.
 func (s Claims) Chain(ctx context.Context, id string, opts ...Option) (*ClaimChain, error) {
 	return do[ClaimChain](ctx, s.c, get(claimPath(id)+"/chain", nil), opts)
 }

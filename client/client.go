@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// Config says which server to call and how. BaseURL is needed; the zero value
+// Config says which server to call and how. BaseURL is required; the zero value
 // of everything else is the sensible default.
 type Config struct {
 	BaseURL   string        // such as https://hearth.example.org; a path in it is kept
@@ -34,7 +34,7 @@ type Config struct {
 	Retry     Retry
 }
 
-// Retry bounds how calls are repeated.
+// Retry bounds how calls are retried.
 type Retry struct {
 	Attempts int           // in all; 4. 1 repeats nothing
 	Min      time.Duration // wait before the second attempt; 200 ms. It doubles from there

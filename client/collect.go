@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	CollectAddressDraft = api.CollectAddressDraft
 	CollectAddress      = api.CollectAddress

@@ -8,10 +8,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Collections is what claims are submitted to.
+// Collections calls the routes of collections, to which claims are submitted.
 type Collections struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Collection      = api.Collection
 	CollectionDraft = api.CollectionDraft
@@ -32,7 +32,7 @@ func (s Collections) Get(ctx context.Context, id string, opts ...Option) (*Colle
 	return do[Collection](ctx, s.c, get(collectionPath(id), nil), opts)
 }
 
-// List walks over collections, newest first, those of a project where one is given.
+// List walks over collections, newest first, of one project if it is given.
 func (s Collections) List(ctx context.Context, project string, opts ...Option) iter.Seq2[Collection, error] {
 	v := url.Values{}
 	set(v, "projectId", project)
@@ -46,17 +46,18 @@ func (s Collections) Update(ctx context.Context, id string, changes map[string]a
 	return do[Collection](ctx, s.c, merge(collectionPath(id), changes), opts)
 }
 
-// Open has a paused collection take claims again. Code: COLLECTION_CLOSED.
+// Open lets a paused collection accept claims again. Code: COLLECTION_CLOSED.
 func (s Collections) Open(ctx context.Context, id string, opts ...Option) (*Collection, error) {
 	return do[Collection](ctx, s.c, post(collectionPath(id)+"/open", nil), opts)
 }
 
-// Pause has a collection take no claims until it is opened. Code: COLLECTION_CLOSED.
+// Pause stops a collection from accepting claims until it is opened. Code:
+// COLLECTION_CLOSED.
 func (s Collections) Pause(ctx context.Context, id string, opts ...Option) (*Collection, error) {
 	return do[Collection](ctx, s.c, post(collectionPath(id)+"/pause", nil), opts)
 }
 
-// Close has a collection take no claims any more.
+// Close ends a collection: it accepts no more claims.
 func (s Collections) Close(ctx context.Context, id string, opts ...Option) (*Collection, error) {
 	return do[Collection](ctx, s.c, post(collectionPath(id)+"/close", nil), opts)
 }

@@ -11,7 +11,7 @@ import (
 // Credentials verifies credentials and presentations by the W3C VC-API.
 type Credentials struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	CredentialIssue         = api.CredentialIssue
 	CredentialIssueOptions  = api.CredentialIssueOptions
@@ -26,8 +26,8 @@ type (
 
 const vcPath = "/v1/vc-api"
 
-// Verify verifies a credential. The code of one that is not verified is
-// CREDENTIAL_NOT_VERIFIED; the fields of the error are the reasons.
+// Verify verifies a credential. If it is not verified, the code is
+// CREDENTIAL_NOT_VERIFIED and the fields of the error are the reasons.
 func (s Credentials) Verify(ctx context.Context, v CredentialVerify, opts ...Option) (*CredentialVerification, error) {
 	return do[CredentialVerification](ctx, s.c, post(vcPath+"/credentials/verify", v), opts)
 }
@@ -38,7 +38,7 @@ func (s Credentials) VerifyPresentation(ctx context.Context, v PresentationVerif
 	return do[CredentialVerification](ctx, s.c, post(vcPath+"/presentations/verify", v), opts)
 }
 
-// IssueDirect has the test issuer sign a credential. Codes: DIRECT_ISSUE_OFF,
+// IssueDirect makes the test issuer sign a credential. Codes: DIRECT_ISSUE_OFF,
 // CREDENTIAL_INVALID.
 func (s Credentials) IssueDirect(ctx context.Context, v CredentialIssue, opts ...Option) (map[string]any, error) {
 	out, err := do[map[string]any](ctx, s.c, post(vcPath+"/credentials/issue", v), opts)
@@ -48,12 +48,12 @@ func (s Credentials) IssueDirect(ctx context.Context, v CredentialIssue, opts ..
 	return *out, nil
 }
 
-// DirectIssuer tells who the test issuer is.
+// DirectIssuer reads the identity of the test issuer.
 func (s Credentials) DirectIssuer(ctx context.Context, opts ...Option) (*DirectIssuer, error) {
 	return do[DirectIssuer](ctx, s.c, get(vcPath+"/issuer", nil), opts)
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	CredentialStep    = api.CredentialStep
 	IssuerKey         = api.IssuerKey
@@ -65,13 +65,13 @@ const credentialsPath = "/v1/credentials"
 
 func credentialPath(id string) string { return credentialsPath + "/" + url.PathEscape(id) }
 
-// CheckIssued says whether a credential that was issued here is good now. Code:
-// CREDENTIAL_NOT_FOUND.
+// CheckIssued says whether a credential that was issued here is valid now.
+// Code: CREDENTIAL_NOT_FOUND.
 func (s Credentials) CheckIssued(ctx context.Context, id string, opts ...Option) (*CredentialVerification, error) {
 	return do[CredentialVerification](ctx, s.c, post(credentialPath(id)+"/verify", nil), opts)
 }
 
-// Check says whether a credential or a presentation is good, and why not.
+// Check says whether a credential or a presentation is valid, and why not.
 func (s Credentials) Check(ctx context.Context, v CredentialCheck, opts ...Option) (*CredentialVerification, error) {
 	return do[CredentialVerification](ctx, s.c, post(credentialsPath+":verify", v), opts)
 }
@@ -81,7 +81,7 @@ func (s Credentials) Get(ctx context.Context, id string, opts ...Option) (*Issue
 	return do[IssuedCredential](ctx, s.c, get(credentialPath(id), nil), opts)
 }
 
-// CredentialQuery narrows a list of credentials; empty members do not.
+// CredentialQuery narrows a list of credentials; empty members are ignored.
 type CredentialQuery struct {
 	Status, Kind, ProjectID string
 }
@@ -110,12 +110,12 @@ func (s Credentials) Suspend(ctx context.Context, id, reason string, opts ...Opt
 	return s.step(ctx, id, "suspend", reason, opts)
 }
 
-// Reinstate takes a Suspend back. Codes: NOT_CONTROLLER, CREDENTIAL_DISPUTED.
+// Reinstate reverses Suspend. Codes: NOT_CONTROLLER, CREDENTIAL_DISPUTED.
 func (s Credentials) Reinstate(ctx context.Context, id, reason string, opts ...Option) (*IssuedCredential, error) {
 	return s.step(ctx, id, "reinstate", reason, opts)
 }
 
-// Retire notes that what a credential says has counted. Code: NOT_CONTROLLER.
+// Retire notes that a credential has been used up. Code: NOT_CONTROLLER.
 func (s Credentials) Retire(ctx context.Context, id, reason string, opts ...Option) (*IssuedCredential, error) {
 	return s.step(ctx, id, "retire", reason, opts)
 }

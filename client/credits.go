@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Credits       = api.Credits
 	CreditAccount = api.CreditAccount
@@ -21,8 +21,8 @@ const creditsPath = "/v1/oracle/credits"
 
 func creditPath(did string) string { return creditsPath + "/" + url.PathEscape(did) }
 
-// Credits reads what this client's principal may spend. The route is there with the
-// plugin credits.
+// Credits reads what this client's principal may spend. The route exists when the
+// plugin credits is enabled.
 func (o Oracle) Credits(ctx context.Context, opts ...Option) (*Credits, error) {
 	return keyed[Credits](ctx, o, get("/credits", nil), opts)
 }
@@ -38,8 +38,8 @@ func (o Oracle) CreditAccount(ctx context.Context, did string, opts ...Option) (
 	return do[CreditAccount](ctx, o.c, get(creditPath(did), nil), opts)
 }
 
-// PutCreditAccount opens the credit account of a user, or says whether it is
-// answered: active or inactive. Code: CREDIT_ACCOUNT_INVALID.
+// PutCreditAccount opens the credit account of a user, or sets whether the user
+// gets answers: active or inactive. Code: CREDIT_ACCOUNT_INVALID.
 func (o Oracle) PutCreditAccount(ctx context.Context, did, status string, opts ...Option) (*CreditAccount, error) {
 	return do[CreditAccount](ctx, o.c, put(creditPath(did), CreditStatus{Status: status}), opts)
 }

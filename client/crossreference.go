@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	CrossReferenceDraft = api.CrossReferenceDraft
 	CrossReference      = api.CrossReference
@@ -21,7 +21,7 @@ func crossPath(survey, id string) string {
 	return surveyPath(survey) + "/cross-reference/" + url.PathEscape(id)
 }
 
-// CrossReference holds the answers of a survey against what was measured. Codes:
+// CrossReference compares the answers of a survey with measurements. Codes:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND, CROSS_REFERENCE_INVALID.
 func (q Quality) CrossReference(ctx context.Context, surveyID string, d CrossReferenceDraft, opts ...Option) (*Job, error) {
 	return do[Job](ctx, q.c, post(surveyPath(surveyID)+"/cross-reference", d), opts)
@@ -33,8 +33,9 @@ func (q Quality) GetCrossReference(ctx context.Context, surveyID, id string, opt
 	return do[CrossReference](ctx, q.c, get(crossPath(surveyID, id), nil), opts)
 }
 
-// CrossPicture draws a result as SVG; differences asks for those of amounts in
-// place of both values. Close it. Codes are those of GetCrossReference.
+// CrossPicture draws a result as SVG; with differences it shows the differences
+// of amounts in place of both values. Close it. Codes are those of
+// GetCrossReference.
 func (q Quality) CrossPicture(ctx context.Context, surveyID, id string, differences bool, opts ...Option) (io.ReadCloser, error) {
 	v := url.Values{"format": {"svg"}}
 	if differences {
@@ -54,8 +55,8 @@ func (q Quality) CrossReferences(ctx context.Context, surveyID string, opts ...O
 	return pages[CrossReference](ctx, q.c, surveyPath(surveyID)+"/cross-reference", url.Values{}, opts)
 }
 
-// CrossPairPage reads one page of what households say and what was measured in
-// them.
+// CrossPairPage reads one page of the pairs of a result: what a household says
+// and what was measured in it.
 func (q Quality) CrossPairPage(ctx context.Context, surveyID, id string, p PageQuery, opts ...Option) (*Page[CrossPair], error) {
 	return page[CrossPair](ctx, q.c, crossPath(surveyID, id)+"/pairs", p.values(), opts)
 }

@@ -38,8 +38,8 @@ type Device struct {
 	Withheld      []string            `json:"withheld,omitzero"` // personal properties it has that the key may not see
 }
 
-// DeviceConfiguration is how a device measures. The first two are needed in a
-// draft.
+// DeviceConfiguration is how a device measures. The first two members are
+// required in a draft.
 type DeviceConfiguration struct {
 	SamplingRate         int64   `json:"samplingRate"`              // seconds between two readings
 	TemperatureThreshold float64 `json:"temperatureThreshold"`      // °C from which on it is cooking
@@ -47,7 +47,7 @@ type DeviceConfiguration struct {
 	MinimumDuration      int64   `json:"minimumDuration,omitzero"`  // seconds of the shortest cooking event
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	DeviceLinks       = api.DeviceLinks
 	Reading           = api.Reading
@@ -63,7 +63,7 @@ type (
 	Completeness      = api.Completeness
 )
 
-// DeviceDraft asks for a device. Type is needed.
+// DeviceDraft asks for a device. Type is required.
 type DeviceDraft struct {
 	DID           string               `json:"did,omitzero"`
 	Type          string               `json:"type"`                   // such as StoveUseMonitor
@@ -80,8 +80,9 @@ type DeviceDraft struct {
 	Metadata      Object               `json:"metadata,omitzero"`
 }
 
-// Create registers a device. The same registration again gives the device there
-// is; any other under a serial number that is taken is refused. Codes: ENTITY_INVALID, DEVICE_DATA_CONFLICT.
+// Create registers a device. The same registration again returns the existing device; a
+// different one under a serial number that is taken is refused. Codes: ENTITY_INVALID,
+// DEVICE_DATA_CONFLICT.
 func (d Devices) Create(ctx context.Context, draft DeviceDraft, opts ...Option) (*Device, error) {
 	return do[Device](ctx, d.c, post(devicesPath, draft), opts)
 }
@@ -124,22 +125,22 @@ type ReadingBatch struct {
 	Status   *DeviceReport `json:"status,omitzero"`
 }
 
-// DeviceReport is how a device says it is.
+// DeviceReport is the health that a device reports.
 type DeviceReport struct {
 	Battery  *float64  `json:"battery,omitzero"` // percent
 	Signal   string    `json:"signal,omitzero"`
 	LastSync time.Time `json:"lastSync,omitzero"`
 }
 
-// Add stores the good readings of a batch and names those that are not valid in
-// Refused; when none is good it is an error. Readings that are stored already are
+// Add stores the good readings of a batch and names the invalid ones in Refused;
+// when none is good it returns an error. Readings that are stored already are
 // counted as duplicates. Codes: READINGS_INVALID, DEVICE_DATA_CONFLICT,
 // DEVICE_DEACTIVATED.
 func (d Devices) Add(ctx context.Context, did string, b ReadingBatch, opts ...Option) (*ReadingOutcome, error) {
 	return do[ReadingOutcome](ctx, d.c, post(devicePath(did)+"/readings", b), opts)
 }
 
-// AddNew is Add that leaves out readings that differ from stored ones.
+// AddNew is Add, but leaves out readings that differ from stored ones.
 func (d Devices) AddNew(ctx context.Context, did string, b ReadingBatch, opts ...Option) (*ReadingOutcome, error) {
 	k := post(devicePath(did)+"/readings", b)
 	k.query = url.Values{"onConflict": {"skip"}}
@@ -147,8 +148,8 @@ func (d Devices) AddNew(ctx context.Context, did string, b ReadingBatch, opts ..
 }
 
 // AddCSV stores the readings of a table with the columns timestamp, temperature,
-// cookingEvent, duration and values.name, at most 100,000. Rows that are not valid
-// and rows that differ from what is stored are left out and named by their line.
+// cookingEvent, duration and values.name, at most 100,000. Rows that are invalid
+// or differ from what is stored are left out and named by their line.
 func (d Devices) AddCSV(ctx context.Context, did string, table io.Reader, opts ...Option) (*ReadingOutcome, error) {
 	raw, err := readFile(table)
 	if err != nil {
@@ -159,15 +160,15 @@ func (d Devices) AddCSV(ctx context.Context, did string, table io.Reader, opts .
 	return do[ReadingOutcome](ctx, d.c, k, opts)
 }
 
-// CorrectionDraft says which readings are wrong, and why. Readings take the
-// places of those of the same time; Withdraw removes those of a range.
+// CorrectionDraft says which readings are wrong, and why. Readings replace
+// those of the same time; Withdraw removes those of a range.
 type CorrectionDraft struct {
 	Reason   string        `json:"reason"`
 	Readings []Reading     `json:"readings,omitzero"`
 	Withdraw *ReadingRange `json:"withdraw,omitzero"`
 }
 
-// ReadingRange is a time whose readings go; To is not included.
+// ReadingRange is a time whose readings are removed; To is not included.
 type ReadingRange struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -186,7 +187,7 @@ func (d Devices) Corrections(ctx context.Context, did string, q PageQuery, opts 
 }
 
 // ReadingQuery asks for readings, or for gaps between them. Without times it
-// is all readings, and the gaps of the last 7 days.
+// covers all readings, and the gaps of the last 7 days.
 type ReadingQuery struct {
 	From   time.Time
 	To     time.Time // not included
@@ -222,8 +223,8 @@ func (d Devices) Gaps(ctx context.Context, did string, q ReadingQuery, opts ...O
 	return pages[ReadingGap](ctx, d.c, devicePath(did)+"/gaps", q.values(), opts)
 }
 
-// CookingQuery asks for cooking events. The zero value takes the last 7 days
-// and what the device was set to.
+// CookingQuery asks for cooking events. The zero value means the last 7 days
+// and the settings of the device.
 type CookingQuery struct {
 	From       time.Time
 	To         time.Time // not included; at most 92 days after From
@@ -250,13 +251,13 @@ func (d Devices) Events(ctx context.Context, did string, q CookingQuery, opts ..
 	return pages[CookingEvent](ctx, d.c, devicePath(did)+"/events", q.values(), opts)
 }
 
-// Usage walks over what the stoves of a project were used, by day and device: the
-// last 30 days without times. An error ends it.
+// Usage walks over the use of a project's stoves, by day and device: the last 30
+// days without times. An error ends it.
 func (d Devices) Usage(ctx context.Context, project string, q ReadingQuery, opts ...Option) iter.Seq2[Usage, error] {
 	return pages[Usage](ctx, d.c, "/v1/projects/"+url.PathEscape(project)+"/usage", q.values(), opts)
 }
 
-// Status tells how a device is.
+// Status reads the health of a device.
 func (d Devices) Status(ctx context.Context, did string, opts ...Option) (*DeviceStatus, error) {
 	return do[DeviceStatus](ctx, d.c, get(devicePath(did)+"/status", nil), opts)
 }

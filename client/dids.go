@@ -16,7 +16,7 @@ import (
 // DIDs are the DID documents of twins and others.
 type DIDs struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	DIDDocument        = api.DIDDocument
 	DIDMethod          = api.DIDMethod
@@ -24,15 +24,16 @@ type (
 	ResolutionMetadata = api.ResolutionMetadata
 )
 
-// Resolution is what a DID resolved to. Documents of other hosts come in many
-// shapes, so the document is JSON here; Document reads those of this server.
+// Resolution is the result of resolving a DID. Documents of other hosts come in
+// many shapes, so the document is JSON here; Document reads those of this
+// server.
 type Resolution struct {
 	DIDDocument        jsontext.Value     `json:"didDocument"`
 	ResolutionMetadata ResolutionMetadata `json:"didResolutionMetadata"`
 	DocumentMetadata   DocumentMetadata   `json:"didDocumentMetadata"`
 }
 
-// DocumentMetadata tells about the document.
+// DocumentMetadata describes the document.
 type DocumentMetadata struct {
 	Created     time.Time `json:"created,omitzero"`
 	Updated     time.Time `json:"updated,omitzero"`
@@ -49,7 +50,7 @@ func (r Resolution) Document() (*DIDDocument, error) {
 	return d, nil
 }
 
-// DIDVersion says which version of a document. The zero value is the newest.
+// DIDVersion selects a version of a document. The zero value is the newest.
 type DIDVersion struct {
 	Revision int64
 	At       time.Time
@@ -73,16 +74,16 @@ func (d DIDs) Resolve(ctx context.Context, did string, w DIDVersion, opts ...Opt
 	return do[Resolution](ctx, d.c, get("/v1/dids/"+url.PathEscape(did), w.values()), opts)
 }
 
-// ResolvePublic resolves a DID as universal resolvers do, without a key. That
-// a DID is deactivated is an answer and no error. Codes are those of DID
+// ResolvePublic resolves a DID as universal resolvers do, without a key. A
+// deactivated DID is an answer, not an error. Codes are those of DID
 // Resolution: notFound, invalidDid, methodNotSupported, invalidOptions.
 func (d DIDs) ResolvePublic(ctx context.Context, did string, w DIDVersion, opts ...Option) (*Resolution, error) {
 	return do[Resolution](ctx, d.c, gone("/1.0/identifiers/"+url.PathEscape(did), w.values()), opts)
 }
 
 // Server reads the DID document of the server under its did:web. Servers
-// without a public address have none, nor have those at an address with a path
-// at this place: it is at /did.json there.
+// without a public address have none; those whose address has a path serve it
+// at /did.json there, not here.
 func (d DIDs) Server(ctx context.Context, opts ...Option) (*DIDDocument, error) {
 	return do[DIDDocument](ctx, d.c, gone("/.well-known/did.json", nil), opts)
 }

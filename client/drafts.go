@@ -9,14 +9,14 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	DraftSummary = api.DraftSummary
 	DraftState   = api.DraftState
 	DraftLinks   = api.DraftLinks
 )
 
-// InterviewContent is what is known so far of an interview that is not finished.
+// InterviewContent is what is known so far about an unfinished interview.
 type InterviewContent struct {
 	HouseholdID string    `json:"householdId"`
 	Language    string    `json:"language,omitzero"`
@@ -37,8 +37,8 @@ func draftPath(surveyID, responseID string) string {
 	return surveyPath(surveyID) + "/drafts/" + url.PathEscape(responseID)
 }
 
-// SaveDraft keeps an interview that is not finished, for its collector alone and
-// for 30 days. To send a response with its id removes it. Codes: DRAFT_INVALID,
+// SaveDraft keeps an unfinished interview, for its collector alone and for 30
+// days. Sending a response with its id removes it. Codes: DRAFT_INVALID,
 // DRAFT_SENT, TOO_MANY_DRAFTS, SURVEY_NOT_ACTIVE, HOUSEHOLD_ERASED.
 func (r Responses) SaveDraft(ctx context.Context, surveyID, responseID string, d InterviewContent, opts ...Option) (*DraftSummary, error) {
 	return do[DraftSummary](ctx, r.c, put(draftPath(surveyID, responseID), d), opts)

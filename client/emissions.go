@@ -12,7 +12,7 @@ import (
 // stored.
 type Emissions struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	EmissionDraft          = api.EmissionDraft
 	EmissionPeriod         = api.EmissionPeriod
@@ -46,12 +46,12 @@ func (e Emissions) Calculate(ctx context.Context, d EmissionDraft, opts ...Optio
 	return do[EmissionCalculation](ctx, e.c, post("/v1/emissions:calculate", d), opts)
 }
 
-// Modules walks over the modules there are, with their inputs and constants.
+// Modules walks over the available modules, with their inputs and constants.
 func (e Emissions) Modules(ctx context.Context, opts ...Option) iter.Seq2[EmissionModule, error] {
 	return pages[EmissionModule](ctx, e.c, "/v1/emissions/modules", url.Values{}, opts)
 }
 
-// Analyse calculates what a household has saved, as far as its devices show.
+// Analyse calculates what a household has saved, according to its devices.
 // Codes: ENTITY_NOT_FOUND, BASELINE_MISSING, READINGS_MISSING.
 func (h Households) Analyse(ctx context.Context, d HouseholdAnalysisDraft, opts ...Option) (*HouseholdAnalysis, error) {
 	return do[HouseholdAnalysis](ctx, h.c, post("/v1/analysis/household", d), opts)

@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Point        = api.Point
 	PointCluster = api.PointCluster
@@ -32,16 +32,16 @@ func (e Entities) Create(ctx context.Context, d EntityDraft, opts ...Option) (*E
 	return do[Entity](ctx, e.c, post(entitiesPath, d), opts)
 }
 
-// CreateAs makes a twin under a DID, and never replaces one: the code is then
-// ENTITY_EXISTS. When a lost answer made it repeat, that may be the twin this
-// call has made.
+// CreateAs makes a twin under a given DID, and never replaces one: the code is
+// then ENTITY_EXISTS. When it was retried after a lost answer, that may be the
+// twin this call has made.
 func (e Entities) CreateAs(ctx context.Context, did string, d EntityDraft, opts ...Option) (*Entity, error) {
 	k := put(entityPath(did), d)
 	k.head = http.Header{"If-None-Match": {"*"}}
 	return do[Entity](ctx, e.c, k, opts)
 }
 
-// CreateDomain makes a twin in the words of domain registration.
+// CreateDomain makes a twin in the terms of domain registration.
 func (e Entities) CreateDomain(ctx context.Context, d DomainDraft, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, post("/v1/domains", d), opts)
 }
@@ -60,8 +60,9 @@ type EntityView struct {
 	Expand   []string  // relationships, protocol: adds what they point to
 }
 
-// View reads a twin as it was, in part, or with what it points to. Codes:
-// ENTITY_NOT_FOUND, REVISION_NOT_FOUND, REVISION_ERASED, UNKNOWN_FIELD.
+// View reads an earlier revision of a twin, a part of it, or a twin with the
+// objects it refers to. Codes: ENTITY_NOT_FOUND, REVISION_NOT_FOUND,
+// REVISION_ERASED, UNKNOWN_FIELD.
 func (e Entities) View(ctx context.Context, did string, w EntityView, opts ...Option) (*Entity, error) {
 	v := url.Values{}
 	setTime(v, "at", w.At)
@@ -73,8 +74,8 @@ func (e Entities) View(ctx context.Context, did string, w EntityView, opts ...Op
 	return do[Entity](ctx, e.c, get(entityPath(did), v), opts)
 }
 
-// EntityQuery asks for twins. Everything that is given must hold; the zero
-// value asks for all, newest first.
+// EntityQuery asks for twins. All conditions must hold; the zero value asks for
+// all, newest first.
 type EntityQuery struct {
 	DID          string
 	ExternalID   string // a value of externalIds, under any name
@@ -115,7 +116,7 @@ func (e Entities) List(ctx context.Context, q EntityQuery, opts ...Option) iter.
 	return pages[Entity](ctx, e.c, entitiesPath, q.values(), opts)
 }
 
-// PointQuery asks where twins are. Everything that is given must hold.
+// PointQuery asks where twins are. All conditions must hold.
 type PointQuery struct {
 	Type    string
 	Status  string
@@ -123,7 +124,7 @@ type PointQuery struct {
 	BBox    string // west,south,east,north in degrees
 }
 
-// Points tells where twins are, or clusters of them when there are more than 5,000.
+// Points reads where twins are, or clusters of them when there are more than 5,000.
 // Without the scope entities:pii coordinates are rounded.
 func (e Entities) Points(ctx context.Context, q PointQuery, opts ...Option) (*Points, error) {
 	v := url.Values{}
@@ -133,17 +134,16 @@ func (e Entities) Points(ctx context.Context, q PointQuery, opts ...Option) (*Po
 	return do[Points](ctx, e.c, get(entitiesPath+":points", v), opts)
 }
 
-// Replace replaces all that a client decides in a twin; it needs the option
-// IfRevision or IfMatch. When a lost answer made it repeat, the code may be
-// STALE_REVISION although it was this call that changed the twin. Codes:
+// Replace replaces everything that a client decides in a twin; it needs the
+// option IfRevision or IfMatch. When it was retried after a lost answer, the
+// code may be STALE_REVISION although this call changed the twin. Codes:
 // ENTITY_INVALID, PROPERTY_SCHEMA_VIOLATION, NOT_CONTROLLER, STALE_REVISION.
 func (e Entities) Replace(ctx context.Context, did string, d EntityDraft, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, put(entityPath(did), d), opts)
 }
 
-// Patch changes the members that are given and leaves the rest (RFC 7396); it
-// needs the option IfRevision or IfMatch. It is not repeated by itself. Codes
-// are those of Replace.
+// Patch changes the given members and leaves the rest (RFC 7396); it needs the
+// option IfRevision or IfMatch. It is not retried. Codes are those of Replace.
 func (e Entities) Patch(ctx context.Context, did string, patch Object, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, merge(entityPath(did), patch), opts)
 }
@@ -176,7 +176,7 @@ func operate(path string, steps []PatchStep) call {
 	return call{method: http.MethodPatch, path: path, body: body, media: mediaPatch}
 }
 
-// Deactivate ends a twin for good; its DID stays resolvable. It needs the
+// Deactivate ends a twin for good; its DID can still be resolved. It needs the
 // option IfRevision or IfMatch. Codes: NOT_CONTROLLER,
 // ORGANISATION_REQUIRES_GROUP, STALE_REVISION.
 func (e Entities) Deactivate(ctx context.Context, did string, opts ...Option) (*Entity, error) {
@@ -204,8 +204,9 @@ func (e Entities) Transfer(ctx context.Context, did string, t Transfer, opts ...
 type Verdict = api.Verdict
 
 // Verify says whether a twin is what it claims to be. IfRevision names the
-// revision you have judged, and is needed. Codes: STALE_REVISION when the twin
-// says something else since, REVISION_UNKNOWN, PRECONDITION_REQUIRED.
+// revision you have judged, and is required. Codes: STALE_REVISION when the
+// twin has changed its statement since, REVISION_UNKNOWN,
+// PRECONDITION_REQUIRED.
 func (e Entities) Verify(ctx context.Context, did string, d Verdict, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, post(entityPath(did)+"/verification", d), opts)
 }

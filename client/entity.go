@@ -7,19 +7,19 @@ import (
 )
 
 // Object is a JSON object whose members a protocol decides: properties,
-// metadata and the like. Its values are those of encoding/json: nil, bool,
+// metadata and similar. Its values are those of encoding/json: nil, bool,
 // float64, string, []any and map[string]any; numbers are float64, so whole
 // numbers beyond 2^53 belong in texts. In a patch nil removes a member.
 type Object = map[string]any
 
-// Entity is the record of a digital twin. With fields only what was asked for
-// is filled in.
+// Entity is the record of a digital twin. With fields only the requested
+// members are filled in.
 type Entity struct {
 	DID                  string            `json:"did"`
 	Type                 string            `json:"type"`       // in the words of its maker
 	Class                string            `json:"class"`      // physical, cognitive, system or oracle; from the protocol
 	DomainType           string            `json:"domainType"` // organisation, project, device …; from the protocol
-	Controller           string            `json:"controller"` // DID of whoever may change it
+	Controller           string            `json:"controller"` // DID of the principal that may change it
 	Controllers          []string          `json:"controllers"`
 	Owner                string            `json:"owner"`
 	Protocol             string            `json:"protocol"`
@@ -52,7 +52,7 @@ type Entity struct {
 	Updated              time.Time         `json:"updated"`
 	CreatedBy            string            `json:"createdBy"`
 	UpdatedBy            string            `json:"updatedBy"`
-	StatedBy             string            `json:"statedBy,omitzero"` // of a claim: who last changed what it says
+	StatedBy             string            `json:"statedBy,omitzero"` // for a claim: who last changed what it says
 	Links                EntityLinks       `json:"links"`
 	Withheld             []string          `json:"withheld,omitzero"` // personal properties it has that the key may not see: it has not entities:pii
 }
@@ -70,8 +70,9 @@ type Relationship struct {
 	Role     string `json:"role"`
 	Target   string `json:"target"`            // DID
 	External bool   `json:"external,omitzero"` // the target is not held by the server
-	// Unconfirmed means that the server does not hold the target and counts it for no required role until a caller with the scope *
-	// confirms it; see ConfirmRelationship.
+	// Unconfirmed means that the server does not hold the target, and does not count it
+	// for any required role until a caller with the scope * confirms it; see
+	// ConfirmRelationship.
 	Unconfirmed bool       `json:"unconfirmed,omitzero"`
 	Since       time.Time  `json:"since,omitzero"`
 	Until       time.Time  `json:"until,omitzero"`
@@ -79,7 +80,7 @@ type Relationship struct {
 	Entity      *TwinBrief `json:"entity,omitzero"` // the target, with expand
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Credential        = api.Credential
 	LinkedResource    = api.LinkedResource
@@ -92,7 +93,7 @@ type (
 	RelationshipDraft = api.RelationshipDraft
 )
 
-// TwinBrief is a twin in a few words.
+// TwinBrief is a short description of a twin.
 type TwinBrief struct {
 	DID        string `json:"did"`
 	Type       string `json:"type,omitzero"`
@@ -103,11 +104,11 @@ type TwinBrief struct {
 	External   bool   `json:"external,omitzero"` // not held by the server: only its DID is known
 }
 
-// ProtocolBrief is that of package api.
+// ProtocolBrief is the type of package api.
 type ProtocolBrief = api.ProtocolBrief
 
-// EntityDraft asks for a twin, or for what replaces one. Type and Protocol are
-// needed.
+// EntityDraft asks for a twin, or for the replacement of one. Type and Protocol
+// are required.
 type EntityDraft struct {
 	DID             string              `json:"did,omitzero"` // made by the server when absent
 	Type            string              `json:"type"`
@@ -130,8 +131,8 @@ type EntityDraft struct {
 	Groups          []GroupDraft        `json:"groups,omitzero"` // an organisation begins with; name and scopes
 }
 
-// DomainDraft asks for a twin in the words of domain registration: Class is
-// another name of Protocol.
+// DomainDraft asks for a twin in the terms of domain registration: Class is
+// another name for Protocol.
 type DomainDraft struct {
 	Type          string              `json:"type"`
 	Protocol      string              `json:"protocol,omitzero"`

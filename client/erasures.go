@@ -23,22 +23,22 @@ type Erasure struct {
 	Reason   string           `json:"reason"`
 	With     []string         `json:"with"`   // DIDs of twins that were made for it and went with it
 	Counts   map[string]int64 `json:"counts"` // how many things were erased
-	Bytes    ErasedBytes      `json:"bytes"`  // where the bytes of what was erased are; Get it again until the state is gone or released
+	Bytes    ErasedBytes      `json:"bytes"`  // whether the bytes of what was erased are still stored; Get it again until the state is gone or released
 	Stays    []string         `json:"stays"`  // what is kept, as sentences; nil in certificates of earlier versions
 }
 
-// ErasedBytes says where the bytes of what was erased are.
+// ErasedBytes says whether the bytes of what was erased are still stored.
 type ErasedBytes struct {
 	State string    `json:"state"` // pending, gone, or released: PostgreSQL overwrites them when it needs the space
 	At    time.Time `json:"at"`    // zero while they are pending
 }
 
-// ErasureDraft is that of package api.
+// ErasureDraft is the type of package api.
 type ErasureDraft = api.ErasureDraft
 
-// Create erases somebody for good. Asking again gives the same certificate, so
-// it is repeated when the server could not finish. Codes: ENTITY_NOT_FOUND,
-// NOT_PERSONAL, ERASURE_INVALID.
+// Create erases a person or a household for good. Asking again gives the same
+// certificate, so it is retried when the server could not finish. Codes:
+// ENTITY_NOT_FOUND, NOT_PERSONAL, ERASURE_INVALID.
 func (e Erasures) Create(ctx context.Context, d ErasureDraft, opts ...Option) (*Erasure, error) {
 	k := post(erasuresPath, d)
 	k.keyed, k.safe = false, true

@@ -22,14 +22,14 @@ type Error struct {
 	RequestID  string        // finds the request in the server's log
 	RetryAfter time.Duration // how long the server asks to wait; 0 when it does not say
 
-	// What some codes say for programs beside their sentences.
-	Current     *Current             // of STALE_REVISION and RESPONSE_CONFLICT: what is stored, where that is known
+	// Some codes add data for programs.
+	Current     *Current             // of STALE_REVISION and RESPONSE_CONFLICT: what is stored, if known
 	Differences []ResponseDifference // of RESPONSE_CONFLICT: in what the response that was sent differs from it
 	Existing    *ExistingResponse    // of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has, if the key may know it
 	Candidates  []SurveyCandidate    // of AMBIGUOUS_SURVEY: the surveys the response may be for
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	ExistingResponse = api.ExistingResponse
 	SurveyCandidate  = api.SurveyCandidate
@@ -85,12 +85,12 @@ type errorBody struct {
 	} `json:"didResolutionMetadata"`
 }
 
-// errorOf makes the error of an answer that is no success.
+// errorOf makes the error of an answer without success.
 func errorOf(res *http.Response, body []byte) *Error {
 	e := &Error{Status: res.StatusCode, RequestID: res.Header.Get(headRequestID), RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil {
-		// A proxy in between, or area C: the text is all there is.
+		// An answer of a proxy, or of area C, is only text.
 		e.Message = strings.TrimSpace(strings.ToValidUTF8(string(body[:min(len(body), 200)]), ""))
 		if e.Message == "" {
 			e.Message = http.StatusText(res.StatusCode)

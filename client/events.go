@@ -60,11 +60,11 @@ func (e Events) Changes(ctx context.Context, q ChangesQuery, opts ...Option) (*C
 	return do[Changes](ctx, e.c, get("/v1/changes", q.values()), opts)
 }
 
-// EventType is that of package api.
+// EventType is the type of package api.
 type EventType = api.EventType
 
-// Types lists the types of events there are: what ChangesQuery.Types and the
-// Events of webhooks can name.
+// Types lists all types of events: what ChangesQuery.Types and the Events of
+// webhooks can name.
 func (e Events) Types(ctx context.Context, opts ...Option) ([]EventType, error) {
 	p, err := do[struct {
 		Items []EventType `json:"items"`
@@ -75,8 +75,8 @@ func (e Events) Types(ctx context.Context, opts ...Option) ([]EventType, error) 
 	return p.Items, nil
 }
 
-// List walks over the events from q on to the newest there is now. An error
-// ends it.
+// List walks over the events from q on to the newest at present. An error ends
+// it.
 func (e Events) List(ctx context.Context, q ChangesQuery, opts ...Option) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {

@@ -66,7 +66,7 @@ func (c *Client) begin(ctx context.Context, k *call, n int) (io.ReadCloser, erro
 	return nil, errorOf(res, raw)
 }
 
-// laterOn says that a job makes what was asked for.
+// laterOn means that a job makes the requested result.
 type laterOn struct{ Job }
 
 func (l laterOn) Error() string { return "the job " + l.ID + " makes it" }

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// MadeFile is a noun of package api.
+// MadeFile is the type of package api.
 type MadeFile = api.MadeFile
 
 // Files lists the files that the oracle has made for this client's principal, newest

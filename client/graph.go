@@ -22,7 +22,7 @@ type GraphNode struct {
 // GraphEdge is that of package api.
 type GraphEdge = api.GraphEdge
 
-// Subgraph is what lies around a twin, in the order it was found.
+// Subgraph is the part of the graph around a twin, in the order it was found.
 type Subgraph struct {
 	Root      string      `json:"root"`
 	Nodes     []GraphNode `json:"nodes"`
@@ -68,7 +68,7 @@ type Neighbour struct {
 	Node      TwinBrief `json:"node"`
 }
 
-// NeighbourQuery asks for neighbours.
+// NeighbourQuery selects neighbours.
 type NeighbourQuery struct {
 	Direction string // out, in or both (default)
 	Roles     []string
@@ -95,10 +95,10 @@ func (g Graph) Neighbours(ctx context.Context, did string, q NeighbourQuery, opt
 	return pages[Neighbour](ctx, g.c, entityPath(did)+"/neighbours", q.values(), opts)
 }
 
-// SubdomainQuery asks for what a twin contains.
+// SubdomainQuery selects what a twin contains.
 type SubdomainQuery struct {
 	DomainType string    // such as group; all by default
-	On         time.Time // only what it contained then
+	On         time.Time // only what it contained at this time
 	Limit      int       // items in one page, 1 to 1000; 50 by default
 	Cursor     string    // NextCursor of the page before
 }
@@ -137,8 +137,8 @@ type GraphPath struct {
 	Truncated bool        `json:"truncated"` // a bound stopped the search: there may be a path
 }
 
-// Path finds the shortest path between two twins. That there is none is an
-// answer and no error.
+// Path finds the shortest path between two twins. If there is none, that is an
+// answer, not an error.
 func (g Graph) Path(ctx context.Context, from, to string, q PathQuery, opts ...Option) (*GraphPath, error) {
 	v := url.Values{"from": {from}, "to": {to}}
 	setInt(v, "maxDepth", int64(q.MaxDepth))
@@ -171,7 +171,7 @@ func (g Graph) InvariantPage(ctx context.Context, q PageQuery, opts ...Option) (
 }
 
 // Invariants checks that the rules hold over all twins of the workspace, and
-// gathers what is broken.
+// gathers the violations.
 func (g Graph) Invariants(ctx context.Context, opts ...Option) (*Invariants, error) {
 	all := &Invariants{OK: true}
 	for q := (PageQuery{Limit: 2000}); ; q.Cursor = all.Page.NextCursor {

@@ -23,7 +23,7 @@ type Group struct {
 	Revision int64    `json:"revision"`
 }
 
-// GroupDraft is that of package api.
+// GroupDraft is the type of package api.
 type GroupDraft = api.GroupDraft
 
 // Member is a member of a group.
@@ -35,7 +35,7 @@ type Member struct {
 	AddedBy string    `json:"addedBy,omitzero"`
 }
 
-// Membership is a group of a member and what it gives.
+// Membership is a group of a member and the scopes it gives.
 type Membership struct {
 	Group        string    `json:"group"`
 	Name         string    `json:"name"`
@@ -47,7 +47,7 @@ type Membership struct {
 	AddedBy      string    `json:"addedBy"`
 }
 
-// Memberships are the groups of a member and what they give in all.
+// Memberships are the groups of a member and the scopes they give together.
 type Memberships struct {
 	Member string       `json:"member"`
 	Groups []Membership `json:"groups"`
@@ -94,7 +94,7 @@ func (g Groups) Add(ctx context.Context, group, member string, opts ...Option) (
 
 // AddWith is Add with the did:keys of the member that the group admits, and no
 // others: keys that the member has shown to the caller. The code
-// MEMBER_KEYS_INVALID says that one of them does not speak for the DID.
+// MEMBER_KEYS_INVALID means that one of them does not speak for the DID.
 func (g Groups) AddWith(ctx context.Context, group, member string, keys []string, opts ...Option) (*Member, error) {
 	return do[Member](ctx, g.c, put(memberPath(group, member), map[string][]string{"keys": keys}), opts)
 }
@@ -104,7 +104,7 @@ func (g Groups) Remove(ctx context.Context, group, member string, opts ...Option
 	return do[Member](ctx, g.c, remove(memberPath(group, member)), opts)
 }
 
-// Memberships tells the groups of a member and the scopes they give; "" is the
+// Memberships reads the groups of a member and the scopes they give; "" is the
 // caller.
 func (g Groups) Memberships(ctx context.Context, member string, opts ...Option) (*Memberships, error) {
 	v := url.Values{}

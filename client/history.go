@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Revision      = api.Revision
 	RevisionLinks = api.RevisionLinks
@@ -53,8 +53,8 @@ func (e Entities) Revision(ctx context.Context, did string, n int64, opts ...Opt
 	return do[Entity](ctx, e.c, get(historyPath(did)+"/"+strconv.FormatInt(n, 10), nil), opts)
 }
 
-// Diff tells what changed between two revisions; to 0 is the newest, from 0
-// the one before to. Codes: REVISION_NOT_FOUND, REVISION_ERASED.
+// Diff compares two revisions; to 0 is the newest, from 0 the one before to.
+// Codes: REVISION_NOT_FOUND, REVISION_ERASED.
 func (e Entities) Diff(ctx context.Context, did string, from, to int64, opts ...Option) (*Difference, error) {
 	v := url.Values{}
 	setInt(v, "from", from)
@@ -62,7 +62,7 @@ func (e Entities) Diff(ctx context.Context, did string, from, to int64, opts ...
 	return do[Difference](ctx, e.c, get(entityPath(did)+"/diff", v), opts)
 }
 
-// DiffBetween is Diff between what held at two times.
+// DiffBetween is Diff between the revisions at two times.
 func (e Entities) DiffBetween(ctx context.Context, did string, from, to time.Time, opts ...Option) (*Difference, error) {
 	v := url.Values{}
 	setTime(v, "from", from)
@@ -75,8 +75,8 @@ func (e Entities) AuditPage(ctx context.Context, did string, q PageQuery, opts .
 	return do[HistoryAudit](ctx, e.c, get(entityPath(did)+"/audit", q.values()), opts)
 }
 
-// Audit checks the whole history of a twin: that every revision is there and
-// as it was stored. From, Checked and Erased are those of all pages.
+// Audit checks the whole history of a twin: that every revision exists and is
+// unchanged. From, Checked and Erased cover all pages.
 func (e Entities) Audit(ctx context.Context, did string, opts ...Option) (*HistoryAudit, error) {
 	var all HistoryAudit
 	for q := (PageQuery{Limit: 1000}); ; q.Cursor = all.Page.NextCursor {

@@ -12,8 +12,8 @@ import (
 
 const householdsPath = "/v1/households"
 
-// Households are those of a cooking programme. They are twins: Entities
-// changes them, links them and reads their history.
+// Households are the households of a cooking programme. They are twins:
+// Entities changes them, links them and reads their history.
 type Households struct{ c *Client }
 
 func householdPath(did string) string { return householdsPath + "/" + url.PathEscape(did) }
@@ -40,14 +40,14 @@ type Household struct {
 	Withheld    []string          `json:"withheld,omitzero"` // personal properties it has that the key may not see
 }
 
-// DeviceBrief is a device in a few words.
+// DeviceBrief is a short description of a device.
 type DeviceBrief struct {
 	DID    string `json:"did"`
 	Type   string `json:"type"`
 	Status string `json:"status"`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	HouseholdLinks = api.HouseholdLinks
 	Stacking       = api.Stacking
@@ -56,7 +56,7 @@ type (
 	StackingShare  = api.StackingShare
 )
 
-// HouseholdDraft asks for a household. Nothing is needed.
+// HouseholdDraft asks for a household. No member is required.
 type HouseholdDraft struct {
 	DID         string            `json:"did,omitzero"`
 	Type        string            `json:"type,omitzero"`     // Household when absent
@@ -92,8 +92,8 @@ func (h Households) List(ctx context.Context, q PageQuery, opts ...Option) iter.
 	return pages[Household](ctx, h.c, householdsPath, q.values(), opts)
 }
 
-// StackingQuery says what counts as cooking. The zero value takes the last 30
-// days and what each device was set to.
+// StackingQuery says what counts as cooking. The zero value means the last 30
+// days and the settings of each device.
 type StackingQuery struct {
 	From           time.Time
 	To             time.Time // not included; at most 92 days after From

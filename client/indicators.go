@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	SurveyIndicators   = api.SurveyIndicators
 	ProjectIndicators  = api.ProjectIndicators
@@ -18,7 +18,7 @@ type (
 	IndicatorInclusion = api.IndicatorInclusion
 )
 
-// IndicatorQuery says how indicators are wanted.
+// IndicatorQuery says how to compute indicators.
 type IndicatorQuery struct {
 	Round      int    // of a survey; the open one for 0
 	From, To   string // of a project: days

@@ -55,7 +55,7 @@ func (j Job) Final() bool {
 // migration says which and why.
 func (j Job) Done() bool { return j.Status == "succeeded" || j.Status == "completedWithErrors" }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Progress = api.Progress
 	JobError = api.JobError
@@ -91,13 +91,13 @@ func (j Jobs) List(ctx context.Context, q JobQuery, opts ...Option) iter.Seq2[Jo
 	return pages[Job](ctx, j.c, jobsPath, q.values(), opts)
 }
 
-// Cancel asks a job to stop. One that runs may still end otherwise: Wait tells.
-// It is not repeated by itself. Codes: JOB_NOT_FOUND, JOB_FINISHED.
+// Cancel asks a job to stop. A running job may still end differently: see Wait.
+// It is not retried. Codes: JOB_NOT_FOUND, JOB_FINISHED.
 func (j Jobs) Cancel(ctx context.Context, id string, opts ...Option) (*Job, error) {
 	return do[Job](ctx, j.c, call{method: http.MethodPost, path: jobPath(id) + "/cancel"}, opts)
 }
 
-// Wait looks at a job until it is over, however it ends, or ctx is.
+// Wait polls a job until it is over, however it ends, or ctx is.
 func (j Jobs) Wait(ctx context.Context, id string, opts ...Option) (*Job, error) {
 	for n := 1; ; n++ {
 		job, err := j.Get(ctx, id, opts...)

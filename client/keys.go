@@ -21,7 +21,7 @@ type Key struct {
 	Workspace  string    `json:"workspace"`
 	Principal  string    `json:"principal"` // DID of whom the key speaks for
 	Name       string    `json:"name"`
-	Prefix     string    `json:"prefix"` // the public beginning of its text
+	Prefix     string    `json:"prefix"` // the public part at the start of its text
 	Scopes     []string  `json:"scopes"`
 	Projects   []string  `json:"projects,omitempty"` // when given, only these projects exist for the key
 	Networks   []string  `json:"networks,omitempty"` // when given, the key works from these only
@@ -38,20 +38,20 @@ type Key struct {
 	Revision   int64     `json:"revision"`
 }
 
-// IssuedKey is a key that was just made, with its text. The server shows it
-// this once.
+// IssuedKey is a key that was just made, with its text, which the server shows
+// only now.
 type IssuedKey struct {
 	Key
 	Text string `json:"key"`
 }
 
-// String leaves the text out, so that no print of the value shows it.
+// String leaves the text out, so that printing the value does not reveal it.
 func (k IssuedKey) String() string { return k.ID + " (" + k.Prefix + ")" }
 
 // GoString leaves the text out of %#v too.
 func (k IssuedKey) GoString() string { return k.String() }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	KeyDraft = api.KeyDraft
 	QR       = api.QR
@@ -84,7 +84,7 @@ func (k Keys) List(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[K
 	return pages[Key](ctx, k.c, keysPath, q.values(), opts)
 }
 
-// Rotation says how a key is replaced.
+// Rotation says how to replace a key.
 type Rotation struct {
 	Grace time.Duration // how long the old key still works, up to 24 h; an hour by default
 	Now   bool          // end the old key at once
@@ -122,13 +122,13 @@ func (k Keys) Rename(ctx context.Context, id, name string, opts ...Option) (*Key
 
 const invitesPath = "/v1/invites"
 
-// InviteDraft asks for an invitation. Name is needed, and a Role or Scopes.
+// InviteDraft asks for an invitation. Name is required, and a Role or Scopes.
 type InviteDraft struct {
 	KeyDraft
 	Origin string `json:"origin,omitempty"` // address of the server as the person reaches it, such as https://hearth.example.org
 }
 
-// Invite is an invitation: whoever opens its link first gets a key.
+// Invite is an invitation: the first person who opens its link gets a key.
 type Invite struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
@@ -147,7 +147,7 @@ type Invite struct {
 	Key       string    `json:"key"` // id of the key it made
 }
 
-// NewInvite is an invitation with its link, which the server shows this once.
+// NewInvite is an invitation with its link, which the server shows only now.
 type NewInvite struct {
 	Invite
 	Code string `json:"code"`
@@ -155,7 +155,7 @@ type NewInvite struct {
 	QR   *QR    `json:"qr"` // nil when the server does not know its own address
 }
 
-// String leaves the link out, so that no print of the value shows it.
+// String leaves the link out, so that printing the value does not reveal it.
 func (v NewInvite) String() string { return v.ID }
 
 // GoString leaves the link out of %#v too.
@@ -173,7 +173,7 @@ func (k Keys) Invites(ctx context.Context, q PageQuery, opts ...Option) iter.Seq
 	return pages[Invite](ctx, k.c, invitesPath, q.values(), opts)
 }
 
-// RevokeInvite takes an invitation back. Codes: INVITE_NOT_FOUND, INVITE_USED.
+// RevokeInvite withdraws an invitation. Codes: INVITE_NOT_FOUND, INVITE_USED.
 func (k Keys) RevokeInvite(ctx context.Context, id string, opts ...Option) (*Invite, error) {
 	return do[Invite](ctx, k.c, call{method: http.MethodDelete, path: invitesPath + "/" + url.PathEscape(id)}, opts)
 }

@@ -14,7 +14,7 @@ import (
 // KitchenTests is kitchen performance tests.
 type KitchenTests struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	KitchenTestDraft    = api.KitchenTestDraft
 	KitchenTestPeriod   = api.KitchenTestPeriod
@@ -45,7 +45,7 @@ func (k KitchenTests) Get(ctx context.Context, id string, opts ...Option) (*Kitc
 	return do[KitchenTest](ctx, k.c, get(kitchenPath(id), nil), opts)
 }
 
-// KitchenTestQuery narrows a list of tests; empty members do not.
+// KitchenTestQuery narrows a list of tests; empty members are ignored.
 type KitchenTestQuery struct {
 	ProjectID, HouseholdID, TestGroup, Status, Fuel string
 }
@@ -59,9 +59,8 @@ func (k KitchenTests) List(ctx context.Context, q KitchenTestQuery, opts ...Opti
 	return pages[KitchenTest](ctx, k.c, kptPath, v, opts)
 }
 
-// Correct puts a test in place of what was recorded, with a reason. Send the
-// revision you have read with IfMatch. Codes: KPT_LOCKED, NOT_RECORDER,
-// STALE_REVISION.
+// Correct replaces a recorded test, with a reason. Send the revision you have
+// read with IfMatch. Codes: KPT_LOCKED, NOT_RECORDER, STALE_REVISION.
 func (k KitchenTests) Correct(ctx context.Context, id, reason string, d KitchenTestDraft, opts ...Option) (*KitchenTest, error) {
 	return do[KitchenTest](ctx, k.c, call{method: http.MethodPut, path: kitchenPath(id), query: url.Values{"reason": {reason}}, body: d}, opts)
 }
@@ -77,8 +76,7 @@ func (k KitchenTests) History(ctx context.Context, id string, opts ...Option) it
 	return pages[KitchenTestRevision](ctx, k.c, kitchenPath(id)+"/history", url.Values{}, opts)
 }
 
-// KitchenTestFigures says which figures of tests are wanted; ProjectID is
-// required.
+// KitchenTestFigures selects the figures of tests; ProjectID is required.
 type KitchenTestFigures struct {
 	ProjectID  string
 	Fuel       string  // wood for ""

@@ -15,10 +15,10 @@ type (
 	ODataPage    = api.ODataPage
 )
 
-// Feeds are surveys as OData 4.0 has them.
+// Feeds are surveys in the form of OData 4.0.
 type Feeds struct{ c *Client }
 
-// Tables lists the tables of the feed of a survey. query may have pii. Code:
+// Tables lists the tables of the feed of a survey. query may contain pii. Code:
 // SURVEY_NOT_FOUND.
 func (s Feeds) Tables(ctx context.Context, survey string, query url.Values, opts ...Option) (*ODataService, error) {
 	return do[ODataService](ctx, s.c, get(surveyPath(survey)+"/odata", query), opts)

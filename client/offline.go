@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	BatchItem          = api.BatchItem
 	ResponseBatch      = api.ResponseBatch
@@ -42,7 +42,7 @@ type ResponseConflict struct {
 	ReceivedAt     time.Time            `json:"receivedAt"`
 	StoredRevision int64                `json:"storedRevision,omitzero"` // of the response, when this one came
 	Differences    []ResponseDifference `json:"differences"`             // to that revision
-	Withheld       []string             `json:"withheld,omitzero"`       // pointers of what this key is not told about
+	Withheld       []string             `json:"withheld,omitzero"`       // pointers of what is hidden from this key
 	Sent           *ResponseDraft       `json:"sent,omitzero"`           // with the scope responses:pii
 	Mergeable      bool                 `json:"mergeable"`               // needs no decision, as far as this key may know
 	Erased         bool                 `json:"erased,omitzero"`
@@ -80,8 +80,8 @@ func (r Responses) Conflict(ctx context.Context, surveyID, id string, opts ...Op
 	return do[ResponseConflict](ctx, r.c, get(conflictPath(surveyID, id), nil), opts)
 }
 
-// Resolve decides a conflict. Of one that is held, stored refuses it and sent
-// takes it; that needs the scope surveys:write. Codes: CONFLICT_RESOLVED,
+// Resolve decides a conflict. For a held content, stored refuses it and sent
+// accepts it, which needs the scope surveys:write. Codes: CONFLICT_RESOLVED,
 // RESOLUTION_INVALID, CONTENT_ERASED, RESPONSE_LOCKED, SURVEY_ARCHIVED,
 // NOT_COLLECTOR, STALE_REVISION.
 func (r Responses) Resolve(ctx context.Context, surveyID, id string, d ConflictResolution, opts ...Option) (*ResponseConflict, error) {

@@ -11,9 +11,9 @@ import (
 // Option changes one call.
 type Option func(*call)
 
-// IdempotencyKey names the call: of all calls with the same key the server
-// does one, and answers the others with what it answered to that one. It keeps
-// keys for a day. Without this option calls that make something get a new key.
+// IdempotencyKey names the call: the server carries out one of all calls with
+// the same key, and gives the others the same answer. It keeps keys for a day.
+// Without this option calls that create something get a new key.
 func IdempotencyKey(key string) Option {
 	return func(c *call) { c.head.Set(headIdempotency, key) }
 }
@@ -31,12 +31,12 @@ func IfRevision(n int64) Option { return IfMatch(ETag(n)) }
 func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
 // Reason says why, for the history of a twin: one line of at most 1,000
-// characters. It is for changes of entities whose body has no place for it.
+// characters. It is for changes of entities whose body has no member for it.
 func Reason(text string) Option { return query("reason", text) }
 
-// Fields asks for some members only of the surveys or responses that are read
-// or listed, such as status and responses.home.size. What names a record is
-// always there; the other members are empty. Code: UNKNOWN_FIELD.
+// Fields asks for only some members of surveys or responses, such as status and
+// responses.home.size. The id of a record is always included; other members are
+// empty. Code: UNKNOWN_FIELD.
 func Fields(names ...string) Option { return query("fields", strings.Join(names, ",")) }
 
 // query adds a parameter to a call.
@@ -55,7 +55,7 @@ func RequestID(id string) Option {
 	return func(c *call) { c.head.Set(headRequestID, id) }
 }
 
-// Meta is what an answer says beside its body.
+// Meta is what an answer contains besides its body.
 type Meta struct {
 	Status    int
 	RequestID string
@@ -66,8 +66,8 @@ type Meta struct {
 	Header    http.Header
 }
 
-// WithMeta fills m with what the answer says beside its body, whatever it is.
-// A list of several pages leaves that of the last.
+// WithMeta fills m with what the answer contains besides its body, whatever the
+// status. A list of several pages leaves the Meta of the last.
 func WithMeta(m *Meta) Option {
 	return func(c *call) { c.meta = m }
 }

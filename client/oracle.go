@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	OracleRun    = api.OracleRun
 	OracleTokens = api.OracleTokens
@@ -27,7 +27,7 @@ type (
 	MCPGrantDraft  = api.MCPGrantDraft
 )
 
-// Oracle reads what the oracle has worked on. To talk to it, see docs/clients.md.
+// Oracle reads the oracle's work. To talk to it, see docs/clients.md.
 type Oracle struct{ c *Client }
 
 // RunQuery says which runs to list.
@@ -98,13 +98,13 @@ func (o Oracle) MCPTools(ctx context.Context, server string, q PageQuery, opts .
 	return pages[MCPTool](ctx, o.c, mcpServerPath(server)+"/tools", q.values(), opts)
 }
 
-// GrantMCPTool lets the oracle use a tool as it was read; hash is that of the MCPTool.
-// Codes: MCP_TOOL_CHANGED, MCP_TOOL_NOT_FOUND, MCP_TOOL_REFUSED.
+// GrantMCPTool lets the oracle use a tool exactly as it was read; hash is that of the
+// MCPTool. Codes: MCP_TOOL_CHANGED, MCP_TOOL_NOT_FOUND, MCP_TOOL_REFUSED.
 func (o Oracle) GrantMCPTool(ctx context.Context, server, tool, hash string, opts ...Option) (*MCPTool, error) {
 	return do[MCPTool](ctx, o.c, put(mcpGrantPath(server, tool), MCPGrantDraft{Hash: hash}), opts)
 }
 
-// RevokeMCPTool takes the grant of a tool back. Code: MCP_GRANT_NOT_FOUND.
+// RevokeMCPTool withdraws the grant of a tool. Code: MCP_GRANT_NOT_FOUND.
 func (o Oracle) RevokeMCPTool(ctx context.Context, server, tool string, opts ...Option) (*MCPGrant, error) {
 	return do[MCPGrant](ctx, o.c, remove(mcpGrantPath(server, tool)), opts)
 }

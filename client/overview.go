@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Name  = api.Name
 	Names = api.Names
@@ -22,27 +22,27 @@ type (
 	TimelineItem = api.TimelineItem
 )
 
-// Counts tells how much of everything the key may read there is. Code:
+// Counts reads how much there is of everything the key may read. Code:
 // KEY_RESTRICTED.
 func (c *Client) Counts(ctx context.Context, opts ...Option) (*Counts, error) {
 	return do[Counts](ctx, c, get("/v1/counts", nil), opts)
 }
 
-// Search finds what begins with a text, or has it as its DID, at most five of each
-// kind.
+// Search finds records that begin with a text, or have it as their DID, at most
+// five of each kind.
 func (c *Client) Search(ctx context.Context, text string, opts ...Option) (*SearchResult, error) {
 	return do[SearchResult](ctx, c, get("/v1/search", url.Values{"q": {text}}), opts)
 }
 
-// Names tells what DIDs are called, at most 100 of them, as far as the key may
-// know.
+// Names reads the names of DIDs, at most 100 of them, as far as the key may
+// know them.
 func (c *Client) Names(ctx context.Context, dids []string, opts ...Option) (*Names, error) {
 	v := url.Values{}
 	set(v, "did", strings.Join(dids, ","))
 	return do[Names](ctx, c, get("/v1/names", v), opts)
 }
 
-// TimelineQuery says which page of a time line; all of it is optional.
+// TimelineQuery selects a page of a time line; all of it is optional.
 type TimelineQuery struct {
 	Before time.Time // only what happened earlier
 	PageQuery

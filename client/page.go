@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Page[T any] = api.Page[T]
 	PageInfo    = api.PageInfo

@@ -17,7 +17,7 @@ type EntityEdge struct {
 	AddedBy   string    `json:"addedBy"`
 }
 
-// RelationshipQuery asks for relationships.
+// RelationshipQuery selects relationships.
 type RelationshipQuery struct {
 	Direction string // out or in; both by default
 	Role      string // all by default
@@ -57,9 +57,9 @@ func (e Entities) Relate(ctx context.Context, did string, d RelationshipDraft, o
 	return do[Relationship](ctx, e.c, post(relationsPath(did), d), opts)
 }
 
-// ConfirmRelationship says that the target of a relationship, which is not held
-// by the server, is what it should be: it fills roles that must be filled from
-// then on. It needs the scope *. Code: RELATIONSHIP_NOT_FOUND.
+// ConfirmRelationship confirms that the target of a relationship, which the
+// server does not hold, is what it should be: from then on it fills required
+// roles. It needs the scope *. Code: RELATIONSHIP_NOT_FOUND.
 func (e Entities) ConfirmRelationship(ctx context.Context, did, id string, opts ...Option) (*Relationship, error) {
 	return do[Relationship](ctx, e.c, post(relationsPath(did)+"/"+url.PathEscape(id)+"/confirm", nil), opts)
 }
@@ -124,13 +124,13 @@ func controllerPath(did, controller string) string {
 	return entityPath(did) + "/controllers/" + url.PathEscape(controller)
 }
 
-// AddController lets somebody control a twin.
+// AddController gives a principal control of a twin.
 func (e Entities) AddController(ctx context.Context, did, controller string, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, put(controllerPath(did, controller), nil), opts)
 }
 
-// RemoveController takes control of a twin from somebody; one must stay. Code:
-// CONTROLLER_NOT_FOUND.
+// RemoveController takes control of a twin from a principal; one must remain.
+// Code: CONTROLLER_NOT_FOUND.
 func (e Entities) RemoveController(ctx context.Context, did, controller string, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, remove(controllerPath(did, controller)), opts)
 }

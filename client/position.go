@@ -11,9 +11,9 @@ import (
 // server with replicas may answer a read by one that has got so far.
 const headPosition = "Hearth-Position"
 
-// position is the furthest one that this client has written at: what it reads shows its
-// own writes, whoever answers. Nothing, so that the primary answers, until it has
-// written.
+// position is the latest position that this client has written at, so that it reads its
+// own writes, whichever server answers. It is empty, so that the primary answers, until
+// the client has written.
 type position struct{ atomic.Pointer[string] }
 
 // note keeps the position of a write, unless it is behind one that is kept.
@@ -30,7 +30,7 @@ func (p *position) note(method string, res *http.Response) {
 	}
 }
 
-// place is a position as a number, 0 for what is none.
+// place parses a position as a number, 0 if it is not one.
 func place(at string) uint64 {
 	high, low, _ := strings.Cut(at, "/")
 	h, err := strconv.ParseUint(high, 16, 32)

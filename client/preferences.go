@@ -7,19 +7,19 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// UserPreferences is a noun of package api.
+// UserPreferences is the type of package api.
 type UserPreferences = api.UserPreferences
 
 const preferencesPath = "/user-preferences"
 
 // Preferences reads how this client's principal wants the oracle to talk; nil when
-// that was never said.
+// that was never set.
 func (o Oracle) Preferences(ctx context.Context, opts ...Option) (*UserPreferences, error) {
 	return o.preferences(ctx, get(preferencesPath, nil), opts)
 }
 
-// SetPreferences says how this client's principal wants the oracle to talk, in place
-// of what was said before. Nothing at all takes everything back.
+// SetPreferences sets how this client's principal wants the oracle to talk, and
+// replaces earlier preferences. Empty preferences remove them.
 func (o Oracle) SetPreferences(ctx context.Context, p UserPreferences, opts ...Option) (*UserPreferences, error) {
 	return o.preferences(ctx, put(preferencesPath, p), opts)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	EntityList       = api.EntityList
 	EntityMark       = api.EntityMark
@@ -18,11 +18,11 @@ type (
 	ProposalDecision = api.ProposalDecision
 )
 
-// Proposals are what interviews ask of twins.
+// Proposals are the changes to twins that interviews propose.
 type Proposals struct{ c *Client }
 
-// List walks over what the interviews of a survey ask of twins, oldest first.
-// status is open by default. Code: SURVEY_NOT_FOUND.
+// List walks over the proposals of a survey's interviews, oldest first. status
+// is open by default. Code: SURVEY_NOT_FOUND.
 func (p Proposals) List(ctx context.Context, surveyID, status string, q PageQuery, opts ...Option) iter.Seq2[Proposal, error] {
 	v := q.values()
 	if status != "" {
@@ -35,16 +35,15 @@ func proposalPath(surveyID, id string) string {
 	return surveyPath(surveyID) + "/proposals/" + url.PathEscape(id)
 }
 
-// Get reads what an interview asks of a twin. Codes: SURVEY_NOT_FOUND,
-// PROPOSAL_NOT_FOUND.
+// Get reads a proposal. Codes: SURVEY_NOT_FOUND, PROPOSAL_NOT_FOUND.
 func (p Proposals) Get(ctx context.Context, surveyID, id string, opts ...Option) (*Proposal, error) {
 	return do[Proposal](ctx, p.c, get(proposalPath(surveyID, id), nil), opts)
 }
 
-// Decide accepts what an interview asks of a twin, or rejects it. It names the version
-// of the proposal that was read. Codes: PROPOSAL_NOT_FOUND, DECISION_INVALID,
-// PROPOSAL_DECIDED, PROPOSAL_CHANGED, PROPOSAL_WAITS, TWIN_OUTSIDE_LIST, STALE_REVISION
-// and those of twins.
+// Decide accepts or rejects a proposal. It names the version of the proposal that was
+// read. Codes: PROPOSAL_NOT_FOUND, DECISION_INVALID, PROPOSAL_DECIDED,
+// PROPOSAL_CHANGED, PROPOSAL_WAITS, TWIN_OUTSIDE_LIST, STALE_REVISION and those of
+// twins.
 func (p Proposals) Decide(ctx context.Context, surveyID, id string, d ProposalDecision, opts ...Option) (*Proposal, error) {
 	return do[Proposal](ctx, p.c, post(proposalPath(surveyID, id)+"/decision", d), opts)
 }

@@ -61,14 +61,14 @@ type ProtocolContent struct {
 	Governance           Object   `json:"governance,omitzero"`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	ProtocolLinks = api.ProtocolLinks
 	ProtocolMove  = api.ProtocolMove
 )
 
-// ProtocolDraft asks for a protocol. Everything may be left out: Type is
-// Protocol then, and Version 1.0.0.
+// ProtocolDraft asks for a protocol. Everything is optional: by default Type is
+// Protocol, and Version 1.0.0.
 type ProtocolDraft struct {
 	DID         string `json:"did,omitzero"` // made by the server when absent
 	Type        string `json:"type"`
@@ -93,7 +93,7 @@ func (p Protocols) Get(ctx context.Context, did, version string, opts ...Option)
 	return do[Protocol](ctx, p.c, get(protocolPath(did), versionQuery(version)), opts)
 }
 
-// Effective is Get with all the version inherits.
+// Effective is Get with everything the version inherits.
 func (p Protocols) Effective(ctx context.Context, did, version string, opts ...Option) (*Protocol, error) {
 	v := versionQuery(version)
 	v.Set("view", "effective")
@@ -123,7 +123,7 @@ func (q ProtocolQuery) values() url.Values {
 	return v
 }
 
-// Page reads one page of the protocols: the shipped ones, then those of the
+// Page reads one page of the protocols: the bundled ones, then those of the
 // workspace.
 func (p Protocols) Page(ctx context.Context, q ProtocolQuery, opts ...Option) (*Page[Protocol], error) {
 	return page[Protocol](ctx, p.c, protocolsPath, q.values(), opts)
@@ -135,8 +135,8 @@ func (p Protocols) List(ctx context.Context, q ProtocolQuery, opts ...Option) it
 }
 
 // Update changes a draft by a merge patch; version "" is the newest draft. It
-// needs the option IfRevision or IfMatch, and is not repeated by itself.
-// Codes: PROTOCOL_PUBLISHED, PROTOCOL_INVALID, STALE_REVISION.
+// needs the option IfRevision or IfMatch, and is not retried. Codes:
+// PROTOCOL_PUBLISHED, PROTOCOL_INVALID, STALE_REVISION.
 func (p Protocols) Update(ctx context.Context, did, version string, patch Object, opts ...Option) (*Protocol, error) {
 	k := merge(protocolPath(did), patch)
 	k.query = versionQuery(version)
@@ -177,8 +177,8 @@ func (p Protocols) Versions(ctx context.Context, did string, opts ...Option) (*P
 	return do[ProtocolVersions](ctx, p.c, get(protocolPath(did)+"/versions", nil), opts)
 }
 
-// AddVersion makes a draft of all the newest version says, changed by a merge
-// patch. Codes: PROTOCOL_VERSION_EXISTS, PROTOCOL_INVALID.
+// AddVersion makes a draft from the newest version, changed by a merge patch.
+// Codes: PROTOCOL_VERSION_EXISTS, PROTOCOL_INVALID.
 func (p Protocols) AddVersion(ctx context.Context, did, version string, patch Object, opts ...Option) (*Protocol, error) {
 	body := Object{}
 	maps.Copy(body, patch)
@@ -192,7 +192,7 @@ func (p Protocols) Publish(ctx context.Context, did string, m ProtocolMove, opts
 	return do[Protocol](ctx, p.c, post(protocolPath(did)+"/publish", m), opts)
 }
 
-// Deprecate says that there is something better than a version.
+// Deprecate marks a version as superseded by something better.
 func (p Protocols) Deprecate(ctx context.Context, did string, m ProtocolMove, opts ...Option) (*Protocol, error) {
 	return do[Protocol](ctx, p.c, post(protocolPath(did)+"/deprecate", m), opts)
 }
@@ -230,7 +230,7 @@ func (p Protocols) Diff(ctx context.Context, did, from, to string, opts ...Optio
 	return do[ProtocolDiff](ctx, p.c, get(protocolPath(did)+"/diff", v), opts)
 }
 
-// VersionDiff is Diff at the address of a version.
+// VersionDiff is Diff with the address of a version.
 func (p Protocols) VersionDiff(ctx context.Context, did, version, to string, opts ...Option) (*ProtocolDiff, error) {
 	v := url.Values{}
 	set(v, "to", to)
@@ -242,13 +242,13 @@ func (p Protocols) Schema(ctx context.Context, did, version string, opts ...Opti
 	return value(do[jsontext.Value](ctx, p.c, get(protocolPath(did)+"/schema", versionQuery(version)), opts))
 }
 
-// Sample is what a protocol is asked about. Properties are needed.
+// Sample is what to check against a protocol. Properties are required.
 type Sample struct {
 	Properties    Object              `json:"properties"`
 	Relationships []RelationshipDraft `json:"relationships,omitzero"`
 }
 
-// Validation is what a protocol says to a sample.
+// Validation is the result of checking a sample.
 type Validation struct {
 	Valid                bool     `json:"valid"`
 	Protocol             string   `json:"protocol"`
@@ -264,7 +264,7 @@ func (p Protocols) Validate(ctx context.Context, did, version string, s Sample, 
 	return do[Validation](ctx, p.c, k, opts)
 }
 
-// What a rubric is tried with, and what it says.
+// The input of a trial of a rubric, and its result.
 type (
 	RubricTrial    = api.RubricTrial
 	TriedClaim     = api.TriedClaim
@@ -273,10 +273,10 @@ type (
 	RubricStep     = api.RubricStep
 )
 
-// RubricName names a rubric. Without a version it is that of the one that is used.
+// RubricName names a rubric. Without a version it means the version in use.
 type RubricName struct{ Protocol, Version, Kind string }
 
-// TryRubric asks a rubric about a claim that nobody has made, and stores nothing.
+// TryRubric asks a rubric about a hypothetical claim, and stores nothing.
 func (p Protocols) TryRubric(ctx context.Context, n RubricName, t RubricTrial, opts ...Option) (*RubricDecision, error) {
 	k := post(protocolPath(n.Protocol)+"/rubrics/"+url.PathEscape(n.Kind)+"/try", t)
 	k.query, k.keyed, k.safe = versionQuery(n.Version), false, true

@@ -13,7 +13,7 @@ import (
 // Quality is the field quality of surveys: checks, flags and back-checks.
 type Quality struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	QualityReport       = api.QualityReport
 	QualityRun          = api.QualityRun
@@ -37,7 +37,7 @@ type (
 	BackCheckLinks      = api.BackCheckLinks
 )
 
-// Report tells how good the data of a round are; round 0 is the open one.
+// Report reads how good the data of a round are; round 0 is the open one.
 // Codes: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
 func (q Quality) Report(ctx context.Context, surveyID string, round int, opts ...Option) (*QualityReport, error) {
 	v := url.Values{}
@@ -55,8 +55,8 @@ func (q Quality) Run(ctx context.Context, surveyID string, round int, opts ...Op
 	return do[Job](ctx, q.c, post(surveyPath(surveyID)+"/quality/runs", body), opts)
 }
 
-// QualityRules are the limits of the checks of a survey. What is 0 has its
-// default.
+// QualityRules are the limits of the checks of a survey. A member that is 0 has
+// its default.
 type QualityRules struct {
 	MinSeconds       float64  `json:"minSeconds,omitzero"`
 	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero"`
@@ -89,14 +89,14 @@ func (q Quality) Rules(ctx context.Context, surveyID string, opts ...Option) (*Q
 	return do[QualityRuleRecord](ctx, q.c, get(surveyPath(surveyID)+"/quality/rules", nil), opts)
 }
 
-// SetRules sets the limits of the checks. IfRevision is needed once the survey
-// has rules. Codes: SURVEY_NOT_FOUND, QUALITY_RULES_INVALID, STALE_REVISION,
-// PRECONDITION_REQUIRED.
+// SetRules sets the limits of the checks. IfRevision is required once the
+// survey has rules. Codes: SURVEY_NOT_FOUND, QUALITY_RULES_INVALID,
+// STALE_REVISION, PRECONDITION_REQUIRED.
 func (q Quality) SetRules(ctx context.Context, surveyID string, r QualityRules, opts ...Option) (*QualityRuleRecord, error) {
 	return do[QualityRuleRecord](ctx, q.c, put(surveyPath(surveyID)+"/quality/rules", r), opts)
 }
 
-// FlagQuery asks for flags of a survey.
+// FlagQuery selects flags of a survey.
 type FlagQuery struct {
 	Rule      string
 	Collector string
@@ -131,14 +131,14 @@ func (q Quality) SettleFlag(ctx context.Context, surveyID string, o FlagOutcome,
 	return do[QualityFlag](ctx, q.c, post(surveyPath(surveyID)+"/flags:settle", o), opts)
 }
 
-// Draw draws responses to be asked again; the same draw twice is one. Codes:
-// SURVEY_NOT_FOUND, ROUND_NOT_FOUND, BACK_CHECK_INVALID,
+// Draw draws responses to ask again; repeating the same draw changes nothing.
+// Codes: SURVEY_NOT_FOUND, ROUND_NOT_FOUND, BACK_CHECK_INVALID,
 // BACK_CHECK_QUESTIONS_MISSING, DRAW_EXISTS.
 func (q Quality) Draw(ctx context.Context, surveyID string, d DrawDraft, opts ...Option) (*Draw, error) {
 	return do[Draw](ctx, q.c, call{method: http.MethodPost, path: surveyPath(surveyID) + "/back-checks:draw", body: d, safe: true}, opts)
 }
 
-// BackCheck is a response that somebody else asks again.
+// BackCheck is a response that another person asks again.
 type BackCheck struct {
 	BackCheckID string              `json:"backCheckId"`
 	DrawID      string              `json:"drawId"`
@@ -170,7 +170,7 @@ type BackCheckQuestion struct {
 	Rows     []any  `json:"rows,omitzero"`    // of a matrix
 }
 
-// BackCheckOutcome is what came of asking again. The answers are compared and
+// BackCheckOutcome is the result of asking again. The answers are compared and
 // not kept.
 type BackCheckOutcome struct {
 	Responses Answers `json:"responses,omitzero"`
@@ -182,7 +182,7 @@ func backCheckPath(surveyID, id string) string {
 	return surveyPath(surveyID) + "/back-checks/" + url.PathEscape(id)
 }
 
-// BackCheckQuery asks for back-checks.
+// BackCheckQuery selects back-checks.
 type BackCheckQuery struct {
 	State  string // drawn, done, refused or unreachable
 	Limit  int    // items in one page, 1 to 1000; 50 by default
@@ -212,8 +212,8 @@ func (q Quality) BackCheck(ctx context.Context, surveyID, id string, opts ...Opt
 	return do[BackCheck](ctx, q.c, get(backCheckPath(surveyID, id), nil), opts)
 }
 
-// AnswerBackCheck sends what was answered when it was asked again. Codes:
-// SURVEY_NOT_FOUND, BACK_CHECK_NOT_FOUND, BACK_CHECK_INVALID, BACK_CHECK_DONE,
+// AnswerBackCheck sends the second set of answers. Codes: SURVEY_NOT_FOUND,
+// BACK_CHECK_NOT_FOUND, BACK_CHECK_INVALID, BACK_CHECK_DONE,
 // VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE.
 func (q Quality) AnswerBackCheck(ctx context.Context, surveyID, id string, d BackCheckOutcome, opts ...Option) (*BackCheck, error) {
 	return do[BackCheck](ctx, q.c, post(backCheckPath(surveyID, id), d), opts)

@@ -9,10 +9,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Reports is bundles for auditors.
+// Reports calls the routes of bundles for auditors.
 type Reports struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	AuditReport      = api.AuditReport
 	AuditReportDraft = api.AuditReportDraft
@@ -22,13 +22,13 @@ const reportsPath = "/v1/reports"
 
 func reportPath(id string) string { return reportsPath + "/" + url.PathEscape(id) }
 
-// Create has a job make a bundle. Codes: REPORT_INVALID, REPORT_NEEDS_ORACLE,
-// ENTITY_NOT_FOUND, SCOPE_MISSING.
+// Create starts a job that makes a bundle. Codes: REPORT_INVALID,
+// REPORT_NEEDS_ORACLE, ENTITY_NOT_FOUND, SCOPE_MISSING.
 func (s Reports) Create(ctx context.Context, d AuditReportDraft, opts ...Option) (*Job, error) {
 	return do[Job](ctx, s.c, post(reportsPath, d), opts)
 }
 
-// Get reads how far a bundle is. Code: REPORT_NOT_FOUND.
+// Get reads the progress of a bundle. Code: REPORT_NOT_FOUND.
 func (s Reports) Get(ctx context.Context, id string, opts ...Option) (*AuditReport, error) {
 	return do[AuditReport](ctx, s.c, get(reportPath(id), nil), opts)
 }

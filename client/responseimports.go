@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	ResponseImportRow    = api.ResponseImportRow
 	ReportLinks          = api.ReportLinks
@@ -20,8 +20,8 @@ type (
 // ResponseImports read responses from files.
 type ResponseImports struct{ c *Client }
 
-// ResponseImport is an import of responses and how far it has come. Its id is
-// that of its job: Jobs.Wait waits for it.
+// ResponseImport is an import of responses and its progress. Its id is that of
+// its job: use Jobs.Wait to wait for it.
 type ResponseImport struct {
 	Transferred
 	SurveyID string               `json:"surveyId"`
@@ -35,7 +35,7 @@ type ResponseImport struct {
 	Links    ReportLinks          `json:"links"`
 }
 
-// ResponseImportDraft says how to read a file. Format is needed.
+// ResponseImportDraft says how to read a file. Format is required.
 type ResponseImportDraft struct {
 	Source  string            // hearth (default), odk or kobo: the program that wrote it
 	Format  string            // csv, xlsx, ndjson, json or zip
@@ -44,7 +44,7 @@ type ResponseImportDraft struct {
 	Mapping map[string]string // column → column of an export; "" leaves a column out
 
 	Household  string            // of odk and kobo: what a household is called, with a column in braces
-	Collectors map[string]string // of odk and kobo: DIDs by the names of whoever sent a submission
+	Collectors map[string]string // for odk and kobo: DIDs by the names of the submitters
 }
 
 func (d ResponseImportDraft) values() (url.Values, error) {
@@ -66,8 +66,8 @@ func responseImportPath(survey, id string) string {
 }
 
 // Create sends a file of responses of at most 64 MiB, which is held in memory
-// meanwhile, and begins its import. Wait for it with Jobs.Wait. Larger archives
-// go by hearth responses import. Codes: SURVEY_NOT_FOUND,
+// meanwhile, and begins its import. Wait for it with Jobs.Wait. For larger
+// archives use hearth responses import. Codes: SURVEY_NOT_FOUND,
 // UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, TOO_MANY_FILES, SCOPE_MISSING.
 func (i ResponseImports) Create(ctx context.Context, survey string, d ResponseImportDraft, file io.Reader, opts ...Option) (*Job, error) {
 	v, err := d.values()

@@ -19,7 +19,7 @@ func responsePath(id string) string { return responsesPath + "/" + url.PathEscap
 // Answers are the answers of a response: section → question → answer.
 type Answers map[string]map[string]any
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Spot            = api.Spot
 	ResponseFile    = api.ResponseFile
@@ -70,7 +70,7 @@ type Response struct {
 	PersonalSalt       string           `json:"personalSalt,omitzero"` // of content.personal
 	Masked             []string         `json:"masked,omitzero"`       // pointers of what this key may not read
 	Erased             bool             `json:"erased,omitzero"`
-	Pseudonymised      bool             `json:"pseudonymised,omitzero"`      // names stand for household, collector, sender and device: the key has not responses:pii
+	Pseudonymised      bool             `json:"pseudonymised,omitzero"`      // pseudonyms replace household, collector, sender and device: the key lacks responses:pii
 	MissingAttachments []string         `json:"missingAttachments,omitzero"` // hashes to send
 	Revision           int64            `json:"revision"`
 	Updated            time.Time        `json:"updated"`
@@ -103,7 +103,7 @@ type ResponseDraft struct {
 	Partial      bool             `json:"partial,omitzero"` // take it although required answers are missing
 }
 
-// Submit sends a response. The same again gives the record that is stored.
+// Submit sends a response. Sending the same again returns the stored record.
 // Codes: RESPONSE_INVALID, RESPONSE_CONFLICT, DUPLICATE_HOUSEHOLD_RESPONSE,
 // AMBIGUOUS_SURVEY, SURVEY_NOT_FOUND, SURVEY_NOT_ACTIVE, SUPERSEDES_INVALID.
 func (r Responses) Submit(ctx context.Context, d ResponseDraft, opts ...Option) (*Response, error) {
@@ -128,7 +128,7 @@ func (r Responses) At(ctx context.Context, id string, revision int64, opts ...Op
 	return do[Response](ctx, r.c, get(responsePath(id), v), opts)
 }
 
-// ResponseQuery asks for responses of a survey. The zero value asks for all,
+// ResponseQuery selects responses of a survey. The zero value selects all,
 // newest first.
 type ResponseQuery struct {
 	Verification string // only in this state of verification
@@ -178,26 +178,27 @@ func (r Responses) Replace(ctx context.Context, id string, d ResponseDraft, opts
 	return do[Response](ctx, r.c, put(responsePath(id), d), opts)
 }
 
-// Patch corrects the members that are given and leaves the rest (RFC 7396); it
-// needs the option IfRevision or IfMatch. Codes are those of Replace.
+// Patch corrects the given members and leaves the rest (RFC 7396); it needs the
+// option IfRevision or IfMatch. Codes are those of Replace.
 func (r Responses) Patch(ctx context.Context, id string, patch Object, opts ...Option) (*Response, error) {
 	return do[Response](ctx, r.c, merge(responsePath(id), patch), opts)
 }
 
-// JSONPatch is Patch with the operations of a JSON patch: on the content as this
-// key reads it, so what it may not read is not there. Codes beside those of
-// Replace: JSON_PATCH_NOT_APPLICABLE, JSON_PATCH_TEST_FAILED.
+// JSONPatch is Patch with the operations of a JSON patch, applied to the content
+// as this key reads it: what the key may not read does not exist for the patch.
+// Codes besides those of Replace: JSON_PATCH_NOT_APPLICABLE,
+// JSON_PATCH_TEST_FAILED.
 func (r Responses) JSONPatch(ctx context.Context, id string, steps []PatchStep, opts ...Option) (*Response, error) {
 	return do[Response](ctx, r.c, operate(responsePath(id), steps), opts)
 }
 
-// Redact takes the content out of a response for good; it needs the option
+// Redact removes the content of a response for good; it needs the option
 // IfRevision or IfMatch. Codes: RESPONSE_LOCKED, NOT_COLLECTOR, STALE_REVISION.
 func (r Responses) Redact(ctx context.Context, id, reason string, opts ...Option) (*Response, error) {
 	return do[Response](ctx, r.c, remove(responsePath(id)), append([]Option{Reason(reason)}, opts...))
 }
 
-// ResponseRevision tells of one revision of a response.
+// ResponseRevision describes one revision of a response.
 type ResponseRevision struct {
 	Revision     int64          `json:"revision"`
 	At           time.Time      `json:"at"`

@@ -12,7 +12,7 @@ import (
 // wait longer gets the error and decides.
 const maxAsked = time.Minute
 
-// lost is an attempt without a whole answer: nobody knows what became of it.
+// lost is an attempt without a complete answer: its outcome is unknown.
 type lost struct{ error }
 
 func (l lost) Unwrap() error { return l.error }

@@ -13,7 +13,7 @@ import (
 // Sampling is sample designs, their frames and draws.
 type Sampling struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	SampleDesignDraft    = api.SampleDesignDraft
 	SampleDesign         = api.SampleDesign
@@ -89,7 +89,7 @@ func (s Sampling) Revise(ctx context.Context, id string, d SampleDesignDraft, op
 	return do[SampleDesign](ctx, s.c, post(designPath(id)+"/versions", d), opts)
 }
 
-// Recalculate makes a new version from what was observed. Codes:
+// Recalculate makes a new version from observations. Codes:
 // SAMPLING_PARAMETERS_INVALID, INSUFFICIENT_POPULATION.
 func (s Sampling) Recalculate(ctx context.Context, id string, o SampleObserved, opts ...Option) (*SampleDesign, error) {
 	return do[SampleDesign](ctx, s.c, post(designPath(id)+"/recalculate", o), opts)
@@ -101,8 +101,8 @@ func (s Sampling) Approve(ctx context.Context, id string, a SampleApproval, opts
 	return do[SampleDesign](ctx, s.c, post(designPath(id)+"/approve", a), opts)
 }
 
-// PutFrame freezes the households there are to choose from; those of the registry
-// are read by a job, and the state is building until then. Codes: FRAME_INVALID,
+// PutFrame freezes the households to choose from. A job reads those of the
+// registry, and the state is building until then. Codes: FRAME_INVALID,
 // INSUFFICIENT_POPULATION, STRATA_CONFLICT.
 func (s Sampling) PutFrame(ctx context.Context, id string, d SampleFrameDraft, opts ...Option) (*SampleFrame, error) {
 	return do[SampleFrame](ctx, s.c, post(designPath(id)+"/frame", d), opts)
@@ -137,14 +137,14 @@ func (s Sampling) Commit(ctx context.Context, id string, in SampleCommit, opts .
 	return do[SampleDraw](ctx, s.c, post(designPath(id)+"/commit", in), opts)
 }
 
-// Contribute adds the second part. Codes: SECOND_PARTY_INVALID, BEACON_NOT_YET,
-// SAMPLE_DRAW_STATE_INVALID.
+// Contribute adds the second part of the seed. Codes: SECOND_PARTY_INVALID,
+// BEACON_NOT_YET, SAMPLE_DRAW_STATE_INVALID.
 func (s Sampling) Contribute(ctx context.Context, id, part string, opts ...Option) (*SampleDraw, error) {
 	return do[SampleDraw](ctx, s.c, post(designPath(id)+"/contribute", SampleContribution{Part: part}), opts)
 }
 
-// Draw draws; of a large frame the state is drawing until a job has done it.
-// Codes: COMMITMENT_MISMATCH, FRAME_DRAWN, SAMPLE_DRAW_STATE_INVALID.
+// Draw draws the sample; for a large frame the state is drawing until a job has
+// done it. Codes: COMMITMENT_MISMATCH, FRAME_DRAWN, SAMPLE_DRAW_STATE_INVALID.
 func (s Sampling) Draw(ctx context.Context, id string, in SampleDrawDraft, opts ...Option) (*SampleDraw, error) {
 	return do[SampleDraw](ctx, s.c, post(designPath(id)+"/draw", in), opts)
 }
@@ -154,8 +154,8 @@ func (s Sampling) GetDraw(ctx context.Context, id string, opts ...Option) (*Samp
 	return do[SampleDraw](ctx, s.c, get(designPath(id)+"/draw", nil), opts)
 }
 
-// Units walks over the households of the newest draw; state "" is all but
-// replacements that were not used.
+// Units walks over the households of the newest draw; state "" means all but
+// unused replacements.
 func (s Sampling) Units(ctx context.Context, id, state string, opts ...Option) iter.Seq2[SampleUnit, error] {
 	v := url.Values{}
 	set(v, "state", state)
@@ -188,12 +188,12 @@ func (s Sampling) UnitsOf(ctx context.Context, drawID, state string, opts ...Opt
 	return pages[SampleUnit](ctx, s.c, drawPath(drawID)+"/units", v, opts)
 }
 
-// VerifyOf makes a draw again. Codes: VERIFY_IN_JOB, SCOPE_MISSING.
+// VerifyOf repeats a draw and compares. Codes: VERIFY_IN_JOB, SCOPE_MISSING.
 func (s Sampling) VerifyOf(ctx context.Context, drawID string, opts ...Option) (*SampleCheck, error) {
 	return do[SampleCheck](ctx, s.c, get(drawPath(drawID)+"/verify", nil), opts)
 }
 
-// VerifyOfLater has a job do so, whose result is a SampleCheck.
+// VerifyOfLater is VerifyOf as a job, whose result is a SampleCheck.
 func (s Sampling) VerifyOfLater(ctx context.Context, drawID string, opts ...Option) (*Job, error) {
 	return do[Job](ctx, s.c, post(drawPath(drawID)+"/verify", Object{}), opts)
 }
@@ -203,24 +203,25 @@ func (s Sampling) RecordOf(ctx context.Context, drawID string, opts ...Option) (
 	return s.c.download(ctx, get(drawPath(drawID)+"/record", nil), opts)
 }
 
-// Replace gives the next household in place of a drawn one. Codes:
+// Replace returns the next household as a replacement of a drawn one. Codes:
 // UNIT_NOT_DRAWN, UNIT_REPLACED, REPLACEMENTS_EXHAUSTED.
 func (s Sampling) Replace(ctx context.Context, id string, in SampleReplacement, opts ...Option) (*SampleUnit, error) {
 	return do[SampleUnit](ctx, s.c, post(designPath(id)+"/replacements", in), opts)
 }
 
-// Verify makes the newest draw again. Codes: VERIFY_IN_JOB, SCOPE_MISSING.
+// Verify repeats the newest draw and compares. Codes: VERIFY_IN_JOB,
+// SCOPE_MISSING.
 func (s Sampling) Verify(ctx context.Context, id string, opts ...Option) (*SampleCheck, error) {
 	return do[SampleCheck](ctx, s.c, get(designPath(id)+"/verify", nil), opts)
 }
 
-// VerifyLater has a job do so, whose result is a SampleCheck.
+// VerifyLater is Verify as a job, whose result is a SampleCheck.
 func (s Sampling) VerifyLater(ctx context.Context, id string, opts ...Option) (*Job, error) {
 	return do[Job](ctx, s.c, post(designPath(id)+"/verify", Object{}), opts)
 }
 
-// Record opens the record of the newest draw, to publish: a SampleRecord as JSON.
-// Close it. Codes: SAMPLE_DRAW_STATE_INVALID, SCOPE_MISSING.
+// Record opens the record of the newest draw, for publication: a SampleRecord as
+// JSON. Close it. Codes: SAMPLE_DRAW_STATE_INVALID, SCOPE_MISSING.
 func (s Sampling) Record(ctx context.Context, id string, opts ...Option) (io.ReadCloser, error) {
 	return s.c.download(ctx, get(designPath(id)+"/record", nil), opts)
 }

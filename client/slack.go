@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	SlackCode  = api.SlackCode
 	SlackLinks = api.SlackLinks

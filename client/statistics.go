@@ -12,10 +12,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Statistics is what surveys say about their populations.
+// Statistics reads what surveys say about their populations.
 type Statistics struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	SurveyStatistics = api.SurveyStatistics
 	SurveyEstimate   = api.SurveyEstimate
@@ -26,7 +26,7 @@ type (
 	SurveyQuestion   = api.SurveyQuestion
 )
 
-// StatisticsQuery says which figures of a survey are wanted; Question is required.
+// StatisticsQuery selects figures of a survey; Question is required.
 type StatisticsQuery struct {
 	Question   string // section/question
 	Statistic  string // proportion, mean, total, ratio or quantile
@@ -54,7 +54,7 @@ func (s Statistics) Questions(ctx context.Context, id, language string, opts ...
 	return do[SurveyQuestions](ctx, s.c, get(surveyPath(id)+"/statistics/questions", v), opts)
 }
 
-// ReportQuery says what a report of a survey has.
+// ReportQuery selects the contents of a survey's report.
 type ReportQuery struct {
 	Questions []string // all that have figures for none
 	Round     int      // the open one for 0
@@ -62,8 +62,9 @@ type ReportQuery struct {
 	Language  string
 }
 
-// Report opens the report of a survey, an HTML page to print. Where a job makes its
-// figures it waits for it. Close it. Codes: REPORT_TOO_LARGE, ANSWERS_PENDING.
+// Report opens the report of a survey, an HTML page to print. If a job makes its
+// figures, it waits for the job. Close it. Codes: REPORT_TOO_LARGE,
+// ANSWERS_PENDING.
 func (s Statistics) Report(ctx context.Context, id string, q ReportQuery, opts ...Option) (io.ReadCloser, error) {
 	v := url.Values{}
 	set(v, "questions", strings.Join(q.Questions, ","))
@@ -95,9 +96,9 @@ func (s Statistics) Picture(ctx context.Context, id string, q StatisticsQuery, o
 	return s.c.download(ctx, get(surveyPath(id)+"/statistics", v), opts)
 }
 
-// Get reads what a survey says about its population, with its uncertainty. Where
-// a job makes the figures it waits for it. Codes: CELL_EMPTY, CELL_TOO_SMALL,
-// POPULATION_UNKNOWN, NO_ANSWERS.
+// Get reads what a survey says about its population, with its uncertainty. If a
+// job makes the figures, it waits for the job. Codes: CELL_EMPTY,
+// CELL_TOO_SMALL, POPULATION_UNKNOWN, NO_ANSWERS.
 func (s Statistics) Get(ctx context.Context, id string, q StatisticsQuery, opts ...Option) (*SurveyStatistics, error) {
 	out, err := do[struct {
 		SurveyStatistics

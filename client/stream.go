@@ -28,9 +28,9 @@ type StreamQuery struct {
 	Filter string   // such as eq(data.surveyId,srv_1); none by default
 }
 
-// Gap says that events are not to be had any more: the server does not keep
-// them, or the position comes from another store. Stream yields it as an error
-// that does not end the stream: whoever can live with the loss goes on.
+// Gap means that events are missing: the server no longer keeps them, or the
+// position belongs to another store. Stream yields it as an error that does not
+// end the stream: a caller who can live with the loss continues.
 type Gap struct {
 	Reason string `json:"reason"` // expired or ahead
 	After  int64  `json:"after"`  // the position that was asked for
@@ -44,7 +44,7 @@ func (g *Gap) Error() string {
 }
 
 // Stream follows the events of the workspace as they happen, each once and in
-// order. A stream that was cut is opened again where it ended, for as long as
+// order. When the connection breaks, it reconnects and resumes, for as long as
 // ctx lasts; only the first connection has a limited number of attempts. The
 // last thing it yields is an error: that of ctx, or a refusal.
 func (e Events) Stream(ctx context.Context, q StreamQuery, opts ...Option) iter.Seq2[Event, error] {
@@ -220,9 +220,9 @@ func (s *stream) move(f frame) {
 	}
 }
 
-// closed is the error of a stream that the server has ended. All but the end
-// of what the caller came with may be tried again: rights that have changed may
-// still do.
+// closed is the error of a stream that the server has ended. All but the expiry
+// of the caller's credential may be tried again: changed rights may still be
+// enough.
 func closed(data string) error {
 	var c struct {
 		Reason string `json:"reason"`

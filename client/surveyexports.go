@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	SurveyExportCounts = api.SurveyExportCounts
 	SurveyExportLinks  = api.SurveyExportLinks
@@ -18,8 +18,8 @@ type (
 	CodebookDesign     = api.CodebookDesign
 )
 
-// SurveyExport is an export of responses and how far it has come. Its id is
-// that of its job: Jobs.Wait waits for it.
+// SurveyExport is an export of responses and its progress. Its id is that of
+// its job: use Jobs.Wait to wait for it.
 type SurveyExport struct {
 	Transferred
 	SurveyID     string             `json:"surveyId"`
@@ -40,7 +40,7 @@ type SurveyExport struct {
 	Links        SurveyExportLinks  `json:"links"`
 }
 
-// SurveyExportDraft says which responses to write, and how. Format is needed.
+// SurveyExportDraft says which responses to write, and how. Format is required.
 type SurveyExportDraft struct {
 	Format       string    `json:"format"`                // csv, xlsx, ndjson, jsonld, geojson or dta
 	Shape        string    `json:"shape,omitzero"`        // wide (default): a row for each response; long: for each answer
@@ -119,8 +119,8 @@ func (s Surveys) Exports(ctx context.Context, survey string, q TransferQuery, op
 	return pages[SurveyExport](ctx, s.c, surveyPath(survey)+"/exports", q.values(), opts)
 }
 
-// ExportFile reads the file of an export that has succeeded. Close it. A file
-// that is cut ends with an error, not with io.EOF. Codes: EXPORT_NOT_READY,
+// ExportFile reads the file of an export that has succeeded. Close it. A
+// truncated file ends with an error, not with io.EOF. Codes: EXPORT_NOT_READY,
 // EXPORT_EXPIRED, SCOPE_MISSING.
 func (s Surveys) ExportFile(ctx context.Context, survey, id string, opts ...Option) (io.ReadCloser, error) {
 	return s.c.download(ctx, get(surveyExportPath(survey, id)+"/file", nil), opts)

@@ -27,15 +27,15 @@ type ListedHousehold struct {
 	Location     *Place             `json:"location,omitzero"`
 	Attributes   Object             `json:"attributes,omitzero"`
 	Contact      *Contact           `json:"contact,omitzero"` // of a household assigned to you, when asked for
-	Masked       bool               `json:"masked,omitzero"`  // location and attributes are not shown, and names stand for DIDs
-	Erased       bool               `json:"erased,omitzero"`  // what was known of it is gone, and nothing new is taken
+	Masked       bool               `json:"masked,omitzero"`  // location and attributes are hidden, and pseudonyms replace DIDs
+	Erased       bool               `json:"erased,omitzero"`  // its data was erased, and nothing new is accepted
 	Revision     int64              `json:"revision"`
 	Updated      time.Time          `json:"updated"`
 
 	Warnings []string `json:"warnings,omitempty"` // after a change: what may be a mistake
 }
 
-// SurveyReplacement is the household that stands in for a drawn one.
+// SurveyReplacement is the household that replaces a drawn one.
 type SurveyReplacement = api.SurveyReplacement
 
 // Contact is how a household is reached.
@@ -45,13 +45,14 @@ type Contact struct {
 	Place Object `json:"place,omitzero"` // the location of its twin
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Place            = api.Place
 	MergedHouseholds = api.MergedHouseholds
 )
 
-// HouseholdItem is a household for the list. What is nil stays as it is.
+// HouseholdItem is a household for the list. Members that are nil stay
+// unchanged.
 type HouseholdItem struct {
 	HouseholdID string  `json:"householdId"`
 	Stratum     *string `json:"stratum,omitzero"`
@@ -75,8 +76,7 @@ func (s Surveys) AddHouseholds(ctx context.Context, id string, items []Household
 	return do[MergedHouseholds](ctx, s.c, post(surveyPath(id)+"/households", body), opts)
 }
 
-// ListedQuery asks for households of a list. Everything that is given must
-// hold.
+// ListedQuery selects households of a list. All conditions must hold.
 type ListedQuery struct {
 	Stratum   string
 	Group     string

@@ -75,7 +75,7 @@ type SurveyFlags struct {
 	StovePerceptions    bool `json:"stovePerceptions"`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	SurveyMethodology = api.SurveyMethodology
 	SurveyStratum     = api.SurveyStratum
@@ -155,7 +155,7 @@ func (s Surveys) Get(ctx context.Context, id string, opts ...Option) (*Survey, e
 	return do[Survey](ctx, s.c, get(surveyPath(id), nil), opts)
 }
 
-// SurveyQuery asks for campaigns. Everything that is given must hold.
+// SurveyQuery selects campaigns. All conditions must hold.
 type SurveyQuery struct {
 	Project  string
 	Status   string
@@ -184,15 +184,15 @@ func (s Surveys) List(ctx context.Context, q SurveyQuery, opts ...Option) iter.S
 	return pages[Survey](ctx, s.c, surveysPath, q.values(), opts)
 }
 
-// Patch changes the members that are given and leaves the rest (RFC 7396); it
-// needs the option IfRevision or IfMatch. Codes: SURVEY_CONFIGURATION_INVALID,
+// Patch changes the given members and leaves the rest (RFC 7396); it needs the
+// option IfRevision or IfMatch. Codes: SURVEY_CONFIGURATION_INVALID,
 // SURVEY_LOCKED, STALE_REVISION.
 func (s Surveys) Patch(ctx context.Context, id string, patch Object, opts ...Option) (*Survey, error) {
 	return do[Survey](ctx, s.c, merge(surveyPath(id), patch), opts)
 }
 
-// JSONPatch is Patch with the operations of a JSON patch. Codes beside those of
-// Patch: JSON_PATCH_NOT_APPLICABLE, JSON_PATCH_TEST_FAILED.
+// JSONPatch is Patch with the operations of a JSON patch. Codes besides those
+// of Patch: JSON_PATCH_NOT_APPLICABLE, JSON_PATCH_TEST_FAILED.
 func (s Surveys) JSONPatch(ctx context.Context, id string, steps []PatchStep, opts ...Option) (*Survey, error) {
 	return do[Survey](ctx, s.c, operate(surveyPath(id), steps), opts)
 }
@@ -216,8 +216,8 @@ func (s Surveys) step(ctx context.Context, id, name, reason string, opts []Optio
 	return do[Survey](ctx, s.c, post(surveyPath(id)+"/"+name, body), opts)
 }
 
-// Ready says that a draft is complete. Code: STATE_TRANSITION_INVALID, which
-// names every precondition that does not hold.
+// Ready marks a draft as complete. Code: STATE_TRANSITION_INVALID, which names
+// every precondition that does not hold.
 func (s Surveys) Ready(ctx context.Context, id, reason string, opts ...Option) (*Survey, error) {
 	return s.step(ctx, id, "ready", reason, opts)
 }
@@ -228,12 +228,12 @@ func (s Surveys) Activate(ctx context.Context, id, reason string, opts ...Option
 	return s.step(ctx, id, "activate", reason, opts)
 }
 
-// Pause stops taking responses for a while.
+// Pause stops accepting responses for a while.
 func (s Surveys) Pause(ctx context.Context, id, reason string, opts ...Option) (*Survey, error) {
 	return s.step(ctx, id, "pause", reason, opts)
 }
 
-// Resume takes responses again.
+// Resume accepts responses again.
 func (s Surveys) Resume(ctx context.Context, id, reason string, opts ...Option) (*Survey, error) {
 	return s.step(ctx, id, "resume", reason, opts)
 }
@@ -243,7 +243,7 @@ func (s Surveys) Close(ctx context.Context, id, reason string, opts ...Option) (
 	return s.step(ctx, id, "close", reason, opts)
 }
 
-// Reopen makes a closed campaign active again; a reason is needed.
+// Reopen makes a closed campaign active again; a reason is required.
 func (s Surveys) Reopen(ctx context.Context, id, reason string, opts ...Option) (*Survey, error) {
 	return s.step(ctx, id, "reopen", reason, opts)
 }
@@ -296,7 +296,7 @@ func (s Surveys) SetAssignments(ctx context.Context, id string, list AssignmentL
 	return do[AssignmentList](ctx, s.c, put(surveyPath(id)+"/assignments", list), opts)
 }
 
-// Progress reads how far a round has come, the open one for 0.
+// Progress reads the progress of a round; 0 is the open one.
 func (s Surveys) Progress(ctx context.Context, id string, round int, opts ...Option) (*SurveyReport, error) {
 	v := url.Values{}
 	setInt(v, "round", int64(round))

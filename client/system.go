@@ -21,7 +21,7 @@ type Root struct {
 	Version     string    `json:"version"`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Index        = api.Index
 	Capability   = api.Capability
@@ -38,11 +38,11 @@ type (
 	Node          = api.Node
 )
 
-// Operations is for whoever runs the server: keys of its own workspace with
-// operations:read, and operations:write for what changes something.
+// Operations is for the server's operators: keys of its own workspace with
+// operations:read, and operations:write for changes.
 type Operations struct{ c *Client }
 
-// Health reads how the server is.
+// Health reads the state of the server.
 func (o Operations) Health(ctx context.Context, opts ...Option) (*HealthSummary, error) {
 	return do[HealthSummary](ctx, o.c, get("/v1/health/summary", nil), opts)
 }
@@ -69,18 +69,18 @@ func (o Operations) Backups(ctx context.Context, q PageQuery, opts ...Option) it
 	return pages[Backup](ctx, o.c, backupsPath, q.values(), opts)
 }
 
-// MakeBackup has the server copy its store and returns the job.
+// MakeBackup makes the server copy its store and returns the job.
 func (o Operations) MakeBackup(ctx context.Context, opts ...Option) (*Job, error) {
 	return do[Job](ctx, o.c, post(backupsPath, nil), opts)
 }
 
-// VerifyBackup has the server check a backup and returns the job, which fails when
-// it is not whole. Code: BACKUP_NOT_FOUND.
+// VerifyBackup makes the server check a backup and returns the job, which fails
+// when the backup is damaged. Code: BACKUP_NOT_FOUND.
 func (o Operations) VerifyBackup(ctx context.Context, id string, opts ...Option) (*Job, error) {
 	return do[Job](ctx, o.c, post(backupsPath+"/"+url.PathEscape(id)+"/verify", nil), opts)
 }
 
-// Health is how a server is. Status is ok or degraded.
+// Health is the state of a server. Status is ok or degraded.
 type Health struct {
 	Status      string    `json:"status"`
 	Environment string    `json:"environment"`
@@ -99,7 +99,7 @@ type Readiness struct {
 // Ready reports whether the server can take work.
 func (r Readiness) Ready() bool { return r.Status == "ready" }
 
-// Root asks the server what it is.
+// Root asks the server for its version and status.
 func (c *Client) Root(ctx context.Context, opts ...Option) (*Root, error) {
 	return do[Root](ctx, c, get("/", nil), opts)
 }
@@ -109,14 +109,14 @@ func (c *Client) Index(ctx context.Context, opts ...Option) (*Index, error) {
 	return do[Index](ctx, c, get("/v1", nil), opts)
 }
 
-// Health asks the server how it is. It is not repeated: the first answer is
-// the one that counts.
+// Health asks the server for its state. It is not retried: the first answer
+// counts.
 func (c *Client) Health(ctx context.Context, opts ...Option) (*Health, error) {
 	return do[Health](ctx, c, probe("/health"), opts)
 }
 
-// Ready asks whether the server can take work. "not ready" is an answer and no
-// error. It is not repeated.
+// Ready asks whether the server can take work. "not ready" is an answer, not an
+// error. It is not retried.
 func (c *Client) Ready(ctx context.Context, opts ...Option) (*Readiness, error) {
 	return do[Readiness](ctx, c, probe("/readyz"), opts)
 }

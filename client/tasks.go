@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Task       = api.Task
 	TaskList   = api.TaskList
@@ -32,7 +32,8 @@ func (o Oracle) Task(ctx context.Context, id string, opts ...Option) (*Task, err
 	return keyed[Task](ctx, o, get(tasksPath+"/"+url.PathEscape(id), nil), opts)
 }
 
-// ChangeTask changes, pauses or resumes a scheduled task. What is nil stays.
+// ChangeTask changes, pauses or resumes a scheduled task. Members that are nil
+// stay unchanged.
 func (o Oracle) ChangeTask(ctx context.Context, id string, t TaskChange, opts ...Option) (*Task, error) {
 	return keyed[Task](ctx, o, call{method: http.MethodPatch, path: tasksPath + "/" + url.PathEscape(id), body: t}, opts)
 }

@@ -44,7 +44,7 @@ type TemplateDraft struct {
 	Metadata           Object              `json:"metadata,omitzero"`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	TemplateValidations = api.TemplateValidations
 	TemplateValidation  = api.TemplateValidation
@@ -124,8 +124,8 @@ type TemplateQuestion struct {
 	SaveTo            string               `json:"saveTo,omitzero"` // property of the twin that the answer is to become
 }
 
-// TemplateEntity says what the answers of a template ask of a twin. All but List
-// are CEL.
+// TemplateEntity says what the answers of a template propose for a twin. All but
+// List are CEL.
 type TemplateEntity struct {
 	List   string `json:"list"`
 	Label  string `json:"label,omitzero"`  // the name of the twin
@@ -159,13 +159,13 @@ func (t Templates) Create(ctx context.Context, d TemplateDraft, opts ...Option) 
 	return do[Template](ctx, t.c, post(templatesPath, d), opts)
 }
 
-// Get reads a version of a template; 0 is the one that is used when none is
-// named. Codes: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
+// Get reads a version of a template; 0 is the default version. Codes:
+// TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
 func (t Templates) Get(ctx context.Context, id string, version int, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, get(templatePath(id), templateVersion(version)), opts)
 }
 
-// Version is Get by the address of the version itself.
+// Version is Get with the address of the version itself.
 func (t Templates) Version(ctx context.Context, id string, version int, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, get(templatePath(id)+"/versions/"+strconv.Itoa(version), nil), opts)
 }
@@ -196,7 +196,7 @@ type TemplateSummary struct {
 	Links       TemplateLinks `json:"links"`
 }
 
-// TemplateQuery asks for templates.
+// TemplateQuery selects templates.
 type TemplateQuery struct {
 	Stage  string // all by default
 	Status string
@@ -213,7 +213,7 @@ func (q TemplateQuery) values() url.Values {
 	return v
 }
 
-// Page reads one page of the templates: the shipped ones, then those of the
+// Page reads one page of the templates: the bundled ones, then those of the
 // workspace.
 func (t Templates) Page(ctx context.Context, q TemplateQuery, opts ...Option) (*Page[TemplateSummary], error) {
 	return page[TemplateSummary](ctx, t.c, templatesPath, q.values(), opts)
@@ -225,14 +225,14 @@ func (t Templates) List(ctx context.Context, q TemplateQuery, opts ...Option) it
 }
 
 // Update gives the draft new content, or opens the draft of the next version.
-// It needs the option IfRevision or IfMatch, and is not repeated by itself.
-// Codes: TEMPLATE_INVALID, TEMPLATE_PUBLISHED, STALE_REVISION.
+// It needs the option IfRevision or IfMatch, and is not retried. Codes:
+// TEMPLATE_INVALID, TEMPLATE_PUBLISHED, STALE_REVISION.
 func (t Templates) Update(ctx context.Context, id string, d TemplateDraft, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, put(templatePath(id), d), opts)
 }
 
-// Delete gives up the draft of a template and returns it; one that was never
-// published is gone then. It needs the option IfRevision or IfMatch. Code:
+// Delete discards the draft of a template and returns it; a template that was
+// never published is removed. It needs the option IfRevision or IfMatch. Code:
 // TEMPLATE_PUBLISHED when there is no draft.
 func (t Templates) Delete(ctx context.Context, id string, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, remove(templatePath(id)), opts)
@@ -249,7 +249,7 @@ func (t Templates) Publish(ctx context.Context, id string, m TemplateMove, opts 
 	return do[Template](ctx, t.c, post(templatePath(id)+"/publish", m), opts)
 }
 
-// Deprecate says that there is something better than a version.
+// Deprecate marks a version as superseded by something better.
 func (t Templates) Deprecate(ctx context.Context, id string, m TemplateMove, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, post(templatePath(id)+"/deprecate", m), opts)
 }
@@ -278,7 +278,8 @@ type PreviewQuery struct {
 	Response  Object   `json:"response,omitzero"`
 }
 
-// Preview is a form as one person sees it, and what it says to the answers.
+// Preview is a form as one person sees it, and the result of checking the
+// answers.
 type Preview struct {
 	TemplateID   string           `json:"templateId"`
 	Version      int              `json:"version"`
@@ -336,19 +337,20 @@ type TemplateClone struct {
 	Version    int    `json:"version,omitzero"`
 }
 
-// Clone copies a template, shipped ones too, to a draft of its own. Code:
+// Clone copies a template, even a bundled one, to a new draft. Code:
 // TEMPLATE_EXISTS.
 func (t Templates) Clone(ctx context.Context, id string, d TemplateClone, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, post(templatePath(id)+"/clone", d), opts)
 }
 
-// Languages tells how complete a version is in each language; 0 is the newest,
+// Languages reads how complete a version is in each language; 0 is the newest,
 // drafts too.
 func (t Templates) Languages(ctx context.Context, id string, version int, opts ...Option) (*TemplateLanguages, error) {
 	return do[TemplateLanguages](ctx, t.c, get(templatePath(id)+"/languages", templateVersion(version)), opts)
 }
 
-// TemplateReviews is a page of reviews, and how the template stands.
+// TemplateReviews is a page of reviews, and the resulting status of the
+// template.
 type TemplateReviews struct {
 	Page[TemplateReview]
 	State TemplateReviewState `json:"state"`
@@ -364,7 +366,7 @@ func (t Templates) Review(ctx context.Context, id string, d TemplateReviewDraft,
 	return do[TemplateReview](ctx, t.c, post(templatePath(id)+"/reviews", d), opts)
 }
 
-// TemplateImport says how to take a workbook.
+// TemplateImport says how to read a workbook.
 type TemplateImport struct {
 	TemplateID string // that in the workbook by default
 	Mode       string // create (default), update, which needs IfRevision or IfMatch, or check, which stores nothing
@@ -372,14 +374,14 @@ type TemplateImport struct {
 	Files map[string]io.Reader // CSV files that the workbook names, by their names
 }
 
-// ImportedTemplate is a template that was made of a file.
+// ImportedTemplate is a template that was made from a file.
 type ImportedTemplate struct {
 	Template Template `json:"template"`
 	Report   Object   `json:"report,omitzero"` // what could not be carried over
 	SHA256   string   `json:"sha256"`          // of the file
 }
 
-// Import makes a draft of an XLSForm workbook and the files it names. Codes:
+// Import makes a draft from an XLSForm workbook and the files it names. Codes:
 // TEMPLATE_IMPORT_INVALID, TEMPLATE_INVALID, TEMPLATE_EXISTS.
 func (t Templates) Import(ctx context.Context, file io.Reader, d TemplateImport, opts ...Option) (*ImportedTemplate, error) {
 	raw, err := readFile(file)
@@ -438,7 +440,8 @@ func (t Templates) XLSForm(ctx context.Context, id string, version int, opts ...
 	return t.c.download(ctx, call{method: http.MethodGet, path: templatePath(id) + "/versions/" + strconv.Itoa(version) + "/xlsform", long: true}, opts)
 }
 
-// XForm downloads a version as ODK Collect reads it, which the caller closes.
+// XForm downloads a version in the form that ODK Collect reads; the caller
+// closes it.
 func (t Templates) XForm(ctx context.Context, id string, version int, opts ...Option) (io.ReadCloser, error) {
 	return t.c.download(ctx, call{method: http.MethodGet, path: templatePath(id) + "/versions/" + strconv.Itoa(version) + "/xform", long: true}, opts)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Transferred is what imports, exports and migrations have in common. Their
-// ids are those of their jobs: Jobs.Wait waits for any of them.
+// Transferred is what imports, exports and migrations share. Their ids are
+// those of their jobs: use Jobs.Wait to wait for any of them.
 type Transferred struct {
 	ID         string     `json:"id"`
 	Status     string     `json:"status"` // queued, running, succeeded, completedWithErrors, failed or cancelled
@@ -27,7 +27,7 @@ type Transferred struct {
 	FinishedAt time.Time  `json:"finishedAt,omitzero"`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	TransferCounts = api.TransferCounts
 	TransferRow    = api.TransferRow
@@ -76,7 +76,7 @@ func (q RowQuery) values() url.Values {
 // Imports read twins from files.
 type Imports struct{ c *Client }
 
-// Import is an import and how far it has come.
+// Import is an import and its progress.
 type Import struct {
 	Transferred
 	Format   string         `json:"format"`
@@ -90,7 +90,7 @@ type Import struct {
 	Links    TransferLinks  `json:"links"`
 }
 
-// ImportDraft says how to read a file. Format is needed.
+// ImportDraft says how to read a file. Format is required.
 type ImportDraft struct {
 	Format   string            // ndjson, csv or xlsx
 	Mode     string            // create (default) or upsert
@@ -141,7 +141,7 @@ func (i Imports) Create(ctx context.Context, d ImportDraft, file io.Reader, opts
 	return i.c.importFile(ctx, importsPath, v, file, opts)
 }
 
-// Preview tells what an import would make of a file of at most 64 MiB, CSV or
+// Preview shows what an import would make of a file of at most 64 MiB, CSV or
 // XLSX. Nothing is stored. Codes: UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE,
 // FILE_INVALID, PREVIEW_TOO_LARGE, TOO_MANY_PREVIEWS.
 func (i Imports) Preview(ctx context.Context, d ImportDraft, file io.Reader, opts ...Option) (*ImportPreview, error) {
@@ -219,7 +219,7 @@ func (i Imports) Rows(ctx context.Context, id string, q RowQuery, opts ...Option
 // Exports write twins to files.
 type Exports struct{ c *Client }
 
-// Export is an export and how far it has come.
+// Export is an export and its progress.
 type Export struct {
 	Transferred
 	Format    string        `json:"format"`
@@ -232,7 +232,7 @@ type Export struct {
 	Links     TransferLinks `json:"links"`
 }
 
-// ExportDraft says which twins to write, and how. Format is needed.
+// ExportDraft says which twins to write, and how. Format is required.
 type ExportDraft struct {
 	Format       string    `json:"format"`           // ndjson, csv, xlsx or geojson
 	Columns      []string  `json:"columns,omitzero"` // paths: properties.serial; all by default
@@ -272,18 +272,18 @@ func (e Exports) List(ctx context.Context, q TransferQuery, opts ...Option) iter
 	return pages[Export](ctx, e.c, exportsPath, q.values(), opts)
 }
 
-// File reads the file of an export that has succeeded. Close it. A file that
-// is cut ends with an error, not with io.EOF. Codes: EXPORT_NOT_READY,
+// File reads the file of an export that has succeeded. Close it. A truncated
+// file ends with an error, not with io.EOF. Codes: EXPORT_NOT_READY,
 // EXPORT_EXPIRED.
 func (e Exports) File(ctx context.Context, id string, opts ...Option) (io.ReadCloser, error) {
 	return e.c.download(ctx, get(exportPath(id)+"/file", nil), opts)
 }
 
-// Migrations take twins to other versions of their protocol. Protocols.Migrate
+// Migrations move twins to other versions of their protocol. Protocols.Migrate
 // begins one.
 type Migrations struct{ c *Client }
 
-// Migration is a migration and how far it has come.
+// Migration is a migration and its progress.
 type Migration struct {
 	Transferred
 	Protocol string         `json:"protocol"`
@@ -318,8 +318,8 @@ type Batch struct {
 	Operations []Operation `json:"operations"`      // 1 to 1000
 }
 
-// Operation is one change of a batch. $0, $1, … as DID or target stand for the
-// twin that operation of the batch creates.
+// Operation is one change of a batch. As a DID or target, $0, $1, … mean the
+// twin that this operation of the batch creates.
 type Operation struct {
 	Op           string             `json:"op"` // create, replace, patch, transition, deactivate, relate or unrelate
 	DID          string             `json:"did,omitzero"`
@@ -340,8 +340,8 @@ type (
 )
 
 // Batch does many operations at once. A batch that is not atomic succeeds even
-// when all of its operations were refused: look at Failed. Codes:
-// BATCH_INVALID, and for an atomic one that of the operation.
+// when all of its operations were refused: check Failed. Codes: BATCH_INVALID,
+// and for an atomic one that of the operation.
 func (e Entities) Batch(ctx context.Context, b Batch, opts ...Option) (*BatchResults, error) {
 	return do[BatchResults](ctx, e.c, call{method: http.MethodPost, path: entitiesPath + ":batch", body: b, keyed: true}, opts)
 }

@@ -19,7 +19,7 @@ const (
 // operator's workspace.
 type Line struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Simulation       = api.Simulation
 	SimulatedMessage = api.SimulatedMessage
@@ -36,10 +36,10 @@ type (
 	ShortMessage  = api.ShortMessage
 )
 
-// Press is that of package api.
+// Press is the type of package api.
 type Press = api.Press
 
-// Simulator tells which handsets can be simulated.
+// Simulator reads which handsets can be simulated.
 func (l Line) Simulator(ctx context.Context, opts ...Option) (*Simulator, error) {
 	return do[Simulator](ctx, l.c, get(simulationsPath, nil), opts)
 }
@@ -63,12 +63,12 @@ func (l Line) Menu(ctx context.Context, lang string, opts ...Option) (*Menu, err
 	return do[Menu](ctx, l.c, get(linePath+"/menu", v), opts)
 }
 
-// CheckMenu looks at the YAML of a menu that is not in use.
+// CheckMenu checks the YAML of a menu that is not in use.
 func (l Line) CheckMenu(ctx context.Context, source string, opts ...Option) (*MenuCheck, error) {
 	return do[MenuCheck](ctx, l.c, call{method: http.MethodPost, path: linePath + "/menu:check", body: map[string]string{"source": source}, safe: true}, opts)
 }
 
-// CallQuery asks for calls that are over.
+// CallQuery selects calls that are over.
 type CallQuery struct {
 	Phone     string    // all by default; needs entities:pii
 	Since     time.Time // all that are kept by default
@@ -104,7 +104,7 @@ func (l Line) Call(ctx context.Context, id string, opts ...Option) (*Call, error
 	return do[Call](ctx, l.c, get(linePath+"/calls/"+url.PathEscape(id), nil), opts)
 }
 
-// AccountQuery asks for customers: by one of the members at most.
+// AccountQuery selects customers, by at most one of its members.
 type AccountQuery struct {
 	CustomerID, Phone, Status, Twins string
 	Locked                           bool
@@ -145,13 +145,13 @@ func (l Line) change(ctx context.Context, ref, action string, body any, opts []O
 	return do[AccountChange](ctx, l.c, call{method: http.MethodPost, path: accountPath(ref) + "/" + action, body: body}, opts)
 }
 
-// Unlock opens an account, or a number with +, after wrong PINs. Code:
+// Unlock unlocks an account, or a number with +, after wrong PINs. Code:
 // ACCOUNT_NOT_FOUND.
 func (l Line) Unlock(ctx context.Context, ref string, opts ...Option) (*AccountChange, error) {
 	return l.change(ctx, ref, "unlock", nil, opts)
 }
 
-// Hold keeps a number out for some hours, 0 for until it is released. Codes:
+// Hold blocks a number for some hours, or with 0 until it is released. Codes:
 // ACCOUNT_NOT_FOUND, PHONE_INVALID, HOLD_INVALID.
 func (l Line) Hold(ctx context.Context, ref string, hours int, opts ...Option) (*AccountChange, error) {
 	return l.change(ctx, ref, "hold", map[string]int{"hours": hours}, opts)

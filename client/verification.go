@@ -14,7 +14,7 @@ type Verifications struct{ c *Client }
 
 func verificationPath(id string) string { return responsePath(id) + "/verification" }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	DecisionDraft     = api.DecisionDraft
 	Decision          = api.Decision
@@ -27,7 +27,7 @@ type (
 )
 
 // Decide decides about a response. IfRevision names the revision you have
-// judged, and is needed; what others have decided since is no hindrance, and the
+// judged, and is required; later decisions of others are no obstacle, and the
 // same decision again is stored once. Codes: RESPONSE_NOT_FOUND,
 // VERIFICATION_INVALID, VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE,
 // STATE_TRANSITION_INVALID, SECOND_REVIEWER_REQUIRED, STALE_REVISION,
@@ -36,13 +36,13 @@ func (v Verifications) Decide(ctx context.Context, responseID string, d Decision
 	return do[ResponseState](ctx, v.c, post(verificationPath(responseID), d), opts)
 }
 
-// Next takes the oldest response that waits for a decision of yours, and keeps it
+// Next takes the oldest response that waits for your decision, and reserves it
 // for you for five minutes. Codes: SURVEY_NOT_FOUND, RESPONSE_NOT_FOUND.
 func (v Verifications) Next(ctx context.Context, t DeskTurn, opts ...Option) (*DeskTaken, error) {
 	return do[DeskTaken](ctx, v.c, call{method: http.MethodPost, path: responsesPath + ":next", body: t, safe: true}, opts)
 }
 
-// Get tells how a response stands. Code: RESPONSE_NOT_FOUND.
+// Get reads the verification state of a response. Code: RESPONSE_NOT_FOUND.
 func (v Verifications) Get(ctx context.Context, responseID string, opts ...Option) (*ResponseState, error) {
 	return do[ResponseState](ctx, v.c, get(verificationPath(responseID), nil), opts)
 }
@@ -85,7 +85,7 @@ type BulkFilter struct {
 }
 
 // Bulk makes one decision about many responses of a survey; each has its own
-// result. To repeat it does no harm. Codes: SURVEY_NOT_FOUND,
+// result. Repeating it does no harm. Codes: SURVEY_NOT_FOUND,
 // VERIFICATION_INVALID, RESPONSE_NOT_FOUND, PRECONDITION_REQUIRED.
 func (v Verifications) Bulk(ctx context.Context, surveyID string, b BulkDecision, opts ...Option) (*BulkOutcome, error) {
 	k := call{method: http.MethodPost, path: surveyPath(surveyID) + "/verification:bulk", body: b, safe: true}

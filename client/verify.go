@@ -15,17 +15,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tolerance is how old, or how far ahead, a message may be: longer than clocks
-// differ, too short to be of use to somebody who has recorded one.
+// tolerance is the maximum age of a message, and how far ahead its time may be:
+// longer than clocks differ, too short to be of use to an attacker who has
+// recorded one.
 const tolerance = 5 * time.Minute
 
-// ErrSignature says that a message was not signed with the secret, or not now.
+// ErrSignature means that a message was not signed with the secret, or not
+// recently.
 var ErrSignature = errors.New("the message does not come from the server, or not now")
 
 // WebhookVerify checks that a message came from the server that has the secret
-// and that it is not older than five minutes. Give it the body as it was
-// received, before anything has read it. During a change of the secret call it
-// with each of the two. A message may come twice: drop repeats by the header
+// and that it is not older than five minutes. Pass the body as it was received,
+// before anything has read it. While a secret is being replaced call it with
+// each of the two. A message may come twice: drop repeats by the header
 // webhook-id.
 func WebhookVerify(secret string, header http.Header, body []byte) error {
 	return verify(secret, header, body, time.Now())

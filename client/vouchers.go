@@ -8,10 +8,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Vouchers is vouchers.
+// Vouchers calls the routes of vouchers.
 type Vouchers struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	VoucherDraft    = api.VoucherDraft
 	Voucher         = api.Voucher
@@ -29,7 +29,7 @@ func (v Vouchers) Issue(ctx context.Context, d VoucherDraft, opts ...Option) (*V
 	return do[Voucher](ctx, v.c, post(vouchersPath+"/issue", d), opts)
 }
 
-// Redeem gives a supplier an amount of a voucher. Codes: REDEMPTION_INVALID,
+// Redeem pays a supplier an amount from a voucher. Codes: REDEMPTION_INVALID,
 // VOUCHER_NOT_FOUND, NOT_SUPPLIER, SUPPLIER_MISMATCH, VOUCHER_EXPIRED,
 // VOUCHER_CANCELLED, BALANCE_TOO_LOW, CERTIFICATE_REVOKED.
 func (v Vouchers) Redeem(ctx context.Context, d RedemptionDraft, opts ...Option) (*Redemption, error) {
@@ -41,7 +41,7 @@ func (v Vouchers) Get(ctx context.Context, id string, opts ...Option) (*Voucher,
 	return do[Voucher](ctx, v.c, get(voucherPath(id), nil), opts)
 }
 
-// VoucherQuery narrows a list of vouchers; empty members do not.
+// VoucherQuery narrows a list of vouchers; empty members are ignored.
 type VoucherQuery struct{ RecipientDID, ProjectID string }
 
 // List walks over vouchers, newest first.

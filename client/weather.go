@@ -7,11 +7,11 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Weather is a noun of package api.
+// Weather is the type of package api.
 type Weather = api.Weather
 
-// Weather reads the weather of a city now. It needs no key. That there is none for
-// the city is no error: OK says so.
+// Weather reads the current weather of a city. It needs no key. If the city is
+// unknown, that is not an error: OK says so.
 func (c *Client) Weather(ctx context.Context, city string, opts ...Option) (*Weather, error) {
 	return do[Weather](ctx, c, get("/weather/now", url.Values{"city": {city}}), opts)
 }

@@ -22,7 +22,7 @@ type Webhook struct {
 	URL            string    `json:"url"`
 	Events         []string  `json:"events"`      // types that are sent: key.created, key.* or *
 	Filter         string    `json:"filter"`      // of these, only events that fit it
-	FilterError    string    `json:"filterError"` // why the filter cannot be used any more; new events wait until it is changed
+	FilterError    string    `json:"filterError"` // why the filter can no longer be used; new events wait until it is changed
 	Description    string    `json:"description"`
 	Active         bool      `json:"active"`
 	DisabledReason string    `json:"disabledReason"` // why the server switched it off
@@ -31,20 +31,20 @@ type Webhook struct {
 	UpdatedAt      time.Time `json:"updatedAt"`
 }
 
-// SecretWebhook is a webhook with the secret that signs its messages, which
-// the server shows this once.
+// SecretWebhook is a webhook with the secret that signs its messages, which the
+// server shows only now.
 type SecretWebhook struct {
 	Webhook
 	Secret string `json:"secret"`
 }
 
-// String leaves the secret out, so that no print of the value shows it.
+// String leaves the secret out, so that printing the value does not reveal it.
 func (w SecretWebhook) String() string { return w.ID + " (" + w.URL + ")" }
 
 // GoString leaves the secret out of %#v too.
 func (w SecretWebhook) GoString() string { return w.String() }
 
-// WebhookDraft asks for a webhook. URL and Events are needed.
+// WebhookDraft asks for a webhook. URL and Events are required.
 type WebhookDraft struct {
 	URL         string   `json:"url"`
 	Events      []string `json:"events"`
@@ -54,7 +54,7 @@ type WebhookDraft struct {
 	Description string   `json:"description,omitzero"`
 }
 
-// WebhookPatch changes what is given and leaves the rest.
+// WebhookPatch changes the given members and leaves the rest.
 type WebhookPatch struct {
 	URL         *string  `json:"url,omitzero"`
 	Events      []string `json:"events,omitempty"`
@@ -84,25 +84,26 @@ func (w Webhooks) List(ctx context.Context, q PageQuery, opts ...Option) iter.Se
 }
 
 // Update changes a webhook; it needs the option IfRevision or IfMatch. It is
-// not repeated by itself. Codes: WEBHOOK_INVALID, WEBHOOK_NOT_FOUND,
-// STALE_REVISION, PRECONDITION_REQUIRED.
+// not retried. Codes: WEBHOOK_INVALID, WEBHOOK_NOT_FOUND, STALE_REVISION,
+// PRECONDITION_REQUIRED.
 func (w Webhooks) Update(ctx context.Context, id string, p WebhookPatch, opts ...Option) (*Webhook, error) {
 	return do[Webhook](ctx, w.c, merge(hookPath(id), p), opts)
 }
 
-// Delete removes a webhook and returns it as it was; it needs the option
-// IfRevision or IfMatch. When a lost answer made it repeat, the code may be
-// WEBHOOK_NOT_FOUND although it was this call that removed it.
+// Delete removes a webhook and returns its last state; it needs the option
+// IfRevision or IfMatch. When it was retried after a lost answer, the code may
+// be WEBHOOK_NOT_FOUND although this call removed it.
 func (w Webhooks) Delete(ctx context.Context, id string, opts ...Option) (*Webhook, error) {
 	return do[Webhook](ctx, w.c, remove(hookPath(id)), opts)
 }
 
-// RotateSecret replaces the secret. The old one signs too for 24 hours.
+// RotateSecret replaces the secret. For 24 hours messages are signed with the
+// old one too.
 func (w Webhooks) RotateSecret(ctx context.Context, id string, opts ...Option) (*SecretWebhook, error) {
 	return do[SecretWebhook](ctx, w.c, post(hookPath(id)+"/rotate-secret", nil), opts)
 }
 
-// PingOutcome is what came of a test message.
+// PingOutcome is the result of a test message.
 type PingOutcome struct {
 	Delivered  bool   `json:"delivered"`
 	Status     int    `json:"status"` // HTTP status the receiver answered with
@@ -110,17 +111,17 @@ type PingOutcome struct {
 	DurationMS int64  `json:"durationMs"`
 }
 
-// Ping sends a test message now and tells what came of it. It is not repeated.
+// Ping sends a test message now and returns its result. It is not retried.
 func (w Webhooks) Ping(ctx context.Context, id string, opts ...Option) (*PingOutcome, error) {
 	return do[PingOutcome](ctx, w.c, call{method: http.MethodPost, path: hookPath(id) + "/ping"}, opts)
 }
 
-// Replay is that of package api.
+// Replay is the type of package api.
 type Replay = api.Replay
 
 // Replay sends events again, whatever became of them before; To 0 is the
-// newest. It is not repeated by itself. Codes: WEBHOOK_INACTIVE,
-// REPLAY_IN_PROGRESS, REPLAY_RANGE_INVALID, EVENTS_EXPIRED.
+// newest. It is not retried. Codes: WEBHOOK_INACTIVE, REPLAY_IN_PROGRESS,
+// REPLAY_RANGE_INVALID, EVENTS_EXPIRED.
 func (w Webhooks) Replay(ctx context.Context, id string, r Replay, opts ...Option) (*Replay, error) {
 	v := url.Values{}
 	setInt(v, "from", r.From)
@@ -141,7 +142,7 @@ type Delivery struct {
 	UpdatedAt  time.Time `json:"updatedAt"`
 }
 
-// DeliveryQuery asks for deliveries. Status dead is the dead-letter list.
+// DeliveryQuery selects deliveries. Status dead is the dead-letter list.
 type DeliveryQuery struct {
 	Status string // pending, delivered or dead; all by default
 	Limit  int    // items in one page, 1 to 1000; 50 by default
@@ -166,14 +167,14 @@ func (w Webhooks) Deliveries(ctx context.Context, id string, q DeliveryQuery, op
 	return pages[Delivery](ctx, w.c, hookPath(id)+"/deliveries", q.values(), opts)
 }
 
-// DeliveryExchange is a delivery with the beginning of what was sent and answered.
+// DeliveryExchange is a delivery with the beginning of the request and the answer.
 type DeliveryExchange struct {
 	Delivery
 	Request string `json:"request"` // "" when the event is no longer kept
 	Answer  string `json:"answer"`  // to the last attempt
 }
 
-// Delivery reads a delivery with what was sent and answered. Codes:
+// Delivery reads a delivery with its request and answer. Codes:
 // WEBHOOK_NOT_FOUND, DELIVERY_NOT_FOUND, SCOPE_MISSING without events:read.
 func (w Webhooks) Delivery(ctx context.Context, id string, seq int64, opts ...Option) (*DeliveryExchange, error) {
 	return do[DeliveryExchange](ctx, w.c, get(deliveryPath(id, seq), nil), opts)

@@ -10,11 +10,11 @@ import (
 
 const workspacesPath = "/v1/workspaces"
 
-// Workspaces are the tenants of the server: all for operators, their own for
-// others.
+// Workspaces are the tenants of the server: all of them for operators, the own
+// one for others.
 type Workspaces struct{ c *Client }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Workspace      = api.Workspace
 	WorkspaceDraft = api.WorkspaceDraft
@@ -26,7 +26,7 @@ type OpenedWorkspace struct {
 	OwnerKey IssuedKey `json:"ownerKey"`
 }
 
-// Create makes a workspace; operators may. Codes: WORKSPACE_DRAFT_INVALID,
+// Create makes a workspace, for operators. Codes: WORKSPACE_DRAFT_INVALID,
 // WORKSPACE_EXISTS, SCOPE_MISSING.
 func (w Workspaces) Create(ctx context.Context, d WorkspaceDraft, opts ...Option) (*OpenedWorkspace, error) {
 	return do[OpenedWorkspace](ctx, w.c, post(workspacesPath, d), opts)

@@ -5,16 +5,16 @@ import (
 	stdjson "encoding/json"
 )
 
-// AroundTools is a plugin that stands around every call of a tool: those of the
-// server, of plugins and their sub-agents, of MCP servers and of the user's page.
-// Where several do, one stands inside those it needs, and else inside those whose
+// AroundTools is a plugin that wraps every call of a tool: those of the server,
+// of plugins and their sub-agents, of MCP servers and of the user's page. Where
+// several do, one is inside those it needs, and otherwise inside those whose
 // names come before its own.
 type AroundTools interface {
-	// AroundTool has the call made with next, once at most, and gives what the model is
-	// told of it. It may give next other arguments: they must fit the tool, and the user
-	// is asked about what is really called. It may change the output, or answer itself
-	// and not call next at all. An *Error refuses the call in its words, any other error
-	// without them.
+	// AroundTool makes the call with next, at most once, and returns what the model is
+	// told about it. It may pass other arguments to next: they must fit the tool, and
+	// the user is asked about the arguments that are really used. It may change the
+	// output, or answer itself and not call next at all. An *Error refuses the call in
+	// its words, any other error without them.
 	AroundTool(ctx context.Context, call ToolCall, next func(args stdjson.RawMessage) (Output, error)) (Output, error)
 }
 
@@ -25,20 +25,20 @@ type ToolCall struct {
 	ReadOnly bool   // it changes nothing
 }
 
-// Output is what the model is told of a call.
+// Output is what the model is told about a call.
 type Output struct {
 	Content string // a text, or JSON
 	Failed  bool   // Content says why there is nothing
 }
 
-// AroundModel is a plugin that stands around every question to the model, in the
-// same order as AroundTools.
+// AroundModel is a plugin that wraps every question to the model, in the same
+// order as AroundTools.
 type AroundModel interface {
-	// AroundModel has the model asked with next, once at most. It may change the contents
-	// of ask.Messages before, but not how many there are. What the model says reaches the
+	// AroundModel asks the model with next, at most once. It may change the contents of
+	// ask.Messages before, but not how many there are. What the model says reaches the
 	// user while next works; the calls of tools it wants are made when AroundModel has
-	// returned. An *Error refuses: its words are the answer, or the end of it, and no tool
-	// is called. Any other error fails the answer.
+	// returned. An *Error refuses: its words are the answer, or the end of it, and no
+	// tool is called. Any other error fails the answer.
 	AroundModel(ctx context.Context, ask *ModelCall, next func(ctx context.Context) (ModelAnswer, error)) error
 }
 
@@ -58,17 +58,17 @@ type ModelCall struct {
 	Tools    []string // what the model may call
 }
 
-// ModelMessage is one message of what a model is told.
+// ModelMessage is one message of a question to the model.
 type ModelMessage struct {
 	Role    string // system, user, assistant or tool
 	Content string
 	Tool    string // whose output it is
 }
 
-// ModelAnswer is what a model has said.
+// ModelAnswer is the answer of a model.
 type ModelAnswer struct {
 	Text         string
-	Tools        []string // what it wants to call
-	InputTokens  int      // 0 where nobody counts
+	Tools        []string // the tools it wants to call
+	InputTokens  int      // 0 when unknown
 	OutputTokens int
 }

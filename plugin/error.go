@@ -10,19 +10,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Error is a failure that users and models are told of. Any other error is logged
-// and told as a failure without its words.
+// Error is a failure whose message users and models may see. Any other error is
+// logged and shown as a failure without its text.
 type Error struct {
 	Status  int // of the answer of a route: 400 to 599
 	Message string
-	// Details are all that is wrong with a request, a sentence each. They take the
-	// place of Message in the answer of a route.
+	// Details list everything that is wrong with a request, a sentence each. They
+	// replace Message in the answer of a route.
 	Details []string
 	// Members are further members of the answer, for programs: {"claims": […]}.
 	Members map[string]any
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string {
 	if len(e.Details) > 0 {
 		return e.Message + ": " + strings.Join(e.Details, "; ")
@@ -40,7 +40,7 @@ func Unavailable(format string, args ...any) *Error {
 	return &Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf(format, args...)}
 }
 
-// explain says what is wrong with JSON and where, never what it holds.
+// explain says what is wrong with JSON and where, and never quotes it.
 func explain(err error) string {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError

@@ -1,8 +1,8 @@
 package plugin
 
 // TypedEvents is a plugin whose events have payloads of a form that others can rely
-// on. They are sent with Host.Emit as those of Events are, and stand in the
-// reference of streams and sockets with their members.
+// on. They are sent with Host.Emit like those of Events, and the reference of
+// streams and sockets lists them with their members.
 type TypedEvents interface {
 	TypedEvents() []Event
 }
@@ -11,7 +11,8 @@ type TypedEvents interface {
 type Event struct {
 	Name        string // 1 to 64 letters, digits and _ . : -
 	Description string // one sentence
-	// Schema is the JSON Schema of the payload, an object. Host.Emit refuses what does
-	// not fit. The members sessionId and requestId are added to every payload.
+	// Schema is the JSON Schema of the payload, an object. Host.Emit refuses a payload
+	// that does not fit. The members sessionId and requestId are added to every
+	// payload.
 	Schema string
 }

@@ -13,8 +13,8 @@ type Want struct {
 	Service string
 	Can     string // the ability, such as memory/read; empty: *
 	With    string // the resource, such as ixo:memory
-	// Fresh asks for an invocation that nobody has used, for services that take each one
-	// once. Others are used again until shortly before they end.
+	// Fresh asks for an invocation that nobody has used, for services that accept each
+	// one once. Others are reused until shortly before they expire.
 	Fresh bool
 }
 
@@ -26,7 +26,7 @@ type Invocation struct {
 	Expires time.Time
 }
 
-// Sign puts the invocation into the headers of a request.
+// Sign adds the invocation to the headers of a request.
 func (i Invocation) Sign(r *http.Request) {
 	r.Header.Set("Authorization", "Bearer "+i.Token)
 	r.Header.Set("X-Auth-Type", "ucan")

@@ -17,7 +17,7 @@ import "context"
 
 // Plugin extends the oracle.
 type Plugin interface {
-	// Manifest says what the plugin is. It gives the same answer each time.
+	// Manifest describes the plugin. It gives the same answer each time.
 	Manifest() Manifest
 }
 
@@ -29,7 +29,7 @@ type Manifest struct {
 	Summary string // one sentence, at most 120 characters
 
 	// WhenToUse tells the model what the plugin is good for, and WhenNotToUse what
-	// it is not. A plugin with tools that are not always there needs the first.
+	// it is not. A plugin whose tools are not always present needs the first.
 	WhenToUse    []string
 	WhenNotToUse []string
 	Examples     []Example
@@ -37,12 +37,12 @@ type Manifest struct {
 	Visibility   Visibility
 	Stability    Stability
 
-	// OptIn plugins are there only when the operator says so, by
+	// OptIn plugins are off unless the operator enables them, by
 	// plugins.<name>.enabled.
 	OptIn bool
 
-	// Needs are the names of plugins that must be there and are started before this
-	// one.
+	// Needs are the names of plugins that must be present and are started before
+	// this one.
 	Needs []string
 }
 
@@ -58,13 +58,13 @@ type Visibility string
 
 // The visibilities.
 const (
-	// OnDemand tools are there once the model has asked for them with
-	// load_capability, for the rest of the conversation. It is the default: tools
-	// that nobody needs cost tokens in every answer.
+	// OnDemand tools are available once the model has asked for them with
+	// load_capability, for the rest of the conversation. It is the default,
+	// because tools that nobody needs cost tokens in every answer.
 	OnDemand Visibility = "on-demand"
 	// Always is for tools that most conversations need.
 	Always Visibility = "always"
-	// Silent plugins have no tools, and the model is not told of them.
+	// Silent plugins have no tools, and the model does not learn of them.
 	Silent Visibility = "silent"
 )
 
@@ -83,34 +83,34 @@ type Tools interface {
 	Tools() []Tool
 }
 
-// RequestTools is a plugin whose tools depend on who asks or on what they sent.
-// It is asked at the beginning of each answer and must not wait for anybody. A
-// tool whose name is taken is left out. A slice may be given again and again, which
-// costs nothing; nothing in it may have changed then.
+// RequestTools is a plugin whose tools depend on the user or on the message. It is
+// asked at the beginning of each answer and must not block. A tool whose name is
+// taken is left out. The same slice may be returned again and again, which costs
+// nothing, but its contents must not change then.
 type RequestTools interface {
 	RequestTools(ctx context.Context, turn Turn) []Tool
 }
 
-// Prompts is a plugin that has something to tell the model before a
-// conversation, such as how its user wants to be addressed. What people wrote goes
+// Prompts is a plugin that has something to tell the model before a conversation,
+// such as how its user wants to be addressed. Text that people wrote must go
 // through Data. More than MaxPrompt bytes are cut.
 type Prompts interface {
 	Prompt(ctx context.Context, turn Turn) (string, error)
 }
 
-// MaxPrompt is how many bytes a plugin may tell the model.
+// MaxPrompt limits the bytes that a plugin may tell the model.
 const MaxPrompt = 8 << 10
 
-// Gates is a plugin that may refuse an answer before it begins, such as to a user
-// who has to pay first. An *Error is the refusal, with its status, its message and
-// its members; any other error refuses too, without its words. A message that is
-// sent again is asked about again.
+// Gates is a plugin that may refuse an answer before it begins, for example to a
+// user who has to pay first. An *Error is the refusal, with its status, its
+// message and its members; any other error refuses too, without its text. It is
+// asked again when a message is sent again.
 type Gates interface {
 	Before(ctx context.Context, turn Turn) error
 }
 
 // Events is a plugin that sends events of its own to the pages of a conversation,
-// with Host.Emit. The names are in the catalogue that sockets are given.
+// with Host.Emit. Sockets get their names in a catalogue.
 type Events interface {
 	Events() []string // 1 to 64 letters, digits and _ . : -
 }
@@ -126,21 +126,20 @@ type Settings interface {
 	Settings() []Setting
 }
 
-// Checks is a plugin that can say what is wrong with its settings without being
-// started, where that is more than their form: a file that is missing. `hearth config
-// check` asks.
+// Checks is a plugin that can find mistakes in its settings without being started,
+// beyond their form, such as a missing file. `hearth config check` calls it.
 type Checks interface {
 	Check(settings Values) error
 }
 
-// Starts is a plugin that needs something of the server. It is started once,
+// Starts is a plugin that needs something from the server. It is started once,
 // after the plugins it needs; an error stops the server.
 type Starts interface {
 	Start(ctx context.Context, host Host) error
 }
 
-// Closes is a plugin that has something to end when the server stops. The plugins
-// that need it are closed before it.
+// Closes is a plugin that has something to finish when the server stops. The
+// plugins that need it are closed before it.
 type Closes interface {
 	Close(ctx context.Context) error
 }

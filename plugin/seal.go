@@ -6,17 +6,17 @@ import (
 )
 
 // Box seals values with a key of the server's that is not in the database. Values are
-// texts before and after. What is sealed opens for the same plugin, user and name only.
+// texts before and after. A sealed value opens only for the same plugin, user and name.
 type Box interface {
 	Seal(ctx context.Context, name string, value []byte) []byte
-	// Open gives a value as it was; also one that was stored before values were sealed.
-	// Nil: it was sealed with a key that the server no longer has.
+	// Open returns the original value, even of one that was stored before values were
+	// sealed. Nil: it was sealed with a key that the server no longer has.
 	Open(ctx context.Context, name string, value []byte) []byte
 }
 
-// Seals is a plugin whose values nobody reads in the database or a copy of it. It is
-// given a Box before it is started, and uses Sealed in place of the Store of its Host.
-// The server seals what the plugin has stored before.
+// Seals is a plugin whose values nobody can read in the database or a copy of it. It
+// is given a Box before it is started, and uses Sealed in place of the Store of its
+// Host. The server seals what the plugin stored earlier.
 type Seals interface {
 	SetBox(b Box)
 }
@@ -67,7 +67,7 @@ func (s sealedShelf) PutUntil(ctx context.Context, name string, value []byte, un
 	return s.Shelf.PutUntil(ctx, name, s.box.Seal(ctx, name, value), until)
 }
 
-// Entries leaves out what nobody can open any more.
+// Entries leaves out values that can no longer be opened.
 func (s sealedShelf) Entries(ctx context.Context, after string, limit int) ([]Entry, error) {
 	entries, err := s.Shelf.Entries(ctx, after, limit)
 	out := entries[:0]

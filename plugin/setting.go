@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Kind is what a setting holds.
+// Kind is the kind of value a setting holds.
 type Kind string
 
 // The kinds.
@@ -23,7 +23,7 @@ const (
 	List     Kind = "list"     // texts with commas between them
 )
 
-// Setting is one thing an operator can decide about a plugin.
+// Setting is one option of a plugin that an operator can set.
 type Setting struct {
 	Name     string // camelCase: "maxItems" is HEARTH_PLUGIN_<NAME>_MAX_ITEMS in the environment
 	Kind     Kind
@@ -35,15 +35,15 @@ type Setting struct {
 	Doc      string
 }
 
-// Reserved are the names of settings that every plugin has: whether it is there
-// at all, and when the model has its tools.
+// reserved are the names of settings that every plugin has: whether it is
+// enabled, and when the model has its tools.
 var reserved = []string{"enabled", "visibility"}
 
 // Values are the settings of a plugin, checked and with their defaults.
 type Values struct{ texts map[string]string }
 
-// Read checks what was given for settings. The error names every setting that is
-// wrong; the values of secret ones are not in it.
+// Read checks the given settings. The error names every wrong setting, without
+// the values of secret ones.
 func Read(settings []Setting, given map[string]string) (Values, error) {
 	v := Values{map[string]string{}}
 	var bad []error
@@ -69,7 +69,7 @@ func Read(settings []Setting, given map[string]string) (Values, error) {
 	return v, errors.Join(bad...)
 }
 
-// wrong says why a text is none for the setting.
+// wrong says why a text is not valid for the setting.
 func (s Setting) wrong(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

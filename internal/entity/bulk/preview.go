@@ -40,7 +40,7 @@ type Preview struct {
 	Notes   []PreviewNote     `json:"notes" doc:"What to know before the import."`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	PreviewColumn = api.ImportColumn
 	PreviewNote   = api.ImportNote

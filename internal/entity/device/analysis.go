@@ -23,7 +23,7 @@ const (
 const daysInHome = `SELECT day, device, part, stove, readings, expected, cooking FROM device_days
 	WHERE ws = $1 AND household = $2 AND household <> '' AND day >= $3 AND day <= $4 ORDER BY day, device, part LIMIT $5`
 
-// analyses tells what households have saved.
+// analyses calculates what households have saved.
 type analyses struct{ *Service }
 
 func (s analyses) serve(ctx context.Context, in *struct{ Body api.HouseholdAnalysisDraft }) (*api.HouseholdAnalysis, error) {
@@ -91,7 +91,7 @@ func analysed(d api.HouseholdAnalysisDraft) (from, to int64, err error) {
 // latestDay is the last moment an analysis may be about.
 const latestDay = 7_000_000_000_000 // in the year 2191
 
-// asked begins the calculation with what a household burnt before.
+// asked begins the calculation with the household's earlier consumption.
 func asked(baseline entity.Object) (*api.EmissionDraft, error) {
 	have := members(baseline)
 	word, _ := have["fuelType"].(string)
@@ -141,8 +141,8 @@ type homeUse struct {
 	covered  float64 // days, each by the part of it that readings cover
 }
 
-// uses reads the days of the devices of a household. Of two monitors on one stove
-// the one that saw more counts on each day.
+// uses reads the days of the devices of a household. Of two monitors on one
+// stove, each day counts the one that saw more.
 func (s analyses) uses(ctx context.Context, home *subject, from, to int64) (*homeUse, error) {
 	c := web.CallerFrom(ctx)
 	rows, err := s.db.Query(ctx, daysInHome, home.Workspace, home.DID, from, to, maxDayRows+1)
@@ -199,7 +199,7 @@ func (s analyses) kinds(ctx context.Context, ws string, list []dayRow) (map[stri
 	return out, nil
 }
 
-// traditional reports whether a type is of stoves that clean ones take the place of.
+// traditional reports whether a type is one of the stoves that clean ones replace.
 func traditional(typ string) bool {
 	typ = strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(typ))
 	return slices.ContainsFunc([]string{"traditional", "threestone", "openfire", "baseline"}, func(word string) bool { return strings.Contains(typ, word) })
@@ -256,7 +256,7 @@ func (u *homeUse) hours(old bool) (ms int64, any bool) {
 	return ms, any
 }
 
-// fill puts what was seen into a calculation.
+// fill enters the observations into a calculation.
 func (u *homeUse) fill(d *api.EmissionDraft) {
 	d.Inputs["observed"] = number(float64(u.observed), "day")
 	var stoves []map[string]api.EmissionMember
@@ -274,7 +274,7 @@ func (u *homeUse) fill(d *api.EmissionDraft) {
 	d.Inputs["stoves"] = api.EmissionInput{Items: stoves}
 }
 
-// reductions is the outcome, parted among the devices by their hours.
+// reductions divides the outcome among the devices by their hours.
 func (u *homeUse) reductions(c *api.EmissionCalculation, days int64) api.HouseholdReductions {
 	out := api.HouseholdReductions{
 		Unit: "kgCO2e", Confidence: round(u.covered/float64(days), 10_000), Module: c.Module, Version: c.Version,

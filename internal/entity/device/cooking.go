@@ -6,31 +6,31 @@ import (
 )
 
 // Rules say what counts as cooking. They come from the configuration of the
-// device, or from the one who asks.
+// device, or from the request.
 type Rules struct {
 	Threshold   float64       // °C; a reading of at least this is hot
 	MinDuration time.Duration // shorter events are left out
 	Interval    time.Duration // between two readings, as configured
 }
 
-// mergeGap is how long an event may be below the threshold and go on: a lid is
-// lifted, a pot is taken off. Two readings in a row may be cold.
+// mergeGap is how long an event may be below the threshold and still continue:
+// a lid is lifted, a pot is taken off. Two readings in a row may be cold.
 func (r Rules) mergeGap() int64 { return 2 * r.Interval.Milliseconds() }
 
-// maxGap is the longest time without a reading that an event is believed to
-// have gone on through. Behind it nobody knows.
+// maxGap is the longest time without a reading through which an event is
+// assumed to continue. After a longer one nobody knows.
 func (r Rules) maxGap() int64 { return 3 * r.Interval.Milliseconds() }
 
-// lookBack is how far before a moment readings can decide whether an event
-// that is hot at that moment began earlier: one gap between a hot and a cold
-// reading, and a whole time below the threshold.
+// lookBack is how far before a moment readings can show that an event that is
+// hot at that moment began earlier: one gap between a hot and a cold reading,
+// and a whole time below the threshold.
 func (r Rules) lookBack() int64 { return r.mergeGap() + r.maxGap() }
 
 // maxFollow is how far past the end of a range an event that began in it is
 // followed.
 const maxFollow = 24 * time.Hour
 
-// word is what a device says of itself.
+// word is what a device reports: cooking, not cooking, or nothing.
 type word int8
 
 const (
@@ -39,8 +39,8 @@ const (
 	rests
 )
 
-// sample is what a reading says about cooking: a temperature, the word of the
-// device, or both. Times are in ms.
+// sample is what a reading says about cooking: a temperature, the device's own
+// report, or both. Times are in ms.
 type sample struct {
 	at       int64
 	temp     float64
@@ -49,8 +49,8 @@ type sample struct {
 	length   int64 // how long the device says it has been cooking, at most maxFollow
 }
 
-// hot decides whether a sample is one of cooking. Where there is a temperature
-// it decides.
+// hot reports whether a sample is one of cooking. A temperature, if there is
+// one, decides.
 func (r Rules) hot(s sample) bool {
 	if s.measured {
 		return s.temp >= r.Threshold
@@ -58,47 +58,48 @@ func (r Rules) hot(s sample) bool {
 	return s.said == cooks
 }
 
-// contradicts reports whether the device says otherwise than its temperature.
+// contradicts reports whether the device's report disagrees with its
+// temperature.
 func (r Rules) contradicts(s sample) bool {
 	return s.measured && s.said != silent && (s.said == cooks) != r.hot(s)
 }
 
-// detector finds cooking events in samples that come in the order of time. It
-// knows nothing of batches, pages or the clock: the same samples give the same
+// detector finds cooking events in samples that come in order of time. It knows
+// nothing of batches, pages or the clock: the same samples give the same
 // events, however they arrived.
 //
-// An event begins with a hot sample, or as long before it as the device says it
-// has been cooking, where no sample before says otherwise. It goes on while no
-// two samples in a row are further apart than maxGap and it is not below the
-// threshold for longer than mergeGap, counted from the first cold sample to the
-// next hot one. It ends one interval after its last hot sample, or at the next
-// sample if that comes sooner; with its last hot sample where the device has
-// told the time before it.
+// An event begins with a hot sample, or as long before it as the device reports
+// to have been cooking, where no earlier sample contradicts that. It continues
+// while no two samples in a row are further apart than maxGap and it is not
+// below the threshold for longer than mergeGap, counted from the first cold
+// sample to the next hot one. It ends one interval after its last hot sample,
+// or at the next sample if that comes sooner; with its last hot sample where
+// the device has reported the time before it.
 type detector struct {
 	rules Rules
 	emit  func(CookingEvent)
 
 	last int64 // time of the newest sample
-	open bool  // an event goes on
+	open bool  // an event is under way
 	run  run
 }
 
-// run is the event that goes on.
+// run is the event that is under way.
 type run struct {
 	start, hot int64 // first and last hot sample
 	next       int64 // first sample after the last hot one; 0 when there is none yet
 	cold       int64 // since when it is below the threshold; 0 when it is not
-	told       bool  // the device has told the time before the last hot sample
+	told       bool  // the device has reported the time before the last hot sample
 	max        float64
 	sum        tally
-	coldSum    tally // of the cold samples since; part of the event only if it goes on
+	coldSum    tally // of the cold samples since; part of the event only if it continues
 }
 
 // tally adds up samples.
 type tally struct {
 	n, measured, odd int
 	degrees          float64
-	told             int64 // ms the device has told
+	told             int64 // ms the device has reported
 }
 
 func (t *tally) add(o tally) {
@@ -109,9 +110,9 @@ func (t *tally) add(o tally) {
 	t.told += o.told
 }
 
-// begin is when the time begins a hot sample speaks for: at the sample, or as
-// long before it as the device says it has been cooking. Temperatures that come
-// as configured leave nothing to tell.
+// begin is the start of the time that a hot sample covers: the sample itself,
+// or as long before it as the device reports to have been cooking. Temperatures
+// at the configured rate leave nothing for the device to report.
 func (d *detector) begin(s sample) int64 {
 	if s.said != cooks || s.length == 0 || s.measured && d.last != 0 && s.at-d.last <= d.rules.maxGap() {
 		return s.at
@@ -165,7 +166,7 @@ func (r *run) cool(s sample, one tally) {
 	r.coldSum.add(one)
 }
 
-// finish ends the stream. What goes on then is cut.
+// finish ends the stream. An event that is under way is cut.
 func (d *detector) finish() {
 	if d.open {
 		d.close(true)
@@ -198,7 +199,7 @@ func (d *detector) close(truncated bool) {
 	d.emit(e)
 }
 
-// basis names what an event rests on.
+// basis names the evidence for an event.
 func (t tally) basis() string {
 	switch {
 	case t.measured == 0:
@@ -215,14 +216,14 @@ func round(v, parts float64) float64 { return math.Round(v*parts) / parts }
 func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // scan walks over the samples of a device and gathers the events that begin in
-// [from, to). Every event belongs to the one range it begins in, so ranges
-// side by side give each event once. Feed it samples from from-lookBack on.
+// [from, to). Every event belongs to the one range it begins in, so adjacent
+// ranges give each event once. Feed it samples from from-lookBack on.
 type scan struct {
 	from, to    int64
-	first, last int64          // readings before the one and from the other on are somebody else's
+	first, last int64          // readings before the one and from the other on belong to other ranges
 	limit       int            // events wanted at most
 	earlier     bool           // events that began before the range and reach into it count too
-	saw         func(x sample) // learns of every reading; nil: nobody
+	saw         func(x sample) // is called with every reading; may be nil
 	events      []CookingEvent
 	d           detector
 }
@@ -248,8 +249,8 @@ func (s *scan) see(x sample) {
 	}
 }
 
-// wants reports whether readings after a moment are wanted: until the range is
-// over and what began in it has ended, or the limit is reached.
+// wants reports whether the scan needs readings after a moment: until the range
+// is over and the events that began in it have ended, or the limit is reached.
 func (s *scan) wants(at int64) bool {
 	return len(s.events) < s.limit && (at < s.to || s.d.open && s.d.run.start < s.to)
 }
@@ -257,11 +258,11 @@ func (s *scan) wants(at int64) bool {
 // rest ends the scan when there are no more samples.
 func (s *scan) rest() { s.d.finish() }
 
-// pause ends the scan before its readings end, because enough were looked at,
-// the last of them at a moment, and tells where to go on. An event that goes
-// on is left to the next scan, unless it alone used up this one. The last reading
-// is looked at again: what the next one tells may have begun with it. So a scan
-// looks at two readings or more.
+// pause ends the scan before its readings end, because enough were looked at, and
+// returns where to continue; last is the time of the last reading. An event that
+// is under way is left to the next scan, unless it alone used up this one. The
+// last reading is looked at again, because the event of the next one may have
+// begun with it. So a scan looks at two readings or more.
 func (s *scan) pause(last int64) int64 {
 	if s.d.open && s.d.run.start > s.from {
 		return s.d.run.start
@@ -270,7 +271,7 @@ func (s *scan) pause(last int64) int64 {
 	return last
 }
 
-// after is where a scan that reached its limit goes on.
+// after is where a scan that reached its limit continues.
 func (s *scan) after() int64 {
 	return s.events[len(s.events)-1].Start.UnixMilli() + 1
 }

@@ -28,7 +28,7 @@ type CorrectionDraft struct {
 	Withdraw *WithdrawDraft `json:"withdraw,omitzero" doc:"Readings that are removed without replacement."`
 }
 
-// WithdrawDraft is a range of readings that go.
+// WithdrawDraft is a range of readings to withdraw.
 type WithdrawDraft struct {
 	From string `json:"from" doc:"Time of the first reading that is removed (RFC 3339)." example:"2024-02-20T08:00:00Z"`
 	To   string `json:"to" doc:"End of the range, not included." example:"2024-02-20T10:00:00Z"`
@@ -41,8 +41,8 @@ type fix struct {
 	from, to int64 // what is withdrawn; 0 to 0 is nothing
 }
 
-// check reads a correction. It is stored whole or not at all: whoever corrects
-// looks at the answer.
+// check reads a correction. It is stored whole or not at all, because its
+// sender reads the answer.
 func (d CorrectionDraft) check(now time.Time) (fix, error) {
 	var c fault.Checks
 	c.Require(d.Reason != "", "/reason")
@@ -86,10 +86,10 @@ func notCorrect(c fault.Checks) error {
 	return c.Err("CORRECTION_INVALID", "The correction is not valid. Nothing was changed.")
 }
 
-// Correct replaces and withdraws readings. What they said stays in the history,
-// and everything that is derived from readings follows. To send the same
-// correction again changes nothing. Faults: CORRECTION_INVALID, also for a time
-// that never had a reading; ENTITY_NOT_FOUND, DEVICE_DEACTIVATED.
+// Correct replaces and withdraws readings. The old values stay in the history,
+// and everything derived from readings is updated. Sending the same correction
+// again changes nothing. Faults: CORRECTION_INVALID, also for a time that never
+// had a reading; ENTITY_NOT_FOUND, DEVICE_DEACTIVATED.
 func (s *Service) Correct(ctx context.Context, id string, d CorrectionDraft) (web.Reply[CorrectionOutcome], error) {
 	var none web.Reply[CorrectionOutcome]
 	now := s.cfg.Now()
@@ -160,8 +160,8 @@ func (cr *correcting) run(ctx context.Context, tx *db.Tx) (CorrectionOutcome, er
 	}})
 }
 
-// past says what of a correction is before the days that are kept: readings of
-// those are gone, and their figures are final.
+// past names the parts of a correction that are before the days that are kept:
+// readings of those days are gone, and their figures are final.
 func (f fix) past(first int64) (c fault.Checks) {
 	const gone = "The readings of this time are no longer kept, and the figures of their days are final."
 	if len(f.rows) > 0 && f.rows[0].at < first*dayMS {
@@ -181,8 +181,8 @@ type corrected struct {
 	To        time.Time `json:"to"`
 }
 
-// replace puts readings into the places of others and tells which times have
-// changed. What was withdrawn may come back.
+// replace replaces readings and returns the times that have changed. A
+// withdrawn reading may come back.
 func (cr *correcting) replace(ctx context.Context, tx *db.Tx, part []row, c *fault.Checks) ([]int64, error) {
 	stored, err := findRows(ctx, tx, cr.t.NID, part)
 	if err != nil {
@@ -217,7 +217,7 @@ func (cr *correcting) replace(ctx context.Context, tx *db.Tx, part []row, c *fau
 	return touched, nil
 }
 
-// withdraw removes the readings of the range and tells their times.
+// withdraw removes the readings of the range and returns their times.
 func (cr *correcting) withdraw(ctx context.Context, tx *db.Tx) ([]int64, error) {
 	if cr.f.from == cr.f.to {
 		return nil, nil
@@ -244,14 +244,14 @@ func (cr *correcting) withdraw(ctx context.Context, tx *db.Tx) ([]int64, error) 
 	return gone, nil
 }
 
-// note keeps what was said for a time before it changes.
+// note stores the earlier value for a time before it changes.
 func (cr *correcting) note(ctx context.Context, tx *db.Tx, c change) error {
 	c.device, c.nid, c.actor, c.reason, c.changed = cr.t.NID, cr.s.db.NewNID(), cr.actor, cr.f.reason, cr.now
 	return insertChange(ctx, tx, c)
 }
 
 // Corrections lists what was changed in the readings of a device, in the order of
-// their times. next is where to go on, nil at the end.
+// their times. next is where to continue, nil at the end.
 func (s *Service) Corrections(ctx context.Context, id string, from changeMark, limit int) (items []Correction, next *changeMark, err error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
@@ -283,13 +283,14 @@ func (s *Service) Corrections(ctx context.Context, id string, from changeMark, l
 type change struct {
 	device, at, nid int64
 	was             row
-	had             bool // there was a reading: not one that comes back
+	had             bool // there was a reading; false for one that comes back
 	gone            bool
 	actor, reason   string
 	changed         int64
 }
 
-// changeMark is where a list of changes goes on: after one of a reading.
+// changeMark is where a list of changes continues: after one change of a
+// reading.
 type changeMark struct {
 	At  int64 `json:"at"`
 	NID int64 `json:"nid"`
@@ -366,7 +367,7 @@ func flag(set bool) int64 {
 	return 0
 }
 
-// corrections are the routes of corrections.
+// corrections serves the routes of corrections.
 type corrections struct{ *Service }
 
 func (s corrections) serveCorrect(ctx context.Context, in *struct {

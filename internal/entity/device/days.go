@@ -11,22 +11,23 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 )
 
-// Bounds of what is remade while a batch waits for its answer. Past them a job
-// does it.
+// Bounds of what is recomputed while a batch waits for its answer. Beyond them
+// a job does it.
 const (
 	daysAtOnce   = 40
 	fewReadings  = 12          // fewer, from a device that has sent within the hour, wait
 	densest      = time.Minute // between two readings
-	reachOfEvent = 2           // days to either side that an event is followed to
+	reachOfEvent = 2           // days to either side that an event is followed
 	daysPerTx    = 5
-	// readingsAtOnce is how many readings one transaction looks at before it
-	// leaves the other days to the next.
+	// readingsAtOnce is how many readings one transaction looks at; the next
+	// one takes the other days.
 	readingsAtOnce = 50_000
 	devicesTaken   = 100 // that wait, in one look
 )
 
-// dayRow is what a device saw on one day of UTC in one place. What follows from
-// readings alone is kept nowhere else; it is remade when they change.
+// dayRow is what a device saw on one day of UTC in one place. Data that follows
+// from readings alone is stored nowhere else; it is recomputed when they
+// change.
 type dayRow struct {
 	device, day    int64
 	part           int // counts the places of the day
@@ -37,7 +38,7 @@ type dayRow struct {
 	events         int64 // that begin in it
 	cooking        int64 // ms
 	contradictions int64
-	spill          int64 // which of the events reach over midnight
+	spill          int64 // which of the events extend over midnight
 }
 
 // Bits of spill.
@@ -46,18 +47,18 @@ const (
 	intoTomorrow  = 2
 )
 
-// days keeps what follows from the readings of each day, tells the event log of
-// readings, and removes those that were kept long enough.
+// days maintains the figures of each day, appends the events about readings,
+// and removes readings that have expired.
 type days struct {
 	cfg Config
 	db  *db.DB
 
 	sweep sync.Mutex
 	swept int64 // the device whose old readings were looked at last
-	past  int64 // when the readings begin that are kept by months; 0: none are
+	past  int64 // the start of the readings kept by months; 0: none are
 }
 
-// keeper remakes the days of one device in a transaction that has its lock.
+// keeper recomputes the days of one device in a transaction that has its lock.
 type keeper struct {
 	s     *days
 	t     *subject
@@ -77,8 +78,8 @@ func (s *days) keeper(ctx context.Context, tx *db.Tx, t *subject) (*keeper, erro
 	return &keeper{s: s, t: t, parts: parts, names: map[string]string{}, first: have.trimmed}, err
 }
 
-// follow brings the days of a device up to what has changed in its readings: at
-// once, or by the job when there is too much to do for a request.
+// follow updates the days of a device after a change in its readings: at once,
+// or by the job when it is too much work for a request.
 func (s *days) follow(ctx context.Context, tx *db.Tx, t *subject, times []int64) error {
 	if len(times) == 0 {
 		return nil
@@ -110,7 +111,7 @@ func (s *days) follow(ctx context.Context, tx *db.Tx, t *subject, times []int64)
 	return nil
 }
 
-// around remakes a day, and its neighbours as far as an event reaches over
+// around recomputes a day, and its neighbours as far as an event extends over
 // midnight, now or before.
 func (k *keeper) around(ctx context.Context, tx *db.Tx, d int64, done map[int64]int64) error {
 	if err := k.once(ctx, tx, d, done); err != nil {
@@ -138,8 +139,8 @@ func (k *keeper) once(ctx context.Context, tx *db.Tx, d int64, done map[int64]in
 	return err
 }
 
-// remake counts a day anew and tells which events reached over midnight, before
-// and now.
+// remake recomputes a day and returns which events extended over midnight,
+// before and now.
 func (k *keeper) remake(ctx context.Context, tx *db.Tx, d int64) (int64, error) {
 	if d < k.first {
 		return 0, nil
@@ -206,8 +207,8 @@ func (k *keeper) count(ctx context.Context, q db.Querier, p, in placement) (dayR
 	return r, nil
 }
 
-// project is the one a day counts for: that of the device itself, or else of the
-// household it was in, or of the stove it was on.
+// project is the project a day counts for: the device's own, or else that of its
+// household or stove on that day.
 func (k *keeper) project(ctx context.Context, q db.Querier, p placement) (string, error) {
 	if k.t.Project != "" {
 		return k.t.Project, nil
@@ -230,10 +231,10 @@ func (k *keeper) project(ctx context.Context, q db.Querier, p placement) (string
 	return "", nil
 }
 
-// Moved has the days of devices remade whose place or project may be another
-// since a twin has changed: the device itself, or a household or stove with the
-// devices it has and had. Those of a household that is not told here, with more devices than one
-// request looks at, follow with their next readings.
+// Moved schedules the days of devices to be recomputed whose place or project may differ
+// after a twin has changed: the device itself, or the past and present devices of a
+// household or stove. A household with more devices than one request looks at is not
+// scheduled here: its devices follow with their next readings.
 func (s *days) Moved(ctx context.Context, tx *db.Tx, r *entity.Row) error {
 	if r.DomainType == deviceIs {
 		return markDays(ctx, tx, r.NID, firstDay, lastDay)
@@ -256,15 +257,15 @@ func (s *days) Moved(ctx context.Context, tx *db.Tx, r *entity.Row) error {
 	return nil
 }
 
-// Days that no reading is before or after.
+// Days before the first reading and after the last.
 const (
 	firstDay = 0
 	lastDay  = 1 << 40
 )
 
-// Catch remakes days that wait, some in each transaction, until none does. It
-// tells how many there were. A device that cannot be remade keeps no other
-// waiting: what went wrong is told at the end.
+// Catch recomputes days that wait, some in each transaction, until none does,
+// and returns how many there were. A device that fails does not keep others
+// waiting: its error is returned at the end.
 func (s *days) Catch(ctx context.Context) (int, error) {
 	n, after := 0, int64(0)
 	var failed error
@@ -290,7 +291,7 @@ func (s *days) Catch(ctx context.Context) (int, error) {
 	}
 }
 
-// catchSome remakes some days of a device and reports whether more wait.
+// catchSome recomputes some days of a device and reports whether more wait.
 func (s *days) catchSome(ctx context.Context, tx *db.Tx, device int64) (bool, error) {
 	from, to, err := lockWaiting(ctx, tx, device)
 	if err != nil || to < from {

@@ -68,13 +68,13 @@ func transmissionModes() []string { return []string{"realtime", "batch", "manual
 
 func (c Configuration) interval() time.Duration { return time.Duration(c.SamplingRate) * time.Second }
 
-// rules are those of the configuration.
+// rules returns the cooking rules of the configuration.
 func (c Configuration) rules() Rules {
 	return Rules{Threshold: c.TemperatureThreshold, MinDuration: time.Duration(c.MinimumDuration) * time.Second, Interval: c.interval()}
 }
 
 // ConfigurationDraft is the configuration in a request. Its first two members
-// are required: what counts as cooking follows from them.
+// are required, because they define what counts as cooking.
 type ConfigurationDraft struct {
 	SamplingRate         *int64   `json:"samplingRate" doc:"Seconds between two readings: 1 to 86,400; required in a configuration." example:"300"`
 	TemperatureThreshold *float64 `json:"temperatureThreshold" doc:"Temperature in °C from which on it is cooking: -50 to 1000; required in a configuration." example:"60"`
@@ -114,7 +114,7 @@ func (d *ConfigurationDraft) check(c *fault.Checks) Configuration {
 
 func warm(t float64) bool { return t >= minTemperature && t <= maxTemperature }
 
-// Draft is what a device is registered from.
+// Draft describes a device to register.
 type Draft struct {
 	DID           string              `json:"did,omitzero" doc:"DID of the device; made when absent."`
 	Type          string              `json:"type" doc:"StoveUseMonitor, or any other type of device." example:"StoveUseMonitor"`
@@ -131,8 +131,8 @@ type Draft struct {
 	Metadata      entity.Object       `json:"metadata,omitzero"`
 }
 
-// Validate names everything that is wrong with the draft as far as it can be
-// seen without its protocol.
+// Validate names everything that is wrong with the draft and can be seen
+// without its protocol.
 func (d Draft) Validate() error {
 	var c fault.Checks
 	c.Require(d.Type != "", "/type")
@@ -160,7 +160,7 @@ func (d Draft) protocol() string {
 	return applianceProtocol
 }
 
-// serial is the serial number, wherever the draft has it.
+// serial is the serial number, from whichever member has it.
 func (d Draft) serial() string {
 	if d.Serial != "" {
 		return d.Serial
@@ -168,9 +168,9 @@ func (d Draft) serial() string {
 	return d.ExternalIDs[serialScheme]
 }
 
-// twin is the draft in the words of the registry. declares tells which
-// properties the protocol knows; a configuration it does not know is kept in
-// the metadata.
+// twin converts the draft to that of a twin. declares reports whether the
+// protocol has a property; a configuration it does not have goes into the
+// metadata.
 func (d Draft) twin(declares func(property string) bool) (entity.Draft, error) {
 	var c fault.Checks
 	conf := d.Configuration.check(&c)
@@ -238,7 +238,7 @@ type Device struct {
 	Withheld      []string          `json:"withheld,omitzero" doc:"Personal properties of the twin that you may not see: callers who do not control it need the scope entities:pii."`
 }
 
-// Nouns of package api, by their names here.
+// Types of package api, by their names here.
 type (
 	DeviceLinks       = api.DeviceLinks
 	CookingEvent      = api.CookingEvent
@@ -259,7 +259,7 @@ type (
 	StackedDays       = api.StackingShare
 )
 
-// deviceOf shows a record the caller may see.
+// deviceOf renders a record the caller may see.
 func deviceOf(e *entity.Entity, now time.Time) *Device {
 	self := "/v1/devices/" + escape(e.DID)
 	return &Device{
@@ -273,9 +273,9 @@ func deviceOf(e *entity.Entity, now time.Time) *Device {
 	}
 }
 
-// configurationOf reads the configuration off a twin: its properties, then
-// what its protocol had no place for. Anything a protocol allows may stand
-// there, so what is no sensible value counts as absent.
+// configurationOf reads the configuration from a twin: its properties, then the
+// metadata. A protocol may allow anything there, so a value that makes no sense
+// counts as absent.
 func configurationOf(e *entity.Entity) Configuration {
 	conf := standard()
 	meta, _ := members(e.Metadata)["configuration"].(map[string]any)
@@ -328,7 +328,7 @@ func checkObject(c *fault.Checks, pointer string, o entity.Object) {
 	}
 }
 
-// with is m and one member more.
+// with returns m with one more member.
 func with(m map[string]string, name, value string) map[string]string {
 	out := map[string]string{name: value}
 	for k, v := range m {

@@ -39,7 +39,7 @@ type gate struct {
 }
 
 // enter takes a place, until leave is called. A workspace that has none always
-// gets one, so that slow files of others do not keep it out. The fault is
+// gets one, so that slow files of others do not keep it waiting. The fault is
 // TOO_MANY_FILES.
 func (g *gate) enter(ws string) (leave func(), err error) {
 	g.mu.Lock()
@@ -62,7 +62,7 @@ func (g *gate) enter(ws string) (leave func(), err error) {
 	}, nil
 }
 
-// filer takes files of readings.
+// filer accepts files of readings.
 type filer struct{ *Service }
 
 // table is a file of readings as it was sent.
@@ -72,7 +72,7 @@ type table struct {
 	mapping map[string]string
 }
 
-// kindOf says what the columns of a table hold.
+// kindOf returns the kind of values in a column.
 func kindOf(path string) string {
 	switch {
 	case path == "temperature", path == "duration", strings.HasPrefix(path, "values."):
@@ -86,9 +86,9 @@ func kindOf(path string) string {
 }
 
 // add stores the good readings of a file, some in each transaction, and names
-// the others by their lines. Readings that differ from what is stored are left
-// out and named too. Faults: READINGS_INVALID when none is good or the file
-// cannot be read, and those of Add.
+// the others by their lines. Readings that differ from stored ones are left out
+// and named too. Faults: READINGS_INVALID when none is good or the file cannot
+// be read, and those of Add.
 func (s filer) add(ctx context.Context, id string, f table) (Outcome, error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
@@ -219,7 +219,7 @@ func (f *filing) store(ctx context.Context) error {
 	return nil
 }
 
-// add adds what became of some readings to what became of the others.
+// add merges the outcome of some readings into that of the file.
 func (f *filing) add(one Outcome) {
 	o := &f.out
 	f.good += one.Accepted + one.Duplicates
@@ -246,8 +246,8 @@ func (f *filing) add(one Outcome) {
 	o.Gaps = append(o.Gaps, more...)
 }
 
-// serveFile takes a file of readings. It reads as slowly as the client sends, so
-// it gives its place back first.
+// serveFile accepts a file of readings. It reads as slowly as the client sends,
+// so it first gives back the request's place in the queue.
 func (s filer) serveFile(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[struct {
 		one

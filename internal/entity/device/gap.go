@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// gapLimit is the longest time between two readings that is no gap: one and a
-// half intervals, since clocks and networks are not exact.
+// gapLimit is the longest time between two readings that is not a gap: one and
+// a half intervals, since clocks and networks are not exact.
 func gapLimit(interval time.Duration) int64 { return interval.Milliseconds() * 3 / 2 }
 
-// gapBetween is the gap between two readings that follow each other; false
-// when there is none.
+// gapBetween returns the gap between two consecutive readings; false when there
+// is none.
 func gapBetween(interval time.Duration, before, after int64) (Gap, bool) {
 	if after-before <= gapLimit(interval) {
 		return Gap{}, false
@@ -21,10 +21,9 @@ func gapBetween(interval time.Duration, before, after int64) (Gap, bool) {
 	}, true
 }
 
-// newGaps are the gaps that a batch of new times brings to a device which had
-// readings from oldest to newest (both 0: none). Times between those fill or
-// split gaps that were there before; only what lies outside makes new ones.
-// times are sorted.
+// newGaps returns the gaps that a batch of new times makes for a device that
+// had readings from oldest to newest (both 0: none). Times between those fill
+// or split existing gaps; only times outside make new ones. times are sorted.
 func newGaps(interval time.Duration, times []int64, oldest, newest int64) []Gap {
 	var gaps []Gap
 	note := func(before, after int64) {
@@ -54,8 +53,8 @@ func newGaps(interval time.Duration, times []int64, oldest, newest int64) []Gap 
 	return gaps
 }
 
-// completeness is the share of the readings that were to be expected between
-// two moments, 0 to 1.
+// completeness is the share of the expected readings between two moments that
+// exist, 0 to 1.
 func completeness(interval time.Duration, n int, from, to int64) float64 {
 	expected := float64(to-from) / float64(interval.Milliseconds())
 	if expected <= 1 {

@@ -18,7 +18,7 @@ const (
 	documentedType = "CleanCookingHousehold" // another word for the type of households
 )
 
-// HouseholdDraft is what a household is registered from.
+// HouseholdDraft describes a household to register.
 type HouseholdDraft struct {
 	DID         string            `json:"did,omitzero" doc:"DID of the household; made when absent."`
 	Type        string            `json:"type,omitzero" doc:"Household, also when absent; CleanCookingHousehold is accepted as well and means the same."`
@@ -34,8 +34,8 @@ type HouseholdDraft struct {
 	Metadata    entity.Object     `json:"metadata,omitzero"`
 }
 
-// Validate names everything that is wrong with the draft as far as it can be
-// seen without its protocol.
+// Validate names everything that is wrong with the draft and can be seen
+// without its protocol.
 func (d HouseholdDraft) Validate() error {
 	var c fault.Checks
 	checkObject(&c, "/location", d.Location)
@@ -67,7 +67,7 @@ func (d HouseholdDraft) Validate() error {
 	return c.Err("ENTITY_INVALID", "The household is not valid.")
 }
 
-// blank reports whether an object says nothing: it has no members but empty ones.
+// blank reports whether an object has no members but empty ones.
 func blank(o map[string]any) bool {
 	for _, v := range o {
 		if text, ok := v.(string); v != nil && (!ok || strings.TrimSpace(text) != "") {
@@ -88,8 +88,8 @@ func wantText(c *fault.Checks, pointer string, v any) {
 	check.Short(c, pointer, text, maxName)
 }
 
-// twin is the draft in the words of the registry. District and fuel are copied
-// to properties of their own, by which households can be found.
+// twin converts the draft to that of a twin. District and fuel are copied to
+// properties of their own, so that households can be found by them.
 func (d HouseholdDraft) twin() (entity.Draft, error) {
 	props := map[string]any{}
 	for name, o := range map[string]entity.Object{"location": d.Location, "baseline": d.Baseline} {
@@ -119,7 +119,7 @@ func (d HouseholdDraft) twin() (entity.Draft, error) {
 	return out, err
 }
 
-// fill puts properties and metadata into a draft, in one order.
+// fill adds properties and metadata to a draft, in a fixed order.
 func fill(d *entity.Draft, props, meta map[string]any) error {
 	text, err := json.Marshal(props, json.Deterministic(true))
 	if err != nil {
@@ -158,7 +158,7 @@ type Household struct {
 	Withheld    []string          `json:"withheld,omitzero" doc:"Personal properties of the twin that you may not see: callers who do not control it need the scope entities:pii."`
 }
 
-// Ref is a device in a few words.
+// Ref is a short description of a device.
 type Ref struct {
 	DID    string        `json:"did" example:"did:ixo:device/456"`
 	Type   string        `json:"type" example:"ElectricPressureCooker"`
@@ -175,11 +175,11 @@ type householdProps struct {
 	Consent  *bool         `json:"consent"`
 }
 
-// householdOf shows a record the caller may see.
+// householdOf renders a record the caller may see.
 func householdOf(e *entity.Entity) *Household {
 	var p householdProps
 	if err := json.Unmarshal(e.Properties.Value, &p); err != nil {
-		p = householdProps{} // a protocol of somebody's own may use the names for other things
+		p = householdProps{} // another protocol may use the names for other things
 	}
 	self := "/v1/households/" + escape(e.DID)
 	return &Household{
@@ -199,5 +199,5 @@ func orEmpty(o entity.Object) entity.Object {
 	return o
 }
 
-// escape makes a DID one part of a path.
+// escape makes a DID usable as one part of a path.
 func escape(did string) string { return url.PathEscape(did) }

@@ -290,7 +290,7 @@ func (s *Service) serveStatus(ctx context.Context, in *one) (*Status, error) {
 	return s.Status(ctx, in.DID)
 }
 
-// ask reads what a query says about events.
+// ask reads the parameters of a query for events.
 func ask(c *fault.Checks, threshold Decimal, pointer string, least web.Number) Ask {
 	var a Ask
 	if threshold.given {
@@ -306,7 +306,7 @@ func ask(c *fault.Checks, threshold Decimal, pointer string, least web.Number) A
 
 func wrong(c fault.Checks) error { return c.Err("INVALID_PARAMETER", "A parameter is not valid.") }
 
-// next is the cursor of a list over time, nil when it has ended.
+// next is the cursor of a list over time, nil at its end.
 func (m mark) next(at int64) any {
 	if at == 0 {
 		return nil

@@ -23,12 +23,12 @@ const (
 )
 
 // Add stores the good readings of a batch and names the others; when none is
-// good it is the fault READINGS_INVALID. When something is stored already for
-// the time of a reading and differs, nothing is stored; with skip such readings
-// are left out and named instead.
+// good the fault is READINGS_INVALID. When a different reading is stored
+// already for the same time, nothing is stored; with skip such readings are
+// left out and named instead.
 //
-// Who may add: a caller that may change twins (entities:write), the device
-// itself, and its controllers.
+// Callers that may change twins (entities:write), the device itself, and its
+// controllers may add readings.
 func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.Reply[Outcome], error) {
 	var none web.Reply[Outcome]
 	now := s.cfg.Now()
@@ -50,7 +50,7 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 	})
 }
 
-// maySend wants the caller to be one who may send the readings of a device.
+// maySend refuses callers who may not send readings of a device.
 func maySend(ctx context.Context, t *subject) error {
 	if c := web.CallerFrom(ctx); !c.May("entities:write") && !controls(c, t.e) {
 		return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and callers who may change twins can send its readings.")
@@ -58,8 +58,9 @@ func maySend(ctx context.Context, t *subject) error {
 	return nil
 }
 
-// refused is why a batch is not read, and whatever else is wrong with it and can
-// be seen. What misses in the readings that misfit names is not known.
+// refused completes the fault of a batch that is not read with everything else
+// that can be seen to be wrong. Members that are missing in the readings of
+// misfit are not known.
 func (s *Service) refused(ctx context.Context, id string, b Batch, misfit error) error {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
@@ -78,8 +79,8 @@ func (s *Service) refused(ctx context.Context, id string, b Batch, misfit error)
 	return check.Together(misfit, more)
 }
 
-// names checks that the batch is of this device: a mix-up of two devices would
-// not be seen afterwards.
+// names checks that the batch belongs to this device, because a mix-up of two
+// devices would not be noticed afterwards.
 func (b Batch) names(t *subject, now time.Time) error {
 	var c fault.Checks
 	if b.DeviceID != "" && b.DeviceID != t.DID {
@@ -103,7 +104,7 @@ type storing struct {
 	rules Rules
 }
 
-// outcome is what is known about a batch before anything of it is stored.
+// outcome is what is known about a batch before any of it is stored.
 func (p *parcel) outcome() Outcome {
 	out := Outcome{Duplicates: p.repeats, Conflicts: []Conflict{}, Refused: []Refusal{}, RefusedCount: len(p.refused)}
 	for _, r := range p.refused[:min(len(p.refused), maxNamed)] {
@@ -116,8 +117,8 @@ func (p *parcel) outcome() Outcome {
 	return out
 }
 
-// contradictions counts the readings in which the device says otherwise than its
-// temperature.
+// contradictions counts the readings in which the device's report disagrees with
+// its temperature.
 func (st *storing) contradictions(p *parcel) int {
 	n := 0
 	for _, r := range p.rows {
@@ -184,8 +185,8 @@ func deactivated() error {
 	return fault.New(fault.Conflict, "DEVICE_DEACTIVATED", "The device is deactivated and takes no more readings.")
 }
 
-// insert stores the rows of the parcel, some in each statement. What was
-// corrected or withdrawn since it was sent first does not come back.
+// insert stores the rows of the parcel, some in each statement. Readings that
+// were corrected or withdrawn since they were first sent do not come back.
 func (st *storing) insert(ctx context.Context, tx *db.Tx, p *parcel, out *Outcome) error {
 	changed, err := wasChanged(ctx, tx, st.t.NID)
 	if err != nil {
@@ -224,7 +225,7 @@ func (st *storing) insert(ctx context.Context, tx *db.Tx, p *parcel, out *Outcom
 	return nil
 }
 
-// compare finds the rows for whose time something else is stored.
+// compare finds the rows for whose time a different reading is stored.
 func (st *storing) compare(ctx context.Context, tx *db.Tx, part []row) ([]Conflict, error) {
 	stored, err := findRows(ctx, tx, st.t.NID, part)
 	if err != nil {
@@ -261,8 +262,8 @@ func conflict(all []Conflict) error {
 	return f
 }
 
-// complete fills in what is told about the readings of a device, which had some
-// from oldest to newest before, and gives the gaps that the batch has brought.
+// complete fills in the figures about the readings of a device, which had some
+// from oldest to newest before, and returns the gaps that the batch has made.
 func (st *storing) complete(out *Outcome, times []int64, oldest, newest int64) []Gap {
 	last := newest
 	if len(times) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxRange is the longest range one request may look at.
+// maxRange is the longest range one request may cover.
 const maxRange = 92 * 24 * time.Hour
 
 // Instant is a moment in a query: a time, or a day of UTC.
@@ -23,8 +23,9 @@ type Instant struct {
 	wrong bool // what was given is no moment
 }
 
-// UnmarshalText reads 2024-02-20T08:15:00Z or 2024-02-20. Anything else is for
-// who asks for the period to name, with all else that is wrong.
+// UnmarshalText reads 2024-02-20T08:15:00Z or 2024-02-20. It only notes
+// anything else: the code that uses the period reports it with all other
+// mistakes.
 func (i *Instant) UnmarshalText(text []byte) error {
 	if len(text) == len(time.DateOnly) {
 		t, err := time.Parse(time.DateOnly, string(text))
@@ -40,14 +41,13 @@ func (i *Instant) UnmarshalText(text []byte) error {
 // Schema describes the instant in the API reference.
 func (Instant) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 
-// period is the part of a query that says from when to when; all readings when
-// nobody does.
+// period is the range of a query; both bounds are optional.
 type period struct {
 	From Instant `query:"from" doc:"Beginning: a time (RFC 3339) or a day of UTC. The first reading when absent." example:"2024-02-01"`
 	To   Instant `query:"to" doc:"End, not included: a time; or a day of UTC, which is included whole. The last reading when absent." example:"2024-02-28"`
 }
 
-// week is a period of 7 days where nobody says its beginning, month one of 30.
+// week is a period of 7 days by default, month one of 30.
 type week struct {
 	From Instant `query:"from" doc:"Beginning: a time (RFC 3339) or a day of UTC. 7 days before the end when absent; at most 92 days before it." example:"2024-02-01"`
 	To   Instant `query:"to" doc:"End, not included: a time; or a day of UTC, which is included whole. Now when absent." example:"2024-02-28"`
@@ -75,8 +75,9 @@ type Within[T any] struct {
 	web.Page[T]
 }
 
-// within adds the range to a page that ends where the cursor says. The usual
-// beginning goes with that end: the clock has moved on since the first page.
+// within adds the range to a page that ends where the cursor says. A default
+// beginning is relative to that end, because the clock has moved on since the
+// first page.
 func within[T any](w week, to int64, p web.Reply[web.Page[T]]) web.Reply[Within[T]] {
 	from := to - usualWeek.Milliseconds()
 	if w.From.given {
@@ -85,7 +86,7 @@ func within[T any](w week, to int64, p web.Reply[web.Page[T]]) web.Reply[Within[
 	return web.Reply[Within[T]]{Value: Within[T]{From: moment(from), To: moment(to), Page: p.Value}, Link: p.Link}
 }
 
-// wrong names moments that are none, and reports whether there were any.
+// wrong names texts that are not moments, and reports whether there were any.
 func (p period) wrong(c *fault.Checks) bool {
 	const detail = "The value is a time such as 2024-02-20T08:15:00Z, or a day such as 2024-02-20."
 	if p.From.wrong {
@@ -97,7 +98,8 @@ func (p period) wrong(c *fault.Checks) bool {
 	return p.From.wrong || p.To.wrong
 }
 
-// end is the moment a range ends with i: the end of the day, if it is one.
+// end is the moment at which a range that is given by i ends: the end of the
+// day, if it is a day.
 func (i Instant) end(otherwise time.Time) int64 {
 	switch {
 	case !i.given:
@@ -126,15 +128,15 @@ func (p period) bounds(c *fault.Checks, now time.Time, usual time.Duration) (fro
 	return from, to
 }
 
-// Decimal is a number in a query that need not be there.
+// Decimal is an optional number in a query.
 type Decimal struct {
 	value float64
 	given bool
 	wrong bool // what was given is no number
 }
 
-// UnmarshalText reads the number. Anything else is for in to name, with all else
-// that is wrong.
+// UnmarshalText reads the number. It only notes anything else: in reports it
+// with all other mistakes.
 func (d *Decimal) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err == nil && (math.IsNaN(v) || math.IsInf(v, 0) || strings.ContainsAny(string(text), "xX_")) {
@@ -147,8 +149,8 @@ func (d *Decimal) UnmarshalText(text []byte) error {
 // Schema describes the number in the API reference.
 func (Decimal) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-// in returns the number, or otherwise when it was not given. It notes a number
-// outside least to most.
+// in returns the number, or otherwise when it was not given. It reports a
+// number outside least to most.
 func (d Decimal) in(c *fault.Checks, pointer string, least, most, otherwise float64) float64 {
 	if !d.given {
 		return otherwise
@@ -161,7 +163,7 @@ func (d Decimal) in(c *fault.Checks, pointer string, least, most, otherwise floa
 	return d.value
 }
 
-// open gives the period in ms; what is left out is not bounded.
+// open returns the period in ms; a missing bound means no bound.
 func (p period) open(c *fault.Checks) (from, to int64) {
 	from, to = earliest, latest()
 	if p.From.given {

@@ -46,8 +46,8 @@ func (s *Service) Household(ctx context.Context, id string) (*Household, error) 
 // newest is above every number.
 const newest = 1<<63 - 1
 
-// Households lists households, newest first, from below a place on. next is
-// the place to go on from, 0 at the end.
+// Households lists households, newest first, from below a place. next is where
+// to continue, 0 at the end.
 func (s *Service) Households(ctx context.Context, below int64, limit int) (items []Household, next int64, err error) {
 	sight := s.cfg.Entities.See(ctx)
 	err = s.pick(ctx, picking{below, limit, func(p place) ([]*entity.Row, error) {
@@ -95,16 +95,16 @@ func (s *Service) Devices(ctx context.Context, household, typ string, below int6
 	return items, next, err
 }
 
-// picking is a list of twins some of which a caller may see.
+// picking is a list of twins of which a caller may see some.
 type picking struct {
 	below int64
 	limit int
 	read  func(place) ([]*entity.Row, error)
 }
 
-// pick reads a page of twins of a domain type and hands those to add that the
-// caller may see. It looks at no more than listBudget twins; next is where to
-// go on.
+// pick reads a page of twins of a domain type and passes those that the caller
+// may see to add. It looks at no more than listBudget twins; next is where to
+// continue.
 func (s *Service) pick(ctx context.Context, p picking, domainType string, add func(*entity.Entity) error, next *int64) error {
 	c := web.CallerFrom(ctx)
 	want := p.limit + 1
@@ -139,7 +139,7 @@ func (s *Service) pick(ctx context.Context, p picking, domainType string, add fu
 	return nil
 }
 
-// see gives the record of a twin the caller may know of, nil for any other.
+// see returns the record of a twin the caller may know, nil for any other.
 func see(c web.Caller, r *entity.Row, domainType string) (*entity.Entity, error) {
 	if r.DomainType != domainType || !visible(c, r) {
 		return nil, nil
@@ -151,16 +151,16 @@ func see(c web.Caller, r *entity.Row, domainType string) (*entity.Entity, error)
 	return e, nil
 }
 
-// devicesOf lists the devices that are linked to a household now, those linked
-// last first. The household need not be held here. next is where to go on, 0 at
+// devicesOf lists the devices that are linked to a household now, latest links
+// first. The household need not be held here. next is where to continue, 0 at
 // the end.
 func (s *Service) devicesOf(ctx context.Context, household string, p place) (found []*subject, next int64, err error) {
 	now := s.cfg.Now().UnixMilli()
 	return s.devicesIn(ctx, household, p, span{from: now, to: now + 1})
 }
 
-// devicesIn lists devices as devicesOf does, those that may have been in a
-// household in a range of time.
+// devicesIn is devicesOf for the devices that may have been in a household in a
+// range of time.
 func (s *Service) devicesIn(ctx context.Context, household string, p place, w span) (found []*subject, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	links, rest, err := s.links(ctx, household, p.below, w)
@@ -191,7 +191,7 @@ func (s *Service) devicesIn(ctx context.Context, household string, p place, w sp
 	return found, rest, nil
 }
 
-// seen gives a device the caller may know of and that is not found yet.
+// seen returns a device that the caller may know and that is not in found yet.
 func seen(c web.Caller, r *entity.Row, found []*subject) (*subject, error) {
 	if r == nil || slices.ContainsFunc(found, func(t *subject) bool { return t.NID == r.NID }) {
 		return nil, nil
@@ -203,7 +203,7 @@ func seen(c web.Caller, r *entity.Row, found []*subject) (*subject, error) {
 	return &subject{r, e}, nil
 }
 
-// sources reads the twins at the beginning of links.
+// sources reads the twins that links start from.
 func (s *Service) sources(ctx context.Context, ws string, links []link) (map[int64]*entity.Row, error) {
 	nids := make([]int64, len(links))
 	for i, l := range links {
@@ -219,8 +219,8 @@ func (s *Service) sources(ctx context.Context, ws string, links []link) (map[int
 
 // links lists relationships of the role household to a DID, newest first, that
 // may have held in a range: those to the twin, if it is held here, those from
-// before it was, and those that have ended. rest is where to go on after as many
-// relationships as one request looks at, 0 at the end.
+// before it was, and those that have ended. rest is where to continue after as
+// many relationships as one request looks at, 0 at the end.
 func (s *Service) links(ctx context.Context, household string, below int64, w span) (all []link, rest int64, err error) {
 	p := place{below, listBudget}
 	ws := web.CallerFrom(ctx).Workspace

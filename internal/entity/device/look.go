@@ -10,18 +10,18 @@ import (
 // Bounds of what one request looks at.
 const (
 	scanBudget = 100_000 // readings
-	backBudget = 20_000  // readings before a range; more only if they come far oftener than configured
-	pastBudget = 5_000   // readings before a range that are looked at for events which reach into it
+	backBudget = 20_000  // readings before a range; more only if they are far more frequent than configured
+	pastBudget = 5_000   // readings before a range in which events that extend into it are looked for
 )
 
-// mark is where a list over time goes on, and where it ends.
+// mark is where a list over time continues, and where it ends.
 type mark struct {
 	At int64 `json:"at"`
 	To int64 `json:"to"`
 }
 
 // Readings lists readings of a device from a moment on, oldest first. next is
-// the moment to go on from, 0 at the end.
+// the moment to continue from, 0 at the end.
 func (s *Service) Readings(ctx context.Context, id string, m mark, limit int) (items []Reading, next int64, err error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) Readings(ctx context.Context, id string, m mark, limit int) (i
 	return items, next, nil
 }
 
-// Ask changes the rules of a device for one question; nil leaves them.
+// Ask replaces the rules of a device for one request; nil keeps them.
 type Ask struct {
 	Threshold   *float64
 	MinDuration *time.Duration
@@ -62,9 +62,9 @@ func (a Ask) apply(r Rules) Rules {
 	return r
 }
 
-// Events derives the cooking events of a device that begin in a range. It
-// looks at a bounded number of readings; next is the moment to go on from, 0
-// at the end.
+// Events derives the cooking events of a device that begin in a range. It looks
+// at a bounded number of readings; next is the moment to continue from, 0 at
+// the end.
 func (s *Service) Events(ctx context.Context, id string, m mark, limit int, a Ask) (events []CookingEvent, next int64, err error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Service) Events(ctx context.Context, id string, m mark, limit int, a As
 }
 
 // walk feeds the readings of a device to a scan, at most budget of them. It
-// tells how many there were, and where to go on, 0 at the end.
+// returns how many there were, and where to continue, 0 at the end.
 func walk(ctx context.Context, q db.Querier, device int64, sc *scan, budget int) (looked int, next int64, err error) {
 	back, err := samplesBack(ctx, q, sc.back(device))
 	if err != nil {
@@ -117,9 +117,9 @@ func walk(ctx context.Context, q db.Querier, device int64, sc *scan, budget int)
 	return looked, 0, nil
 }
 
-// back is the part before the range a scan begins with: as much as decides
-// whether an event that goes on at its beginning began earlier, or a day, to
-// judge such events whole.
+// back is the part before the range that a scan begins with: enough to decide
+// whether an event that is under way began earlier, or a day, to judge such
+// events whole.
 func (s *scan) back(device int64) span {
 	if s.earlier {
 		return span{device, max(s.first, s.from-max(s.d.rules.lookBack(), maxFollow.Milliseconds())), s.from, pastBudget}
@@ -128,7 +128,8 @@ func (s *scan) back(device int64) span {
 }
 
 // Gaps lists the gaps of a device that touch a range. m.At is the reading to
-// begin after, 0 on the first page; next that to go on after, 0 at the end.
+// begin after, 0 on the first page; next the one to continue after, 0 at the
+// end.
 func (s *Service) Gaps(ctx context.Context, id string, m mark, from int64, limit int) (gaps []Gap, next int64, err error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {
@@ -180,8 +181,8 @@ func (g *gapWalk) add(at int64) bool {
 	return !g.done
 }
 
-// rest ends the walk when it has not reached the end of the range: there were
-// no more readings, or enough was looked at. It tells where to go on.
+// rest ends the walk before the end of the range: there were no more readings,
+// or enough was looked at. It returns where to continue.
 func (g *gapWalk) rest(paused bool, now int64) int64 {
 	if paused {
 		return g.prev
@@ -194,7 +195,7 @@ func (g *gapWalk) rest(paused bool, now int64) int64 {
 	return 0
 }
 
-// Status tells how a device is.
+// Status reports the health of a device.
 func (s *Service) Status(ctx context.Context, id string) (*Status, error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 )
 
-// maxTies is how many relationships of a role say where a device was. One that
-// was moved oftener is where the first of them say.
+// maxTies limits how many relationships of a role say where a device was. A
+// device that was moved more often is where the first of them say.
 const maxTies = 500
 
-// always are the ends of a time that nobody bounds, in ms.
+// always are the bounds, in ms, of a time without bounds.
 const (
 	always = math.MinInt64
 	ever   = math.MaxInt64
 )
 
-// placement is a time in which a device was in one household, on one stove;
-// "" is none. from is included, to is not.
+// placement is a time in which a device was in one household, on one stove; ""
+// is none. from is included, to is not.
 type placement struct {
 	household, stove string
 	from, to         int64
@@ -51,7 +51,7 @@ const (
 		WHERE src = $1 AND removed_at IS NOT NULL AND role = $2 LIMIT $3`
 )
 
-// ties lists what relationships of a role a device has and had.
+// ties lists the relationships of a role that a device has and had.
 func ties(ctx context.Context, q db.Querier, device int64, role string) ([]tie, error) {
 	now, err := scanTies(q.Query(ctx, selectTies, device, role, maxTies))
 	if err != nil {
@@ -74,11 +74,11 @@ type stay struct {
 	from, to int64
 }
 
-// stays are the times of the ties of one role. A tie holds from its since on,
-// and until its until or its removal, whichever is first. One that does not say
-// since when holds from when it was added; the first of all holds for what came
-// before, too: what a logger has gathered belongs to the household it is
-// registered for.
+// stays turns the ties of one role into times. A tie holds from its since on,
+// and until its until or its removal, whichever is first. A tie without a since
+// holds from when it was added; the first of all holds for the time before,
+// too: what a logger has recorded belongs to the household it is registered
+// for.
 func stays(ties []tie) []stay {
 	var out []stay
 	first := int64(ever)
@@ -106,7 +106,8 @@ func stays(ties []tie) []stay {
 	return out
 }
 
-// targetAt is where stays lead at a moment: of several, the one that began last.
+// targetAt is the target of stays at a moment: of several, the one that began
+// last.
 func targetAt(all []stay, at int64) string {
 	var best *stay
 	for i := range all {
@@ -124,8 +125,8 @@ func targetAt(all []stay, at int64) string {
 	return best.target
 }
 
-// placements puts together where a device was, oldest first. They follow each
-// other without a gap; neighbours differ.
+// placements combines where a device was, oldest first. They follow each other
+// without a gap; neighbours differ.
 func placements(households, stoves []stay) []placement {
 	cuts := []int64{always}
 	for _, s := range slices.Concat(households, stoves) {
@@ -158,9 +159,8 @@ func placementsOf(ctx context.Context, q db.Querier, device int64) ([]placement,
 	return placements(stays(homes), stays(stoves)), nil
 }
 
-// target is where the relationship of a role leads that holds now: of several
-// the one that began last. One that does not say since when began when it was
-// added.
+// target is the current target of a role: of several relationships the one that
+// began last. One without a since began when it was added.
 func target(e *entity.Entity, role string, now time.Time) string {
 	var best *entity.Relationship
 	for i := range e.Relationships {

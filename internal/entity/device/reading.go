@@ -31,7 +31,7 @@ const (
 	maxAhead    = 5 * time.Minute
 )
 
-// earliest is the first moment a reading is believed: 2000-01-01. Clocks that
+// earliest is the first plausible time of a reading: 2000-01-01. Clocks that
 // were never set begin in 1970.
 const earliest = 946684800000
 
@@ -43,8 +43,8 @@ type Batch struct {
 	Status   *StatusDraft   `json:"status,omitzero" doc:"How the device is."`
 }
 
-// ReadingDraft is a reading in a request. It has a temperature, the word of the
-// device, values, or several of them.
+// ReadingDraft is a reading in a request. It has a temperature, the device's
+// report, values, or several of them.
 type ReadingDraft struct {
 	Timestamp    string             `json:"timestamp" doc:"When it was measured (RFC 3339); kept to the millisecond." example:"2024-02-20T08:15:00Z"`
 	Temperature  *float64           `json:"temperature,omitzero" doc:"°C, -50 to 1000." example:"85.4"`
@@ -57,7 +57,7 @@ type ReadingDraft struct {
 	misfit []fault.Field // what was sent and does not fit, by pointers into the reading
 }
 
-// StatusDraft is how a device says it is.
+// StatusDraft is the health that a device reports.
 type StatusDraft struct {
 	Battery  *float64 `json:"battery,omitzero" doc:"Percent." example:"92"`
 	Signal   string   `json:"signal,omitzero" example:"strong"`
@@ -74,7 +74,8 @@ type extras struct {
 	Values       map[string]float64 `json:"values,omitempty"`
 }
 
-// row is a reading as it is stored. Two are the same when all but index is.
+// row is a reading as it is stored. Two rows are the same when everything but
+// index is equal.
 type row struct {
 	at    int64
 	temp  *float64
@@ -86,7 +87,7 @@ func (r row) same(o row) bool {
 	return r.at == o.at && r.data == o.data && (r.temp == nil) == (o.temp == nil) && (r.temp == nil || *r.temp == *o.temp)
 }
 
-// reading shows a row.
+// reading renders a row.
 func (r row) reading() (Reading, error) {
 	out := Reading{Timestamp: moment(r.at), Temperature: r.temp}
 	if r.data == "" {
@@ -112,8 +113,8 @@ func (r row) sample() sample {
 // speaks reports whether a sample says anything about cooking.
 func (s sample) speaks() bool { return s.measured || s.said != silent }
 
-// sampleOf reads the word of the device off its extras, without the cost of
-// decoding them: they are in canonical form, in the order of their members.
+// sampleOf reads the device's report from its extras without the cost of
+// decoding them: they are in canonical form, with their members in order.
 func sampleOf(at int64, data string) sample {
 	s := sample{at: at}
 	rest, ok := strings.CutPrefix(data, "{")
@@ -163,9 +164,9 @@ type refusal struct {
 	fields []fault.Field
 }
 
-// check reads a batch. Readings that are wrong are refused and the others taken,
-// unless there is no good one or something else is wrong; then all of it is
-// named, the first hundred readings.
+// check reads a batch. Wrong readings are refused and the others accepted,
+// unless no reading is good or something else is wrong; then it names
+// everything, in the first hundred readings.
 func (b Batch) check(now time.Time) (*parcel, error) {
 	var c fault.Checks
 	switch {
@@ -189,7 +190,7 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 	return nil, invalid(all)
 }
 
-// wrong is what is wrong with the readings that are refused, the first hundred.
+// wrong says what is wrong with the refused readings, the first hundred.
 func (p *parcel) wrong() (c fault.Checks) {
 	for _, r := range p.refused[:min(len(p.refused), maxNamed)] {
 		for _, f := range r.fields {
@@ -226,8 +227,8 @@ func invalid(c fault.Checks) error {
 	return c.Err("READINGS_INVALID", "The readings are not valid. Nothing was stored.")
 }
 
-// sort puts rows into the order of time and takes out repeats. Of several that
-// differ for one time none is more right: all of them are refused.
+// sort orders rows by time and removes repeats. If several rows for one time
+// differ, all of them are refused, because none is more right than the others.
 func (p *parcel) sort() {
 	slices.SortStableFunc(p.rows, func(a, b row) int { return cmp.Compare(a.at, b.at) })
 	kept := p.rows[:0]
@@ -249,7 +250,8 @@ func (p *parcel) sort() {
 	order.Sort(p.refused, func(a, b refusal) int { return cmp.Compare(a.index, b.index) })
 }
 
-// clash refuses readings for one time, of which that at i differs from the first.
+// clash refuses readings for one time, of which the one at i differs from the
+// first.
 func (p *parcel) clash(same []row, i int) {
 	for k, r := range same {
 		other := same[0].index
@@ -265,8 +267,8 @@ func (p *parcel) clash(same []row, i int) {
 // plainReading is a ReadingDraft that is decoded as any other struct.
 type plainReading ReadingDraft
 
-// UnmarshalJSONFrom reads a reading. What does not fit is for check to name, so
-// that the readings beside it are taken.
+// UnmarshalJSONFrom reads a reading. It only notes what does not fit: check
+// reports it, so that the other readings are accepted.
 func (d *ReadingDraft) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	text, err := dec.ReadValue()
 	if err != nil {

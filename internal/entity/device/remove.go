@@ -17,9 +17,8 @@ const (
 // readingsDropped is how many readings one transaction removes.
 const readingsDropped = 1000
 
-// Remove removes what a device has measured, with no event, a chunk and a
-// transaction at a time. It is for a device whose record goes next; see
-// entity.Remove.
+// Remove removes a device's readings, with no event, a chunk and a transaction
+// at a time. The device's record is removed next; see entity.Remove.
 func Remove(ctx context.Context, d *db.DB, device int64) error {
 	for {
 		var n int64

@@ -83,10 +83,11 @@ func (s *Service) CreateHousehold(ctx context.Context, d HouseholdDraft) (web.Re
 	return r, inWords(err, draft, householdPointer)
 }
 
-// CreateDevice makes the twin of a device. A serial number names one device:
-// sending the same registration again gives the device there is, unless it is
-// deactivated. Any other under a serial number that is taken is the fault
-// DEVICE_DATA_CONFLICT, which reads the same whatever has the number.
+// CreateDevice makes the twin of a device. A serial number identifies one
+// device: sending the same registration again returns the existing device,
+// unless it is deactivated. A different registration under a serial number that
+// is taken is the fault DEVICE_DATA_CONFLICT, with the same text whatever has
+// the number.
 func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device], error) {
 	var none web.Reply[*Device]
 	if err := d.Validate(); err != nil {
@@ -134,11 +135,11 @@ func (s *Service) replyOf(ctx context.Context, q db.Querier, row *entity.Row, st
 }
 
 // again answers a registration whose serial number is taken. exists is the
-// fault the registry had.
+// registry's fault.
 func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists error) (web.Reply[*Device], error) {
 	var none web.Reply[*Device]
 	c := web.CallerFrom(ctx)
-	// In a transaction: on SQLite whoever has the number may have been stored
+	// In a transaction: on SQLite the twin with the number may have been stored
 	// a moment ago and be part of a commit that is still under way.
 	var row *entity.Row
 	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
@@ -167,7 +168,7 @@ func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists
 	return s.replyOf(ctx, s.db, row, http.StatusOK)
 }
 
-// seen is the record of a twin as the caller may see it.
+// seen returns the record of a twin as the caller may see it.
 func (s *Service) seen(ctx context.Context, q db.Querier, row *entity.Row) (*entity.Entity, error) {
 	e, err := row.Entity()
 	if err != nil {
@@ -176,8 +177,8 @@ func (s *Service) seen(ctx context.Context, q db.Querier, row *entity.Row) (*ent
 	return e, s.cfg.Entities.See(ctx).Entity(ctx, q, e)
 }
 
-// describes reports whether the draft says of a device what is stored of it.
-// Members the draft leaves out are not compared.
+// describes reports whether the draft says the same about a device as its
+// record. Members missing in the draft are not compared.
 func (d Draft) describes(draft entity.Draft, e *entity.Entity, now time.Time) bool {
 	protocol, version, _ := strings.Cut(draft.Protocol, "@")
 	for _, pair := range [][2]string{
@@ -218,8 +219,8 @@ type subject struct {
 	e *entity.Entity
 }
 
-// find reads a twin of a domain type that the caller may see. Anything else is
-// the fault ENTITY_NOT_FOUND.
+// find reads a twin of a domain type that the caller may see. For any other the
+// fault is ENTITY_NOT_FOUND.
 func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string) (*subject, error) {
 	row, err := s.cfg.Entities.Find(ctx, q, id)
 	if err != nil {
@@ -235,13 +236,13 @@ func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string)
 	return &subject{row, e}, nil
 }
 
-// visible reports whether a twin belongs to what exists for the caller.
+// visible reports whether a caller's project restriction admits a twin.
 func visible(c web.Caller, r *entity.Row) bool {
 	return len(c.Projects) == 0 || slices.Contains(c.Projects, r.Project) || slices.Contains(c.Projects, r.DID)
 }
 
-// sees reports whether a caller may know of a twin. The key of a device, which
-// does not read twins, knows itself and what it controls: whoever takes the
+// sees reports whether a caller may know a twin. The key of a device, which
+// does not read twins, knows itself and what it controls: a thief who takes the
 // key out of a device learns nothing about its neighbours.
 func sees(c web.Caller, e *entity.Entity) bool { return c.May("entities:read") || controls(c, e) }
 
@@ -249,7 +250,7 @@ func controls(c web.Caller, e *entity.Entity) bool {
 	return c.DID == e.DID || slices.Contains(e.Controllers, c.DID)
 }
 
-// inWords says a fault of the registry in the words of our drafts.
+// inWords rewords a fault of the registry for our drafts.
 func inWords(err error, d entity.Draft, say func(d entity.Draft, pointer string) string) error {
 	f := fault.As(err)
 	if f == nil || len(f.Fields) == 0 {

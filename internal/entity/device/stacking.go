@@ -14,14 +14,14 @@ type use struct {
 	start, end    int64
 }
 
-// edge is where a use begins or ends.
+// edge is the beginning or the end of a use.
 type edge struct {
 	at    int64
 	begin bool
 	u     *use
 }
 
-// edges lists where uses begin and end, in the order of time. At one moment
+// edges lists beginnings and ends of uses, in order of time. At one moment
 // beginnings come first, so that times which touch join.
 func edges(uses []use) []edge {
 	var out []edge
@@ -42,12 +42,12 @@ func edges(uses []use) []edge {
 	return out
 }
 
-// sweep walks over the edges of all uses and knows who is hot.
+// sweep walks over the edges of all uses and tracks which stoves are hot.
 type sweep struct {
 	hot    map[*use]bool
 	stoves map[string]int // stove → monitors that see it hot
 	begin  int64          // since when two are
-	seen   []*use         // who was hot since
+	seen   []*use         // stoves that were hot since
 	emit   func(Overlap)
 }
 

@@ -72,7 +72,7 @@ type visit struct {
 	placement
 }
 
-// visits lists when devices were in a household, as far as a range goes.
+// visits lists when devices were in a household, within a range.
 func (s *Service) visits(ctx context.Context, household string, devices []*subject, q StackingQuery) ([]visit, error) {
 	var out []visit
 	for _, d := range devices {
@@ -89,8 +89,8 @@ func (s *Service) visits(ctx context.Context, household string, devices []*subje
 	return out, nil
 }
 
-// stoveTypes reads the types of the stoves of devices, as far as they are held
-// here and the caller may know of them.
+// stoveTypes reads the types of the stoves of devices, where they are held here
+// and the caller may know them.
 func (s *Service) stoveTypes(ctx context.Context, visits []visit) (map[string]typed, error) {
 	c := web.CallerFrom(ctx)
 	var stoves []string
@@ -152,7 +152,7 @@ func (w *stackWalk) add(ctx context.Context, q db.Querier, v visit, typ string) 
 	return nil
 }
 
-// count puts what was gathered into the answer.
+// count adds the results to the answer.
 func (w *stackWalk) count(out *Stacking) {
 	all := overlaps(w.uses)
 	stacked := map[int64]bool{}

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// The row of a device is locked by whoever adds readings to it, so batches
+	// A transaction that adds readings locks the row of the device, so batches
 	// of one device are stored one after the other.
 	lockDevice = `INSERT INTO device_status (device, battery, signal, last_sync, received_at) VALUES ($1, NULL, '', 0, $2)
 		ON CONFLICT (device) DO UPDATE SET received_at = excluded.received_at
 		RETURNING told_at, pend_count, pend_from, pend_to, pend_gaps, pend_missing, trimmed`
-	// As above for whoever changes readings that are there.
+	// The same lock for transactions that change existing readings.
 	lockQuietly = `UPDATE device_status SET last_sync = last_sync WHERE device = $1
 		RETURNING told_at, pend_count, pend_from, pend_to, pend_gaps, pend_missing, trimmed`
 	updateTold = `UPDATE device_status SET told_at = $2, pend_count = $3, pend_from = $4, pend_to = $5, pend_gaps = $6, pend_missing = $7 WHERE device = $1`
@@ -27,24 +27,24 @@ const (
 	selectAlive  = `SELECT 1 FROM entities WHERE nid = $1 AND ws = $2 AND status <> 'deactivated'`
 )
 
-// standing is what is known of a device beside its readings: what the event log
-// has not been told yet, and from which day on readings are kept.
+// standing is the state of a device beside its readings: what the event log has
+// not recorded yet, and from which day on readings are kept.
 type standing struct {
-	told          int64 // when the log was told last
-	count         int64 // readings it was not told of
+	told          int64 // when the last event was appended
+	count         int64 // readings not in an event yet
 	from, to      int64 // their times
-	gaps, missing int64 // gaps they have brought
+	gaps, missing int64 // gaps they have made
 	trimmed       int64 // day before which readings were removed
 }
 
 // lock makes this transaction the only one that changes readings of a device, for
-// a batch that has come.
+// an incoming batch.
 func lock(ctx context.Context, tx *db.Tx, device, now int64) (standing, error) {
 	return scanStanding(tx.QueryRow(ctx, lockDevice, device, now))
 }
 
-// relock is lock for what does not come from the device. A device that never
-// sent anything has nothing to lock.
+// relock is lock for changes that do not come from the device. A device that
+// never sent anything has nothing to lock.
 func relock(ctx context.Context, tx *db.Tx, device int64) (standing, error) {
 	s, err := scanStanding(tx.QueryRow(ctx, lockQuietly, device))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -89,7 +89,7 @@ const (
 	selectBefore = `SELECT at FROM device_readings WHERE device = $1 AND at < $2 ORDER BY at DESC LIMIT 1`
 )
 
-// ends are the times of the oldest and the newest reading, 0 without any.
+// ends returns the times of the oldest and the newest reading, 0 without any.
 func ends(ctx context.Context, q db.Querier, device int64) (oldest, newest int64, err error) {
 	if oldest, err = oneTime(q.QueryRow(ctx, selectOldest, device)); err != nil || oldest == 0 {
 		return 0, 0, err
@@ -98,7 +98,7 @@ func ends(ctx context.Context, q db.Querier, device int64) (oldest, newest int64
 	return oldest, newest, err
 }
 
-// before is the time of the last reading before a moment, 0 without any.
+// before returns the time of the last reading before a moment, 0 without any.
 func before(ctx context.Context, q db.Querier, device, at int64) (int64, error) {
 	return oneTime(q.QueryRow(ctx, selectBefore, device, at))
 }
@@ -135,8 +135,9 @@ func listRows(ctx context.Context, q db.Querier, s span) ([]row, error) {
 	})
 }
 
-// eachSample calls f for the readings of a span, those that say nothing about
-// cooking too, until f wants no more. It tells how many there were.
+// eachSample calls f for the readings of a span, including those without
+// information about cooking, until f returns false. It returns how many there
+// were.
 func eachSample(ctx context.Context, q db.Querier, s span, f func(x sample) bool) (int, error) {
 	rows, err := q.Query(ctx, selectSamples, s.device, s.from, s.to, s.limit)
 	n := 0
@@ -180,8 +181,8 @@ func samplesBack(ctx context.Context, q db.Querier, s span) ([]sample, error) {
 	return out, err
 }
 
-// eachTime calls f for the times of the readings of a span until f wants no
-// more. It tells how many there were.
+// eachTime calls f for the times of the readings of a span until f returns
+// false. It returns how many there were.
 func eachTime(ctx context.Context, q db.Querier, s span, f func(at int64) bool) (int, error) {
 	rows, err := q.Query(ctx, selectTimes, s.device, s.from, s.to, s.limit)
 	n := 0
@@ -198,8 +199,8 @@ func eachTime(ctx context.Context, q db.Querier, s span, f func(at int64) bool) 
 	return n, err
 }
 
-// count counts the newest readings of a span and tells the time of the oldest
-// that was counted.
+// count counts the newest readings of a span and returns the time of the oldest
+// one counted.
 func count(ctx context.Context, q db.Querier, s span) (n int, first int64, err error) {
 	if err := q.QueryRow(ctx, countReadings, s.device, s.from, s.to, s.limit).Scan(&n, &first); err != nil {
 		return 0, 0, fmt.Errorf("count readings: %w", err)

@@ -7,9 +7,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// perStatement is how many readings one statement takes. SQLite looks a numbered
-// parameter up among all of its statement, so many places cost more than many
-// statements. Places that are not needed repeat the last reading, which changes
+// perStatement is how many readings one statement takes. SQLite looks up a
+// numbered parameter among all of its statement, so many parameters cost more
+// than many statements. Unused parameters repeat the last reading, which changes
 // nothing.
 const perStatement = 20
 
@@ -24,7 +24,8 @@ const (
 		$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 )
 
-// insertRows stores at most perStatement readings and tells how many were new.
+// insertRows stores at most perStatement readings and returns how many were
+// new.
 func insertRows(ctx context.Context, q db.Querier, device int64, rows []row) (int, error) {
 	args := make([]any, 1, 1+3*perStatement)
 	args[0] = device
@@ -39,7 +40,7 @@ func insertRows(ctx context.Context, q db.Querier, device int64, rows []row) (in
 	return int(n), nil
 }
 
-// temperature is the value of a column that may be empty.
+// temperature returns the value for a column that may be empty.
 func temperature(t *float64) any {
 	if t == nil {
 		return nil

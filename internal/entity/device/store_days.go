@@ -21,7 +21,7 @@ const (
 	updateWaiting = `UPDATE device_status SET dirty_from = CASE WHEN dirty_from < $2 THEN dirty_from ELSE $2 END,
 			dirty_to = CASE WHEN dirty_to > $3 THEN dirty_to ELSE $3 END WHERE device = $1`
 	selectWaiting = `SELECT device FROM device_status WHERE dirty_from IS NOT NULL AND device > $1 ORDER BY device LIMIT $2`
-	// An update that changes nothing is the lock.
+	// An update that changes nothing serves as the lock.
 	takeWaiting = `UPDATE device_status SET dirty_to = dirty_to WHERE device = $1 AND dirty_from IS NOT NULL RETURNING dirty_from, dirty_to`
 	stepWaiting = `UPDATE device_status SET dirty_from = $2, dirty_to = $3 WHERE device = $1`
 
@@ -40,7 +40,7 @@ func insertDay(ctx context.Context, tx *db.Tx, ws string, r dayRow) error {
 	return db.Wrap("store day", err)
 }
 
-// removeDays takes the rows of a day away and tells which events reached over
+// removeDays removes the rows of a day and returns which events extended over
 // midnight.
 func removeDays(ctx context.Context, tx *db.Tx, device, d int64) (spill int64, err error) {
 	rows, err := tx.Query(ctx, selectSpill, device, d)
@@ -57,8 +57,8 @@ func removeDays(ctx context.Context, tx *db.Tx, device, d int64) (spill int64, e
 	return spill, db.Wrap("remove day", err)
 }
 
-// markDays notes days of a device that are to be remade. A device that never
-// sent anything has none.
+// markDays notes days of a device to recompute. A device that never sent
+// anything has none.
 func markDays(ctx context.Context, tx *db.Tx, device, from, to int64) error {
 	_, err := tx.Exec(ctx, updateWaiting, device, from, to)
 	return db.Wrap("mark days", err)
@@ -69,8 +69,8 @@ func waitingDevices(ctx context.Context, q db.Querier, after int64, limit int) (
 	return db.Collect(rows, err, "list waiting devices", db.Column[int64])
 }
 
-// lockWaiting takes the lock of a device and tells which of its days wait; from
-// is after to when none do.
+// lockWaiting locks a device and returns which of its days wait; from is after
+// to when none do.
 func lockWaiting(ctx context.Context, tx *db.Tx, device int64) (from, to int64, err error) {
 	err = tx.QueryRow(ctx, takeWaiting, device).Scan(&from, &to)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -79,7 +79,7 @@ func lockWaiting(ctx context.Context, tx *db.Tx, device int64) (from, to int64, 
 	return from, to, db.Wrap("take waiting days", err)
 }
 
-// doneWaiting notes that only days from a number on wait.
+// doneWaiting notes that only days from a number on still wait.
 func doneWaiting(ctx context.Context, tx *db.Tx, device, from, to int64) error {
 	var first, last any
 	if from <= to {
@@ -97,7 +97,7 @@ func nextDay(ctx context.Context, q db.Querier, device, from int64) (int64, erro
 		return 0, err
 	}
 	if reading != 0 {
-		// What a device tells of may have been the day before.
+		// A device may report about the day before.
 		next = max(from, day(reading)-1)
 	}
 	kept, err := oneTime(q.QueryRow(ctx, selectNextDay, device, from))
@@ -121,7 +121,7 @@ func twinByNumber(ctx context.Context, q db.Querier, nid int64) (*entity.Row, er
 	return r, nil
 }
 
-// usageMark is where a list of days goes on.
+// usageMark is where a list of days continues.
 type usageMark struct {
 	Day    int64 `json:"day"`
 	Device int64 `json:"device"`
@@ -129,8 +129,8 @@ type usageMark struct {
 	To     int64 `json:"to"`
 }
 
-// listUsage reads days of a project by its key. Whoever shows them looks at the
-// workspace of the devices.
+// listUsage reads days of a project by its key. The caller checks the workspace
+// of the devices.
 func listUsage(ctx context.Context, q db.Querier, project int64, m usageMark, limit int) ([]dayRow, error) {
 	rows, err := q.Query(ctx, selectUsage, project, m.Day, m.Device, m.Part, m.To, limit)
 	return db.Collect(rows, err, "list usage", func(r *dayRow, row db.Row) error {

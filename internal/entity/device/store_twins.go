@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
-// perLook is how many twins one statement looks for. Places that are not
-// needed hold nobody.
+// perLook is how many twins one statement looks for. Unused parameters match
+// nothing.
 const (
 	perLook = 50
 	nobody  = -1
@@ -31,13 +31,13 @@ const (
 	selectTypes  = `SELECT did, type, project FROM entities WHERE did IN (` + fifty + `) AND ws = $1`
 	selectSerial = `SELECT ` + twinColumns + ` FROM entities WHERE ws = $1 AND nid = (
 			SELECT nid FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = 'serial')`
-	// Relationships of one role are few next to all relationships of a
-	// household, but nobody can be sure: the caller bounds what is looked at
-	// and picks the role.
+	// Relationships of one role are few among all relationships of a household,
+	// but there is no guarantee: the caller bounds what is looked at and picks
+	// the role.
 	selectEdgesIn  = `SELECT nid, src, role, since, until, removed_at FROM relationships WHERE dst = $1 AND removed_at IS NULL AND ws = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
 	selectEdgesOut = `SELECT nid, src, role, since, until, removed_at FROM relationships
 		WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid < $3 ORDER BY nid DESC LIMIT $4`
-	// Households a device has left, held here or not.
+	// Households that a device has left, held here or not.
 	selectEdgesPast = `SELECT nid, src, role, since, until, removed_at FROM relationships
 		WHERE ws = $1 AND dst_did = $2 AND removed_at IS NOT NULL AND role = 'household' AND nid < $3 ORDER BY nid DESC LIMIT $4`
 	selectEdgesLeft = `SELECT nid, src, role, since, until, removed_at FROM relationships WHERE dst = $1 AND removed_at IS NOT NULL LIMIT $2`
@@ -53,7 +53,7 @@ func scanTwin(row db.Row) (*entity.Row, error) {
 	return &r, nil
 }
 
-// scanTwins reads the rows of a query, whose error comes with them.
+// scanTwins reads the rows of a query and passes on its error.
 func scanTwins(rows db.Rows, err error) ([]*entity.Row, error) {
 	return db.Collect(rows, err, "list twins", func(to **entity.Row, row db.Row) (err error) {
 		*to, err = scanTwin(row)
@@ -127,8 +127,8 @@ type link struct {
 	since, until, removed sql.NullInt64
 }
 
-// touches reports whether a relationship may have held in a range, as far as
-// can be seen from it alone.
+// touches reports whether a relationship may have held in a range, judging by
+// the relationship alone.
 func (l link) touches(from, to int64) bool {
 	return !(l.since.Valid && l.since.Int64 >= to || l.until.Valid && l.until.Int64 <= from || l.removed.Valid && l.removed.Int64 <= from)
 }

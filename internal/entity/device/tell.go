@@ -9,26 +9,26 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 )
 
-// quiet is how long the event log is told nothing more about the readings of a
-// device once it was told of some. Devices that send every reading in a request
-// of its own would fill it with little else.
+// quiet is the minimum time between two events about the readings of a device.
+// Otherwise devices that send every reading in a separate request would fill
+// the event log.
 const quiet = time.Hour
 
-// added is what the event log keeps about readings that have come.
+// added is the data of the event about new readings.
 type added struct {
 	Count int64     `json:"count"`
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
 }
 
-// gapped is what the event log keeps about the gaps they have brought.
+// gapped is the data of the event about the gaps they made.
 type gapped struct {
 	Count   int64 `json:"count"`
 	Missing int64 `json:"missing"`
 	Gaps    []Gap `json:"gaps"` // the first ten of the last batch
 }
 
-// add adds a batch to what the log is not told yet. times are sorted.
+// add adds a batch to what the log has not recorded yet. times are sorted.
 func (s *standing) add(count int, times []int64, gaps []Gap) {
 	if s.count == 0 {
 		s.from, s.to = times[0], times[len(times)-1]
@@ -41,13 +41,13 @@ func (s *standing) add(count int, times []int64, gaps []Gap) {
 	}
 }
 
-// hushed reports whether the log was told of the device within the hour.
+// hushed reports whether there was an event about the device within the hour.
 func (s *standing) hushed(now time.Time) bool {
 	return now.UnixMilli()-s.told < quiet.Milliseconds()
 }
 
-// tell appends the events about readings, or leaves them for later: of the first
-// at once, of those that come within the hour after it when that is over.
+// tell appends the events about readings, or postpones them: the first at once,
+// those of the following hour when it is over.
 func (s *days) tell(ctx context.Context, tx *db.Tx, t *entity.Row, have standing, gaps []Gap) error {
 	now := s.cfg.Now()
 	if have.hushed(now) {
@@ -70,7 +70,7 @@ func (s *days) tell(ctx context.Context, tx *db.Tx, t *entity.Row, have standing
 
 const selectUntold = `SELECT device FROM device_status WHERE pend_count > 0 AND told_at <= $3 AND device > $1 ORDER BY device LIMIT $2`
 
-// Tell appends the events that have waited for their hour, and tells how many
+// Tell appends the events that have waited for their hour, and returns how many
 // devices they are about.
 func (s *days) Tell(ctx context.Context) (int, error) {
 	n, after := 0, int64(0)

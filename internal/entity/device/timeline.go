@@ -20,28 +20,28 @@ const (
 		ORDER BY day DESC, device DESC, part DESC LIMIT $7`
 )
 
-// Own tells how many readings the device that a twin is has by day.
+// Own returns, by day, how many readings a twin that is a device has.
 func (s *days) Own(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	b := belowDay(l.Below)
 	rows, err := db.Reader(ctx, s.db).Query(ctx, daysOfDevice, l.NID, b.At, b.Key, b.Sub, l.Limit)
 	return s.happenings(ctx, rows, err)
 }
 
-// AtHome tells how many readings the devices that were in a household have by day.
+// AtHome returns, by day, how many readings the devices in a household have.
 func (s *days) AtHome(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	b := belowDay(l.Below)
 	rows, err := db.Reader(ctx, s.db).Query(ctx, daysAtHome, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
 	return s.happenings(ctx, rows, err)
 }
 
-// AtStove tells how many readings the devices that were at a stove have by day.
+// AtStove returns, by day, how many readings the devices at a stove have.
 func (s *days) AtStove(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	b := belowDay(l.Below)
 	rows, err := db.Reader(ctx, s.db).Query(ctx, daysAtStove, web.CallerFrom(ctx).Workspace, l.DID, b.At, b.Key, b.Sub, l.NID, l.Limit)
 	return s.happenings(ctx, rows, err)
 }
 
-// belowDay is a mark in days: those that begin before it.
+// belowDay converts a mark to days: those that begin before it.
 func belowDay(m web.Mark) web.Mark {
 	if m.At%dayMS != 0 { // the day itself began before
 		return web.Mark{At: m.At/dayMS + 1, Key: math.MinInt64, Sub: math.MinInt64}
@@ -49,8 +49,8 @@ func belowDay(m web.Mark) web.Mark {
 	return web.Mark{At: m.At / dayMS, Key: m.Key, Sub: m.Sub}
 }
 
-// happenings shows days. Those of devices of projects that the key of the caller does
-// not see are hidden.
+// happenings renders days. Days of devices in projects that the caller's key does not
+// cover are hidden.
 func (s *days) happenings(ctx context.Context, rows db.Rows, err error) ([]web.Happening, error) {
 	c := web.CallerFrom(ctx)
 	found, err := db.Collect(rows, err, "list days of a time line", func(r *dayRow, row db.Row) error {

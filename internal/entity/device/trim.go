@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// One device after the other, each with one look at its oldest reading.
+	// One device after the other, reading only its oldest reading.
 	selectSenders = `SELECT device FROM device_status WHERE device > $1 ORDER BY device LIMIT $2`
 	deleteOldest  = `DELETE FROM device_readings WHERE device = $1 AND at < $2 AND at < $3`
 	selectNth     = `SELECT at FROM device_readings WHERE device = $1 AND at < $2 ORDER BY at LIMIT 1 OFFSET $3`
@@ -18,13 +18,13 @@ const (
 	updateTrimmed = `UPDATE device_status SET trimmed = $2 WHERE device = $1 AND trimmed < $2`
 )
 
-// Expire removes readings of whole days before a moment, whose figures are kept,
-// at most limit and all of one device, and tells how many went. Called until it
-// removes none it has looked at every device once. Days that wait to be remade
-// keep theirs. Those of the last days before stay, as far as an event reaches
-// over midnight: the first day that can be remade would count it again. On PostgreSQL
-// whole months go at once, when they are over; one by one go only those of the time before
-// there were months.
+// Expire removes readings of whole days before a moment, whose figures are kept, at most
+// limit and all of one device, and returns how many it removed. Calling it until it
+// removes none visits every device once. Days that wait to be recomputed keep their
+// readings. Readings of the last days before the cut stay, as far as an event extends
+// over midnight: otherwise the first day that can be recomputed would count it again. On
+// PostgreSQL it drops whole months, when they are over, and removes single readings only
+// from before months were kept.
 func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	s.sweep.Lock()
 	defer s.sweep.Unlock()
@@ -62,16 +62,18 @@ func (s *days) Expire(ctx context.Context, before time.Time, limit int) (int, er
 	}
 }
 
-// readings are kept in parts by months.
+// months describes the partition of readings by months.
 func (s *days) months() db.Parts {
 	return db.Parts{DB: s.db, Table: "device_readings", By: "at", Key: "device, at"}
 }
 
-// MakeMonths keeps the readings in parts by months from now on, and makes those ahead.
+// MakeMonths partitions the readings by months from now on, and makes the partitions
+// ahead.
 func (s *days) MakeMonths(ctx context.Context) error { return s.months().Make(ctx) }
 
 // dropMonths removes the months whose last day is final for every device, or becomes so,
-// and reports whether there were any. A device with days that wait to be remade keeps all.
+// and reports whether there were any. A device with days that wait to be recomputed keeps
+// all.
 func (s *days) dropMonths(ctx context.Context, cut int64) (bool, error) {
 	end, past, err := s.months().Until(ctx, (cut-reachOfEvent)*dayMS)
 	s.past = past
@@ -106,7 +108,7 @@ func open(ctx context.Context, q db.Querier, final int64, limit int) ([]int64, e
 }
 
 // finalise makes the days of a device before a number final, unless some of them wait to
-// be remade.
+// be recomputed.
 func (s *days) finalise(ctx context.Context, device, final int64) (waits bool, err error) {
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		waits = false
@@ -128,8 +130,8 @@ func (s *days) senders(ctx context.Context, after int64, limit int) ([]int64, er
 	return db.Collect(rows, err, "list devices", db.Column[int64])
 }
 
-// trim removes the oldest readings of a device. From the first on its days before
-// the cut are final.
+// trim removes the oldest readings of a device. Its days from the first one up to
+// the cut become final.
 func (s *days) trim(ctx context.Context, device, cut int64, limit int) (int, error) {
 	var n int64
 	err := s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -157,8 +159,8 @@ func (s *days) trim(ctx context.Context, device, cut int64, limit int) (int, err
 	return int(n), err
 }
 
-// since leaves out the readings of days that are final: their figures could not
-// be counted anew. It changes nothing in p.
+// since leaves out the readings of final days, because their figures cannot be
+// recomputed. It does not change p.
 func (p *parcel) since(first int64) *parcel {
 	if first == 0 {
 		return p

@@ -12,8 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Usage lists what the devices of a project saw, by day and device; nothing counts
-// for a twin that is none. It reads the days that are kept, not readings. next is where to go on, nil at the end.
+// Usage lists what the devices of a project saw, by day and device; a twin that is not a
+// project has none. It reads the stored days, not readings. next is where to continue,
+// nil at the end.
 func (s *days) Usage(ctx context.Context, project string, m usageMark, limit int) (items []Usage, next *usageMark, err error) {
 	c := web.CallerFrom(ctx)
 	row, err := s.cfg.Entities.Find(ctx, s.db, project)
@@ -41,8 +42,8 @@ func (s *days) Usage(ctx context.Context, project string, m usageMark, limit int
 	return items, next, nil
 }
 
-// FleetQuery asks for a page of the days of a project, from a day to a day that
-// is included; days that are zero are the last 30.
+// FleetQuery asks for a page of the days of a project, both bounds included;
+// zero days mean the last 30.
 type FleetQuery struct {
 	Project  string
 	From, To time.Time
@@ -72,7 +73,7 @@ func (s *days) Fleet(ctx context.Context, q FleetQuery) (items []Usage, next str
 	return items, string(text), err
 }
 
-// known reads the devices of days that the caller may know of.
+// known reads the devices of days that the caller may know.
 func (s *days) known(ctx context.Context, c web.Caller, list []dayRow) (map[int64]*entity.Row, error) {
 	seen := map[int64]bool{}
 	var nids []int64
@@ -91,7 +92,7 @@ func (s *days) known(ctx context.Context, c web.Caller, list []dayRow) (map[int6
 			return nil, err
 		}
 		for _, r := range rows {
-			// Whoever may read the project may know what counts for it.
+			// A caller who may read the project may know what counts for it.
 			e, err := r.Entity()
 			if err != nil {
 				return nil, err

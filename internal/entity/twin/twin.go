@@ -108,7 +108,7 @@ type Relationship struct {
 	Source      string    `json:"source" enum:"declared,protocol,derived" doc:"protocol: a role of the protocol. declared: any other. derived: the other end holds it."`
 }
 
-// Nouns of package api.
+// Types of package api.
 type (
 	Credential     = api.Credential
 	LinkedResource = api.LinkedResource
