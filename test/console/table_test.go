@@ -19,10 +19,10 @@ func TestTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# The console
 
-Every page of the console, as the tests find it in a browser (` + "`go test ./test/console -run TestTable -update`" + ` writes this page). Letters are
-pressed after <kbd>g</kbd>. Filters stand in the address, so that a page can be sent to somebody as it is. For each page the tests also hold: every role
-sees it or reads which scope is missing; it is there in English and Kiswahili, in light and dark, and no wider than a phone of 390 pixels; axe-core
-finds nothing on it; no text that somebody else has written runs as a script; and nothing is asked of another host.
+These are the pages of the console, as a test finds them in a browser (` + "`go test ./test/console -run TestTable -update`" + ` writes this page). Press
+<kbd>g</kbd> and then the letter. Filters are in the address, so that you can send somebody a page as you see it. Tests also check that every role sees each page,
+or reads which scope is missing; that it exists in English and Kiswahili, in light and dark, and fits a phone of 390 pixels; that axe-core finds nothing;
+that no text written by somebody else runs as a script; and that the page asks no other host.
 
 | Page | Address | Letter | Needs | Filters | The call behind it |
 |---|---|---|---|---|---|
@@ -38,9 +38,10 @@ finds nothing on it; no text that somebody else has written runs as a script; an
 		fmt.Fprintf(&b, "| %s | `/console%s` | %s | %s | %s | %s |\n", title, p.Path, p.Key, code(p.Scope), strings.Join(filters, ", "), code(call))
 	}
 	b.WriteString(`
-What one thing is about has a page of its own behind these: a twin with its graph, relationships, history and time line; a survey with quotas, figures and their
-intervals, what sensors say, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook with its deliveries;
-an MCP server with its tools; a sample with its frame, draw, replacements and proof; a claim with its evaluations, the rules, and what its credential rests on.
+Rows of these pages lead to a page of their own: a twin with its graph, relationships, history and time line; a survey with quotas, figures and their intervals,
+comparisons with sensors, interviews, households, back-checks and flags; an interview with its evidence and decisions; a run of the oracle with its steps; a webhook
+with its deliveries; an MCP server with its tools; a sample with its frame, draw, replacements and proof; a claim with its evaluations, the rules, and the evidence
+behind its credential.
 `)
 	if *update {
 		if err := os.WriteFile(tablePage, []byte(b.String()), 0o644); err != nil {

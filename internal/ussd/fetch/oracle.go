@@ -104,7 +104,7 @@ func (f *fetcher) oracleActions() map[string]machine.Action {
 			Answers: true, Effect: true, Outside: f.look, Results: []string{resOK, menu.Empty, menu.Refused, menu.Later, menu.Failed}, Sets: sets,
 		},
 		actSend: {
-			About:   "has an answer that is not there yet sent by SMS when it is: of what a tool gave, what `answer` takes out of it with the names it has there, or all of it. `off`: no SMS can be sent, or 10 were today",
+			About:   "sends a late answer by SMS when it is ready: of a tool's result, the values that `answer` reads, each with its name, or without `answer` all of it. `off`: no SMS can be sent, or 10 were sent today",
 			Answers: true, Effect: true, Run: f.promise, Results: []string{resQueued, resOff}, Sets: []string{varAsk},
 		},
 	}

@@ -97,7 +97,7 @@ func (f *fetcher) surveyActions() map[string]machine.Action {
 			"`review`: nothing is left to ask. `closed`: the survey accepts no answers from this household now; `already`: it has answered", nil, asks, Surveys.Begin),
 		actAnswer: step("takes the text of the input `surveyReply` as the answer to the question on the screen and gives the next question, or the same one again with the reason in `surveyProblem`. "+
 			"`00` skips a question that is not required; where the survey allows it, `000` means \"I do not know\" and `0000` \"I would rather not say\"", []machine.Param{{Name: argReply, About: "what was typed"}}, asks, Surveys.Answer),
-		actBack:   step("goes back to the question before", nil, asks, Surveys.Back),
+		actBack:   step("goes back to the previous question", nil, asks, Surveys.Back),
 		actSubmit: step("sends what was answered, once. `sent`: it is stored, and `surveyCode` is a short name for it", nil, append([]string{resSent}, asks...), Surveys.Send),
 	}
 }

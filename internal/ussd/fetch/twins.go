@@ -67,7 +67,7 @@ func (f *fetcher) twinActions() map[string]machine.Action {
 			Answers: true, Valid: validTwins(true), Effect: true, Outside: f.twins, Results: results,
 		},
 		actMine: {
-			About:   "the same for the twins, of any type, that the customer who is logged in controls; `missing`: nobody is logged in",
+			About:   "gives the twins, of any type, that the customer who is logged in controls, in the form of `twins`. `missing`: nobody is logged in",
 			Takes:   twinParams(machine.Param{Name: argType, About: "type of the twins; may be missing"}),
 			Answers: true, Valid: validTwins(false), Effect: true, Outside: f.mine, Results: append(results, resNobody),
 		},
