@@ -7,7 +7,7 @@ type BatchResults struct {
 	Failed    int           `json:"failed"`
 }
 
-// BatchResult is what became of an operation.
+// BatchResult is the result of one operation.
 type BatchResult struct {
 	Index        int           `json:"index"`
 	Status       int           `json:"status" doc:"HTTP status the single route would answer with."`

@@ -1,7 +1,7 @@
 package api
 
-// ClaimEvidence is a piece of evidence of a claim, and whether what it names is still as
-// it was.
+// ClaimEvidence is a piece of evidence of a claim, and whether what it refers to is
+// unchanged.
 type ClaimEvidence struct {
 	Index       int    `json:"index" doc:"Place in the evidence of the document, from 0."`
 	Type        string `json:"type" enum:"response,entity,readings,kitchenTest,calculation,file,other" doc:"other: a text or an object that does not name a record of this server."`
@@ -23,7 +23,7 @@ type ClaimEvidenceList struct {
 	Items []ClaimEvidence `json:"items" doc:"In the order of the document."`
 }
 
-// ClaimChain is what a credential rests on, step by step.
+// ClaimChain is the chain from a credential to its evidence, step by step.
 type ClaimChain struct {
 	Claim string      `json:"claim" doc:"DID of the claim."`
 	Holds bool        `json:"holds" doc:"No step failed. Steps that are unchecked or absent do not count."`

@@ -8,7 +8,7 @@ type ClaimAmount struct {
 	Unit  string  `json:"unit" maxLength:"64" example:"t"`
 }
 
-// ClaimDraft is what a claim is made from: the general members, or those of the
+// ClaimDraft describes a claim to make: the general members, or those of the
 // documented claims of kitchen performance tests (type KPTClaim) and redemptions.
 type ClaimDraft struct {
 	Type        string         `json:"type,omitzero" doc:"What the twin is; Claim by default." example:"Claim"`
@@ -103,7 +103,7 @@ type ClaimAdjudication struct {
 	Reason  string `json:"reason" doc:"Why; one line of at most 1,000 characters."`
 }
 
-// ClaimDispute is what somebody holds against a claim, and what was decided.
+// ClaimDispute is an objection to a claim, and the decision about it.
 type ClaimDispute struct {
 	ID        string     `json:"id" example:"disp_7310428377145344"`
 	At        time.Time  `json:"at"`
@@ -118,8 +118,8 @@ type ClaimDispute struct {
 	ReasonErased bool `json:"reasonErased,omitzero" doc:"The words here were erased with the person the claim is about."`
 }
 
-// ClaimEvaluationDraft is what somebody finds about a claim, and decides where the
-// rubric leaves it to people.
+// ClaimEvaluationDraft is what a caller found out about a claim, and a decision
+// where the rubric leaves it to people.
 type ClaimEvaluationDraft struct {
 	Facts    map[string]KnownFact `json:"facts,omitzero" doc:"Fact → what is known of it, beside what was entered before."`
 	Oracle   string               `json:"oracle,omitzero" doc:"DID of the oracle you speak for; one that you control and that verifies the claim when absent."`
@@ -128,7 +128,8 @@ type ClaimEvaluationDraft struct {
 	Reason   string               `json:"reason,omitzero" doc:"Why; required with a decision. One of the reasonCodes of the claim type, where those are listed." example:"IN_USE"`
 }
 
-// ClaimEvaluation is a decision about a claim, or that there was none yet.
+// ClaimEvaluation is a decision about a claim, or a record that none was
+// possible yet.
 type ClaimEvaluation struct {
 	ID         string               `json:"id" example:"eval_7310428377145344"`
 	At         time.Time            `json:"at"`
@@ -150,13 +151,13 @@ type ClaimEvaluation struct {
 	Automatic bool `json:"automatic,omitzero" doc:"The server evaluated by the rubric, in the name of the oracle's controller, who is in evaluator."`
 }
 
-// ProcessedClaims is what became of claims that were due.
+// ProcessedClaims is the result of processing claims that were due.
 type ProcessedClaims struct {
 	Items []ProcessedClaim `json:"items"`
 	More  bool             `json:"more" doc:"More may be due: ask again."`
 }
 
-// ProcessedClaim is what became of a claim that was due.
+// ProcessedClaim is the result of processing one claim.
 type ProcessedClaim struct {
 	Claim      string `json:"claim" doc:"DID of the claim."`
 	Kind       string `json:"kind"`
@@ -166,7 +167,8 @@ type ProcessedClaim struct {
 	Words      string `json:"words" doc:"What happened and why."`
 }
 
-// ClaimExplanation is the newest outcome of a claim in words, from the record.
+// ClaimExplanation describes the newest outcome of a claim in words, from the
+// record.
 type ClaimExplanation struct {
 	Claim      string           `json:"claim"`
 	Status     string           `json:"status" enum:"pending,flagged,disputed,approved,rejected,invalidated,withdrawn"`
@@ -174,14 +176,14 @@ type ClaimExplanation struct {
 	Evaluation *ClaimEvaluation `json:"evaluation,omitzero" doc:"The newest one."`
 }
 
-// ClaimRecomputation is what comes out when a claim is decided again.
+// ClaimRecomputation is the result of deciding about a claim again.
 type ClaimRecomputation struct {
 	CID   string                 `json:"cid" doc:"Of the stored document, computed now."`
 	Same  bool                   `json:"same" doc:"There is at least one evaluation, and the CID, every evaluation and the approved amount are recomputed to the recorded values."`
 	Items []RecomputedEvaluation `json:"items" doc:"The newest 100 evaluations."`
 }
 
-// RecomputedEvaluation is an evaluation that was made again with the same facts.
+// RecomputedEvaluation is an evaluation that was repeated with the same facts.
 type RecomputedEvaluation struct {
 	ID         string  `json:"id"`
 	Same       bool    `json:"same"`

@@ -12,13 +12,13 @@ type ClaimSimulationDraft struct {
 	Collection   string                 `json:"collection,omitzero" doc:"Only claims of this collection, by its id." example:"col_7310428377145344"`
 }
 
-// ClaimSimulationRubric is a rubric as a claim type has it in verification.
+// ClaimSimulationRubric is a rubric in the form of a claim type's verification.
 type ClaimSimulationRubric struct {
 	Facts  []any `json:"facts,omitzero" doc:"Facts that the rules may use: {id, type, …}." maxItems:"100"`
 	Rubric []any `json:"rubric" doc:"The rules in their order: {id, stage, when, then, text}." maxItems:"100"`
 }
 
-// ClaimSimulation is what a rubric would change.
+// ClaimSimulation says what a rubric would change.
 type ClaimSimulation struct {
 	ID         string                `json:"id" doc:"The same as the id of its job."`
 	Status     string                `json:"status" enum:"queued,running,succeeded,completedWithErrors,failed,cancelled"`
@@ -36,7 +36,7 @@ type ClaimSimulation struct {
 	Links      ClaimSimulationLinks  `json:"links"`
 }
 
-// ClaimSimulationCounts is how many claims would come to what.
+// ClaimSimulationCounts counts claims by the outcome they would have.
 type ClaimSimulationCounts struct {
 	Claims   int64              `json:"claims" doc:"Claims that were tried."`
 	Changed  int64              `json:"changed" doc:"Claims whose outcome or amount would change."`
@@ -44,7 +44,8 @@ type ClaimSimulationCounts struct {
 	Outcomes []SimulatedOutcome `json:"outcomes"`
 }
 
-// SimulatedOutcome is how many claims of an outcome would come to which.
+// SimulatedOutcome counts the claims of one actual outcome by the outcome they
+// would have.
 type SimulatedOutcome struct {
 	Before  string `json:"before" enum:"not_evaluated,approved,partial_success,rejected,flagged,manual_review_required" doc:"Of the newest evaluation. A claim that nobody has evaluated changes nothing."`
 	After   string `json:"after" enum:"approved,partial_success,rejected,flagged,manual_review_required"`
@@ -52,7 +53,7 @@ type SimulatedOutcome struct {
 	Changed int64  `json:"changed"`
 }
 
-// ClaimSimulationResult is what the job of a simulation leaves.
+// ClaimSimulationResult is the result of a simulation's job.
 type ClaimSimulationResult struct {
 	ClaimSimulationCounts
 	Links ClaimSimulationLinks `json:"links"`
@@ -65,7 +66,7 @@ type ClaimSimulationLinks struct {
 	Job    string `json:"job"`
 }
 
-// SimulatedClaim is a claim that would come to something else.
+// SimulatedClaim is a claim whose outcome would differ.
 type SimulatedClaim struct {
 	Line         int64   `json:"line" doc:"Its place in the list."`
 	Claim        string  `json:"claim" doc:"DID of the claim."`

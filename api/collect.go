@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// CollectAddressDraft asks for an address that a phone with ODK Collect uses.
+// CollectAddressDraft asks for an address for a phone with ODK Collect.
 type CollectAddressDraft struct {
 	Name      string    `json:"name" minLength:"1" doc:"Name of the key, and of the project on the phone." example:"Phone of the Kitui team"`
 	Collector string    `json:"collector,omitzero" doc:"DID of the collector; a new one is made without it." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
@@ -11,8 +11,7 @@ type CollectAddressDraft struct {
 	Origin    string    `json:"origin,omitzero" doc:"Address of this server as phones reach it; HEARTH_PUBLIC_URL by default." example:"https://hearth.example.org"`
 }
 
-// CollectAddress is an address that a phone with ODK Collect uses. It is shown
-// once.
+// CollectAddress is an address for a phone with ODK Collect. It is shown once.
 type CollectAddress struct {
 	KeyID     string `json:"keyId" doc:"Id of its key: revoke that to end it."`
 	Collector string `json:"collector" doc:"DID that surveys name as a collector."`
@@ -21,5 +20,5 @@ type CollectAddress struct {
 	QR        *QR    `json:"qr" doc:"The settings as a QR code."`
 }
 
-// String leaves the secret out, so that no print of the value shows it.
+// String leaves the secret out, so that printing the value does not reveal it.
 func (a CollectAddress) String() string { return a.KeyID }

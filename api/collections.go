@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// CollectionDraft is what a collection is made from.
+// CollectionDraft describes a collection to make.
 type CollectionDraft struct {
 	Name        string    `json:"name" maxLength:"200" example:"Fuel saved in 2026"`
 	Description string    `json:"description,omitzero" maxLength:"1000" doc:"One line. Name nobody: the text is kept."`
@@ -24,8 +24,8 @@ type CollectionChange struct {
 	EndsAt      *time.Time `json:"endsAt,omitzero"`
 }
 
-// Collection takes claims of a project while it is open, in its window and up to its
-// quota, and pins the version of the protocol that decides about them.
+// Collection accepts claims of a project while it is open, in its window and up to
+// its quota, and pins the version of the protocol that decides about them.
 type Collection struct {
 	ID          string           `json:"id" example:"col_7310428377145344"`
 	Name        string           `json:"name"`

@@ -8,7 +8,7 @@ type EvaluationConsents struct {
 	Items  []EvaluationConsent `json:"items" doc:"Those of its controllers who have agreed, the first to do so first."`
 }
 
-// EvaluationConsent is a controller of an oracle who has agreed that the server evaluates in
+// EvaluationConsent records that a controller of an oracle lets the server evaluate in
 // their name.
 type EvaluationConsent struct {
 	Principal string    `json:"principal" doc:"DID of the controller."`

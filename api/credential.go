@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// CredentialRequest asks for the credential of an approved claim. All but claim may be
-// left out, and must agree with the claim.
+// CredentialRequest asks for the credential of an approved claim. Every member except
+// claim is optional, and must agree with the claim.
 type CredentialRequest struct {
 	Claim             string                 `json:"claim,omitzero" doc:"DID or CID of the approved claim; without it the request is refused with 403." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
 	Type              []string               `json:"type,omitzero"`

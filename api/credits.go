@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// CreditAccount is what a user of the oracle may spend.
+// CreditAccount is the account of a user of the oracle.
 type CreditAccount struct {
 	DID       string    `json:"did" example:"did:ixo:entity:amina"`
 	Status    string    `json:"status" enum:"active,inactive" doc:"The oracle answers only active accounts."`
@@ -12,7 +12,7 @@ type CreditAccount struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// CreditStatus opens an account, or says whether it is answered.
+// CreditStatus opens an account, or sets whether its user gets answers.
 type CreditStatus struct {
 	Status string `json:"status" enum:"active,inactive" example:"active"`
 }
@@ -35,7 +35,7 @@ type CreditTopUp struct {
 	Note   string `json:"note,omitempty" maxLength:"200" example:"January"`
 }
 
-// Credits are what a user sees of their own account.
+// Credits is a user's view of their own account.
 type Credits struct {
 	Status  string `json:"status" enum:"active,inactive,none"`
 	Balance int64  `json:"balance"`

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// CrossReferenceDraft says which answers to hold against which measurements.
+// CrossReferenceDraft says which answers to compare with which measurements.
 type CrossReferenceDraft struct {
 	Question  string       `json:"question" doc:"What households said, as section/question." example:"usage/used_last_7_days"`
 	Use       []string     `json:"use,omitzero" doc:"For a choice: the options that mean use. For yes and no it is true, for numbers anything above 0." example:"[\"daily\",\"weekly\"]"`
@@ -24,8 +24,8 @@ type CrossPeriod struct {
 	End   string `json:"end" format:"date" doc:"Last day." example:"2024-02-29"`
 }
 
-// CrossReference is what answers and measurements of the same households say
-// about each other.
+// CrossReference is the comparison of answers with measurements of the same
+// households.
 type CrossReference struct {
 	ID          string              `json:"crossReferenceId" example:"xrf_7310428377145344"`
 	SurveyID    string              `json:"surveyId"`
@@ -45,7 +45,8 @@ type CrossReference struct {
 	Links       CrossLinks          `json:"links"`
 }
 
-// CrossHouseholds counts households, and what is missing of their measurements.
+// CrossHouseholds counts households, and those whose measurements are
+// incomplete.
 type CrossHouseholds struct {
 	Answered    int `json:"answered" doc:"Households whose response counts and has an answer."`
 	Paired      int `json:"paired" doc:"Of these, households that have measurements too."`
@@ -73,7 +74,7 @@ type CrossAgreement struct {
 	NoKappa      string   `json:"noKappa,omitzero" doc:"Why there is no kappa, such as fewer than 30 pairs."`
 }
 
-// CrossDifference is what is said less what was measured, per day.
+// CrossDifference is the answer minus the measurement, per day.
 type CrossDifference struct {
 	N          int      `json:"n"`
 	Unit       string   `json:"unit" example:"hours/day"`
@@ -86,7 +87,7 @@ type CrossDifference struct {
 	OverReport *float64 `json:"overReport,omitzero" doc:"Share of pairs that say more than was measured, by more than the tolerance."`
 }
 
-// CrossAdjusted is what a survey says, and what is left of it.
+// CrossAdjusted is a figure of the survey, before and after correction.
 type CrossAdjusted struct {
 	Said     float64 `json:"said" doc:"The share of users, or the mean, that the whole round says."`
 	Value    float64 `json:"value"`

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Demo is how the demo programme stands.
+// Demo is the state of the demo programme.
 type Demo struct {
 	Status     string     `json:"status" enum:"none,loading,ready,failed,removing" doc:"none: it is not there. failed: the job of the load has ended before the demo was complete; POST goes on with it."`
 	ID         string     `json:"id,omitzero" doc:"Name of this load of it."`

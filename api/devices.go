@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Reading is what a device measured at a time. It has a temperature, the word of
-// the device, values, or several of them.
+// Reading is what a device measured at a time. It has a temperature, the
+// device's own report, values, or several of them.
 type Reading struct {
 	Timestamp    time.Time          `json:"timestamp"`
 	Temperature  *float64           `json:"temperature,omitzero" doc:"°C." example:"85.4"`
@@ -14,7 +14,7 @@ type Reading struct {
 	Contradiction bool `json:"contradiction,omitzero" doc:"cookingEvent contradicts the temperature, which decides."`
 }
 
-// ReadingOutcome is what became of a batch.
+// ReadingOutcome is the result of sending a batch.
 type ReadingOutcome struct {
 	Accepted      int               `json:"accepted" doc:"Readings stored now."`
 	Duplicates    int               `json:"duplicates" doc:"Readings that were stored before, or were in the batch twice."`
@@ -28,13 +28,13 @@ type ReadingOutcome struct {
 	Contradictions int `json:"contradictions,omitzero" doc:"Readings of the batch whose cookingEvent contradicts their temperature, which decides."`
 }
 
-// ReadingRefusal is a reading that is not valid.
+// ReadingRefusal is a reading that was refused.
 type ReadingRefusal struct {
 	Index  int     `json:"index" doc:"Place in the batch, from 0; in a file the line, from 1."`
 	Errors []Field `json:"errors" doc:"Everything that is wrong with it."`
 }
 
-// ReadingCorrection is a change of a reading that was stored.
+// ReadingCorrection is a change of a stored reading.
 type ReadingCorrection struct {
 	Timestamp time.Time `json:"timestamp" doc:"Time of the reading."`
 	Was       *Reading  `json:"was,omitzero" doc:"Its old value; absent where a withdrawn reading came back."`
@@ -44,14 +44,15 @@ type ReadingCorrection struct {
 	Time      time.Time `json:"time" doc:"When it was changed."`
 }
 
-// CorrectionOutcome is what became of a correction.
+// CorrectionOutcome is the result of a correction.
 type CorrectionOutcome struct {
 	Corrected int `json:"corrected" doc:"Readings whose value changed."`
 	Withdrawn int `json:"withdrawn" doc:"Readings that are gone."`
 	Unchanged int `json:"unchanged" doc:"Readings that had this value already."`
 }
 
-// ReadingConflict is a reading that differs from the stored one of its time.
+// ReadingConflict is a reading that differs from the stored one for the same
+// time.
 type ReadingConflict struct {
 	Index     int       `json:"index" doc:"Place in the batch, from 0; in a file the line, from 1."`
 	Timestamp time.Time `json:"timestamp"`
@@ -95,7 +96,7 @@ type Usage struct {
 	Contradictions int64   `json:"contradictions,omitzero" doc:"Readings in which the report of the device contradicts its temperature."`
 }
 
-// DeviceStatus is how a device is, as far as is known.
+// DeviceStatus is the state of a device, as far as it is known.
 type DeviceStatus struct {
 	DeviceID       string       `json:"deviceId"`
 	StoveID        string       `json:"stoveId,omitzero"`
@@ -111,7 +112,7 @@ type DeviceStatus struct {
 // of the member status of Device.
 func (DeviceStatus) SchemaName() string { return "DeviceHealth" }
 
-// Completeness is the share of expected readings that are there, 0 to 1.
+// Completeness is the share of expected readings that exist, 0 to 1.
 type Completeness struct {
 	LastDay   *float64 `json:"last24Hours,omitzero" doc:"0 to 1; absent while there is no reading."`
 	LastMonth *float64 `json:"last30Days,omitzero"`

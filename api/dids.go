@@ -32,7 +32,7 @@ type DIDDocument struct {
 	Service              []DIDService `json:"service,omitempty" doc:"Where to reach it."`
 }
 
-// ResolutionMetadata tells about the resolution.
+// ResolutionMetadata describes the resolution.
 type ResolutionMetadata struct {
 	ContentType string `json:"contentType,omitempty" example:"application/did+ld+json"`
 	Error       string `json:"error,omitempty" enum:"invalidDid,notFound,methodNotSupported,invalidOptions,representationNotSupported" doc:"Why there is no document."`

@@ -2,14 +2,14 @@ package api
 
 import "time"
 
-// DraftSummary tells of an interview that was begun and not sent, without its
+// DraftSummary describes an interview that was begun and not sent, without its
 // answers.
 type DraftSummary struct {
 	DraftState
 	HouseholdID string `json:"householdId"`
 }
 
-// DraftState is how an interview is kept that was begun and not sent.
+// DraftState is the stored state of an interview that was begun and not sent.
 type DraftState struct {
 	ResponseID string     `json:"responseId" doc:"The id the response is to have."`
 	SurveyID   string     `json:"surveyId"`

@@ -30,7 +30,7 @@ type EmissionInput struct {
 	Items []map[string]EmissionMember `json:"items,omitzero" doc:"Of a list: the inputs of each item."`
 }
 
-// EmissionMember is an input that is no list.
+// EmissionMember is an input that is not a list.
 type EmissionMember struct {
 	Value    *float64          `json:"value,omitzero" example:"4.5"`
 	Unit     string            `json:"unit,omitzero" doc:"Such as t/household/yr; it is converted exactly. Absent for values without a unit." example:"t/household/yr"`
@@ -58,7 +58,7 @@ type EmissionInterval struct {
 	Confidence *float64 `json:"confidence" doc:"Modules that test for 90/10 need 0.9." example:"0.9"`
 }
 
-// EmissionOptions are what the text of a methodology leaves open.
+// EmissionOptions are the choices that the text of a methodology leaves open.
 type EmissionOptions struct {
 	T    string `json:"t,omitzero" enum:"4decimals,full" doc:"How Student's t is used: rounded to four decimals, as tables print it (the default), or in full."`
 	Tail string `json:"tail,omitzero" enum:"two,one" doc:"What the 90 % of a bound means: two-sided (the default), or each bound alone."`
@@ -101,7 +101,7 @@ type EmissionDecision struct {
 	Words   string `json:"words"`
 }
 
-// EmissionResult is what a calculation comes to, in tCO2e.
+// EmissionResult is the result of a calculation, in tCO2e.
 type EmissionResult struct {
 	Unit       string         `json:"unit" enum:"tCO2e"`
 	Baseline   *float64       `json:"baseline,omitzero" doc:"Absent where the module has none, like activity and leakage."`
@@ -169,7 +169,7 @@ type EmissionPlain struct {
 	About    string   `json:"about"`
 }
 
-// EmissionConstant is a number that a module brings along.
+// EmissionConstant is a number that is part of a module.
 type EmissionConstant struct {
 	Symbol string  `json:"symbol" example:"EM"`
 	Value  float64 `json:"value" example:"0.017"`
@@ -185,7 +185,7 @@ type HouseholdAnalysisDraft struct {
 	PeriodEnd   string `json:"periodEnd" doc:"Last day of UTC, included, or a time in it. At most 366 days." example:"2024-02-29"`
 }
 
-// HouseholdAnalysis is what a household has saved, as far as its devices show.
+// HouseholdAnalysis is what a household has saved, according to its devices.
 type HouseholdAnalysis struct {
 	HouseholdID string              `json:"householdId" example:"did:ixo:household/123"`
 	Period      HouseholdPeriod     `json:"period"`
@@ -214,7 +214,7 @@ type HouseholdReductions struct {
 	TraceHash           string               `json:"traceHash" doc:"Of that calculation with its steps."`
 }
 
-// DeviceContribution is the part of one device in what a household has saved.
+// DeviceContribution is the share of one device in what a household has saved.
 type DeviceContribution struct {
 	DeviceID       string         `json:"deviceId" example:"did:ixo:device/456"`
 	ReductionShare float64        `json:"reductionShare" doc:"0 to 1; those of all devices make 1, or 0 where nothing was saved."`

@@ -30,7 +30,7 @@ type LinkedEntity struct {
 	Service      string `json:"service,omitzero"`
 }
 
-// AccordedRight is a right given to somebody.
+// AccordedRight is a right given to a principal.
 type AccordedRight struct {
 	ID        string `json:"id" doc:"Fragment."`
 	Type      string `json:"type" example:"capability/mintToken"`
@@ -45,7 +45,7 @@ type Account struct {
 	Address string `json:"address"`
 }
 
-// Verification reports whether somebody has vouched for the twin.
+// Verification says whether somebody has vouched for the twin.
 type Verification struct {
 	Status    string    `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired"`
 	Verifier  string    `json:"verifier,omitzero" doc:"DID."`
@@ -57,7 +57,7 @@ type Verification struct {
 	Missing   int        `json:"missing,omitzero" doc:"How many more oracles must verify the claim; it is pending until then."`
 }
 
-// Approval is the verdict of an oracle that a claim is what it says.
+// Approval is the verdict of an oracle that a claim is true.
 type Approval struct {
 	Oracle    string    `json:"oracle" doc:"DID of the oracle."`
 	Verifier  string    `json:"verifier" doc:"DID of the person who spoke for it."`
@@ -74,7 +74,7 @@ type EntityLinks struct {
 	DIDDocument   string `json:"didDocument"`
 }
 
-// RelationshipDraft is what a relationship is made from.
+// RelationshipDraft describes a relationship to make.
 type RelationshipDraft struct {
 	Role   string    `json:"role" doc:"A role of the protocol, a word of the domain model (implements or implementedBy, generates, produces, verifies, becomes, contains), or a word of your own." example:"operator"`
 	Target string    `json:"target" doc:"DID of the other twin." example:"did:ixo:org/stoves"`

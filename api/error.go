@@ -19,7 +19,7 @@ type Field struct {
 	Detail  string `json:"detail"`
 }
 
-// Current is the stored revision that a change has not expected.
+// Current is the stored revision, when a change expected another one.
 type Current struct {
 	ETag     string `json:"etag" doc:"For If-Match, if you have read the stored revision and still want the change." example:"\"7\""`
 	Revision int64  `json:"revision,omitzero"`

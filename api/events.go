@@ -1,6 +1,6 @@
 package api
 
-// EventType is a kind of event there is.
+// EventType describes a kind of event.
 type EventType struct {
 	Type        string `json:"type" example:"entity.created"`
 	Description string `json:"description" doc:"What has happened." example:"A twin was made."`

@@ -1,7 +1,7 @@
 package api
 
-// Evidence is what a verifier looks at in a response: pictures, sounds, places
-// and flags, without names and telephone numbers.
+// Evidence is what a verifier sees of a response: pictures, sounds, places and
+// flags, without names and telephone numbers.
 type Evidence struct {
 	ResponseID string             `json:"responseId" example:"resp_789"`
 	RecordID   string             `json:"recordId" example:"rec~7310428377145344"`
@@ -34,7 +34,7 @@ type EvidencePlace struct {
 	Lon float64 `json:"lon" example:"36.82"`
 }
 
-// EvidenceDistance is how far two places are apart.
+// EvidenceDistance is the distance between two places.
 type EvidenceDistance struct {
 	From   string  `json:"from" example:"/location"`
 	To     string  `json:"to" doc:"A pointer, or household for the place the survey lists." example:"household"`

@@ -22,7 +22,7 @@ type RevisionLinks struct {
 	Diff   string `json:"diff,omitzero" doc:"What it changed."`
 }
 
-// HistoryAudit is what checking a part of the history came to.
+// HistoryAudit is the result of checking a part of the history.
 type HistoryAudit struct {
 	DID      string   `json:"did"`
 	OK       bool     `json:"ok" doc:"Every revision that was checked exists and is as it was stored."`

@@ -7,19 +7,19 @@ type ReportLinks struct {
 	Job  string `json:"job"`
 }
 
-// ResponseImportRow is what became of one row of an import of responses.
+// ResponseImportRow is the result of one row of an import of responses.
 type ResponseImportRow struct {
 	Line       int64  `json:"line" doc:"Line of the file; in XLSX the row, in JSON the number of the submission."`
 	OK         bool   `json:"ok"`
 	Action     string `json:"action" enum:"created,partial,unchanged,refused" doc:"What was done; in a dry run, what would be. partial: stored with required answers missing."`
 	ResponseID string `json:"responseId,omitzero"`
-	// Warnings are about what the row says and the response does not.
+	// Warnings are about details that are in the row and not in the response.
 	Warnings           []Field       `json:"warnings,omitempty" doc:"What the row has and the response does not: a decision or a sender that was not carried over, a file missing from the archive. For files of other programs, also that the consent question has no answer."`
 	MissingAttachments []string      `json:"missingAttachments,omitempty" doc:"Hashes of attachments that have not arrived: PUT each to /v1/attachments. Shown to the caller who asked for the import and to keys with the scope responses:pii."`
 	Error              *BatchProblem `json:"error,omitzero" doc:"Why it was refused: the column and what is wrong with it."`
 }
 
-// TransferCounts is how far an import or a migration has come.
+// TransferCounts is the progress of an import or a migration.
 type TransferCounts struct {
 	Total     int64 `json:"total" doc:"Rows there are; 0 until they are counted."`
 	Done      int64 `json:"done" doc:"Rows that have been looked at."`
@@ -35,14 +35,14 @@ type TransferCounts struct {
 	Warnings   int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a verification was not carried over."`
 }
 
-// TransferRow is what became of one row of an import, or of one twin of a
+// TransferRow is the result of one row of an import, or of one twin of a
 // migration.
 type TransferRow struct {
 	Line   int64  `json:"line" doc:"Line of the file, in XLSX the row; for a migration a running number."`
 	OK     bool   `json:"ok" doc:"Whether everything in the row is stored. If not, action still says what is."`
 	Action string `json:"action" enum:"created,updated,unchanged,migrated,skipped,refused" doc:"What was done; in a dry run, what would be."`
 	DID    string `json:"did,omitzero"`
-	// Warnings are about what the row says and the twin does not.
+	// Warnings are about details that are in the row and not in the twin.
 	Warnings []Field       `json:"warnings,omitempty" doc:"Differences between the row and the twin: values that are not taken from a file, and controllers of the twin that the row does not name."`
 	Error    *BatchProblem `json:"error,omitzero" doc:"Why it was refused."`
 	Cells    []Cell        `json:"cells,omitempty" doc:"Of a table, for a day: the row as the file has it. Rows that were refused or have warnings have them, in a dry run the others too, as long as all of them have 8 and 2 MiB. Shown to the caller who began the import and to callers with entities:pii."`
@@ -55,7 +55,7 @@ type Cell struct {
 	Wrong  string `json:"wrong,omitzero" doc:"What is wrong with it."`
 }
 
-// ImportNote is something to know about a file.
+// ImportNote is a remark about a file.
 type ImportNote struct {
 	Code    string   `json:"code" enum:"blank_rows,unknown_columns,missing_columns,system_columns,unnamed_columns,more_columns" doc:"blank_rows are passed over; unknown_columns and system_columns are left out; missing_columns are properties every twin needs and no column has; more_columns: not all columns, or not all cells of a row, are shown."`
 	Detail  string   `json:"detail" doc:"For people."`
@@ -76,7 +76,7 @@ type ImportRow struct {
 	Cells []Cell `json:"cells"`
 }
 
-// ResponseImportCounts is how far an import has come.
+// ResponseImportCounts is the progress of an import.
 type ResponseImportCounts struct {
 	Total     int64 `json:"total" doc:"Rows there are; 0 until they are counted."`
 	Done      int64 `json:"done" doc:"Rows that have been looked at."`

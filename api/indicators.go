@@ -12,7 +12,7 @@ type SurveyIndicators struct {
 	Remarks    []string             `json:"remarks,omitzero"`
 }
 
-// IndicatorSource is where a figure comes from.
+// IndicatorSource is the basis of a figure.
 type IndicatorSource struct {
 	SurveyID        string `json:"surveyId"`
 	Round           int    `json:"round"`
@@ -23,7 +23,7 @@ type IndicatorSource struct {
 	Revision        int64  `json:"revision" doc:"Of the survey."`
 }
 
-// Indicator is a figure with where it comes from.
+// Indicator is a figure with its basis.
 type Indicator struct {
 	ID         string              `json:"id" example:"usage"`
 	Title      string              `json:"title" example:"Households that use the project stove"`
@@ -40,14 +40,14 @@ type Indicator struct {
 	Sources    []IndicatorSource   `json:"sources,omitzero" doc:"The surveys it comes from, of indicators of a project."`
 }
 
-// IndicatorQuestion is a question that an indicator is made of.
+// IndicatorQuestion is a question that an indicator is computed from.
 type IndicatorQuestion struct {
 	Role     string `json:"role" example:"used" doc:"What the indicator needs it for."`
 	Question string `json:"question,omitzero" example:"usage/used_last_7_days" doc:"Absent where the template has none."`
 	By       string `json:"by,omitzero" enum:"mark,id" doc:"How it was found: by a mark in indicators of the question, or by its id."`
 }
 
-// IndicatorLeftOut is how many households have no value.
+// IndicatorLeftOut counts households without a value.
 type IndicatorLeftOut struct {
 	Silent  int `json:"silent" doc:"They did not answer a question of it."`
 	Outside int `json:"outside,omitzero" doc:"The figure is not about them: such as respondents who are not the main cook."`

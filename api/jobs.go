@@ -1,6 +1,6 @@
 package api
 
-// Progress is how far a job has come, in units of its own choice.
+// Progress is the progress of a job, in units that the job chooses.
 type Progress struct {
 	Done  int64  `json:"done"`
 	Total int64  `json:"total" doc:"0 when it is not known."`

@@ -2,8 +2,9 @@ package api
 
 import "time"
 
-// Session is the stay of a browser: what a person gets for an API key, so that
-// no page holds the key itself. It has the rights of the key at each moment.
+// Session is the session of a browser: a person gets it in exchange for an API
+// key, so that no page holds the key itself. It always has the current rights
+// of the key.
 type Session struct {
 	ID        string    `json:"id"`
 	Key       string    `json:"key" doc:"Id of the API key it has the rights of."`
@@ -28,8 +29,8 @@ type KeyDraft struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When the key stops working; never by default."`
 }
 
-// Workspace is a tenant: every record belongs to one, and nobody sees past
-// the walls of theirs.
+// Workspace is a tenant: every record belongs to one, and nobody sees the
+// records of another.
 type Workspace struct {
 	ID        string    `json:"id" example:"kitui"`
 	Name      string    `json:"name"`

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// KitchenTestDraft is a kitchen performance test as somebody records it: what
-// fuel a household used on consecutive days, by weighing.
+// KitchenTestDraft is a kitchen performance test to record: how much fuel a
+// household used on consecutive days, by weighing.
 type KitchenTestDraft struct {
 	ID               string               `json:"id,omitzero" doc:"Yours to choose; kpt_ and a number by default." example:"kpt-123"`
 	Type             string               `json:"type,omitzero" enum:"KPTClaim" doc:"KPTClaim; may be left out."`
@@ -34,7 +34,7 @@ type KitchenTestFuel struct {
 	DailyLogs []float64 `json:"dailyLogs" doc:"One for each day, of at least three and at most 60 days. A day may have 0." example:"[3.2,2.8,3.0,2.9]"`
 }
 
-// KitchenTestPeople is for whom a household cooks.
+// KitchenTestPeople are the people a household cooks for.
 type KitchenTestPeople struct {
 	Children float64 `json:"children,omitzero" doc:"Under 15 years: 0.5 standard adults each." example:"2"`
 	Women    float64 `json:"women,omitzero" doc:"From 15 years: 0.8 each." example:"1"`
@@ -42,21 +42,21 @@ type KitchenTestPeople struct {
 	OldMen   float64 `json:"oldMen,omitzero" doc:"From 60 years: 0.8 each."`
 }
 
-// KitchenTestChoice is how a household came into a test.
+// KitchenTestChoice is how a household was chosen for a test.
 type KitchenTestChoice struct {
 	Method   string `json:"method" enum:"simple_random,systematic,stratified,cluster,multistage,census,purposive" example:"simple_random"`
 	DesignID string `json:"designId,omitzero" doc:"The sample design of the project it was drawn by."`
 	Document string `json:"document,omitzero" doc:"Where the draw is documented: a link, a hash or the name of a record." example:"MADD 4.2, draw of 20 January"`
 }
 
-// KitchenTestFactors is what else bears on the fuel used.
+// KitchenTestFactors are other influences on the fuel used.
 type KitchenTestFactors struct {
 	Season              string   `json:"season,omitzero" example:"dry"`
 	CulturalEvents      []string `json:"culturalEvents,omitzero" doc:"At most 20." example:"[\"none\"]"`
 	OccupationalFactors []string `json:"occupationalFactors,omitzero" doc:"At most 20." example:"[\"typical_workweek\"]"`
 }
 
-// KitchenTestSession is one time somebody cooked.
+// KitchenTestSession is one cooking session.
 type KitchenTestSession struct {
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	Minutes   float64   `json:"minutes,omitzero" example:"45"`
@@ -89,7 +89,7 @@ type KitchenTestLinks struct {
 	History string `json:"history"`
 }
 
-// KitchenTestRevision is a test as it was, and why it changed.
+// KitchenTestRevision is an earlier state of a test, and why it changed.
 type KitchenTestRevision struct {
 	Revision int64        `json:"revision"`
 	At       time.Time    `json:"at"`
@@ -132,7 +132,7 @@ type KitchenTestSaving struct {
 	Share *float64 `json:"share,omitzero" doc:"The saving over the figure of the reference group."`
 }
 
-// KitchenTestLeftOut is which recorded tests are in no figure, and why.
+// KitchenTestLeftOut says which recorded tests are in no figure, and why.
 type KitchenTestLeftOut struct {
 	Undocumented  int `json:"undocumented" doc:"Their random selection is not documented."`
 	NotConcurrent int `json:"notConcurrent" doc:"The other group was not tested at the same time."`

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// MCPServer is an MCP server whose tools the oracle can use. What it was told to send
-// as credentials is never shown, and of a server of the operator neither is its address.
+// MCPServer is an MCP server whose tools the oracle can use. Its credentials are never
+// shown, and the address of an operator's server is not shown either.
 type MCPServer struct {
 	Name           string    `json:"name" doc:"Begins the names of its tools, before two underscores." example:"weather"`
 	Origin         string    `json:"origin" doc:"operator: from the settings of this server; workspace: made over the API." enum:"operator,workspace" example:"workspace"`
@@ -18,7 +18,7 @@ type MCPServer struct {
 	UpdatedAt      time.Time `json:"updatedAt,omitzero"`
 }
 
-// MCPServerDraft is what a workspace says about an MCP server of its own.
+// MCPServerDraft is a workspace's description of an MCP server of its own.
 type MCPServerDraft struct {
 	URL            string            `json:"url" doc:"Where it speaks MCP over streamable HTTP. An address in a private network needs HEARTH_OUTBOUND_ALLOW of the operator." example:"https://weather.example.org/mcp"`
 	Description    string            `json:"description,omitzero" doc:"For people; no model sees it." example:"Forecasts for the field teams"`
@@ -26,7 +26,7 @@ type MCPServerDraft struct {
 	TimeoutSeconds int               `json:"timeoutSeconds,omitzero" doc:"How long a call may take, from 1 to 120; 30 by default." example:"30"`
 }
 
-// MCPTool is a tool that an MCP server offers, with what this server makes of it.
+// MCPTool is a tool that an MCP server offers, and how this server treats it.
 type MCPTool struct {
 	Name        string    `json:"name" doc:"What a model calls it, and the key of its invocation in mcpInvocations." example:"weather__forecast"`
 	Original    string    `json:"original" doc:"What the server calls it." example:"forecast"`
@@ -40,15 +40,15 @@ type MCPTool struct {
 	Grant       *MCPGrant `json:"grant,omitzero" doc:"The grant there is, if any; it counts when its hash is that of the tool."`
 }
 
-// MCPGrant says that somebody lets the oracle use a tool for everybody in the workspace
-// who may use tools.
+// MCPGrant records that the oracle may use a tool for everybody in the workspace who
+// may use tools.
 type MCPGrant struct {
 	Hash string    `json:"hash" example:"4f1c0e9d2b7a86f35e0d1c2b3a495867"`
 	By   string    `json:"by" doc:"DID of who granted it."`
 	At   time.Time `json:"at"`
 }
 
-// MCPGrantDraft grants a tool as it was read.
+// MCPGrantDraft grants a tool exactly as it was read.
 type MCPGrantDraft struct {
 	Hash string `json:"hash" doc:"hash of the tool as you have read it." example:"4f1c0e9d2b7a86f35e0d1c2b3a495867"`
 }

@@ -9,7 +9,7 @@ type Memory struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Forgotten says how many memories are gone.
+// Forgotten says how many memories were removed.
 type Forgotten struct {
 	Forgotten int `json:"forgotten" example:"1"`
 }

@@ -10,7 +10,7 @@ type ConflictResolution struct {
 	Reason     string            `json:"reason,omitzero" maxLength:"1000" doc:"Why, one line. Needed when a verified response changes, and to refuse one that is held." example:"The tablet held the newer interview."`
 }
 
-// BatchItem is what became of one response of a batch.
+// BatchItem is the result of one response of a batch.
 type BatchItem struct {
 	Index              int               `json:"index"`
 	ResponseID         string            `json:"responseId,omitzero"`
@@ -27,7 +27,7 @@ type BatchItem struct {
 	Warnings           []Warning         `json:"warnings,omitzero" doc:"What of the item was not done."`
 }
 
-// ResponseBatch is what became of a batch.
+// ResponseBatch is the result of a batch.
 type ResponseBatch struct {
 	Created  int         `json:"created"`
 	Replayed int         `json:"replayed"`
@@ -45,7 +45,7 @@ type ConflictLinks struct {
 	Resolve  string `json:"resolve"`
 }
 
-// Attachment tells of a file that has arrived.
+// Attachment describes a file that has arrived.
 type Attachment struct {
 	SHA256     string    `json:"sha256"`
 	MediaType  string    `json:"mediaType" example:"image/jpeg"`

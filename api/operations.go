@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// HealthSummary is how a server is, for whoever runs it.
+// HealthSummary is the state of a server, for its operators.
 type HealthSummary struct {
 	Status      string            `json:"status" doc:"ready, or not ready when a check says why." enum:"ready,not ready"`
 	Checks      map[string]string `json:"checks" doc:"ok, or what is wrong, by part."`
@@ -17,20 +17,20 @@ type HealthSummary struct {
 	LastHour    HourCounts        `json:"lastHour"`
 }
 
-// Disk is the room on a disk.
+// Disk is the space on a disk.
 type Disk struct {
 	FreeBytes  int64 `json:"freeBytes"`
 	TotalBytes int64 `json:"totalBytes"`
 }
 
-// StoreHealth is what the store does.
+// StoreHealth is the state of the store.
 type StoreHealth struct {
 	Bytes    int64 `json:"bytes,omitzero" doc:"Of the SQLite file and its log; absent with PostgreSQL."`
 	Queued   int64 `json:"queued" doc:"Writes waiting for their turn now."`
 	Failures int64 `json:"failures" doc:"Writes that failed since the start."`
 }
 
-// HourCounts are the answers of the last hour by what they were.
+// HourCounts counts the answers of the last hour by kind.
 type HourCounts struct {
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused" doc:"Answered with 4xx."`
@@ -47,7 +47,7 @@ type Mishap struct {
 	DurationMS int64     `json:"durationMs"`
 }
 
-// Setting is a setting of the server as it is now.
+// Setting is a setting of the server with its current value.
 type Setting struct {
 	Name    string `json:"name" example:"PORT"`
 	Group   string `json:"group" example:"Server"`

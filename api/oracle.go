@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// OracleRun is the work of the oracle on one message. What was said is not in it:
-// that is in the conversation, which only whoever had it can read.
+// OracleRun is the work of the oracle on one message. It does not contain what
+// was said: that is in the conversation, which only its user can read.
 type OracleRun struct {
 	ID         string        `json:"runId"`
 	Status     string        `json:"status" enum:"running,recovering,finished,aborted,failed,interrupted" doc:"interrupted: the server stopped in the middle."`

@@ -1,6 +1,6 @@
 package api
 
-// Name is what a DID is called.
+// Name is the name of a DID.
 type Name struct {
 	DID      string `json:"did"`
 	Kind     string `json:"kind" enum:"twin,protocol,key,agent" doc:"What it names: a twin, a protocol, somebody with API keys, or the oracle of this server."`
@@ -9,13 +9,13 @@ type Name struct {
 	Withheld bool   `json:"withheld,omitzero" doc:"It has a name that you may not read: that of a twin is personal and needs entities:pii, that of a key needs keys:read."`
 }
 
-// Names are what DIDs are called, in the order they were asked for. Those that
-// nobody here knows are left out.
+// Names are the names of DIDs, in the order they were asked for. Unknown DIDs
+// are left out.
 type Names struct {
 	Items []Name `json:"items"`
 }
 
-// SearchHit is something that was searched for.
+// SearchHit is one result of a search.
 type SearchHit struct {
 	Kind       string `json:"kind" enum:"twin,survey,response,key,member"`
 	ID         string `json:"id" doc:"DID of a twin, key or member; surveyId or responseId." example:"did:ixo:device/stove-7"`
@@ -30,14 +30,14 @@ type SearchHit struct {
 	Link       string `json:"link" doc:"Where to read it." example:"/v1/entities/did:ixo:device%2Fstove-7"`
 }
 
-// SearchResult is what a text finds, at most five of each kind.
+// SearchResult is everything that a text finds, at most five of each kind.
 type SearchResult struct {
 	Items []SearchHit `json:"items"`
 	More  []string    `json:"more,omitzero" doc:"Kinds of which there is more: type further letters."`
 }
 
-// Counts is how much of everything there is, from counters that are kept with each
-// change. A part that the key may not read is absent.
+// Counts counts everything, from counters that are updated with each change. A
+// part that the key may not read is absent.
 type Counts struct {
 	Twins     map[string]map[string]int64 `json:"twins,omitzero" doc:"By type, then by status."`
 	Responses map[string]map[string]int64 `json:"responses,omitzero" doc:"By status (complete, partial, refused), then by status of the verification."`

@@ -1,13 +1,13 @@
 package api
 
 // Page is one page of a list. Follow HasMore, not the number of items: a page
-// may be short, or empty, and the list still go on.
+// may be short or empty although the list continues.
 type Page[T any] struct {
 	Items []T      `json:"items"`
 	Page  PageInfo `json:"page"`
 }
 
-// PageInfo tells where a page ends.
+// PageInfo says where a page ends.
 type PageInfo struct {
 	Limit      int    `json:"limit" doc:"How many items were asked for at most."`
 	NextCursor string `json:"nextCursor,omitempty" doc:"Give this as cursor to read on."`

@@ -41,7 +41,7 @@ type PluginRoute struct {
 	Public  bool   `json:"public" doc:"It is open to everybody, and knows nobody."`
 }
 
-// PluginSetting is what an operator can decide about a plugin.
+// PluginSetting is an option of a plugin that an operator can set.
 type PluginSetting struct {
 	Name    string `json:"name" doc:"Its name under plugins.<plugin> in the file." example:"source"`
 	Kind    string `json:"kind" enum:"text,integer,boolean,duration,URL,list" example:"text"`

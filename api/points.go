@@ -1,6 +1,7 @@
 package api
 
-// Point is where a twin is. It has no name: ask /v1/names for those you show.
+// Point is where a twin is. It has no name: ask /v1/names for the names of
+// those you show.
 type Point struct {
 	DID    string  `json:"did" example:"did:ixo:entity:household-7"`
 	Type   string  `json:"type" example:"Household"`
@@ -9,14 +10,14 @@ type Point struct {
 	Lon    float64 `json:"lon" example:"34.77"`
 }
 
-// PointCluster stands for the twins in one cell of a grid.
+// PointCluster represents the twins in one cell of a grid.
 type PointCluster struct {
 	Lat float64 `json:"lat" doc:"The middle of its twins." example:"-0.1"`
 	Lon float64 `json:"lon" example:"34.75"`
 	N   int     `json:"n" doc:"How many twins it stands for." example:"412"`
 }
 
-// Points are the places of twins: each of them, or clusters when they are too many
+// Points are the places of twins: each one, or clusters when there are too many
 // for one map.
 type Points struct {
 	Items     []Point        `json:"items" doc:"At most 5,000, newest twins first. Empty when there are clusters."`

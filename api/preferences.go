@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// UserPreferences is how a user wants the oracle to talk. What is empty was not
-// said.
+// UserPreferences is how a user wants the oracle to talk. An empty member was
+// not set.
 type UserPreferences struct {
 	AgentName          string    `json:"agentName,omitempty" maxLength:"80" doc:"What the user calls the oracle." example:"Jiko"`
 	UserName           string    `json:"userName,omitempty" maxLength:"80" doc:"What the oracle calls the user." example:"Amina"`

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// EntityList is a list of twins that a form offers, as ODK Entities has it: those of
-// the project of the survey that a filter finds, with some of their properties.
+// EntityList is a list of twins that a form offers, as in ODK Entities: the twins of
+// the survey's project that a filter finds, with some of their properties.
 type EntityList struct {
 	Name       string   `json:"name" doc:"As the template names it; forms have it as the file of this name and .csv." example:"stoves"`
 	Protocol   string   `json:"protocol" doc:"DID of the protocol of its twins, which new ones are made from." example:"did:ixo:protocol/clean-cooking"`
@@ -21,8 +21,8 @@ type EntityMark struct {
 	BranchID     string `json:"branchId,omitzero" doc:"Names these changes."`
 }
 
-// Proposal is a twin that an interview asks for, or a change of one. Nothing is stored
-// in the twin before somebody who may change it accepts.
+// Proposal is a twin that an interview proposes to make, or a change to one. Nothing
+// is stored in the twin before a principal who may change it accepts.
 type Proposal struct {
 	ProposalID string           `json:"proposalId" example:"prp_7310428377145344"`
 	SurveyID   string           `json:"surveyId"`
@@ -45,7 +45,7 @@ type Proposal struct {
 	Links      ProposalLinks    `json:"links"`
 }
 
-// ProposalChange is a value that is to change.
+// ProposalChange is a value to change.
 type ProposalChange struct {
 	Property string `json:"property" doc:"Its name; label is the name of the twin."`
 	Base     any    `json:"base,omitzero" doc:"What the device knew, where the twin is another now and you may see it."`

@@ -1,6 +1,6 @@
 package api
 
-// ProtocolBrief is a protocol in a few words.
+// ProtocolBrief is a short description of a protocol.
 type ProtocolBrief struct {
 	DID     string `json:"did"`
 	Name    string `json:"name,omitzero"`

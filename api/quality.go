@@ -2,14 +2,14 @@ package api
 
 import "time"
 
-// CollectorSum is what one collector has heard.
+// CollectorSum is the total of one collector's interviews.
 type CollectorSum struct {
 	Collector  string  `json:"collector"`
 	Interviews int64   `json:"interviews" doc:"That answered the question."`
 	Value      float64 `json:"value" doc:"Mean, in which no single answer weighs much, or share."`
 }
 
-// QualityTemplate reports whether the questions were looked at in time.
+// QualityTemplate says whether the questions were reviewed in time.
 type QualityTemplate struct {
 	TemplateID    string    `json:"templateId"`
 	Version       int       `json:"version" doc:"The one the survey has pinned."`
@@ -34,7 +34,7 @@ type BackCheckRates struct {
 	Classes []BackCheckRate `json:"classes" doc:"By the backCheckClass of questions: 1 never changes, 2 should not, 3 may."`
 }
 
-// BackCheckRate is that of the questions of a class.
+// BackCheckRate is the error rate for the questions of a class.
 type BackCheckRate struct {
 	Class    int     `json:"class" enum:"1,2,3"` // 1, 2 or 3
 	Compared int64   `json:"compared" doc:"Questions that were asked again."`
@@ -73,7 +73,7 @@ type QualityFlag struct {
 	Links        FlagLinks       `json:"links"`
 }
 
-// FlagSettlement is what somebody has found out about a flag.
+// FlagSettlement is what was found out about a flag.
 type FlagSettlement struct {
 	Outcome  string    `json:"outcome" enum:"explained,confirmed"`
 	Note     string    `json:"note,omitzero" doc:"What was found; taken out when the household is erased." example:"The collector helped a second household nearby."`
@@ -98,7 +98,7 @@ type FlagLinks struct {
 	Verification string `json:"verification"`
 }
 
-// DrawDraft asks for a draw of responses to be asked again: a Share of each
+// DrawDraft asks for a draw of responses to ask again: a Share of each
 // collector, or a Size of all.
 type DrawDraft struct {
 	Seed         string  `json:"seed" doc:"Any text of 200 characters or fewer. The same seed draws the same responses; name it before the interviews, or take a public random number." example:"lottery-2026-03-01"`
@@ -109,7 +109,7 @@ type DrawDraft struct {
 	VerifiedOnly bool    `json:"verifiedOnly,omitzero" doc:"Draw verified responses only."`
 }
 
-// Draw is a draw of responses to be asked again.
+// Draw is a draw of responses to ask again.
 type Draw struct {
 	DrawID     string          `json:"drawId" example:"drw_7310428377145344"`
 	SurveyID   string          `json:"surveyId"`
@@ -147,7 +147,7 @@ type QualityRun struct {
 	Fresh      bool      `json:"fresh" doc:"No response has come since."`
 }
 
-// QualityHouseholds is who could not be asked.
+// QualityHouseholds counts households that could not be interviewed.
 type QualityHouseholds struct {
 	Listed      int64 `json:"listed" doc:"On the list of the survey."`
 	Refused     int64 `json:"refused" doc:"Of these refused, with or without a response."`
@@ -191,8 +191,8 @@ type CollectorEffect struct {
 	Limit      float64 `json:"limit" doc:"Scores beyond it, up or down, stand out. It grows with the number of comparisons."`
 }
 
-// CollectorDifference is a question that collectors have different answers to, and
-// nobody stands alone.
+// CollectorDifference is a question that collectors have different answers to,
+// though no single one stands out.
 type CollectorDifference struct {
 	Question   string       `json:"question" example:"/responses/cooking_patterns/fuel_cost_month"`
 	Option     string       `json:"option,omitzero" doc:"Of a choice: the share that chose it is compared."`
@@ -203,7 +203,7 @@ type CollectorDifference struct {
 	Limit      float64      `json:"limit"`
 }
 
-// QualityFindings is what a run has found, beside flags.
+// QualityFindings is what a run has found, besides flags.
 type QualityFindings struct {
 	QualityTally
 	Effects     []CollectorEffect     `json:"effects" doc:"Collectors whose answers to a question differ from those of the others, the strongest first; their responses are flagged. The 200 strongest."`
@@ -212,8 +212,8 @@ type QualityFindings struct {
 	Notes       []string              `json:"notes,omitzero" doc:"What the bounds of the run have left out."`
 }
 
-// QualityTally is what there is of the responses of a round. Superseded, invalidated
-// and redacted ones are not counted.
+// QualityTally counts the responses of a round. Superseded, invalidated and redacted
+// ones are not counted.
 type QualityTally struct {
 	Responses      int64              `json:"responses"`
 	Complete       int64              `json:"complete"`

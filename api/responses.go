@@ -16,7 +16,7 @@ type ResponseFile struct {
 	Name      string `json:"name,omitzero" doc:"Not kept for an answer about a person." example:"stove.jpg"`
 }
 
-// ResponseVerdict is what was decided about a response.
+// ResponseVerdict is the decision about a response.
 type ResponseVerdict struct {
 	Status     string    `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" example:"verified"` // pending, in_review, needs_correction, flagged, verified, rejected, disputed, invalidated or superseded
 	Verifier   string    `json:"verifier,omitzero" doc:"DID of whoever decided last." example:"did:ixo:agent/456"`
@@ -28,14 +28,14 @@ type ResponseVerdict struct {
 	Reason     string    `json:"reason,omitzero" doc:"Why, in a decision that is sent: needed unless that is verified or flagged. The list of decisions shows it." example:"Nobody lives there."`
 }
 
-// Warning is a part of a request that was not done.
+// Warning is a part of a request that was not carried out.
 type Warning struct {
 	Pointer string `json:"pointer" example:"/verification"`
 	Code    string `json:"code" example:"verification_ignored"` // verification_ignored
 	Detail  string `json:"detail"`
 }
 
-// ResponseFlag is what a check has found.
+// ResponseFlag is the finding of a check.
 type ResponseFlag struct {
 	Rule     string  `json:"rule" example:"duration_short"`
 	Question string  `json:"question,omitzero" doc:"Pointer of the answer it is about." example:"/responses/installation/photo"`
@@ -46,7 +46,8 @@ type ResponseFlag struct {
 	Settled *FlagSettlement `json:"settled,omitzero" doc:"What somebody has found out about it; absent while it is open."`
 }
 
-// ResponseContent is what the contentId of a response is checked with.
+// ResponseContent is the content that the contentId of a response is computed
+// from.
 type ResponseContent struct {
 	Version  int    `json:"version" doc:"How contentId was made. Responses without content have the first version: contentId is the CID of the answers that anybody may read."`
 	Open     string `json:"open" doc:"SHA-256 of the answers that anybody may read, without those that name households."`

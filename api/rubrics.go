@@ -2,13 +2,13 @@ package api
 
 import "time"
 
-// RubricTrial is a claim and facts that a rubric is tried with. Nothing is stored.
+// RubricTrial is a claim and facts to try a rubric with. Nothing is stored.
 type RubricTrial struct {
 	Claim TriedClaim           `json:"claim,omitzero" doc:"What the rules may know of the claim."`
 	Facts map[string]KnownFact `json:"facts,omitzero" doc:"Fact → what is known of it. One that is left out is missing."`
 }
 
-// TriedClaim is what rules know of a claim.
+// TriedClaim is the part of a claim that rules see.
 type TriedClaim struct {
 	Amount      float64   `json:"amount,omitzero" example:"12.5" doc:"How much is claimed; nothing by default."`
 	Unit        string    `json:"unit,omitzero" example:"t"`
@@ -20,7 +20,7 @@ type TriedClaim struct {
 	Submitted   time.Time `json:"submitted,omitzero"`
 }
 
-// KnownFact is a fact as somebody or something found it.
+// KnownFact is a fact and how it was found.
 type KnownFact struct {
 	Value      any      `json:"value" doc:"Of the type the rubric declares; null is missing."`
 	Confidence *float64 `json:"confidence,omitzero" doc:"From 0 to 1. Below what the rubric asks for the fact counts as missing." example:"0.9"`
@@ -39,7 +39,7 @@ type RubricDecision struct {
 	Steps      []RubricStep `json:"steps" doc:"The rules that were asked, in their order."`
 }
 
-// RubricStep is a rule that was asked.
+// RubricStep is a rule that was evaluated.
 type RubricStep struct {
 	Rule  string `json:"rule"`
 	Stage string `json:"stage" enum:"admissibility,veto,missing_evidence,conflict,manual_review,partial,approval"`

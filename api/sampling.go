@@ -69,7 +69,7 @@ type SampleDesign struct {
 	Links        SampleLinks        `json:"links"`
 }
 
-// SampleParameters is a target and what it takes.
+// SampleParameters is a target and the sample it requires.
 type SampleParameters struct {
 	ParameterType  string   `json:"parameterType" enum:"proportion,mean"`
 	Confidence     float64  `json:"confidence"`
@@ -86,7 +86,7 @@ type SampleParameters struct {
 	ERCoverage     *float64 `json:"erCoverage,omitzero"`
 }
 
-// SampleVerification is what somebody else has decided about a version.
+// SampleVerification is another person's decision about a version.
 type SampleVerification struct {
 	Status    string    `json:"status" enum:"pending,approved,rejected"`
 	Verifier  string    `json:"verifier,omitzero" doc:"DID of whoever decided; never the maker of the version."`
@@ -110,8 +110,8 @@ type SampleApproval struct {
 	Note    string `json:"note,omitzero"`
 }
 
-// SampleObserved is what a survey has found, from which a design is computed
-// anew. Give at least one.
+// SampleObserved is what a survey has found, from which a design is recomputed.
+// At least one member is required.
 type SampleObserved struct {
 	Mean         *float64 `json:"mean,omitzero" doc:"Proportion or mean." example:"0.86"`
 	SD           *float64 `json:"sd,omitzero"`
@@ -156,30 +156,30 @@ type SampleFrame struct {
 	Warnings   []string           `json:"warnings,omitzero"`
 }
 
-// SampleFrameCount is how many households of a frame are in a stratum.
+// SampleFrameCount counts the households of a frame in a stratum.
 type SampleFrameCount struct {
 	Name       string `json:"name"`
 	Population int64  `json:"population"`
 	Clusters   int    `json:"clusters,omitzero"`
-	// Largest says whether clusters can be drawn by their size.
+	// Largest tells whether clusters can be drawn by their size.
 	Largest *SampleFrameCluster `json:"largest,omitzero" doc:"The largest cluster, where the design draws clusters."`
 }
 
-// SampleFrameCluster is how many households of a frame are in a cluster.
+// SampleFrameCluster counts the households of a frame in a cluster.
 type SampleFrameCluster struct {
 	Name       string `json:"name"`
 	Population int64  `json:"population"`
 }
 
-// SamplePlan is what a draw takes of a frame. With the frame and the seed it
-// says which households are drawn.
+// SamplePlan says how many to draw from a frame. With the frame and the seed it
+// determines which households are drawn.
 type SamplePlan struct {
 	Strata   []SamplePlanStratum `json:"strata" doc:"One without a name where the sample has no strata."`
 	Clusters *SamplePlanClusters `json:"clusters,omitzero"`
 	Reserve  int                 `json:"reserve" doc:"Replacements that follow in each stratum or cluster."`
 }
 
-// SamplePlanStratum is how many are drawn in a stratum.
+// SamplePlanStratum says how many to draw in a stratum.
 type SamplePlanStratum struct {
 	Name       string `json:"name"`
 	Population int    `json:"population"`
@@ -187,7 +187,7 @@ type SamplePlanStratum struct {
 	Clusters   int    `json:"clusters,omitzero"`
 }
 
-// SamplePlanClusters is how clusters are drawn.
+// SamplePlanClusters says how to draw clusters.
 type SamplePlanClusters struct {
 	Unit       string `json:"unit"`
 	Selection  string `json:"selection" enum:"equal,size"`
@@ -202,7 +202,7 @@ type SampleCommit struct {
 	Reason     string       `json:"reason,omitzero" doc:"Needed where the frame, the design or its survey has been drawn or committed before."`
 }
 
-// SampleSecond is where the second part of a seed comes from.
+// SampleSecond is the source of the second part of a seed.
 type SampleSecond struct {
 	Source string    `json:"source" enum:"party,beacon" doc:"party: another principal with the scope sampling:witness; beacon: a public value that does not exist yet."`
 	Party  string    `json:"party,omitzero" doc:"DID of the one who must give it; anybody else than you when absent."`
@@ -225,7 +225,7 @@ type SampleDrawDraft struct {
 	Reason  string `json:"reason,omitzero" doc:"With seed, needed where the frame, the design or its survey has been drawn or committed before."`
 }
 
-// SampleDraw is a draw, or one that was committed to.
+// SampleDraw is a draw, or a commitment to one.
 type SampleDraw struct {
 	DrawID      string          `json:"drawId" example:"drw_7310428377145344"`
 	DesignID    string          `json:"designId"`
@@ -263,7 +263,7 @@ type SampleDraw struct {
 	Entries          []SampleEntry `json:"entries,omitzero" doc:"What the audit log says of the commitment and of the draw."`
 }
 
-// SampleDrawRef is a draw that was made before another one.
+// SampleDrawRef refers to an earlier draw.
 type SampleDrawRef struct {
 	DrawID     string    `json:"drawId"`
 	DesignID   string    `json:"designId"`
@@ -276,8 +276,8 @@ type SampleDrawRef struct {
 	Reason     string    `json:"reason,omitzero"`
 }
 
-// SampleEntry is an entry of the audit log as the record of a draw has it. Its
-// hash is that of what GET /v1/audit answers about it.
+// SampleEntry is an entry of the audit log in the record of a draw. Its hash is
+// over the entry as GET /v1/audit returns it.
 type SampleEntry struct {
 	Seq      int64     `json:"seq,omitzero" doc:"Number of the entry in the audit log of the workspace; left out where the log does not keep it any more."`
 	Type     string    `json:"type" enum:"sampling.committed,sampling.drawn,sampling.replaced"`
@@ -305,8 +305,8 @@ type SampleUnit struct {
 	By          string    `json:"by,omitzero"`
 }
 
-// SurveyReplacement is the household that stands in for a drawn one on the list of
-// a survey.
+// SurveyReplacement is the household that replaces a drawn one on the list of a
+// survey.
 type SurveyReplacement struct {
 	HouseholdID string    `json:"householdId"`
 	Reason      string    `json:"reason,omitzero" doc:"For those who see all of the household."`
@@ -314,15 +314,15 @@ type SurveyReplacement struct {
 	At          time.Time `json:"at"`
 }
 
-// SampleReplacement asks for the next household in place of a drawn one.
+// SampleReplacement asks for the next household to replace a drawn one.
 type SampleReplacement struct {
 	HouseholdID string `json:"householdId,omitzero" doc:"DID of the household that is not reached."`
 	Unit        string `json:"unit,omitzero" doc:"Or its name in the draw."`
 	Reason      string `json:"reason" example:"Moved away; neighbours confirm"`
 }
 
-// SampleRecord is a draw as it is published: all that is needed to make it
-// again, with the frame as text and what was drawn.
+// SampleRecord is a draw as it is published: everything needed to repeat it,
+// with the frame as text and the households drawn.
 type SampleRecord struct {
 	Format string       `json:"format" doc:"hearth-sample-2; hearth-sample-1 of draws made before entries of the audit log were part of it; hearth-sample-2-masked in bundles for auditors, without people and entries."`
 	Design SampleDesign `json:"design" doc:"The version that was drawn."`
@@ -331,7 +331,7 @@ type SampleRecord struct {
 	Frame  string       `json:"frame" doc:"The published frame."`
 }
 
-// SampleCheck is what came of making a draw again.
+// SampleCheck is the result of repeating a draw.
 type SampleCheck struct {
 	DrawID   string       `json:"drawId"`
 	Verified bool         `json:"verified"`

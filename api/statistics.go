@@ -23,7 +23,7 @@ type SurveyStatistics struct {
 	Remarks     []string           `json:"remarks,omitzero" doc:"What a reader of the figures has to know."`
 }
 
-// SurveyCounted is what figures come from.
+// SurveyCounted is the basis of figures.
 type SurveyCounted struct {
 	Words        string   `json:"words" doc:"Which responses count, how many do not, and why."`
 	Sample       int      `json:"sample" doc:"Households of the sample, with replacements."`
@@ -36,7 +36,7 @@ type SurveyCounted struct {
 }
 
 // SurveyEstimate is one figure with its uncertainty. Members without a value are
-// not known: noInterval says why.
+// unknown: noInterval says why.
 type SurveyEstimate struct {
 	Option     string           `json:"option,omitzero" doc:"The option a proportion is of."`
 	Value      string           `json:"value,omitzero" doc:"The value of by that the households have."`
@@ -58,7 +58,7 @@ type SurveyEstimate struct {
 	NoInterval string           `json:"noInterval,omitzero"`
 }
 
-// SurveyPrecision is the precision of a figure, against what was aimed at.
+// SurveyPrecision is the precision of a figure, compared with its target.
 type SurveyPrecision struct {
 	Confidence float64  `json:"confidence" doc:"That of the target, else that of the figure."`
 	Relative   *float64 `json:"relative,omitzero" doc:"Half of the interval over the figure. As in the formulas for sizes of samples, z times the standard error for proportions, t for others. Of a proportion of which the sample shows no variance it is the distance to the further bound of the interval."`
@@ -73,7 +73,7 @@ type SurveyPrecision struct {
 	Use        *float64 `json:"use,omitzero" doc:"The value to use: the figure, or the bound that stands in for it. Absent when neither may be used."`
 }
 
-// SurveyDifference is one figure less another one.
+// SurveyDifference is one figure minus another.
 type SurveyDifference struct {
 	Option     string   `json:"option,omitzero"`
 	Value      string   `json:"value" example:"comparison"`

@@ -1,6 +1,6 @@
 package api
 
-// SurveyExportCounts is how far an export of responses has come.
+// SurveyExportCounts is the progress of an export of responses.
 type SurveyExportCounts struct {
 	Total     int64 `json:"total" doc:"Responses the survey had when it began."`
 	Looked    int64 `json:"looked" doc:"Responses looked at so far."`
@@ -21,13 +21,13 @@ type SurveyExportLinks struct {
 	Job      string `json:"job"`
 }
 
-// CodebookCode stands in place of a value; "" is an empty cell.
+// CodebookCode replaces a value; "" is an empty cell.
 type CodebookCode struct {
 	Code    string `json:"code" doc:"\"\" is an empty cell."`
 	Meaning string `json:"meaning"`
 }
 
-// CodebookDesign says how figures are computed again from the files of a survey.
+// CodebookDesign says how to recompute figures from the files of a survey.
 type CodebookDesign struct {
 	Weighted  bool     `json:"weighted" doc:"The files carry weights."`
 	NoWeights string   `json:"noWeights,omitzero" doc:"Why they do not."`

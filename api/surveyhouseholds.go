@@ -6,7 +6,7 @@ type Place struct {
 	Lon float64 `json:"lon" required:"true" example:"36.8219"`
 }
 
-// MergedHouseholds tells what an upload did.
+// MergedHouseholds is the result of an upload.
 type MergedHouseholds struct {
 	Added     int   `json:"added"`
 	Changed   int   `json:"changed"`

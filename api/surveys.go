@@ -27,7 +27,7 @@ type SurveyRecurrence struct {
 	Unit  string `json:"unit" enum:"day,week,month,year" example:"month"` // day, week, month or year
 }
 
-// SurveyEligibility tells which responses count.
+// SurveyEligibility says which responses count.
 type SurveyEligibility struct {
 	Expression string `json:"expression" doc:"CEL over the answers, household and response; evaluated for each response." example:"household.group != 'comparison'"`
 }
@@ -39,7 +39,7 @@ type SurveyPolicy struct {
 	AutoRules    []string `json:"autoRules,omitzero" doc:"Flags that keep a response from being verified by the server; any flag when empty." example:"[\"duration_short\"]"`
 }
 
-// SurveyAssignment gives a collector households.
+// SurveyAssignment assigns households to a collector.
 type SurveyAssignment struct {
 	Collector  string   `json:"collector" doc:"DID of the collector." example:"did:ixo:agent/123"`
 	Strata     []string `json:"strata,omitzero" doc:"At most 100."`
@@ -75,7 +75,7 @@ type SurveyLinks struct {
 	History    string `json:"history"`
 }
 
-// SurveyTally is how far a part of a round has come.
+// SurveyTally is the progress of a part of a round.
 type SurveyTally struct {
 	Target      int64 `json:"target,omitzero" doc:"How many are wanted, where that was said."`
 	Drawn       int64 `json:"drawn" doc:"Households on the list."`
@@ -90,7 +90,7 @@ type SurveyTally struct {
 	Ineligible  int64 `json:"ineligible" doc:"Households that are not eligible, as somebody noted or as the rule of the survey says about their response, which is counted above too."`
 }
 
-// SurveyProgress is how far a round has come.
+// SurveyProgress is the progress of a round.
 type SurveyProgress struct {
 	SurveyTally
 	ByStratum map[string]SurveyTally `json:"byStratum"`
@@ -98,7 +98,7 @@ type SurveyProgress struct {
 	Warnings  []string               `json:"warnings,omitzero" doc:"What to look at: a sample that is larger than the list of households."`
 }
 
-// SurveyReport is the progress of a round in all detail.
+// SurveyReport is the progress of a round in full detail.
 type SurveyReport struct {
 	SurveyID string `json:"surveyId"`
 	Status   string `json:"status"`
@@ -108,7 +108,7 @@ type SurveyReport struct {
 	Days  []SurveyDay  `json:"days" doc:"The days on which something was submitted, oldest first; the last 400 at most."`
 }
 
-// SurveyDay is what was submitted on a day, without what was superseded,
+// SurveyDay counts what was submitted on a day, without what was superseded,
 // invalidated or redacted since.
 type SurveyDay struct {
 	Day       string `json:"day" format:"date" doc:"In UTC." example:"2026-02-20"`
@@ -126,7 +126,7 @@ type SurveyClone struct {
 	Window          *SurveyWindow `json:"window,omitzero" doc:"None by default."`
 }
 
-// NextRound is a round to be opened.
+// NextRound describes the round to open.
 type NextRound struct {
 	Name   string        `json:"name,omitzero" example:"2026 Q4"`
 	Window *SurveyWindow `json:"window,omitzero" doc:"That of the survey by default."`
@@ -172,7 +172,7 @@ type SurveyCell struct {
 	SurveyTally
 }
 
-// SamplingStage is one step of a sample that is drawn in stages.
+// SamplingStage is one step of a multi-stage sample.
 type SamplingStage struct {
 	Unit   string               `json:"unit" doc:"What is drawn in it." example:"village"`
 	Units  *float64             `json:"units,omitzero" doc:"How many there are in all." example:"120"`
@@ -194,14 +194,14 @@ type SurveyCluster struct {
 	Size    *float64 `json:"size,omitzero" doc:"How many households it has." example:"64"`
 }
 
-// SurveyTotal is what is known of the whole population, for calibration.
+// SurveyTotal is a known total of the whole population, for calibration.
 type SurveyTotal struct {
 	By     string             `json:"by" doc:"What the totals are of: group, stratum, or a question as section/question." example:"group"`
 	Values map[string]float64 `json:"values" doc:"How many households of the population have each value; at most 200." example:"{\"adopter\":3100,\"comparison\":1900}"`
 	Source string             `json:"source,omitzero" doc:"Where they are from." example:"Census 2024"`
 }
 
-// SurveyElsewhere records a draw that was not made here.
+// SurveyElsewhere records a draw that was made by other means.
 type SurveyElsewhere struct {
 	Method       string    `json:"method" doc:"How it was drawn." example:"R survey 4.1, stratified without replacement"`
 	By           string    `json:"by" doc:"Who has drawn it: a DID or a name." example:"did:ixo:org/auditor"`

@@ -19,7 +19,7 @@ type Capability struct {
 	Templated   bool   `json:"templated,omitzero" doc:"href has names in braces to fill in."`
 }
 
-// Deprecation is a route that goes away.
+// Deprecation is a route that will be removed.
 type Deprecation struct {
 	Path   string `json:"path"`
 	Since  string `json:"since"`
@@ -42,13 +42,13 @@ type Limits struct {
 	IdempotencyHours  float64        `json:"idempotencyHours" doc:"How long the answer to an Idempotency-Key is kept." example:"24"`
 }
 
-// Span is how many by default and at most.
+// Span is a default and a maximum.
 type Span struct {
 	Default int `json:"default"`
 	Max     int `json:"max"`
 }
 
-// BodyLimit is how large the body of a route may be.
+// BodyLimit is the maximum size of a route's body.
 type BodyLimit struct {
 	Method string `json:"method" example:"POST"`
 	Path   string `json:"path" example:"/v1/entities:batch"`

@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// Task is something the oracle is asked at a time, or again and again, without
-// the user being there. What it answers is in the conversation SessionID.
+// Task is something the oracle is asked at a set time, or again and again,
+// while the user is away. Its answers are in the conversation SessionID.
 type Task struct {
 	ID        string    `json:"id" example:"task_0198b3c63a5e7c1f9b642f3c5f0a7d11"`
 	Title     string    `json:"title" example:"Stoves that fell silent"`
@@ -22,13 +22,12 @@ type Task struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// TaskList are the tasks of a user, the newest first. There are few: they have a
-// limit.
+// TaskList is the tasks of a user, the newest first. Their number is limited.
 type TaskList struct {
 	Tasks []Task `json:"tasks"`
 }
 
-// TaskChange is a task to be, or what is to change of one. What is absent stays.
+// TaskChange is a new task, or a change of one. Absent members stay unchanged.
 type TaskChange struct {
 	Title    *string `json:"title,omitempty" maxLength:"80" example:"Stoves that fell silent"`
 	Prompt   *string `json:"prompt,omitempty" maxLength:"4000" example:"Which stoves have sent nothing for a week?"`

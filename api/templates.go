@@ -31,7 +31,7 @@ type TemplateVersions struct {
 }
 
 // TemplateMove names a version and why its status changes. The zero value is
-// the newest version this can be done to.
+// the newest version that can take the step.
 type TemplateMove struct {
 	Version int    `json:"version,omitzero" doc:"Which version; the newest one this can be done to by default." example:"1"`
 	Reason  string `json:"reason,omitzero" doc:"Why, for the record; at most 1,000 characters."`
@@ -66,14 +66,14 @@ type PreviewOption struct {
 	Label string `json:"label"`
 }
 
-// TemplateLanguages tells how complete a version is in each language.
+// TemplateLanguages says how complete a version is in each language.
 type TemplateLanguages struct {
 	TemplateID string           `json:"templateId"`
 	Version    int              `json:"version"`
 	Items      []LanguageReport `json:"items"`
 }
 
-// LanguageReport tells how complete a version is in one language.
+// LanguageReport says how complete a version is in one language.
 type LanguageReport struct {
 	Language string   `json:"language" example:"sw"`
 	Default  bool     `json:"default,omitzero"`
@@ -104,15 +104,15 @@ type TemplateReview struct {
 	Created          time.Time `json:"created" doc:"When it was recorded."`
 }
 
-// TemplateReviewState tells how a template stands with its reviews.
+// TemplateReviewState is the state of a template's reviews.
 type TemplateReviewState struct {
 	Due     time.Time       `json:"due,omitzero" doc:"When the next review is due."`
 	Overdue bool            `json:"overdue" doc:"Whether that is past. A new campaign needs a reason then."`
 	Last    *TemplateReview `json:"last,omitzero"`
 }
 
-// TemplateReviewDraft asks for a review to be recorded. Findings and Decision
-// are needed.
+// TemplateReviewDraft is a review to record. Findings and Decision are
+// required.
 type TemplateReviewDraft struct {
 	Findings         string    `json:"findings" doc:"What was found; at most 10,000 characters." example:"Questions are understood; the fuel units fit."`
 	Decision         string    `json:"decision" enum:"keep,revise,retire"` // keep, revise or retire

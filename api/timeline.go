@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// TimelineItem is something that happened to a twin. Which members it has depends on
-// its source.
+// TimelineItem is something that happened to a twin. Its members depend on its
+// source.
 type TimelineItem struct {
 	At     time.Time `json:"at" doc:"When it happened; for readings the beginning of the day (UTC)."`
 	Source string    `json:"source" enum:"revisions,relationships,interviews,readings,line"`

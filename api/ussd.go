@@ -2,8 +2,9 @@ package api
 
 import "time"
 
-// Simulation is a key press of a handset that exists only on a page, and what it
-// showed. It happened on a line of its own: nothing of it reaches a customer.
+// Simulation is a key press of a handset that exists only on a page, and the
+// resulting screen. It happens on a separate line: none of it reaches a
+// customer.
 type Simulation struct {
 	SessionID     string             `json:"sessionId" doc:"Name of the call. Send it with the next input."`
 	Simulated     bool               `json:"simulated" doc:"Always true."`
@@ -33,7 +34,7 @@ type SimulatedMessage struct {
 	At   time.Time `json:"at"`
 }
 
-// Simulator is what handsets that exist only on a page can do.
+// Simulator says what simulated handsets can do.
 type Simulator struct {
 	FirstNumber  string   `json:"firstNumber" doc:"Numbers from here" example:"+999000000"`
 	LastNumber   string   `json:"lastNumber" doc:"to here can be simulated: no network has them." example:"+999000999"`
@@ -80,7 +81,7 @@ type MenuWay struct {
 	Label string `json:"label,omitzero" doc:"Of an option." example:"Account Menu"`
 }
 
-// MenuFinding is something that lint says.
+// MenuFinding is a finding of lint.
 type MenuFinding struct {
 	Level    string `json:"level" enum:"error,warning"`
 	Language string `json:"language,omitzero" doc:"Absent when it holds in all of them."`
@@ -88,7 +89,7 @@ type MenuFinding struct {
 	Line     int    `json:"line,omitzero" doc:"Where the node begins in the file that was sent."`
 }
 
-// MenuCheck is what there is to say about a menu pack that is not in use.
+// MenuCheck is the result of checking a menu pack that is not in use.
 type MenuCheck struct {
 	OK       bool          `json:"ok" doc:"Whether the line could use it: there is no problem and no error."`
 	Problems []MenuProblem `json:"problems" doc:"What keeps it from being used, in the order of the file."`
@@ -133,8 +134,8 @@ type CallStep struct {
 	Ms      float64 `json:"ms" doc:"Milliseconds until the screen was there."`
 }
 
-// Customer is a customer of the line as those see it who look after customers. It
-// never tells the PIN.
+// Customer is a customer of the line as support staff see them. It never contains
+// the PIN.
 type Customer struct {
 	CustomerID   string    `json:"customerId" example:"C7K2M9QXA"`
 	Name         string    `json:"name,omitzero" doc:"Absent without entities:pii."`
@@ -175,8 +176,8 @@ type LockedNumber struct {
 	Held        bool      `json:"held" doc:"Because its card was changed; otherwise because of wrong PINs."`
 }
 
-// ShortMessage is a message of the line: that there was one, never its text nor
-// whom it was for.
+// ShortMessage is the record of a message of the line, without its text and its
+// recipient.
 type ShortMessage struct {
 	ID         string    `json:"id"`
 	Status     string    `json:"status" enum:"queued,sent,failed"`
@@ -187,7 +188,7 @@ type ShortMessage struct {
 	UpdatedAt  time.Time `json:"updatedAt"`
 }
 
-// Press is a key press as it is asked for.
+// Press is a key press to simulate.
 type Press struct {
 	SessionID   string `json:"sessionId,omitzero" doc:"The call to type an answer in; without one a call begins." maxLength:"64"`
 	PhoneNumber string `json:"phoneNumber,omitzero" doc:"Number of the handset when a call begins: +999000000 to +999000999." example:"+999000001"`

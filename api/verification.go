@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// BulkOutcome is what became of the responses of a bulk.
+// BulkOutcome is the result of a bulk decision.
 type BulkOutcome struct {
 	Items     []BulkItem `json:"items"`
 	Changed   int        `json:"changed"`
@@ -12,7 +12,7 @@ type BulkOutcome struct {
 	Next      string     `json:"next,omitzero" doc:"There may be more: send it as filter.after."`
 }
 
-// BulkItem is what became of one of them.
+// BulkItem is the result for one response.
 type BulkItem struct {
 	ResponseID string `json:"responseId"`
 	Result     string `json:"result" enum:"changed,unchanged,refused,skipped" doc:"unchanged: it was what was asked for already. skipped: it has changed since it was read."`
@@ -22,7 +22,7 @@ type BulkItem struct {
 	Detail     string `json:"detail,omitzero"`
 }
 
-// DecisionDraft is a decision to be.
+// DecisionDraft is a decision to make.
 type DecisionDraft struct {
 	Status string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated" example:"verified"` // pending, in_review, needs_correction, flagged, verified, rejected, disputed or invalidated
 	Reason string `json:"reason,omitzero" doc:"Why, one line of 1,000 characters or fewer; needed to reject, dispute, invalidate, send back, or open again." example:"Photo and receipt agree."`
@@ -44,7 +44,7 @@ type Decision struct {
 	Judged     int64     `json:"judged,omitzero" doc:"Revision of the response that was judged."`
 }
 
-// ResponseState is how a response stands.
+// ResponseState is the verification state of a response.
 type ResponseState struct {
 	ResponseID    string            `json:"responseId" example:"resp_789"`
 	RecordID      string            `json:"recordId" doc:"The same in every read and export." example:"rec~7310428377145344"`
@@ -71,7 +71,7 @@ type DeskTurn struct {
 	After    string `json:"after,omitzero" doc:"responseId to go on behind: one that is left to others."`
 }
 
-// DeskTaken is a response that is kept for one verifier for a while.
+// DeskTaken is a response that is reserved for one verifier for a while.
 type DeskTaken struct {
 	Next  *ResponseState `json:"next,omitzero" doc:"How it stands; absent when nothing waits for you."`
 	Until time.Time      `json:"until,omitzero" doc:"Nobody else is given it before."`

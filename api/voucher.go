@@ -13,8 +13,7 @@ type VoucherDraft struct {
 	Attributes            map[string]any `json:"attributes,omitzero" doc:"At most 20 texts, numbers and booleans, for keys with vouchers:write only. Put nothing about persons here."`
 }
 
-// Voucher is a promise to a recipient that suppliers redeem, all at once or bit by
-// bit.
+// Voucher is a promise to a recipient that suppliers redeem, at once or in parts.
 type Voucher struct {
 	ID                    string         `json:"voucherId" doc:"A supplier who knows it can redeem the voucher."`
 	ProjectID             string         `json:"projectId,omitzero"`
@@ -33,7 +32,7 @@ type Voucher struct {
 	CertificateTotal      float64        `json:"certificateTotal,omitzero" doc:"What has been promised from the credential in this currency, with this voucher; where one is issued."`
 }
 
-// RedemptionDraft asks to redeem a voucher, or a part of it.
+// RedemptionDraft asks to redeem a voucher, in whole or in part.
 type RedemptionDraft struct {
 	VoucherID   string  `json:"voucherId"`
 	SupplierDID string  `json:"supplierDid" doc:"Yourself, or a twin that you control." example:"did:ixo:entity:1f0a"`
@@ -41,7 +40,7 @@ type RedemptionDraft struct {
 	ProductID   string  `json:"productId,omitzero" doc:"What was given for it." example:"pellets-20kg"`
 }
 
-// Redemption is what a supplier has been given of a voucher.
+// Redemption is an amount of a voucher that was paid to a supplier.
 type Redemption struct {
 	ID          string    `json:"redemptionId"`
 	VoucherID   string    `json:"voucherId"`

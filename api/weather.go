@@ -1,7 +1,7 @@
 package api
 
-// Weather is what GET /weather/now answers. It comes with status 200 also when
-// there is none, as its clients know it.
+// Weather is the answer of GET /weather/now. Its status is 200 even when there
+// is none, as its clients expect.
 type Weather struct {
 	OK         bool     `json:"ok"`
 	City       string   `json:"city,omitempty" example:"Nairobi"`

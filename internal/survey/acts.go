@@ -7,11 +7,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
-// groups it belongs to: what these have made is its own work, too. nil lists none.
+// ActsFor lists the other DIDs under which the caller of ctx is known, and those
+// of the groups it belongs to: their work counts as the caller's own. nil lists
+// none.
 type ActsFor func(ctx context.Context) ([]string, error)
 
-// Selves are all DIDs the caller of ctx acts as, its own among them.
+// Selves returns all DIDs the caller of ctx acts as, including its own.
 func (f ActsFor) Selves(ctx context.Context) ([]string, error) {
 	own := []string{web.CallerFrom(ctx).DID}
 	if f == nil {

@@ -16,7 +16,7 @@ var reaches = []struct {
 	reach form.Reach
 }{{USSD, form.ByKeys}, {Chat, form.InWords}}
 
-// ReachOf is what somebody who asks in a mode can take for an answer.
+// ReachOf is what an interviewer can accept as an answer in a mode.
 func ReachOf(mode string) form.Reach {
 	for _, r := range reaches {
 		if r.mode == mode {
@@ -26,8 +26,8 @@ func ReachOf(mode string) form.Reach {
 	return form.Anything
 }
 
-// served are the modes in which somebody asks the households of a workspace
-// themselves: this server, or systems of the operator.
+// served lists the modes in which this server, or systems of the operator, ask
+// the households of a workspace directly.
 func (c *Config) served(ws string) []string {
 	return slices.Concat(c.Channels, c.Asks(ws))
 }
@@ -66,6 +66,7 @@ func checkAskable(c *fault.Checks, f *form.Form, modes []string) {
 	}
 }
 
-// AnswersItself reports whether the USSD line or the oracle has asked: they let
-// households answer for themselves, and collectors for others, and nobody else.
+// AnswersItself reports whether the USSD line or the oracle has asked. They accept
+// answers from households for themselves and from collectors for others, and from
+// nobody else.
 func AnswersItself(c web.Caller) bool { return c.Door == USSD || c.Door == Chat }

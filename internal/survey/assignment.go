@@ -25,10 +25,10 @@ func stranger(collector string, list []Collector) bool {
 	return collector != "" && len(list) > 0 && !slices.ContainsFunc(list, func(one Collector) bool { return one.DID == collector })
 }
 
-// checkVisitors looks at the collectors that households get. One whom the campaign
-// does not name is refused where only those may send responses; elsewhere it may be
-// a back-checker or somebody who helps out, and there is a warning. The fault is
-// HOUSEHOLDS_INVALID.
+// checkVisitors checks the collectors that households get. A collector that the
+// campaign does not name is refused where only named ones may send responses;
+// elsewhere it may be a back-checker or a helper, and there is a warning. The fault
+// is HOUSEHOLDS_INVALID.
 func checkVisitors(items []HouseholdDraft, held map[string]*Household, v *Survey) (warnings []string, err error) {
 	var c fault.Checks
 	for i := range items {

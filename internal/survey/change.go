@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Changed names the members in which two drafts differ, sorted. Of windows that
+// Changed names the members in which two drafts differ, sorted. If two windows
 // do not begin together it names "window/start".
 func Changed(old, new Draft) ([]string, error) {
 	before, err := members(old)
@@ -49,7 +49,7 @@ func members(d Draft) (map[string]jsontext.Value, error) {
 	return out, nil
 }
 
-// SameWindow reports whether two windows, each of which need not be there, are one.
+// SameWindow reports whether two windows are equal; either may be nil.
 func SameWindow(w, other *Window) bool {
 	return sameStart(w, other) && given(w).End.Equal(given(other).End)
 }

@@ -71,9 +71,9 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 	}
 }
 
-// Veiled are assignments as a caller sees them: those that name households name
-// them, and who visits them, as the caller may know them. Those of one collector
-// stay as they are.
+// Veiled returns assignments as a caller sees them: in those that name
+// households, the households and their visitors appear as the caller may know
+// them. Those of one collector stay unchanged.
 func Veiled(list []Assignment, x privacy.Sight, except string) []Assignment {
 	out := slices.Clone(list)
 	for i := range out {
@@ -124,13 +124,13 @@ func checkAssignments(c *fault.Checks, at string, list []Assignment, s *Sampling
 	}
 }
 
-// Duties are assignments, ready to be asked. They never change.
+// Duties is an index of assignments. It never changes.
 type Duties struct {
 	rules []Assignment
 	homes map[string]string // household → collector
 }
 
-// NewDuties makes assignments ready.
+// NewDuties indexes assignments.
 func NewDuties(list []Assignment) *Duties {
 	d := &Duties{homes: map[string]string{}}
 	for _, a := range list {
@@ -144,7 +144,8 @@ func NewDuties(list []Assignment) *Duties {
 	return d
 }
 
-// Of is who visits a household by the assignments, "" for nobody in particular.
+// Of returns who visits a household according to the assignments, "" when
+// anybody may.
 func (d *Duties) Of(household, stratum, area string) string {
 	if who := d.homes[household]; who != "" {
 		return who
@@ -161,7 +162,7 @@ func (d *Duties) Of(household, stratum, area string) string {
 	return who
 }
 
-// Gives reports whether a collector may get anything.
+// Gives reports whether a collector may be assigned anything.
 func (d *Duties) Gives(collector string) bool {
 	for _, who := range d.homes {
 		if who == collector {

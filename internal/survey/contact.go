@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Contact is how the person who is to visit a household reaches it.
+// Contact says how the visitor of a household reaches it.
 type Contact struct {
 	Name  string      `json:"name,omitzero" example:"Amina Otieno"`
 	Phone string      `json:"phone,omitzero" example:"+254700000001"`
@@ -21,8 +21,8 @@ type Contact struct {
 // entry in the audit log can name.
 const maxContacts = 50
 
-// mayContact reports whether the caller may be told how to reach the households
-// a filter asks for: those the caller is to visit, while the campaign runs. Faults:
+// mayContact reports whether the caller may learn how to reach the households a
+// filter selects: those the caller is to visit, while the campaign runs. Faults:
 // INVALID_PARAMETER, SCOPE_MISSING, SURVEY_NOT_ACTIVE.
 func mayContact(ctx context.Context, o *Open, f HouseholdFilter) error {
 	c := web.CallerFrom(ctx)
@@ -46,8 +46,8 @@ type contactsRead struct {
 	Households []string `json:"households"`
 }
 
-// addContacts notes in the audit log that the caller was told how to reach
-// households, and tells it.
+// addContacts adds contacts to items, and notes in the audit log that the
+// caller has learned them.
 func (l *lists) addContacts(ctx context.Context, o *Open, items []*Household) error {
 	told := contactsRead{Households: []string{}}
 	name := l.vault.Pseudonyms(o.Workspace, o.Project)
@@ -65,7 +65,7 @@ func (l *lists) addContacts(ctx context.Context, o *Open, items []*Household) er
 		}
 	}
 	if len(told.Households) == 0 {
-		return nil // nobody was told anything
+		return nil // nothing was revealed
 	}
 	return l.db.InTx(ctx, func(tx *db.Tx) error {
 		return l.events.Append(ctx, tx, event.Event{

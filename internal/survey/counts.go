@@ -9,9 +9,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// Delta is what a change adds to the counters of a campaign; what it takes away
-// is negative. Stratum and Group are those of the household as it is listed,
-// "" when it is not.
+// Delta is what a change adds to the counters of a campaign; negative numbers
+// subtract. Stratum and Group are those of the listed household, "" when it is
+// not listed.
 type Delta struct {
 	Round          int // from 1
 	Stratum, Group string
@@ -21,12 +21,12 @@ type Delta struct {
 	Contacted, Refused, Unreachable int // households, by their outcome; responses that refuse consent, too
 	Ineligible                      int // households, by their outcome, and responses
 
-	// Household, when it is listed, gets the outcome of its Standing in the same
+	// Household, if it is listed, gets the outcome of its Standing in the same
 	// call.
 	Household *Household
 	Standing  Standing
 
-	// Lengths are those of interviews that count from now on, or no more.
+	// Lengths are those of interviews that start or cease to count.
 	Lengths []Length
 
 	listed int
@@ -52,11 +52,10 @@ func comparePlaces(a, b Delta) int {
 	return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Stratum, b.Stratum), cmp.Compare(groupCode(a.Group), groupCode(b.Group)))
 }
 
-// Count adds to the counters of a campaign in the transaction of what is
-// counted. It is one statement for each place (round, stratum and group), one
-// more for a Household, and two for a length. Call it once in a transaction, and last: on
-// PostgreSQL the rows stay locked until its end, and one call takes them in
-// one order.
+// Count adds to the counters of a campaign in the transaction of what is counted. It is
+// one statement for each place (round, stratum and group), one more for a Household, and
+// two for a length. Call it once in a transaction, and last: on PostgreSQL the rows stay
+// locked until its end, and one call takes them in a fixed order.
 func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delta) error {
 	if len(deltas) == 1 { // a response: nothing to gather
 		d := &deltas[0]

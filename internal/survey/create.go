@@ -51,7 +51,8 @@ func (s *Service) create(ctx context.Context, d Draft, ch change) (web.Reply[*Su
 		}
 		if !ok {
 			if there, err := find(ctx, tx, r.Workspace, r.SurveyID); err == nil && !sees(caller, there.Project) {
-				// As for an id that is nobody's to take: it says nothing about surveys of others.
+				// The same fault as for an id that cannot be taken: it reveals nothing
+				// about surveys of others.
 				var c fault.Checks
 				reserve(&c)
 				return none, Invalid(&c)

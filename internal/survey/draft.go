@@ -49,15 +49,15 @@ const (
 	Chat    = "chat"
 )
 
-// Modes are all modes, in which a survey asks or a response was given.
+// Modes returns all modes in which a survey asks or a response is given.
 func Modes() []string { return slices.Clone(modes) }
 
 // ChannelSetting names the setting that says in which modes other systems ask.
 const ChannelSetting = "HEARTH_SURVEY_CHANNELS"
 
 // CheckServed notes modes in which nobody asks: collectors do in visit, phone,
-// browser and collect, files come by import, and this server or other systems ask
-// in channels. Those in kept were there before.
+// browser and collect, files arrive by import, and this server or other systems
+// ask in channels. Modes in kept were accepted earlier.
 func (d *Content) CheckServed(c *fault.Checks, channels, kept []string) {
 	served := slices.DeleteFunc(slices.Clone(modes), func(m string) bool { return slices.Contains(selfService, m) && !slices.Contains(channels, m) })
 	for i, mode := range d.Modes {
@@ -68,20 +68,20 @@ func (d *Content) CheckServed(c *fault.Checks, channels, kept []string) {
 	}
 }
 
-// Validate names every problem that shows without looking anything up. The
-// fault is SURVEY_CONFIGURATION_INVALID.
+// Validate names every problem that can be seen without a lookup. The fault is
+// SURVEY_CONFIGURATION_INVALID.
 func (d *Draft) Validate() error {
 	var c fault.Checks
 	d.Check(&c)
 	return Invalid(&c)
 }
 
-// Invalid is the fault for what was noted, at most 100 problems of it.
+// Invalid is the fault with the noted problems, at most 100.
 func Invalid(c *fault.Checks) error {
 	return Limited(c.Err(InvalidCode, invalidText))
 }
 
-// Limited keeps a fault to as many problems as one answer names.
+// Limited limits a fault to as many problems as one answer names.
 func Limited(err error) error {
 	if f := fault.As(err); f != nil && len(f.Fields) > MaxFields {
 		few := *f
@@ -91,7 +91,7 @@ func Limited(err error) error {
 	return err
 }
 
-// Check notes what Validate says.
+// Check notes the problems that Validate reports.
 func (d *Draft) Check(c *fault.Checks) {
 	if d.SurveyID != "" && !surveyName.MatchString(d.SurveyID) {
 		c.Add("/surveyId", "invalid", "The value must be letters, digits, dots, dashes and underscores, begin with a letter or digit, and have at most 100.")
@@ -146,7 +146,7 @@ func (d *Content) check(c *fault.Checks) {
 	}
 }
 
-// checkTemplate looks at what is asked, as far as it can without the template.
+// checkTemplate checks what is asked, as far as possible without the template.
 func (d *Content) checkTemplate(c *fault.Checks) {
 	c.Require(d.Template != nil || d.TemplateID != "", "/template")
 	if d.Template != nil {
@@ -241,7 +241,7 @@ func names(c *fault.Checks, at string, list []string, most int, one func(at, tex
 	}
 }
 
-// PolicyWithDefaults is a policy with what it does not say; nil says nothing.
+// PolicyWithDefaults fills in the defaults of a policy; nil means all defaults.
 func PolicyWithDefaults(p *Policy) Policy {
 	out := Policy{}
 	if p != nil {
@@ -254,7 +254,8 @@ func PolicyWithDefaults(p *Policy) Policy {
 	return out
 }
 
-// SelfService reports whether households answer themselves in one of the modes.
+// SelfService reports whether households answer for themselves in one of the
+// modes.
 func (d *Content) SelfService() bool {
 	return slices.ContainsFunc(d.Modes, func(m string) bool { return slices.Contains(selfService, m) })
 }

@@ -22,9 +22,9 @@ type DrawnHome struct {
 	Reason                      string // why it does
 }
 
-// Drawable is the sampling of a survey of a project that a draw can make the list
-// of: it has not started, and nobody is on its list. Faults: SURVEY_NOT_FOUND,
-// SURVEY_LOCKED, SURVEY_LIST_NOT_EMPTY.
+// Drawable returns the sampling of a survey whose list a draw can fill: a survey
+// of the project that has not started, with an empty list. Faults:
+// SURVEY_NOT_FOUND, SURVEY_LOCKED, SURVEY_LIST_NOT_EMPTY.
 func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string) (*Sampling, error) {
 	r, v, err := read(ctx, q, id)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Service) Drawable(ctx context.Context, q db.Querier, id, project string
 	return v.Sampling, err
 }
 
-// Undrawn refuses the list of a survey to any draw but the one that made it: two
-// designs may have been committed to for one survey. Faults: SURVEY_NOT_FOUND,
+// Undrawn refuses a survey whose list another draw has made, because two designs
+// may have been committed for one survey. Faults: SURVEY_NOT_FOUND,
 // SURVEY_LIST_NOT_EMPTY.
 func (s *Service) Undrawn(ctx context.Context, id, draw string) error {
 	_, v, err := read(ctx, s.db, id)
@@ -54,11 +54,11 @@ func (s *Service) Undrawn(ctx context.Context, id, draw string) error {
 	return err
 }
 
-// AddDrawn puts households of a draw on the list of a survey, at most 1,000, in
-// one transaction with what else tx stores. Those that a draw has put there stay as
-// they are; one that somebody has listed by hand meanwhile is drawn from now on, or
-// listing would be a way to take it out of the sample. A household that was erased comes with its mark: it was drawn, and is not
-// asked. Faults: SURVEY_NOT_FOUND, SURVEY_LOCKED.
+// AddDrawn adds households of a draw to the list of a survey, at most 1,000, in one
+// transaction with what else tx stores. Households that a draw has added already do not
+// change. One that was listed by hand meanwhile counts as drawn from now on; otherwise
+// listing would be a way to take it out of the sample. An erased household is listed with
+// its mark: it was drawn, and will not be asked. Faults: SURVEY_NOT_FOUND, SURVEY_LOCKED.
 func (s *Service) AddDrawn(ctx context.Context, tx *db.Tx, id string, homes []DrawnHome) error {
 	r, v, err := read(ctx, tx, id)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Service) fresh(ctx context.Context, tx *db.Tx, r *Row, homes []DrawnHom
 	return out, deltas, nil
 }
 
-// SetSampling gives a survey the sampling that a draw has made of the one it has.
+// SetSampling gives a survey the sampling that a draw has derived from its own.
 func (s *Service) SetSampling(ctx context.Context, id string, change func(Sampling) *Sampling) error {
 	_, err := again(func() (web.Reply[*Survey], error) {
 		r, old, err := read(ctx, s.db, id)

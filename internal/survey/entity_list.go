@@ -13,7 +13,8 @@ const (
 	maxListed = 50 // properties of one
 )
 
-// checkLists notes what is wrong with entity lists, as far as it shows without twins.
+// checkLists notes what is wrong with entity lists, as far as it can be seen without
+// twins.
 func checkLists(c *fault.Checks, at string, lists []EntityList) {
 	if len(lists) > maxLists {
 		c.Add(at, "too_many", fmt.Sprintf("There may be at most %d.", maxLists))

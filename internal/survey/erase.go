@@ -25,9 +25,9 @@ func (l *lists) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, er
 	return eraseListed(ctx, tx, ws, did, l.now())
 }
 
-// eraseListed blanks a household on every list of a workspace: where it is, its
-// attributes and who is to visit it. That it was on them stays, with the mark.
-// It tells how many lists these were, those included that only named it; a
+// eraseListed blanks a household on every list of a workspace: its place, its
+// attributes and its visitor. That it was listed remains, with the mark. It
+// returns how many lists were changed, including those that only named it; a
 // second call finds none.
 func eraseListed(ctx context.Context, tx *db.Tx, ws, household string, now time.Time) (int64, error) {
 	n, err := tx.Exec(ctx, blankLists, ws, household, now.UnixMilli())

@@ -17,21 +17,22 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// FieldsQuery is the parameter fields: names of members, or paths with dots,
-// with commas between them. What names the record, and what says that something
-// of it is not shown, is always there.
+// FieldsQuery is the parameter fields: names of members, or dotted paths,
+// separated by commas. Members that name the record, or say that a part of it
+// is hidden, are always included.
 type FieldsQuery struct {
 	Fields string `query:"fields" doc:"Only these members, separated by commas; the id is always included, and masked when something is masked." example:"status,updated"`
 }
 
-// FieldsOf are the fields of the records of a type.
+// FieldsOf describes the fields of the records of a type.
 type FieldsOf struct {
 	Type   reflect.Type
-	Always []string   // members that are there unasked
+	Always []string   // members that are always included
 	Form   *form.Form // whose questions the answers have; nil takes any
 }
 
-// FieldSet is what a request asks for. The zero value is all of a record.
+// FieldSet is the set of fields a request asks for. The zero value is the whole
+// record.
 type FieldSet struct{ wanted rql.Tree }
 
 // Set reads the parameter. Faults: UNKNOWN_FIELD, INVALID_PARAMETER.
@@ -49,8 +50,8 @@ func (q FieldsQuery) Set(of FieldsOf) (FieldSet, error) {
 		With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: e.Detail})
 }
 
-// find reports whether records may have something at a path. Of what kind it is
-// nobody asks.
+// find reports whether records may have something at a path. Its kind does not
+// matter.
 func (o FieldsOf) find(path rql.Path) (rql.Kind, error) {
 	if path[0] == "responses" && o.Form != nil && len(path) > 1 {
 		if !slices.ContainsFunc(o.Form.Columns(), func(c form.Column) bool {
@@ -68,7 +69,7 @@ func (o FieldsOf) find(path rql.Path) (rql.Kind, error) {
 		}
 		switch {
 		case t == reflect.TypeFor[form.Object](), t == reflect.TypeFor[form.Value](), t == reflect.TypeFor[jsontext.Value]():
-			return rql.Any, nil // what is inside, nobody has said
+			return rql.Any, nil // the contents are not declared
 		case t.Kind() == reflect.Map:
 			t = t.Elem()
 		case t.Kind() != reflect.Struct, t == reflect.TypeFor[time.Time]():
@@ -94,12 +95,12 @@ func memberNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// KeepOne keeps the answer with a record to what is asked for.
+// KeepOne reduces the answer with a record to the requested fields.
 func KeepOne[T any](s FieldSet) func(web.Reply[T], error) (web.Reply[T], error) {
 	return func(r web.Reply[T], err error) (web.Reply[T], error) { return cutFields(s.wanted, r, err) }
 }
 
-// KeepPage keeps the answer with a page of records to what is asked for.
+// KeepPage reduces the answer with a page of records to the requested fields.
 func KeepPage[T any](s FieldSet) func(web.Reply[web.Page[T]], error) (web.Reply[web.Page[T]], error) {
 	t := rql.Tree{"items": s.wanted, "page": nil}
 	if s.wanted == nil {
@@ -126,7 +127,7 @@ func cutFields[T any](t rql.Tree, r web.Reply[T], err error) (web.Reply[T], erro
 	return r, nil
 }
 
-// keepFields copies what is wanted of the next value.
+// keepFields copies the requested fields of the next value.
 func keepFields(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	switch kind := in.PeekKind(); {
 	case t == nil:
@@ -141,10 +142,11 @@ func keepFields(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	if err := in.SkipValue(); err != nil {
 		return err
 	}
-	return out.WriteToken(jsontext.Null) // somebody wanted a member of something that has none
+	return out.WriteToken(jsontext.Null) // a requested member of a value that has no members
 }
 
-// keepEachField copies what is wanted of an object, or of each element of a list.
+// keepEachField copies the requested fields of an object, or of each element of a
+// list.
 func keepEachField(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	open, err := in.ReadToken()
 	if err != nil {

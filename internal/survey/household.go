@@ -21,7 +21,7 @@ const (
 
 // Sources of a household on a list: how it came there.
 const (
-	SourceListed    = "listed"         // somebody put it on the list
+	SourceListed    = "listed"         // listed by hand
 	SourceDrawn     = "drawn"          // a draw that was made here
 	SourceElsewhere = "drawnElsewhere" // a draw that sampling.drawnElsewhere records
 )
@@ -32,8 +32,9 @@ var sources = []string{SourceListed, SourceDrawn, SourceElsewhere}
 func sourceCode(name string) int { return code(sources, name) }
 func sourceName(c int) string    { return sources[min(max(c, 0), len(sources)-1)] }
 
-// groups and outcomes are stored as their place in these lists. What a response
-// says has a place of its own where somebody can note the same.
+// groups and outcomes are stored as their index in these lists. An outcome that
+// follows from a response has an index of its own where a person can note the
+// same.
 var (
 	groups   = []string{"", GroupAdopter, GroupComparison}
 	outcomes = []string{
@@ -42,12 +43,12 @@ var (
 	}
 )
 
-// Standing is what the responses of a household say about it in a round: that of
-// the newest that counts.
+// Standing is the state of a household in a round according to its responses:
+// that of the newest one that counts.
 type Standing int
 
-// The standings. They are stored as outcomes; what is counted is the response,
-// and nothing for the household, unless no response is left.
+// The standings. They are stored as outcomes; the counters count the response,
+// not the household, unless no response is left.
 const (
 	Unchanged Standing = 0
 	Withdrawn Standing = 1 // its responses were redacted or invalidated: contacted
@@ -103,7 +104,7 @@ type Household struct {
 	outcome, round int
 }
 
-// Replacement is the household that stands in for a drawn one.
+// Replacement is the household that replaces a drawn one.
 type Replacement = api.SurveyReplacement
 
 // in is the outcome in a round.

@@ -14,8 +14,8 @@ const (
 	GroupComparison = "comparison"
 )
 
-// HouseholdDraft is a household as it is uploaded. What is left out stays as it
-// is when the household is on the list already.
+// HouseholdDraft is an uploaded household. If it is on the list already,
+// missing members stay unchanged.
 type HouseholdDraft struct {
 	HouseholdID string       `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
 	Stratum     *string      `json:"stratum,omitzero" doc:"One of the strata of the sampling, when it has any." example:"rural"`
@@ -26,7 +26,7 @@ type HouseholdDraft struct {
 	Location    *Location    `json:"location,omitzero"`
 	Attributes  *form.Object `json:"attributes,omitzero" doc:"For expressions; an object of at most 2 KiB. No names or telephone numbers."`
 
-	// Whole says that what is left out goes.
+	// Whole says that missing members are removed.
 	Whole bool `json:"-"`
 }
 
@@ -68,8 +68,8 @@ func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling, clusters
 	}
 }
 
-// CheckHouseholds checks an upload: everything that is wrong
-// with it. The fault is HOUSEHOLDS_INVALID.
+// CheckHouseholds checks an upload and names everything that is wrong with it.
+// The fault is HOUSEHOLDS_INVALID.
 func CheckHouseholds(list []HouseholdDraft, s *Sampling) error {
 	var c fault.Checks
 	if len(list) == 0 {

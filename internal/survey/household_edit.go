@@ -27,7 +27,7 @@ func (l *lists) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Ho
 	if h != nil {
 		x.present(h)
 	}
-	if !x.All() && (h == nil || !x.back || !x.visits(h)) { // the answer would tell which name it has, or that it is listed
+	if !x.All() && (h == nil || !x.back || !x.visits(h)) { // the answer would reveal its real name, or that it is listed
 		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key sees households only by name. Asking by DID needs one of the scopes responses:pii, responses:write, surveys:assign and surveys:write, or responses:check for a household that is assigned to you."})
 	}
@@ -108,7 +108,7 @@ func mayMerge(ctx context.Context, h *Household, d *HouseholdDraft) error {
 	return nil
 }
 
-// onlyItem takes the place in the list off the pointers of a fault.
+// onlyItem removes the index in the list from the pointers of a fault.
 func onlyItem(err error) error {
 	return repoint(repoint(err, "/items/0", ""), "/items", "")
 }
@@ -142,9 +142,9 @@ func (h *Household) patched(apply func([]byte) ([]byte, error)) (HouseholdDraft,
 	return d, nil
 }
 
-// findMatched finds a household at the revision that ifMatch names. Touch its
-// campaign before, so that it stays so. Faults: HOUSEHOLD_NOT_LISTED, and those
-// of web.CheckMatch.
+// findMatched finds a household at the revision that ifMatch names. Lock its
+// campaign with touch first, so that it does not change. Faults:
+// HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch.
 func findMatched(ctx context.Context, tx *db.Tx, survey int64, did, ifMatch string) (*Household, error) {
 	h, err := findListed(ctx, tx, survey, did)
 	if err != nil {

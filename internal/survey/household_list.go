@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// HouseholdFilter narrows a list of households. Empty members do not.
+// HouseholdFilter narrows a list of households. Empty members are ignored.
 type HouseholdFilter struct {
 	Stratum, Group, Area, Outcome string
 	Collector                     string // who is to visit it, by name or by the assignments; "me" is the caller
@@ -27,14 +27,15 @@ func (f HouseholdFilter) fits(h *Household) bool {
 		(f.Outcome == "" || f.Outcome == h.Outcome) && (f.Collector == "" || f.Collector == h.AssignedTo)
 }
 
-// spot is where a list of households goes on. A list for a collector has those
-// that name it first, which have an index, and then what the assignments give.
+// spot is where a list of households continues. A list for a collector first
+// has those that name the collector, which have an index, and then those that
+// the assignments give.
 type spot struct {
 	Rules bool   `json:"r,omitzero"`
 	After string `json:"a"`
 }
 
-// me stands for the caller in a filter by collector.
+// me means the caller in a filter by collector.
 const me = "me"
 
 // maxLooked is how many households one page of a filtered list looks at.
@@ -86,7 +87,7 @@ func (x view) page(ctx context.Context, l *lists, f HouseholdFilter, at spot, li
 	if f != (HouseholdFilter{}) {
 		examine = maxLooked
 	}
-	known := f.Collector != "" && (x.All() || f.Collector == x.self) // by DID, not by a name that stands for it
+	known := f.Collector != "" && (x.All() || f.Collector == x.self) // by DID, not by a pseudonym
 	for named := known && !at.Rules; ; named = false {
 		var rows []*Household
 		if named {

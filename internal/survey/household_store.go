@@ -16,7 +16,7 @@ import (
 )
 
 // Many households go through one statement as a JSON array: $2. One that is
-// erased between the read and the write stays so.
+// erased between the read and the write stays erased.
 const (
 	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, cluster, source, replaces, replacement, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household = $2`

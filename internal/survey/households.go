@@ -22,7 +22,7 @@ type Upload struct {
 }
 
 // AddHouseholds merges households into the list of a campaign, all or none:
-// what a draft leaves out stays as it is. Doing it again changes nothing.
+// members missing in a draft stay unchanged. Repeating it changes nothing.
 // Faults: SURVEY_NOT_FOUND, HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_LOCKED
 // when the campaign is over, or runs and a household would change its stratum or
 // group.
@@ -136,8 +136,8 @@ type work struct {
 	named  bool // some household names another collector than before
 }
 
-// handSource is how households come that somebody puts on a list: drawn
-// elsewhere where the sampling records such a draw, until the survey starts.
+// handSource is the source recorded for households that are listed by hand:
+// drawn elsewhere if the sampling records such a draw, until the survey starts.
 func handSource(status Status, s *Sampling) string {
 	if s != nil && s.DrawnElsewhere != nil && (status == StatusDraft || status == StatusReady) {
 		return SourceElsewhere
@@ -145,8 +145,8 @@ func handSource(status Status, s *Sampling) string {
 	return SourceListed
 }
 
-// planned tells what there is to do. gone are those households that were erased:
-// about them an upload may repeat what the list says, and nothing else.
+// planned computes what to do. gone are the erased households: an upload may
+// repeat what the list says about them, and nothing else.
 func planned(items []HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status, source string) (*work, error) {
 	p := &work{}
 	var locked, erased []fault.Field
@@ -197,7 +197,7 @@ func planned(items []HouseholdDraft, held map[string]*Household, gone map[string
 	return p, nil
 }
 
-// listed tells how many households are on the list, and their strata.
+// listed returns how many households are on the list, and their strata.
 func listed(ctx context.Context, q db.Querier, survey int64) (int64, map[string]bool, error) {
 	list, err := cells(ctx, q, survey, 0)
 	if err != nil {

@@ -85,7 +85,7 @@ func (h handlers) serveCreate(ctx context.Context, in *struct{ Body Draft }) (we
 	return h.service.Create(ctx, in.Body)
 }
 
-// place is where a list of surveys goes on.
+// place is where a list of surveys continues.
 type place struct {
 	Before int64 `json:"b"`
 }
@@ -143,8 +143,8 @@ type why struct {
 	Reason string `query:"reason" doc:"The reason, for the history; at most 1,000 characters."`
 }
 
-// Patch is a change of a survey. It documents the body; the raw bytes are what
-// is merged.
+// Patch is a change of a survey. It documents the body; the raw bytes are
+// merged.
 type Patch Draft
 
 func (h handlers) servePatch(ctx context.Context, in *struct {
@@ -175,7 +175,7 @@ func (h handlers) serveClone(ctx context.Context, in *struct {
 	return h.service.Clone(ctx, in.ID, *in.Body)
 }
 
-// moveInput is that of the steps.
+// moveInput is the input of the steps.
 type moveInput struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; optional."`

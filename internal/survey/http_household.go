@@ -48,8 +48,8 @@ func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
 	})
 }
 
-// repoint makes the pointers of a fault those of what was sent: where they begin
-// with one prefix they get another.
+// repoint changes the pointers of a fault back to the request: it replaces one
+// prefix with another.
 func repoint(err error, from, to string) error {
 	f := fault.As(err)
 	if f == nil {

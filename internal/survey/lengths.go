@@ -13,9 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// How long interviews take is counted in buckets, each a tenth longer than the one
-// before, so that medians are known within a few percent and nobody counts. A
-// survey and each of its collectors have at most as many rows as buckets.
+// Interview lengths are counted in buckets, each a tenth longer than the one
+// before, so that medians are known within a few percent without reading
+// interviews. A survey and each of its collectors have at most as many rows as
+// buckets.
 const (
 	bucketStep = 1.1
 	buckets    = 200 // the last begins beyond five years
@@ -47,7 +48,7 @@ func bucketOf(seconds float64) int {
 	return at - 1
 }
 
-// Length is how long an interview took that is counted, or not any more.
+// Length is the length of an interview that starts or ceases to count.
 type Length struct {
 	Collector string
 	Seconds   float64
@@ -114,9 +115,9 @@ func measureOne(ctx context.Context, tx *db.Tx, survey int64, l Length) error {
 	return db.Wrap("count length", tx.Send(ctx, addBothPostgres, survey, l.Collector, b, tx.Shard(), l.N))
 }
 
-// Pace says how long the interviews of a campaign and of one of its collectors
-// take. It reads as many rows as there are buckets, however many interviews; what
-// is made of very many is kept for a moment.
+// Pace returns how long the interviews of a campaign and of one of its collectors
+// take. It reads as many rows as there are buckets, however many interviews there
+// are; medians of very many are cached for a moment.
 func (c *counters) Pace(ctx context.Context, q db.Querier, o *Open, collector string) (Pace, error) {
 	now := c.clock()
 	if p, ok := c.paces.get(o.NID, collector, now); ok {
@@ -150,8 +151,8 @@ func (c *counters) Pace(ctx context.Context, q db.Querier, o *Open, collector st
 	return p, nil
 }
 
-// A median of so many interviews hardly moves, so it is not read again for a
-// while: reading it was a twelfth of what a response costs.
+// A median of so many interviews hardly moves, so it is cached for a while:
+// reading it was a twelfth of the cost of a response.
 const (
 	steady    = 200
 	paceKept  = 10 * time.Second

@@ -172,8 +172,8 @@ func (s *Service) checkStart(ctx context.Context, ws string, v *Survey, reason s
 	return nil
 }
 
-// startForm is the form a campaign is to start with; what is wrong with it is
-// noted.
+// startForm returns the form a campaign is to start with, and notes what is
+// wrong with it.
 func (s *Service) startForm(ctx context.Context, ws string, v *Survey, c *fault.Checks) (*form.Form, error) {
 	f, _, err := s.cfg.Templates.Form(ctx, s.db, ws, template.Ref{ID: v.TemplateID, Version: v.TemplateVersion, Sections: v.Sections})
 	if noted, err := noteTemplate(c, err); noted || err != nil {
@@ -215,10 +215,10 @@ func checkSample(ctx context.Context, q db.Querier, nid int64, s *Sampling, c *f
 	return nil
 }
 
-// checkWaiting notes that something of a survey waits for a decision, as a
-// reason not to end the survey for good: after that nobody could take it any
-// more. These are interviews that came when the survey took none, and contents
-// that clash with stored responses (package offline).
+// checkWaiting notes data of a survey that wait for a decision, as a reason not
+// to archive the survey: after that nobody could accept them any more. These
+// are interviews that came while the survey accepted none, and contents that
+// clash with stored responses (package offline).
 func checkWaiting(ctx context.Context, q db.Querier, nid int64, surveyID string, c *fault.Checks) error {
 	n, err := countWaiting(ctx, q, nid)
 	if err != nil || n == 0 {

@@ -11,7 +11,7 @@ const (
 // What is cached weighs about as many bytes.
 const (
 	maxCached  = 64 << 20 // of all campaigns in the cache
-	cachedBase = 4 << 10  // what a campaign weighs besides its record
+	cachedBase = 4 << 10  // weight of a campaign besides its record
 	perByte    = 4        // what a byte of its record weighs
 )
 
@@ -26,7 +26,7 @@ const (
 
 	maxDescription = 4000 // characters; of instructions in one language too
 	maxSections    = 100
-	maxStages      = 2 // figures follow no more
+	maxStages      = 2 // figures support no more
 	maxClusters    = 10_000
 	maxTotals      = 20
 	maxValues      = 200 // of one total

@@ -16,9 +16,9 @@ type listing struct {
 	f      *form.Form
 }
 
-// check notes lists that the form names and the survey lacks, and has area A
-// look at those that are new: a filter that nobody can run would leave every phone
-// without its form.
+// check notes lists that the form names and the survey lacks, and lets area A
+// check new ones: a filter that cannot be run would leave every phone without its
+// form.
 func (li *listing) check(ctx context.Context, c *fault.Checks) error {
 	s, v, old, f := li.s, li.v, li.old, li.f
 	for _, name := range f.Lists() {

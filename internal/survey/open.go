@@ -14,7 +14,7 @@ import (
 )
 
 // Open is a campaign as responses, verification and exports need it. It is
-// shared and never changes: read it, keep it for one request, and no longer.
+// shared and never changes: read it, and keep it for one request at most.
 type Open struct {
 	NID              int64
 	Workspace        string
@@ -32,7 +32,7 @@ type Open struct {
 	Modes            []string
 	Channels         []string        // modes in which systems of the operator ask, and say so
 	Collectors       map[string]bool // DIDs
-	StrictCollectors bool            // nobody else may send responses
+	StrictCollectors bool            // only collectors may send responses
 	Languages        []string
 	Window           Window // of the open round
 	Created          time.Time
@@ -41,7 +41,7 @@ type Open struct {
 	Sampling         *Sampling
 	OpenEnrolment    bool // there may be others than those that are listed
 	Listed           bool // there is a list of households
-	Assigned         bool // some of them are somebody's to visit
+	Assigned         bool // some of them are assigned to a collector
 	Form             *form.Form
 	Eligibility      *cel.Program // nil: every response counts
 	EntityLists      []EntityList
@@ -50,10 +50,10 @@ type Open struct {
 	weight int // in the cache
 }
 
-// Active reports whether responses are taken.
+// Active reports whether responses are accepted.
 func (o *Open) Active() bool { return o.Status == StatusActive }
 
-// EntityList is the list of a name, nil for none.
+// EntityList finds a list by name, nil for none.
 func (o *Open) EntityList(name string) *EntityList {
 	for i := range o.EntityLists {
 		if o.EntityLists[i].Name == name {
@@ -68,7 +68,7 @@ func (o *Open) Within(t time.Time) bool {
 	return (o.Window.Start.IsZero() || !t.Before(o.Window.Start)) && (o.Window.End.IsZero() || !t.After(o.Window.End))
 }
 
-// Collector is who is to visit a household, "" for nobody in particular.
+// Collector returns who is to visit a household, "" when anybody may.
 func (o *Open) Collector(h *Household) string {
 	if h.Collector != "" || h.Erased {
 		return h.Collector
@@ -153,7 +153,7 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 	return o, nil
 }
 
-// openWindow is that of the open round, else that of the campaign.
+// openWindow is the window of the open round, else that of the campaign.
 func (s *Survey) openWindow() Window {
 	if n := len(s.Rounds); n > 0 && s.Rounds[n-1].Window != nil {
 		return *s.Rounds[n-1].Window

@@ -26,8 +26,9 @@ func (op *opened) Household(ctx context.Context, q db.Querier, o *Open, did stri
 	return h, err
 }
 
-// follow gives the household of a delta the outcome that its responses have, and
-// tells what that counts for the household itself, where it is listed.
+// follow gives the household of a delta the outcome that its responses imply,
+// and returns what that changes in the counters of the household itself, if it
+// is listed.
 func (c *counters) follow(ctx context.Context, tx *db.Tx, o *Open, d *Delta) (Delta, error) {
 	if d.Household == nil || d.Standing == Unchanged || d.Round != o.Round {
 		return Delta{}, nil
@@ -61,10 +62,10 @@ func outcomeDelta(outcome, n int) (d Delta) {
 	return d
 }
 
-// setOutcome stores an outcome in the open round and returns the household as
-// it was just before. What it has from an earlier round is kept apart, so that the
-// figures of that round stay. h may be out of date. Faults: HOUSEHOLD_ERASED of
-// /householdId, STORE_BUSY.
+// setOutcome stores an outcome in the open round and returns the household as it
+// was just before. An outcome from an earlier round is kept separately, so that
+// the figures of that round stay. h may be out of date. Faults: HOUSEHOLD_ERASED
+// of /householdId, STORE_BUSY.
 func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome int) (*Household, error) {
 	for range maxTries {
 		if h.outcome != 0 && h.round < o.Round {
@@ -94,7 +95,7 @@ func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househ
 	return nil, fault.New(fault.Unavailable, "STORE_BUSY", "This household is being changed by many at once. Try again shortly.")
 }
 
-// OutcomeChange tells how an attempt went.
+// OutcomeChange says how an attempt went.
 type OutcomeChange struct {
 	Outcome string `json:"outcome" enum:"listed,contacted,refused,ineligible,unreachable" doc:"The response sets completed and partial, and also refused when the answer to the consent question is no, and ineligible when the eligibility rule says so." example:"contacted"`
 }
@@ -164,7 +165,7 @@ type notedData struct {
 	To        string `json:"to"`
 }
 
-// noted says that somebody has noted how an attempt went.
+// noted appends the event that the outcome of an attempt was noted.
 func (l *lists) noted(ctx context.Context, tx *db.Tx, o *Open, was *Household, outcome string) error {
 	name := l.vault.Pseudonyms(o.Workspace, o.Project)(was.HouseholdID)
 	return l.events.Append(ctx, tx, event.Event{

@@ -10,7 +10,7 @@ import (
 )
 
 // checkParts notes what is wrong with stages, clusters, totals and the record of
-// a draw that was made elsewhere.
+// an outside draw.
 func (s *Sampling) checkParts(c *fault.Checks, at string) {
 	check.OneOf(c, at+"/clusterSelection", s.ClusterSelection, "equal", "size")
 	if len(s.Stages) > maxStages {
@@ -48,7 +48,7 @@ func (s *Sampling) checkStage(c *fault.Checks, at string, one *api.SamplingStage
 	}
 }
 
-// counted notes counts that cannot be: no more are drawn than there are.
+// counted notes impossible counts: no more can be drawn than there are.
 func counted(c *fault.Checks, at string, units, drawn *float64) {
 	whole(c, at+"/units", units)
 	whole(c, at+"/drawn", drawn)

@@ -10,13 +10,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 )
 
-// Templates is what campaigns ask of templates. A *template.Service is one.
+// Templates is the part of package template that campaigns need. A
+// *template.Service is one.
 type Templates interface {
-	// Form is a version that a new campaign may use; version 0 is the newest.
+	// Form returns a version that a new campaign may use; version 0 is the
+	// newest.
 	Form(ctx context.Context, q db.Querier, ws string, r template.Ref) (*form.Form, *template.Version, error)
-	// Pinned is one that a campaign has: it may be retired.
+	// Pinned returns a version that a campaign has, even a retired one.
 	Pinned(ctx context.Context, q db.Querier, ws string, r template.Ref) (*form.Form, *template.Version, error)
-	// Review reports whether the suitability of a template was looked at in time.
+	// Review reports whether the suitability of a template was reviewed in time.
 	Review(ctx context.Context, q db.Querier, ws, id string, now time.Time) (template.ReviewState, error)
 }
 

@@ -63,8 +63,8 @@ func progressOf(ctx context.Context, q db.Querier, nid int64, v *Survey, round i
 	return p, order, nil
 }
 
-// aim fills in what is wanted, and warns where the list has too few, or more than
-// there are.
+// aim fills in the targets, and warns where the list has too few households, or
+// more than exist.
 func aim(p *Progress, s *Sampling) {
 	if s == nil {
 		return
@@ -112,7 +112,7 @@ func splice(body []byte, p *Progress) ([]byte, error) {
 	return bytes.Join([][]byte{bytes.TrimSuffix(body, []byte("}")), []byte(`,"progress":`), text, []byte("}")}, nil), nil
 }
 
-// Progress tells how far a round has come, the open one for 0. Faults:
+// Progress returns the progress of a round, the open one for 0. Faults:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
 func (s *Service) Progress(ctx context.Context, id string, round int) (*Report, error) {
 	r, v, err := read(ctx, s.db, id)

@@ -46,7 +46,7 @@ func (s *Service) Get(ctx context.Context, id string) (web.Reply[*Survey], error
 	return reply, err
 }
 
-// Filter narrows a list. Empty members do not.
+// Filter narrows a list. Empty members are ignored.
 type Filter struct {
 	Project, Stage, Template string
 	Status                   Status

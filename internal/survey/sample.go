@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Sampled is a household of a list as estimates need it.
+// Sampled is a listed household in the form that estimates need.
 type Sampled struct {
 	HouseholdID string
 	Stratum     string
@@ -21,9 +21,9 @@ const selectSampled = `SELECT h.household, h.stratum, h.grp, h.cluster, h.source
 	FROM survey_households h LEFT JOIN survey_outcomes o ON o.survey = h.survey AND o.round = $2 AND o.household = h.household
 	WHERE h.survey = $1 AND h.since <= $2 ORDER BY h.household LIMIT $3`
 
-// Sampled are the households of the list of a campaign in a round, at most limit
-// of them: those that came later are not among them. An erased one stays where it
-// was drawn.
+// Sampled returns the households on the list of a campaign in a round, at most
+// limit of them, without those that came later. An erased one stays where it was
+// drawn.
 func (s *Service) Sampled(ctx context.Context, q db.Querier, o *Open, round, limit int) ([]Sampled, error) {
 	var out []Sampled
 	err := EachSampled(ctx, q, o, Listed{round, limit}, func(h *Sampled) error {
@@ -33,12 +33,12 @@ func (s *Service) Sampled(ctx context.Context, q db.Querier, o *Open, round, lim
 	return out, err
 }
 
-// Listed is which households of a list are read: those of a round, at most so
-// many.
+// Listed says which households of a list to read: those of a round, up to a
+// limit.
 type Listed struct{ Round, Limit int }
 
-// EachSampled shows the households of Sampled one by one. What many of them have
-// in common, such as the name of a stratum, is one text.
+// EachSampled passes the households of Sampled to a function one by one. Texts
+// that many of them share, such as the name of a stratum, are stored once.
 func EachSampled(ctx context.Context, q db.Querier, o *Open, l Listed, visit func(*Sampled) error) error {
 	names := map[string]string{}
 	same := func(text string) string {
@@ -61,13 +61,13 @@ func EachSampled(ctx context.Context, q db.Querier, o *Open, l Listed, visit fun
 	})
 }
 
-// Weighed is a household of a sample in one round, with what another program
-// needs to compute the figures of the survey again.
+// Weighed is a household of a sample in one round, with everything another
+// program needs to recompute the figures of the survey.
 type Weighed struct {
 	Sampled
 	Response int64      // nid of the response that says most about it; 0 for none
 	Class    string     // how it counts
-	Weight   float64    // households it stands for; 0 when it says nothing
+	Weight   float64    // households it represents; 0 when it did not answer
 	FPC      [2]float64 // units there are to draw from at each stage; 0 when that is not known
 }
 

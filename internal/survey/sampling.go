@@ -65,14 +65,14 @@ var methods = []struct {
 	{"convenience", false},
 }
 
-// Stratified reports whether there must be strata.
+// Stratified reports whether strata are required.
 func (s *Sampling) Stratified() bool { return s.Method == methodStratified }
 
 // Enrols reports whether households need not be listed: a census, or open
 // enrolment.
 func (s *Sampling) Enrols() bool { return s.Method == methodCensus || s.Enrolment == enrolmentOpen }
 
-// Probability reports whether every household has a known chance.
+// Probability reports whether every household has a known chance of selection.
 func (s *Sampling) Probability() bool { return probability(s.Method) }
 
 func probability(method string) bool {
@@ -189,7 +189,7 @@ func checkStratum(one *api.SurveyStratum, c *fault.Checks, at string) {
 	}
 }
 
-// total adds up what strata say of themselves, if they do.
+// total adds up the populations of strata, where they are stated.
 type total struct {
 	sum        float64
 	said, mute bool
@@ -209,8 +209,8 @@ func (t *total) wrong(whole, by float64) bool {
 	return t.said && (t.sum > whole+by || !t.mute && t.sum < whole-by)
 }
 
-// Complete is the sampling as the record shows it, with defaults and what the
-// server says about it. s has passed check and stays as it is.
+// Complete returns the sampling as the record shows it, with defaults and the
+// server's additions. s has passed check and is not changed.
 func (s *Sampling) Complete() *Sampling {
 	out := *s
 	if out.ParameterType == "" {
@@ -272,7 +272,7 @@ func (s *Sampling) misses(margin float64) []string {
 	return out
 }
 
-// Draft is the sampling as its maker sent it.
+// Draft returns the sampling as its maker sent it.
 func (s *Sampling) Draft() *Sampling {
 	if s == nil {
 		return nil
@@ -293,7 +293,7 @@ func whole(c *fault.Checks, pointer string, v *float64) {
 	}
 }
 
-// required wants one of the values that are allowed, and that there is one.
+// required notes a value that is missing or not allowed.
 func required(c *fault.Checks, at, value string, allowed []string) {
 	if value == "" {
 		c.Add(at, "required", "This member is required. It is one of "+strings.Join(allowed, ", ")+".")
@@ -301,8 +301,8 @@ func required(c *fault.Checks, at, value string, allowed []string) {
 	check.OneOf(c, at, value, allowed...)
 }
 
-// CheckReason refuses why something is done when that is too long, or is needed
-// and missing. The fault is INVALID_PARAMETER.
+// CheckReason refuses a reason that is too long, or required and missing. The
+// fault is INVALID_PARAMETER.
 func CheckReason(pointer, reason string, needed bool) error {
 	var c fault.Checks
 	check.Short(&c, pointer, reason, check.MaxReason)

@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Select is the sections that are asked, in the order of the template;
-// false when something is wrong, which is noted.
+// Select returns the sections to ask, in the order of the template; false when
+// something is wrong, which is noted.
 func (d *Content) Select(t *form.Template, c *fault.Checks) ([]string, bool) {
 	has := map[string]bool{} // flags, then sections
 	for _, sec := range t.Sections {
@@ -44,8 +44,8 @@ func (d *Content) Select(t *form.Template, c *fault.Checks) ([]string, bool) {
 	return out, good && len(out) > 0
 }
 
-// CheckLanguages notes languages that a template has no texts in. A regional
-// form is served by the language itself.
+// CheckLanguages notes languages in which a template has no texts. The language
+// itself covers a regional form.
 func CheckLanguages(c *fault.Checks, languages []string, t *form.Template) {
 	has := append(LanguagesOf(t), t.Language())
 	for i, tag := range languages {
@@ -56,7 +56,7 @@ func CheckLanguages(c *fault.Checks, languages []string, t *form.Template) {
 	}
 }
 
-// LanguagesOf are the languages of a template.
+// LanguagesOf returns the languages of a template.
 func LanguagesOf(t *form.Template) []string {
 	if len(t.Languages) > 0 {
 		return slices.Clone(t.Languages)

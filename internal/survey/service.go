@@ -25,28 +25,29 @@ type Config struct {
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
-	Vault     *vault.Vault // names households for whoever may not know them
+	Vault     *vault.Vault // names households for callers who may not know them
 	Now       func() time.Time
 	// Project reports whether a DID is held here, and whether it is a project.
 	// Without it nothing is held.
 	Project func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
-	// Design tells what a survey of a project that names a sample design must agree
-	// with; nil when there is no such design. Without it there are none.
+	// Design returns the target that a survey which names a sample design must
+	// agree with; nil when the project has no such design. Without it there are no
+	// designs.
 	Design func(ctx context.Context, q db.Querier, project, id string) (*Target, error)
-	// Methodology tells the target of surveys for a methodology that is the DID of a
-	// protocol; nil when that has none. The fault has the fields of the survey that
-	// are wrong. Without it there are none.
+	// Methodology returns the target of surveys for a methodology that is the DID of
+	// a protocol; nil when it has none. The fault names the fields of the survey
+	// that are wrong. Without it there are no targets.
 	Methodology func(ctx context.Context, ws string, m api.SurveyMethodology) (*Target, error)
-	// CheckList looks at an entity list: its protocol, its filter, and the properties
-	// that forms have of it or save to it. Without it nobody does.
+	// CheckList checks an entity list: its protocol, its filter, and the properties
+	// that forms read from it or save to it. It may be nil.
 	CheckList func(ctx context.Context, project string, l EntityList, properties []string) error
-	// Contact tells how a household is reached that the caller may see the twin of,
-	// personal properties aside; nil when there is none. Without it nobody knows.
+	// Contact returns how to reach a household whose twin the caller may see,
+	// personal properties aside; nil when that is unknown. It may be nil.
 	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
 	// Channels are the modes in which other systems ask households: ussd, web, chat.
 	Channels []string
-	// Asks are the modes in which this server asks the households of a workspace
-	// itself: ussd, chat. Without it there are none.
+	// Asks returns the modes in which this server itself asks the households of
+	// a workspace: ussd, chat. Without it there are none.
 	Asks func(ws string) []string
 	// StrictRefs refuses projects that are not held here.
 	StrictRefs bool
@@ -96,12 +97,11 @@ type lists struct {
 	events *event.Log
 	idem   *once.Store
 	vault  *vault.Vault
-	// contact tells how a household is reached, nil when nobody knows
+	// contact returns how to reach a household, nil when that is unknown
 	contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
 }
 
-// opened are campaigns as they are asked for, compiled and kept until they
-// change.
+// opened caches compiled campaigns until they change.
 type opened struct {
 	db        *db.DB
 	templates Templates
@@ -132,13 +132,13 @@ func New(cfg Config) *Service {
 // been missed.
 func (op *opened) Flush() { op.cache.Flush() }
 
-// Forget drops what is cached of one workspace: another instance has changed a
-// campaign there.
+// Forget drops the cached campaigns of one workspace, because another instance
+// has changed one.
 func (op *opened) Forget(ws string) { op.cache.Drop(ws) }
 
 func (op *opened) now() time.Time { return op.clock().UTC().Truncate(time.Millisecond) }
 
-// Topic is under which changes of campaigns are told to other processes.
+// Topic is the topic under which other processes learn of changes to campaigns.
 const Topic = "surveys"
 
 // changed makes a change known once it is stored.

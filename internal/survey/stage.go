@@ -17,7 +17,7 @@ var typeNames = []struct{ name, stage string }{
 	{"Follow-upSurvey", StageFollowUp},
 }
 
-// StageOf is the stage of a type, "" for none we know.
+// StageOf is the stage of a type, "" for an unknown one.
 func StageOf(typ string) string {
 	for _, t := range typeNames {
 		if t.name == typ {

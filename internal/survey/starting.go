@@ -20,8 +20,8 @@ const (
 // projects only.
 const maxStarting = 200
 
-// Starting finds campaigns whose id or name begins with a text, whatever its
-// case; no more than limit.
+// Starting finds campaigns whose id or name begins with a text, ignoring case;
+// no more than limit.
 func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.SearchHit, error) {
 	c := web.CallerFrom(ctx)
 	if !c.May("surveys:read") {

@@ -11,14 +11,15 @@ import (
 )
 
 // StateDoor is the lock of the state of a campaign on PostgreSQL, for
-// vault.HoldDoors: whoever stores a response holds it, and a campaign that is
-// paused or closed waits for them. So none is stored once that was answered.
+// vault.HoldDoors: a transaction that stores a response holds it, and pausing
+// or closing a campaign waits for these. So no response is stored after that
+// was answered.
 func StateDoor(nid int64) int64 {
 	return nid<<1 ^ 0x5375727665795374 // apart from the locks of households
 }
 
-// Again is a campaign for which somebody is about to be refused, read once more
-// where other instances change campaigns too: what is kept may be old.
+// Again reads a campaign once more before a caller is refused because of it:
+// where other instances change campaigns too, the cached one may be outdated.
 func (op *opened) Again(ctx context.Context, o *Open) (*Open, error) {
 	if !op.shared {
 		return o, nil
@@ -41,8 +42,8 @@ func (op *opened) state(ctx context.Context, q db.Querier, o *Open) (status Stat
 	return status, revision, nil
 }
 
-// CheckState refuses what was prepared for a campaign in a status that it no
-// longer has. Faults: SURVEY_NOT_FOUND, SURVEY_NOT_ACTIVE, STORE_BUSY.
+// CheckState refuses a change that was prepared while a campaign had another
+// status. Faults: SURVEY_NOT_FOUND, SURVEY_NOT_ACTIVE, STORE_BUSY.
 func (op *opened) CheckState(ctx context.Context, tx *db.Tx, o *Open) error {
 	status, _, err := op.state(ctx, tx, o)
 	switch {
@@ -54,7 +55,7 @@ func (op *opened) CheckState(ctx context.Context, tx *db.Tx, o *Open) error {
 	return fault.New(fault.Unavailable, "STORE_BUSY", "The survey has just changed. Try again.")
 }
 
-// NotActive refuses a response to a campaign that takes none.
+// NotActive is the fault of a response to a campaign that accepts none.
 func NotActive(id string, status Status) error {
 	return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", fmt.Sprintf("The survey %s accepts no responses now: it is %s, and must be active.", id, status)).
 		With(fault.Field{Pointer: "/surveyId", Code: "not_active", Detail: fmt.Sprintf("The survey is %s.", status)})

@@ -88,7 +88,7 @@ func insert(ctx context.Context, tx *db.Tx, r *Row, v *Survey, ch change) (bool,
 	return n > 0, nil
 }
 
-// update stores the revision after old; false when somebody was there first.
+// update stores the revision after old; false when another change was first.
 func update(ctx context.Context, tx *db.Tx, old *Row, v *Survey, st step) (bool, error) {
 	n, err := tx.Exec(ctx, keepRevision, old.NID, old.Revision)
 	if err != nil {
@@ -105,7 +105,7 @@ func update(ctx context.Context, tx *db.Tx, old *Row, v *Survey, st step) (bool,
 	return n > 0, nil
 }
 
-// touch locks a campaign and tells its status and revision.
+// touch locks a campaign and returns its status and revision.
 func touch(ctx context.Context, tx *db.Tx, nid int64) (status Status, revision int64, err error) {
 	err = tx.QueryRow(ctx, touchSurvey, nid).Scan(&status, &revision)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -164,7 +164,7 @@ const (
 			completed = survey_counts.completed + excluded.completed, partial = survey_counts.partial + excluded.partial,
 			verified = survey_counts.verified + excluded.verified, rejected = survey_counts.rejected + excluded.rejected,
 			flagged = survey_counts.flagged + excluded.flagged, ineligible = survey_counts.ineligible + excluded.ineligible`
-	// addCompleted is for what is counted most, a response: half the work.
+	// addCompleted is for the most frequent count, a response: half the work.
 	addCompleted = `UPDATE survey_counts SET completed = completed + $6 WHERE survey = $1 AND round = $2 AND stratum = $3 AND grp = $4 AND shard = $5`
 	selectCounts = `SELECT stratum, grp, CAST(sum(listed) AS BIGINT), CAST(sum(contacted) AS BIGINT), CAST(sum(refused) AS BIGINT), CAST(sum(unreachable) AS BIGINT),
 			CAST(sum(completed) AS BIGINT), CAST(sum(partial) AS BIGINT), CAST(sum(verified) AS BIGINT), CAST(sum(rejected) AS BIGINT), CAST(sum(flagged) AS BIGINT),

@@ -20,7 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Status is where a campaign stands.
+// Status is the stage of a campaign.
 type Status string
 
 // The statuses, in their order. An active campaign may pause, and a closed one

@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Target is what a sample design aims at, with which surveys that name it must
+// Target is the target of a sample design, with which surveys that name it must
 // agree.
 type Target struct {
 	ParameterType string
@@ -18,14 +18,14 @@ type Target struct {
 	Size          float64  // households it draws
 	FrameHashes   []string // of its frames
 
-	// What stands in for a figure that misses it, by the methodology.
+	// What to use, by the methodology, for a figure that misses the target.
 	OnMiss    string
 	MissLimit *float64
 }
 
-// CheckTarget notes where the sampling contradicts its design, nil when it names
-// none: a target that was promised is the one that is applied, and the hash of a
-// population is that of a frame.
+// CheckTarget notes where the sampling contradicts its design; t is nil when it
+// names none. The target that was announced is the one that is applied, and the
+// hash of a population is that of a frame.
 func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
 	const at = "/sampling"
 	if t == nil {
@@ -57,8 +57,8 @@ func (s *Sampling) CheckTarget(c *fault.Checks, t *Target) {
 	}
 }
 
-// Adopt is the sampling with the target of its methodology, nil for none. Where it
-// says something else that is noted: what was promised is what is applied.
+// Adopt returns the sampling with the target of its methodology, nil for none. It
+// notes contradictions: the target that was announced is the one that is applied.
 func (s *Sampling) Adopt(c *fault.Checks, t *Target) *Sampling {
 	if t == nil || s == nil {
 		return s

@@ -16,14 +16,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// errMoved says that somebody else has changed a campaign since it was read.
+// errMoved means that somebody else has changed a campaign since it was read.
 var errMoved = errors.New("survey: changed meanwhile")
 
-// maxTries is how often a change that names no revision begins again when
-// somebody else was first.
+// maxTries is how often a change that names no revision starts over when
+// another change was first.
 const maxTries = 8
 
-// again runs f until nobody is in its way.
+// again repeats f until no other change interferes.
 func again[T any](f func() (T, error)) (T, error) {
 	var out T
 	err := errMoved
@@ -54,7 +54,7 @@ func changeable(status Status, member string) bool {
 	return false
 }
 
-// checkChange refuses changes of what is settled. The fault is SURVEY_LOCKED
+// checkChange refuses changes of settled members. The fault is SURVEY_LOCKED
 // with every member that may not change.
 func checkChange(status Status, old, new Draft) error {
 	names, err := Changed(old, new)
@@ -114,8 +114,9 @@ func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply f
 	})
 }
 
-// follow lets what was taken from the template as a default, all its sections and
-// languages, be that of the other template or version that a patch names.
+// follow updates the values that were taken from the template as defaults, all
+// its sections and languages, to those of the template or version that a patch
+// names.
 func (s *Service) follow(ctx context.Context, old Draft, d *Draft) error {
 	if old.TemplateID == d.TemplateID && old.TemplateVersion == d.TemplateVersion {
 		return nil
@@ -202,7 +203,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d Draft) (*Su
 	v.Round, v.Rounds, v.Status, v.StatusReason = old.Round, old.Rounds, old.Status, old.StatusReason
 	if n := len(v.Rounds) - 1; !SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
 		v.Rounds = slices.Clone(v.Rounds)
-		v.Rounds[n].Window = nil // what is said last holds, for the open round too
+		v.Rounds[n].Window = nil // the last statement applies, to the open round too
 	}
 	if old.Sampling != nil && v.Sampling != nil {
 		v.Sampling.Draw = old.Sampling.Draw
@@ -211,8 +212,8 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d Draft) (*Su
 	return v, nil
 }
 
-// amend is prepare for a campaign that runs: what is pinned stays, though its
-// template may be retired by now.
+// amend is prepare for a campaign that runs: its pinned template stays, even if
+// it was retired meanwhile.
 func (s *Service) amend(ctx context.Context, ws string, old *Survey, d Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
@@ -236,7 +237,7 @@ func (s *Service) amend(ctx context.Context, ws string, old *Survey, d Draft) (*
 	return &v, nil
 }
 
-// store stores v as the revision after r. errMoved: somebody was there first.
+// store stores v as the revision after r. errMoved: another change was first.
 func (s *Service) store(ctx context.Context, r *Row, v *Survey, ch change, kind string) (web.Reply[*Survey], error) {
 	var reply web.Reply[*Survey]
 	body, err := s.next(ctx, r, v)
@@ -339,9 +340,9 @@ func (s *Service) takeOut(ctx context.Context, r *Row, told func(*db.Tx) error) 
 	return nil
 }
 
-// Remove takes a campaign out of the store in whatever state it is, with no event
-// and as if it had never been made. Its responses and what checks have found in
-// them are gone before. The fault is SURVEY_NOT_FOUND.
+// Remove removes a campaign in any state, with no event and as if it had never
+// been made. Its responses and the findings of checks must have been removed
+// before. The fault is SURVEY_NOT_FOUND.
 func (s *Service) Remove(ctx context.Context, id string) error {
 	r, _, err := read(ctx, s.db, id)
 	if err != nil {

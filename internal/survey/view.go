@@ -13,7 +13,7 @@ type view struct {
 	privacy.Sight
 	self string
 	own  bool // only the households that self is to visit
-	back bool // self is told who and where these are, whatever else it may know
+	back bool // self learns who and where these are, whatever else it may know
 	open *Open
 }
 
@@ -23,8 +23,8 @@ func (l *lists) view(ctx context.Context, o *Open) view {
 	return x
 }
 
-// viewOf is view of a campaign in which households are assigned to somebody, or
-// to nobody at all: then every collector sees the list.
+// viewOf is view for a campaign; assigned says whether its households are
+// assigned. If none are, every collector sees the list.
 func (l *lists) viewOf(ctx context.Context, ws, project string, assigned bool) view {
 	c, names := web.CallerFrom(ctx), l.vault.Pseudonyms(ws, project)
 	x := privacy.See(c.DID, c.May, names, "surveys:write", "surveys:assign")
@@ -42,7 +42,7 @@ func (x view) visits(h *Household) bool { return x.self != "" && h.AssignedTo ==
 func (x view) sees(h *Household) bool { return !x.own || x.visits(h) }
 
 // present fills in what follows from the campaign, and hides where people live
-// and who they are from those who only look at results, or visit others.
+// and who they are from callers who only look at results, or visit others.
 func (x view) present(h *Household) {
 	o := x.open
 	h.Outcome, h.AssignedTo = h.in(o.Round), o.Collector(h)
@@ -86,5 +86,5 @@ func (s *Service) veiled(ctx context.Context, v *Survey) (*Survey, bool) {
 	return &out, true
 }
 
-// nobody may anything.
+// nobody allows nothing.
 func nobody(string) bool { return false }

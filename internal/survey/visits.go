@@ -11,8 +11,8 @@ import (
 
 const selectAllActive = `SELECT survey_id FROM surveys WHERE ws = $1 AND status = 'active' ORDER BY template_id, nid LIMIT $2`
 
-// Generation tells what was read of a workspace's campaigns before a change from
-// what was read after it.
+// Generation identifies the state of a workspace's campaigns, so that data read
+// before a change can be told from data read after it.
 func (op *opened) Generation(ws string) uint64 { return op.cache.Begin(ws) }
 
 // Visits reports whether the caller collects for a campaign: it is named as a
@@ -76,9 +76,9 @@ func (l *lists) Asked(ctx context.Context, mode string, limit int) ([]*Open, err
 	return out, err
 }
 
-// ToVisit are the households that the caller is to visit, at most limit, with how
-// to reach them, which is noted. Where nobody in particular visits any, they are
-// all that are listed, by their DIDs.
+// ToVisit returns the households that the caller is to visit, at most limit, with
+// how to reach them, which is noted in the audit log. If none are assigned, it
+// returns all listed ones, by their DIDs.
 func (l *lists) ToVisit(ctx context.Context, o *Open, limit int) ([]*Household, error) {
 	f := HouseholdFilter{}
 	if o.Assigned {
@@ -95,8 +95,8 @@ func (l *lists) ToVisit(ctx context.Context, o *Open, limit int) ([]*Household, 
 	return out, nil
 }
 
-// MayVisit reports whether a household is the caller's to interview: it is to
-// visit it, or nobody in particular is. The fault is NOT_COLLECTOR.
+// MayVisit reports whether the caller may interview a household: it is assigned
+// to the caller, or to nobody. The fault is NOT_COLLECTOR.
 func (l *lists) MayVisit(ctx context.Context, o *Open, household string) error {
 	h, err := l.Household(ctx, l.db, o, household)
 	if err != nil || h == nil {

@@ -44,7 +44,7 @@ type Row struct {
 // answer. Neither questions nor rows of a matrix can have this name.
 const NoAnswer = "noAnswer"
 
-// None is the code of a repeat that was answered: there is none of it.
+// None is the code of a repeat that was answered with zero elements.
 const None = "none"
 
 // Other is the code of an option that was given in other words.
@@ -56,7 +56,7 @@ func Question(survey int64, path ...string) int64 {
 	return hash(strings.Join(path, "\x1f")) ^ survey
 }
 
-// hash has 63 bits, cut from SHA-256 so that nobody can aim for collisions.
+// hash has 63 bits, cut from SHA-256 so that nobody can construct collisions.
 func hash(path string) int64 {
 	sum := sha256.Sum256([]byte(path))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 1)
@@ -132,8 +132,8 @@ func (p *place) read(survey int64, answers []byte) ([]Row, error) {
 	return r.rows, nil
 }
 
-// Any are all rows that answers can have made, whatever their form was: more
-// than they did. It is for taking them out.
+// Any returns all rows that answers can have made, whatever their form was, and
+// more. It is for removing them.
 func Any(survey int64, answers []byte) ([]Row, error) {
 	return (&place{open: true, form: anything, kids: map[string]*place{}}).read(survey, answers)
 }

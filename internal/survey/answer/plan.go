@@ -9,8 +9,8 @@ import (
 	forms "github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Plan is which questions of a form become rows, and how. Make it once for each
-// form.
+// Plan says which questions of a form become rows, and how. Make it once for
+// each form.
 type Plan struct{ root *place }
 
 // NewPlan reads a form.
@@ -77,7 +77,7 @@ func (p *Plan) at(path []string) *place {
 	return at
 }
 
-// Rows are those of answers as a response has them for everybody.
+// Rows makes the rows of a response's public answers.
 func (p *Plan) Rows(survey int64, answers []byte) ([]Row, error) {
 	return p.root.read(survey, answers)
 }
@@ -90,7 +90,7 @@ type Plans struct {
 
 const maxPlans = 1000
 
-// Of is the plan of a form.
+// Of returns the plan of a form.
 func (p *Plans) Of(f *forms.Form) *Plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,19 +105,20 @@ func (p *Plans) Of(f *forms.Form) *Plan {
 	return plan
 }
 
-// Span is where the rows are that fit a term of a filter.
+// Span is a range of rows that match a term of a filter.
 type Span struct {
 	QID       int64
 	Code      string
 	Low, High float64
 }
 
-// One reports whether all rows of the span say the same, so that they stand in the
-// order of responses.
+// One reports whether all rows of the span have the same value, so that they are
+// in the order of responses.
 func (s Span) One() bool { return s.Low == s.High }
 
-// Spans are where the rows are of all responses that fit a term of a filter, and
-// of some that do not. It returns false when rows cannot say.
+// Spans returns the ranges with the rows of all responses that match a term of a
+// filter, and of some that do not. It returns false when rows cannot answer the
+// term.
 func (p *Plan) Spans(survey int64, e *rql.Expr) ([]Span, bool) {
 	if len(e.Field) < 2 || e.Field[0] != "responses" {
 		return nil, false
@@ -178,8 +179,8 @@ func (p *place) equal(s Span, values []rql.Value) (out []Span, ok bool) {
 	return out, true
 }
 
-// ordered is a bound in a filter as rows have it. Days are compared as texts,
-// which have the order of what they mean; moments in different zones do not.
+// ordered converts a bound of a filter to the form of rows. Days compare as
+// texts, whose order is right; moments in different zones do not.
 func (p *place) ordered(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:

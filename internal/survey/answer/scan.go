@@ -8,9 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scanner reads answers as they are stored: canonical JSON, without a space in
-// it. What is not plain it leaves to the decoder; what is not canonical it does
-// not take.
+// scanner reads stored answers: canonical JSON, without spaces. It leaves
+// complex values to the decoder, and rejects text that is not canonical.
 type scanner struct {
 	*reader
 	text []byte // what is left

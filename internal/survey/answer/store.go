@@ -8,11 +8,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// One text for each number of rows: a statement is a constant. On SQLite a
-// statement of several rows that could fail keeps a journal of its own; one
-// that ignores what is wrong does not, and nothing can be wrong here but that a
-// row is there already. PostgreSQL takes rows by their columns, and to look whether
-// each is there already costs it as much again as to store it.
+// One text for each number of rows, so that a statement is a constant. On SQLite a
+// statement of several rows that could fail keeps a journal of its own; one that
+// ignores errors does not, and the only possible error here is that a row exists
+// already. PostgreSQL takes rows by their columns; checking whether each exists
+// costs it as much again as storing it.
 const (
 	insert1SQLite = `INSERT OR IGNORE INTO answers (nid, qid, code, num, item) VALUES ($1, $2, $3, $4, $5)`
 
@@ -29,7 +29,8 @@ const (
 		SELECT $1, r.* FROM unnest($2::bigint[], $3::text[], $4::double precision[], $5::bigint[]) AS r`
 	insertPostgres = insertNewPostgres + ` ON CONFLICT (qid, code, num, nid, item) DO NOTHING`
 
-	// What was measured beside an answer goes with it; package crossref stores it.
+	// Measurements that were paired with an answer are removed with it; package
+	// crossref stores them.
 	removePairs = `DELETE FROM cross_pairs WHERE response = $1`
 	remove      = `DELETE FROM answers WHERE qid = $1 AND code = $2 AND num = $3 AND nid = $4 AND item = $5`
 
@@ -37,11 +38,11 @@ const (
 	selectRange = `SELECT nid FROM answers WHERE qid = $1 AND code = $2 AND num >= $3 AND num <= $4 LIMIT $5`
 )
 
-// Ready are rows of one response that are ready to be stored: the arguments of
-// their statements.
+// Ready holds the arguments of the statements that store the rows of one
+// response.
 type Ready [][]any
 
-// Prepare does everything for the rows of a response that needs no transaction.
+// Prepare does all work for the rows of a response that needs no transaction.
 func Prepare(d db.Dialect, nid int64, rows []Row) Ready {
 	rows = distinct(rows)
 	if d == db.Postgres {
@@ -89,7 +90,7 @@ func byColumns(nid int64, rows []Row) Ready {
 // AddNew stores the rows of a response that had none.
 func AddNew(ctx context.Context, tx *db.Tx, ready Ready) error { return add(ctx, tx, ready, true) }
 
-// Add stores rows; some may be there already.
+// Add stores rows; some may exist already.
 func Add(ctx context.Context, tx *db.Tx, ready Ready) error { return add(ctx, tx, ready, false) }
 
 func add(ctx context.Context, tx *db.Tx, ready Ready, fresh bool) error {
@@ -115,7 +116,7 @@ func add(ctx context.Context, tx *db.Tx, ready Ready, fresh bool) error {
 	return nil
 }
 
-// Drop takes out all rows that the answers of a response have made, and what was
+// Drop removes all rows that the answers of a response have made, and what was
 // paired with them.
 func Drop(ctx context.Context, tx *db.Tx, survey, nid int64, answers []byte) error {
 	rows, err := Any(survey, answers)
@@ -131,15 +132,15 @@ func Drop(ctx context.Context, tx *db.Tx, survey, nid int64, answers []byte) err
 	return db.Wrap("remove pairs", err)
 }
 
-// Found are responses with a row that fits a filter, newest first and each once.
+// Found are responses with a matching row, newest first and each once.
 type Found struct {
 	NIDs []int64
 	More bool // there may be others, all of them older
 }
 
-// Find lists the responses before one that have a row in one of the spans, at most
-// limit of them. It returns false when a range holds more rows than that: they
-// have another order.
+// Find lists at most limit responses before a given one that have a row in one of
+// the spans. It returns false when a range holds more rows than that, because they
+// are in another order.
 func Find(ctx context.Context, q db.Querier, spans []Span, before int64, limit int) (f Found, ok bool, err error) {
 	for _, s := range spans {
 		var rows db.Rows
@@ -161,7 +162,7 @@ func Find(ctx context.Context, q db.Querier, spans []Span, before int64, limit i
 	return f.first(limit), true, nil
 }
 
-// Join puts two lists of at most limit responses together.
+// Join merges two lists of at most limit responses.
 func (f Found) Join(g Found, limit int) Found {
 	least := int64(0) // older ones may be missing
 	for _, l := range []Found{f, g} {
@@ -187,14 +188,14 @@ func (f Found) first(limit int) Found {
 
 const selectQuestion = `SELECT nid, code, num, item FROM answers WHERE qid = $1 LIMIT $2`
 
-// Given is a row and the response it is of.
+// Given is a row and its response.
 type Given struct {
 	NID int64
 	Row
 }
 
-// Each shows the rows of a question in the responses of all rounds, at most limit
-// of them.
+// Each passes the rows of a question in the responses of all rounds to a
+// function, at most limit of them.
 func Each(ctx context.Context, q db.Querier, qid int64, limit int, visit func(*Given) error) error {
 	g := Given{Row: Row{QID: qid}}
 	rows, err := q.Query(ctx, selectQuestion, qid, limit)

@@ -13,7 +13,7 @@ type Agreement struct {
 	Unit           Unit
 	Said, Measured string // names of the two, for the axes
 	Points         []Point
-	// Of the differences said less measured; nil where there are too few.
+	// Of the answers minus the measurements; nil where there are too few.
 	Bias, Low, High *float64
 }
 
@@ -68,8 +68,8 @@ func (a Agreement) Scatter() []byte {
 	}, f.Notes...)))
 }
 
-// BlandAltman draws the difference of the two over their mean, with the bias and
-// the limits of agreement.
+// BlandAltman draws the differences against the means, with the bias and the
+// limits of agreement.
 func (a Agreement) BlandAltman() []byte {
 	f := a.Frame
 	points := a.shown(&f)
@@ -101,8 +101,8 @@ func (a Agreement) BlandAltman() []byte {
 	return c.finish(sentences(append([]string{f.About, f.Say("%d households", len(points)), a.bounds()}, f.Notes...)))
 }
 
-// limit is a line across a picture, named beside it: over the points nobody could
-// read its name.
+// limit is a line across a picture, with its name at the side: nobody could read
+// it over the points.
 type limit struct {
 	name, value, class string
 	v                  float64

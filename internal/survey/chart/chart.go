@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// MediaType is that of the pictures.
+// MediaType is the media type of the pictures.
 const MediaType = "image/svg+xml"
 
 // Widths of a picture in units of CSS pixels.
@@ -30,9 +30,9 @@ const (
 	MaxWidth     = 1400
 )
 
-// Style is what a page needs that shows pictures of Frame.Inline. Other pictures
-// have it inside. Colours are plain, because programs that read a saved picture
-// know no variables.
+// Style is the style that a page needs to show pictures of Frame.Inline. Other
+// pictures contain it. Colours are plain, because programs that read a saved
+// picture do not know variables.
 const Style = `.hc{color:#1b1f24;font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-size:13px;color-scheme:light dark}` +
 	`.hc text{fill:currentColor;font-variant-numeric:tabular-nums}.hc .h{font-size:15px;font-weight:600}.hc .s{font-size:12px;opacity:.72}.hc .v{font-weight:600}` +
 	`.hc .g{stroke:currentColor;stroke-opacity:.16}.hc .z{stroke:currentColor;stroke-opacity:.7;stroke-dasharray:4 3}.hc .w{stroke:currentColor;stroke-width:1.6;fill:none}` +
@@ -41,8 +41,7 @@ const Style = `.hc{color:#1b1f24;font-family:system-ui,-apple-system,"Segoe UI",
 	`@media (prefers-color-scheme:dark){.hc{color:#e6e9ec}.hc .b{fill:#2c5f46;stroke:#7fd1a4}.hc .f{fill:#7fd1a4;stroke:#7fd1a4}.hc .o{stroke:#7fd1a4}.hc .p{fill:#7fd1a4;stroke:#7fd1a4}}` +
 	`@media print{.hc{color:#000}.hc .b{fill:#d5d5d5;stroke:#000}.hc .f{fill:#000;stroke:#000}.hc .o{stroke:#000}.hc .p{fill:#555;stroke:#000}}`
 
-// Policy allows a browser that opens a picture as a page its style and nothing
-// else.
+// Policy allows a browser that opens a picture as a page only its style.
 func Policy() string {
 	return "default-src 'none'; style-src " + Source(Style) + "; frame-ancestors 'none'"
 }
@@ -53,7 +52,7 @@ func Source(style string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Frame is what stands around a picture.
+// Frame is what surrounds a picture.
 type Frame struct {
 	ID       string   // begins the ids inside, so that a page can have several pictures; "c" by default
 	Title    string   // what is shown
@@ -61,10 +60,10 @@ type Frame struct {
 	Notes    []string // below the picture
 	Width    int      // DefaultWidth when 0, and within the widths there are
 	Inline   bool     // the page it stands in has Style
-	Language string   // of the words that are not the survey's own; English when there are none
+	Language string   // of the words that are not the survey's own; English by default
 }
 
-// maxRows is how many rows a picture has; a note tells of others.
+// maxRows limits the rows of a picture; a note counts the others.
 const maxRows = 60
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Row is one figure with its uncertainty. What is not known is nil.
+// Row is one figure with its uncertainty. Unknown members are nil.
 type Row struct {
 	Label     string
 	Value     *float64

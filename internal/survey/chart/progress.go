@@ -1,18 +1,18 @@
 package chart
 
-// Part is how far a stratum has come.
+// Part is the progress of a stratum.
 type Part struct {
 	Label                   string
 	Target, Answered, Known int // wanted; with an answer; of these verified
 }
 
-// Progress is how far the strata of a survey have come.
+// Progress is the progress of the strata of a survey.
 type Progress struct {
 	Frame
 	Parts []Part
 }
 
-// SVG draws an outline for what is wanted, and in it what is there.
+// SVG draws an outline for the target, filled as far as it is reached.
 func (p Progress) SVG() []byte {
 	f := p.Frame
 	more := len(p.Parts) - maxRows

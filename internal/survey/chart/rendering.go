@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Rendering is how a request wants its figures answered.
+// Rendering is the form in which a request wants its figures.
 type Rendering struct {
 	Format   string `query:"format" enum:"json,svg" doc:"svg: a picture with its description. When absent, the Accept header decides; json is the default."`
 	Accept   string `header:"Accept" doc:"image/svg+xml for a picture."`
@@ -17,7 +17,8 @@ type Rendering struct {
 	Spoken   string `header:"Accept-Language" doc:"English, or Kiswahili for sw."`
 }
 
-// Media is what routes say that answer with figures or a picture of them.
+// Media lists the media types of routes that answer with figures or a picture
+// of them.
 const Media = "application/json, " + MediaType
 
 // Picture reports whether a picture is wanted. The fault is INVALID_PARAMETER.

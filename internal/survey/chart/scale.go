@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Unit is how the values of a picture are written.
+// Unit says how to write the values of a picture.
 type Unit struct {
 	Percent bool   // shares: 0.62 is 62.0 %
 	Name    string // such as kg; "" for none, and the sign of percent for shares
@@ -68,8 +68,8 @@ func (f format) signed(v float64) string {
 	return f.bare(v)
 }
 
-// Number is a number with so many digits after the point and commas between
-// thousands. One that is rounded to nothing has no sign.
+// Number formats a number with so many digits after the point and commas
+// between thousands. A number that is rounded to zero has no sign.
 func Number(v float64, digits int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', digits, 64)
 	whole, rest, _ := strings.Cut(text, ".")
@@ -131,13 +131,13 @@ func niceStep(step float64) float64 {
 	return 10 * power
 }
 
-// at is the place of a value, at an end when it lies outside.
+// at is the position of a value, at an end when it lies outside.
 func (a *axis) at(v float64) float64 {
 	share := (v - a.low) / (a.high - a.low)
 	return a.from + min(max(share, 0), 1)*(a.to-a.from)
 }
 
-// labels are the ticks in words, with the digits that tell them apart.
+// labels formats the ticks, with enough digits to distinguish them.
 func (a *axis) labels(u Unit) []string {
 	f := format{unit: u}
 	if len(a.ticks) > 1 {

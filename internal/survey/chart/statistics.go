@@ -6,15 +6,15 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Names are the words of a survey for what its figures name by codes. What has
-// none keeps its code.
+// Names are the survey's names for the codes in its figures. A code without a
+// name is shown itself.
 type Names struct {
-	Language string // of the words beside them
+	Language string // of the other words
 	Question string
 	Per      string            // the question a ratio is per
 	Unit     string            // of the answers
 	Options  map[string]string // of the question
-	Values   map[string]string // of what the households are told apart by
+	Values   map[string]string // of the groups the households are divided into
 }
 
 func named(names map[string]string, code string) string {
@@ -24,8 +24,8 @@ func named(names map[string]string, code string) string {
 	return code
 }
 
-// Statistics draws what a survey says about its population: differences where
-// figures were compared, the figures themselves otherwise.
+// Statistics draws what a survey says about its population: differences if
+// figures were compared, otherwise the figures themselves.
 func Statistics(s *api.SurveyStatistics, n Names, f Frame) []byte {
 	unit := Unit{Percent: s.Statistic == "proportion"}
 	if s.Statistic == "mean" || s.Statistic == "total" || s.Statistic == "quantile" {
@@ -96,8 +96,8 @@ func differences(s *api.SurveyStatistics, n Names) []Row {
 	return rows
 }
 
-// About says in a line what the figures are: the statistic, the interval with its
-// confidence, the round and how many households they come from.
+// About describes the figures in a line: the statistic, the interval with its
+// confidence, the round and the number of households.
 func About(s *api.SurveyStatistics, n Names) string {
 	tell := func(english string, args ...any) string { return say(n.Language, english, args...) }
 	text := tell(map[string]string{"proportion": "Share of households", "mean": "Mean", "total": "Total"}[s.Statistic])
@@ -132,7 +132,7 @@ func About(s *api.SurveyStatistics, n Names) string {
 	return tell("%s · round %d · %s of %s households answered", text, s.Round, Number(float64(s.Counted.Answered), 0), Number(float64(s.Counted.Sample), 0))
 }
 
-// Method is the name of the way an interval is made.
+// Method is the name of the method for an interval.
 func Method(code string) string {
 	names := map[string]string{"wilson": "Wilson", "kornGraubard": "Korn–Graubard", "logit": "logit", "wald": "Wald", "t": "t", "woodruff": "Woodruff", "exact": "exact"}
 	return named(names, code)

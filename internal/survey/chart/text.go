@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// clean takes out of a label what is not seen and changes how other text reads:
-// control characters, and those that turn the direction of what follows.
+// clean removes invisible characters from a label that change how other text
+// reads: control characters, and those that reverse the direction of text.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Say is a sentence of a picture in its language, by its English words. What there
-// is no translation of stays English.
+// Say returns a sentence of a picture in its language, given in English. Without a
+// translation it stays English.
 func (f Frame) Say(english string, args ...any) string { return say(f.Language, english, args...) }
 
-// Spoken is the language of the words: English where there are none in that of f.
+// Spoken is the language of the words: English if there are no words in the
+// language of f.
 func (f Frame) Spoken() string {
 	language, _, _ := strings.Cut(f.Language, "-")
 	if words[language] == nil {

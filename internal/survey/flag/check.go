@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Check is one check: its name, what it flags and what it does not look at, for
-// people, and how it is made.
+// Check is one check: its name, a description for people of what it flags and
+// what it ignores, and its function.
 type Check struct {
 	Name, Flags, Not string
 
@@ -49,7 +49,7 @@ func Names() []string {
 // Checks lists the checks of one response.
 func Checks() []Check { return slices.Clone(checks) }
 
-// when is a check of what is known before.
+// when makes a check of a condition on known data.
 func when(is func(*look) bool, detail string) func(*look) {
 	return func(l *look) {
 		if is(l) {
@@ -73,7 +73,8 @@ func durationShort(l *look) {
 // survey.
 func Short(median float64) float64 { return median / 3 }
 
-// TooFast is the flag of an interview that is too fast beside the others.
+// TooFast is the flag of an interview that is too fast compared with the
+// others.
 func TooFast(seconds, median float64) Flag {
 	return Flag{
 		Rule: DurationShort, Value: seconds, Limit: math.Round(Short(median)),
@@ -88,7 +89,7 @@ func collectorFast(l *look) {
 }
 
 // IsFast reports whether a collector is too fast, by the medians of this collector
-// and of the survey; 0 is not known.
+// and of the survey; 0 means unknown.
 func IsFast(own, all float64) bool { return own > 0 && own < all/2 }
 
 // Fast is the flag of the interviews of a collector who is too fast.
@@ -127,8 +128,8 @@ func outsideWindow(l *look) {
 	}
 }
 
-// life is the time of the survey, which lasts until the response has arrived
-// where nobody says when it ends.
+// life is the time of the survey; without an end it lasts until the response
+// has arrived.
 func (in *Interview) life() (from, until time.Time) {
 	if from = in.From; from.IsZero() {
 		from = in.Since
@@ -160,7 +161,7 @@ func outsideLife(l *look) {
 	}
 }
 
-// moment is an answer that is a point in time; false when there is none.
+// moment returns an answer that is a point in time; false when there is none.
 func (l *look) moment(path []string, layout string) (time.Time, bool) {
 	text, _ := at(l.answers(), path).(string)
 	t, err := time.Parse(layout, text)
@@ -225,7 +226,7 @@ func straightLine(l *look) {
 	}
 }
 
-// Table is a table of checks for documents.
+// Table renders a table of checks for documents.
 func Table(of []Check) string {
 	var b strings.Builder
 	b.WriteString("| Check | Flags | Not looked at |\n|---|---|---|")

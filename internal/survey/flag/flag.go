@@ -38,7 +38,7 @@ const (
 	NotListed     = "household_not_listed"
 	NotAssigned   = "household_not_assigned"
 
-	// SensorMismatch is of package crossref, which reads measurements.
+	// SensorMismatch is set by package crossref, which reads measurements.
 	SensorMismatch = "sensor_mismatch"
 
 	ConsentMissing  = "consent_missing"
@@ -46,7 +46,7 @@ const (
 	LowCompleteness = "low_completeness"
 )
 
-// Flag is that of package api.
+// Flag is the type of package api.
 type Flag = api.ResponseFlag
 
 // Settings are the limits of the checks. The zero value of a member is its
@@ -62,7 +62,7 @@ type Settings struct {
 	Off              []string `json:"off,omitzero" doc:"Checks that are not made."`
 }
 
-// WithDefaults fills in what is not set.
+// WithDefaults fills in the defaults.
 func (s Settings) WithDefaults() Settings {
 	s.MinSeconds = or(s.MinSeconds, 60)
 	s.SecondsPerAnswer = or(s.SecondsPerAnswer, 3)
@@ -90,36 +90,36 @@ func or[T int | float64](v, otherwise T) T {
 // Point is a place on earth.
 type Point struct{ Lat, Lon float64 }
 
-// Interview is one response as the checks see it.
+// Interview is one response in the form that checks need.
 type Interview struct {
 	Answers         jsontext.Value // canonical
 	Answered        int
 	Completeness    float64   // share of the questions asked that are answered
 	Complete        bool      // no required answer is missing, and consent was not refused
 	Consent         *bool     // nil when the question has no answer
-	Dropped         []string  // pointers of answers to what was not to be asked
-	StartedAt       time.Time // zero when nobody knows
+	Dropped         []string  // pointers of answers to questions that were not relevant
+	StartedAt       time.Time // zero when unknown
 	SubmittedAt     time.Time
 	ReceivedAt      time.Time
-	Seconds         float64 // that it took; 0 when nobody knows
+	Seconds         float64 // its length; 0 when unknown
 	Median          float64 // seconds, of the complete interviews of the survey; 0 while there are too few
 	CollectorMedian float64 // the same of those of the collector
 	Visit           bool    // people met: place and hour matter
 	At              *Point
 	Home            *Point    // of the household
 	From, Until     time.Time // the window of the survey; zero when it does not say
-	Since           time.Time // that the survey may have been at work, where it does not say; zero for what comes from before it
+	Since           time.Time // when the survey may have begun, if it does not say; zero for older data
 
 	Eligible  *bool // nil when the survey does not ask
 	Unplanned bool  // its mode is not one of the survey
 	Stranger  bool  // its collector is not one of the survey
 	Unlisted  bool  // the survey has a list and the household is not on it
-	Others    bool  // somebody else was to visit it
+	Others    bool  // another collector was to visit it
 }
 
-// Check makes every check that is not switched off. asked reports whether a
-// question was asked in this interview; it is called for consent and pictures
-// that are missing only.
+// Check runs every check that is not switched off. asked reports whether a
+// question was asked in this interview; it is called only for missing consent
+// and pictures.
 func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) []Flag {
 	l := &look{Interview: in, plan: p, limits: s.WithDefaults(), asked: asked}
 	for _, c := range checks {
@@ -140,8 +140,8 @@ type look struct {
 
 	name    string // of the check that is made
 	flags   []Flag
-	decoded map[string]any // answers, once somebody has asked for them
-	read    bool           // somebody has
+	decoded map[string]any // answers, decoded on first use
+	read    bool           // decoded is set
 }
 
 // flag notes what the check has found.
@@ -205,7 +205,7 @@ func isNight(s Settings, hour int) bool {
 	return hour >= from && hour < to
 }
 
-// Metres is the distance of two points on a sphere.
+// Metres is the distance between two points on a sphere.
 func Metres(a, b Point) float64 {
 	const radius, degree = 6_371_000, math.Pi / 180
 	dLat, dLon := (b.Lat-a.Lat)*degree, (b.Lon-a.Lon)*degree

@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Plan is what the checks need to know of a form. Make it once for each.
+// Plan is the part of a form that the checks need. Make it once for each form.
 type Plan struct {
 	media   [][]string   // questions for pictures and sounds
 	scales  [][][]string // questions of one section with one scale
@@ -37,7 +37,7 @@ func NewPlan(f *form.Form) *Plan {
 			p.after = append(p.after, c.Path)
 		}
 		if c.Repeat {
-			continue // an empty element is no missing picture
+			continue // an empty element is not a missing picture
 		}
 		switch {
 		case c.Kind.Consent:

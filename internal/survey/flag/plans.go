@@ -6,8 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Plans keeps what the checks need to know of the forms in use. The zero value
-// is ready for use.
+// Plans keeps the Plans of the forms in use. The zero value is ready for use.
 type Plans struct {
 	mu  sync.Mutex
 	all map[*form.Form]*Plan
@@ -15,7 +14,7 @@ type Plans struct {
 
 const maxPlans = 1000
 
-// Of is the plan of a form.
+// Of returns the plan of a form.
 func (p *Plans) Of(f *form.Form) *Plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,8 +38,8 @@ func (a *answering) read() error {
 	return a.n.kind.read(a)
 }
 
-// readObject reads what is an object: why there is no answer, or what the kind
-// takes.
+// readObject reads an object: the reason why there is no answer, or a value of
+// the kind.
 func (a *answering) readObject() error {
 	list, err := a.ev.whole()
 	switch {
@@ -55,7 +55,7 @@ func (a *answering) readObject() error {
 	return nil
 }
 
-// notObject refuses what is no object.
+// notObject refuses a value that is not an object.
 func (a *answering) notObject() error { return a.mistyped("an object") }
 
 func (a *answering) objectRefused() {

@@ -8,11 +8,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
-// Check checks answers. It never fails: what it finds is in the result. When
-// something is wrong, the other members hold what could be read. Null, an
-// empty text, an empty choice and an empty matrix or group are no answers and
-// are left out; the empty array of a repeat says that there is none of it, and
-// is one.
+// Check checks answers. It never fails: its findings are in the result. When
+// something is wrong, the other members hold what could be read. Null, an empty
+// text, an empty choice and an empty matrix or group count as no answer and are
+// left out; the empty array of a repeat is an answer, which says that there are
+// none.
 func (f *Form) Check(in Input) *Result {
 	r := &Result{}
 	ev := &evaluation{f: f, in: in, budget: maxCost, r: r, reader: f.reader(), arena: make([]byte, 0, len(in.Answers)+256)}
@@ -102,7 +102,7 @@ func (ev *evaluation) question(b *block, n *node, c *cell) {
 	}
 }
 
-// consent notes whether somebody agrees to the interview.
+// consent notes whether the respondent agrees to the interview.
 func (ev *evaluation) consent(b *block, n *node, answered bool) {
 	c := &b.cells[n.index]
 	if !answered {

@@ -87,8 +87,8 @@ func (a *answering) option(raw jsontext.Value, below string) *choice {
 // namedOptions is how many options a refusal names.
 const namedOptions = 10
 
-// named lists the options, for whoever has sent another. What was sent may be about
-// a person and is not repeated.
+// named lists the options, for a sender who has sent another value. The value
+// itself may be about a person and is not repeated.
 func (a *answering) named() string {
 	var all []string
 	for value := range a.n.values() {
@@ -199,7 +199,7 @@ func (a *answering) choose(value, below string) {
 	a.c.texts = append(a.c.texts, value)
 }
 
-// inOtherWords reads the object that stands for an option.
+// inOtherWords reads the object that replaces an option.
 func (a *answering) inOtherWords(list []member) {
 	if a.n.q.Other && a.other(list, "") {
 		a.c.text = "other"
@@ -312,8 +312,8 @@ func parseBoolean(text string, _ func(string) string) (any, bool) {
 	return YesNo(strings.ReplaceAll(text, "OK", "true"))
 }
 
-// YesNo reads yes and no as people and XLSForm write them; nothing is no. ok is
-// false when the text is neither.
+// YesNo reads yes and no as people and XLSForm write them; an empty text is no.
+// ok is false when the text is neither.
 func YesNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.ReplaceAll(text, " ", "")) {
 	case "yes", "true", "true()", "1", "y":

@@ -2,15 +2,16 @@ package form
 
 import "slices"
 
-// Column is a leaf of a form: a value an export has a place for. Groups,
-// repeats and notes are not leaves; a matrix has one column for each row.
+// Column is a leaf of a form: a value that has its own place in an export.
+// Groups, repeats and notes are not leaves; a matrix has one column for each
+// row.
 type Column struct {
 	Path    []string // section, groups and repeats, question, row of a matrix
 	Section string
 	Type    Type
 	Kind    *Kind
 	Label   Text
-	PII     PII // the mark, or the one it has from its group or from what it is calculated of
+	PII     PII // the mark, or the one inherited from its group or from the answers it is calculated from
 	Repeat  bool
 	Repeats [][]string // the paths of the repeats it is in, the outermost first
 	Options []Option   // of choices, ranks and matrices
@@ -21,7 +22,8 @@ type Column struct {
 	Indicators []string
 }
 
-// Columns are the leaves of the selected sections in the order of the document.
+// Columns returns the leaves of the selected sections in the order of the
+// document.
 func (f *Form) Columns() []Column {
 	var columns []Column
 	for i, s := range f.sections {

@@ -19,9 +19,9 @@ type Change struct {
 	New     Value  `json:"new,omitzero" doc:"Absent when it is not answered."`
 }
 
-// Compare tells which answers differ between two answer objects, question by
-// question in order of their pointers. The whole of a group or repeat is one
-// question. What is not an object has no answers.
+// Compare lists the answers that differ between two answer objects, question by
+// question in order of their pointers. A group or repeat counts as one
+// question. A value that is not an object has no answers.
 func Compare(old, new jsontext.Value) []Change {
 	a, b := flat(old), flat(new)
 	all := map[string]bool{}
@@ -61,8 +61,8 @@ func flat(answers jsontext.Value) map[string]jsontext.Value {
 	return out
 }
 
-// Merge puts the public and the private part of answers together again, as
-// Result.Answers was. Either may be empty.
+// Merge joins the public and the private part of answers to the original
+// Result.Answers. Either may be empty.
 func Merge(public, private jsontext.Value) (jsontext.Value, error) {
 	switch {
 	case len(private) == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Form is a compiled template: what answers are checked against. It never
+// Form is a compiled template, against which answers are checked. It never
 // changes and is safe for concurrent use.
 type Form struct {
 	*compiled
@@ -79,10 +79,10 @@ func (f *Form) arrange() {
 	})
 }
 
-// Select is the form of a survey that asks only these sections, whatever their
+// Select returns the form of a survey that asks only these sections, in any
 // order. Names of the other sections and their questions are null in
-// expressions. The fault TEMPLATE_INVALID names sections that do not exist;
-// an empty list selects all.
+// expressions. The fault TEMPLATE_INVALID names sections that do not exist; an
+// empty list selects all.
 func (f *Form) Select(sections []string) (*Form, error) {
 	if len(sections) == 0 {
 		return f, nil
@@ -104,11 +104,12 @@ func (f *Form) Select(sections []string) (*Form, error) {
 	return s, nil
 }
 
-// Template is the document the form was compiled from, all sections of it.
-// It must not be changed.
+// Template returns the document the form was compiled from, with all sections.
+// Do not change it.
 func (f *Form) Template() *Template { return f.t }
 
-// Sections are the ids of the selected sections in the order of the document.
+// Sections returns the ids of the selected sections in the order of the
+// document.
 func (f *Form) Sections() []string {
 	var ids []string
 	for i, s := range f.sections {
@@ -122,8 +123,8 @@ func (f *Form) Sections() []string {
 // HasConsent reports whether a consent question is in the selected sections.
 func (f *Form) HasConsent() bool { return len(f.consents()) > 0 }
 
-// Keeps reports whether a value of the form is calculated once: a correction
-// needs Input.Before.
+// Keeps reports whether a value of the form is calculated only once: a
+// correction needs Input.Before.
 func (f *Form) Keeps() bool {
 	return slices.ContainsFunc(f.sections, func(s *section) bool {
 		found := false
@@ -152,7 +153,7 @@ func (f *Form) consents() []string {
 type compiler struct {
 	*compiled
 	problems  []fault.Field
-	over      bool // a limit is passed that keeps what is built small
+	over      bool // the form is over a size limit
 	questions int
 	written   int // bytes of expressions
 	nodes     []*node
@@ -242,7 +243,7 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 		if !twice {
 			box.shape.Add(n.id, n.typeOf())
 		} else {
-			box.shape.Add(n.id, cel.Any) // to say what is wrong here is enough
+			box.shape.Add(n.id, cel.Any) // one error about this is enough
 		}
 	}
 	box.sort()

@@ -25,7 +25,7 @@ const (
 )
 
 // cycles refuses questions whose relevance or calculation depends on
-// themselves, and marks what is calculated from private answers as private.
+// themselves, and marks values calculated from private answers as private.
 func (c *compiler) cycles() {
 	g := &graph{c: c, shapes: map[*cel.Shape]*container{}, state: map[any]mark{}}
 	for _, s := range c.sections {

@@ -74,7 +74,7 @@ func readDay(text string) (any, bool) {
 }
 
 // readClock reads a time of day as a device writes it: with fractions and the
-// offset from UTC, 14:05:30.000+03:00. The clock on the wall is what was asked.
+// offset from UTC, 14:05:30.000+03:00. The question asked for local time.
 func readClock(text string) (any, bool) {
 	if i := strings.IndexAny(text, ".+-Z"); i >= 0 {
 		text = text[:i]

@@ -10,8 +10,8 @@ func (c *compiler) defaults() {
 		ev := &evaluation{f: f, budget: maxCost, r: &Result{}, reader: newReader()}
 		ev.begin()
 		b := ev.newBlock(n.in, nil)
-		// The pointer of the answer is not that of the default: only what is
-		// said about it is used.
+		// The pointer of the answer is not that of the default: only the
+		// message is used.
 		b.box = &container{section: n.in.section, nodes: n.in.nodes}
 		ev.open(n.q.Default.Value)
 		if err := ev.answer(b, n); err != nil || len(ev.r.Wrong) > 0 {

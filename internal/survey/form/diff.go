@@ -18,7 +18,7 @@ const (
 	Breaking   = "breaking"
 )
 
-// Diff compares two templates: what a pinned response or an export would
+// Diff compares two templates by what a pinned response or an export would
 // notice. The id of the template is not compared.
 func Diff(old, new *Template) Difference {
 	d := &differ{}
@@ -99,7 +99,7 @@ func (d *differ) changed(pointer string, differs, breaking bool, detail string) 
 	}
 }
 
-// setRule tells which change of a set breaks.
+// setRule says which change of a set breaks.
 type setRule struct{ added, removed bool }
 
 // set compares lists of words whose order says nothing.
@@ -151,7 +151,7 @@ func (d *differ) sections(a, b []Section) {
 	d.moved("/sections", sequence(a, news), sequence(b, olds))
 }
 
-// relevant compares skip logic. To ask always what was asked sometimes breaks
+// relevant compares skip logic. Always asking what was asked sometimes breaks
 // only when an answer is then required.
 func (d *differ) relevant(at, a, b string, demanding bool) {
 	d.changed(at+"/relevant", a != b, b != "" || demanding, "The condition for asking it changed.")

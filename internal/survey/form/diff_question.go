@@ -69,7 +69,7 @@ func plainMark(p PII) PII {
 	return p
 }
 
-// allowed compares what may be said beside an answer.
+// allowed compares what may be given besides an answer.
 func (d *differ) allowed(at string, a, b *Question) {
 	d.changed(at+"/other", a.Other != b.Other, a.Other, "The rule for answers outside the options changed.")
 	d.changed(at+"/dontKnow", a.DontKnow != b.DontKnow, a.DontKnow, "The rule for not knowing as an answer changed.")

@@ -16,8 +16,8 @@ var reserved = []string{
 	"loop", "package", "namespace", "return", "var", "void", "while",
 }
 
-// ours are the names that stand beside sections. Questions may be called so,
-// but are then reached through their section only.
+// ours are names with a meaning of their own in expressions. Questions may have
+// these names, but are then reached through their section only.
 var ours = []string{"household", "response", "today", "index", "math"}
 
 // flags are the parts of a template that a survey may select.
@@ -166,7 +166,7 @@ func (c *compiler) id(at, id string, seen map[string]bool, twice string) {
 	seen[id] = true
 }
 
-// expression checks the size of an expression; what it says comes later.
+// expression checks the size of an expression; its content is checked later.
 func (c *compiler) expression(at, source string) {
 	before := c.written
 	c.written += len(source)

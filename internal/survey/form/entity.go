@@ -11,9 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
-// Entity says what the answers of a form ask of a twin, as the sheet entities of
-// XLSForm does: to make one, or to change one. Nothing is changed by it: whoever
-// may change the twin decides.
+// Entity says what the answers of a form propose for a twin, like the sheet
+// entities of XLSForm: to make one, or to change one. It changes nothing itself:
+// a principal who may change the twin decides.
 type Entity struct {
 	List   string `json:"list" doc:"The entity list of the survey that the twin belongs to." example:"stoves"`
 	Label  string `json:"label,omitzero" doc:"CEL expression: the name of the twin. Needed where twins are made." example:"serial"`
@@ -22,10 +22,10 @@ type Entity struct {
 	Update string `json:"update,omitzero" doc:"CEL expression: the twin that id names changes when it is true. By default always, unless create is given."`
 }
 
-// Creates reports whether answers may ask for a new twin.
+// Creates reports whether answers may propose a new twin.
 func (e *Entity) Creates() bool { return e.ID == "" || e.Create != "" }
 
-// Updates reports whether answers may ask for a change of one.
+// Updates reports whether answers may propose a change of one.
 func (e *Entity) Updates() bool { return e.ID != "" }
 
 // listForm is the form of the names of entity lists and of the properties that
@@ -33,7 +33,7 @@ func (e *Entity) Updates() bool { return e.ID != "" }
 var listForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 // IsList reports whether a text can be the name of an entity list. Names that
-// begin with two underscores, or with hearth_, are not for others.
+// begin with two underscores, or with hearth_, are reserved.
 func IsList(name string) bool {
 	return listForm.MatchString(name) && !strings.HasPrefix(name, "__") && !strings.HasPrefix(name, "hearth_")
 }
@@ -60,7 +60,7 @@ type saved struct {
 type asking struct {
 	label, id, create, update *cel.Program
 	saved                     []saved
-	private                   bool // the label is made of what is personal
+	private                   bool // the label contains personal data
 }
 
 // entityRules checks what a template says about twins.
@@ -84,7 +84,8 @@ func entityRules(c *compiler) {
 	}
 }
 
-// listRules checks the name of an entity list, which is that of a file to a form.
+// listRules checks the name of an entity list, which is the name of a file in a
+// form.
 func listRules(c *compiler, at, name string) {
 	if !IsList(name) {
 		c.problem(at, "invalid", "%s", listText)
@@ -131,7 +132,7 @@ func compileEntity(c *compiler) {
 	}
 }
 
-// Asked is what the answers of a response ask of a twin.
+// Asked is what the answers of a response propose for a twin.
 type Asked struct {
 	List       string
 	Create     bool
@@ -139,10 +140,10 @@ type Asked struct {
 	ID         string // of the twin that is to change
 	Label      string
 	Properties map[string]jsontext.Value
-	Personal   []string // those of them that say who somebody is
+	Personal   []string // those of them that identify a person
 }
 
-// Proposed is what the answers ask of a twin, nil for nothing.
+// Proposed returns what the answers propose for a twin, nil for nothing.
 func (r *Result) Proposed() *Asked {
 	a, t := r.ev.f.asking, r.ev.f.t
 	if a == nil {
@@ -183,8 +184,8 @@ func (r *Result) Proposed() *Asked {
 	return out
 }
 
-// LabelName stands for the label among the properties of a list: no property that
-// answers are saved to is called so.
+// LabelName is the name of the label among the properties of a list: no property
+// that answers are saved to has this name.
 const LabelName = "label"
 
 // text is what an expression gives as a text, "" for nothing.
@@ -209,7 +210,7 @@ func (b *block) text(p *cel.Program) string {
 	return string(raw)
 }
 
-// said is an answer that was given in the words of the form, or in others.
+// said returns an answer that was chosen, or given in other words.
 func said(answers map[string]jsontext.Value, path []string) (jsontext.Value, bool) {
 	v, ok := answers[path[0]]
 	for _, step := range path[1:] {
@@ -234,11 +235,12 @@ func said(answers map[string]jsontext.Value, path []string) (jsontext.Value, boo
 
 var uuidForm = regexp.MustCompile(`^(uuid:)?[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
 
-// IsUUID reports whether a text is a UUID, as other programs name entities.
+// IsUUID reports whether a text is a UUID, as other programs use to name
+// entities.
 func IsUUID(text string) bool { return uuidForm.MatchString(text) }
 
-// Twin is the DID of the twin that an id stands for: a UUID is that of a twin
-// that was made here, or is to be.
+// Twin returns the DID of the twin for an id: a UUID names a twin that was made
+// here, or is to be made.
 func Twin(id string) string {
 	if !IsUUID(id) {
 		return id
@@ -246,7 +248,7 @@ func Twin(id string) string {
 	return "did:ixo:entity:" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(id, "uuid:"), "-", ""))
 }
 
-// Lists are the entity lists that the form names.
+// Lists returns the entity lists that the form names.
 func (f *Form) Lists() []string {
 	var out []string
 	add := func(name string) {
@@ -263,7 +265,7 @@ func (f *Form) Lists() []string {
 	return out
 }
 
-// Saved are the properties that answers become.
+// Saved returns the properties that answers are saved to.
 func (f *Form) Saved() []string {
 	var out []string
 	if f.asking != nil {

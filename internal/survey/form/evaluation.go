@@ -21,13 +21,13 @@ type evaluation struct {
 	cost      uint64
 	budget    uint64
 	gaps      gaps
-	waits     map[*truth]gap // what is unsure, and the answer that decides it
+	waits     map[*truth]gap // undecided conditions, and the answer that decides each
 	made      int            // cells of groups and elements
 	today     cel.Value
 	household *cel.Record
 	response  *cel.Record
 	choice    cel.Value // the one that a filter looks at
-	before    any       // the answers that are corrected; nil until somebody asks
+	before    any       // the answers that are corrected; nil until needed
 }
 
 // block is an instance of a container: a section, a group, an element.
@@ -93,8 +93,8 @@ func (ev *evaluation) newBlock(box *container, up *block) *block {
 	return b
 }
 
-// groups makes the blocks of groups. They always exist: what is asked or
-// calculated in them does not wait for an answer.
+// groups makes the blocks of groups. They always exist: questions and
+// calculations in them do not wait for an answer.
 func (ev *evaluation) groups(b *block) {
 	for _, n := range b.box.groups {
 		c := &b.cells[n.index]
@@ -156,7 +156,7 @@ func about(kept **cel.Record, shape *cel.Shape, values map[string]any) *cel.Reco
 type facts struct {
 	fields []cel.Field
 	values map[string]any
-	miss   func() // is told of those that are missing and may still come; nil when none may
+	miss   func() // is called for missing answers that may still come; nil when none may
 }
 
 // Member implements cel.Members.
@@ -201,7 +201,7 @@ func (b *block) holds(p *cel.Program) (held bool, err error) {
 	return held, err
 }
 
-// Member gives an answer to expressions: null when there is none, when the
+// Member returns an answer for expressions: null when there is none, when the
 // question is not asked, and for dontKnow and refused.
 func (b *block) Member(i int) cel.Value {
 	if i >= len(b.cells) {

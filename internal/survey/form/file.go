@@ -29,7 +29,7 @@ const (
 
 // DataFile is a CSV file that belongs to a template: choices, or values that
 // expressions look up. The document names it by the hash of its content, which
-// is kept beside it.
+// is stored separately.
 type DataFile struct {
 	Name    string   `json:"name" doc:"Name of the file; expressions know it as files.villages, without .csv." example:"villages.csv"`
 	SHA256  string   `json:"sha256" doc:"Hexadecimal SHA-256 of its content. Send the content with POST /v1/templates:import."`
@@ -39,14 +39,14 @@ type DataFile struct {
 	content *content
 }
 
-// OptionsFrom says which file the options of a question are in.
+// OptionsFrom says which file holds the options of a question.
 type OptionsFrom struct {
 	File  string `json:"file" doc:"Name of one of the files of the template." example:"villages.csv"`
 	Value string `json:"value,omitzero" doc:"Column of the values; name by default." example:"name"`
 	Label string `json:"label,omitzero" doc:"Column of the labels; label by default, if there is one." example:"label"`
 }
 
-// Columns are the columns of the values and labels.
+// Columns returns the columns of the values and labels.
 func (o OptionsFrom) Columns() (value, label string) {
 	value, label = o.Value, o.Label
 	if value == "" {
@@ -58,7 +58,7 @@ func (o OptionsFrom) Columns() (value, label string) {
 	return value, label
 }
 
-// content is what is in a file.
+// content is the content of a file.
 type content struct {
 	bytes []byte
 	rows  [][]string // of the cells that a row has; those after them are empty
@@ -120,7 +120,7 @@ func ReadFile(name string, raw []byte) (*DataFile, error) {
 	return f, nil
 }
 
-// Content is what was read, nil of a file whose content is not here.
+// Content returns the text of the file, nil when it is not here.
 func (f *DataFile) Content() []byte {
 	if f.content == nil {
 		return nil
@@ -131,15 +131,15 @@ func (f *DataFile) Content() []byte {
 // Key is the name of the file in expressions: files.villages.
 func (f *DataFile) Key() string { return Word(stem(f.Name)) }
 
-// Cells are the cells of the rows, without the first line. Do not change them.
-// Those at the end of a row that are empty may be missing.
+// Cells returns the cells of the rows, without the first line. Do not change
+// them. Empty cells at the end of a row may be missing.
 func (f *DataFile) Cells() [][]string { return f.content.rows }
 
-// Has reports whether the file is the one that a form calls so, with or without
-// .csv and in any case.
+// Has reports whether a form's name means this file, with or without .csv and
+// in any case.
 func (f *DataFile) Has(name string) bool { return strings.EqualFold(stem(f.Name), stem(name)) }
 
-// Column is the column that a form calls so, in any case.
+// Column finds the column for a form's name, in any case.
 func (f *DataFile) Column(name string) (string, bool) {
 	word := Word(name)
 	for _, c := range f.Columns {
@@ -157,7 +157,7 @@ func stem(name string) string {
 	return name
 }
 
-// Word makes a word of a name that expressions can have after a dot.
+// Word turns a name into a word that can follow a dot in expressions.
 func Word(name string) string {
 	out := strings.Map(func(r rune) rune {
 		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -171,7 +171,7 @@ func Word(name string) string {
 	return out[:min(len(out), maxFileName)]
 }
 
-// unused is a word that nobody has yet, whatever its case.
+// unused makes a word that is not taken, ignoring case.
 func unused(word string, taken map[string]bool) string {
 	out := word
 	for i := 2; taken[strings.ToLower(out)]; i++ {
@@ -205,7 +205,7 @@ func invalidFiles(f fault.Field) error {
 }
 
 // plainName reports whether a name stays in the folder that an archive is
-// unpacked to, and is seen there.
+// unpacked to, and is visible there.
 func plainName(name string) bool {
 	return !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) })
 }
@@ -266,7 +266,7 @@ func (c *compiler) tables() {
 		table := cel.NewTable(rows, f.content.rows)
 		lists = append(lists, table)
 		shape.Add(f.Key(), cel.ListOf(rows))
-		const cellBytes = 24 // what a cell takes beside its text
+		const cellBytes = 24 // what a cell takes besides its text
 		c.weight += len(f.content.bytes) + cellBytes*f.Rows*len(f.Columns)
 	}
 	c.files = &cel.Record{Shape: shape, Members: lists}
@@ -354,8 +354,8 @@ func (o *fileOptions) shown(row int) (value, label string) {
 	return value, label
 }
 
-// Listed are the first options of a question that are in a file, at most n, and
-// whether there are more.
+// Listed returns the first n options of a question whose options are in a file,
+// and whether there are more.
 func (t *Template) Listed(q *Question, n int) (options []Option, more bool) {
 	if q.OptionsFrom == nil {
 		return nil, false
@@ -382,8 +382,8 @@ func (t *Template) Listed(q *Question, n int) (options []Option, more bool) {
 }
 
 // Attach gives the files of a template their content, by their hash. Each is read
-// once, and none beyond the limits. What nobody has, content gives as nil; it is
-// named when the template is compiled. The fault is TEMPLATE_INVALID.
+// once, and none beyond the limits. content returns nil for an unknown file;
+// compiling the template then reports it. The fault is TEMPLATE_INVALID.
 func (t *Template) Attach(content func(sha256 string) ([]byte, error)) error {
 	if len(t.Files) > MaxFiles {
 		return invalidFiles(tooManyFiles)
@@ -415,7 +415,7 @@ func (t *Template) Attach(content func(sha256 string) ([]byte, error)) error {
 	return nil
 }
 
-// stored reads a file by its hash, nil when nobody has it.
+// stored reads a file by its hash, nil when there is none.
 func stored(sha256 string, content func(sha256 string) ([]byte, error)) (*DataFile, error) {
 	raw, err := content(sha256)
 	if err != nil || raw == nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Partial is what is stored of answers to somebody who may read a part of them.
+// Partial is the stored answers for a reader who may read a part of them.
 //
-// A list of which they read a part of the entries is fixed: an entry has nothing
-// but its place to tell whose it is, so that whoever adds, removes or moves one
-// would give what they cannot read to somebody else. A list they read nothing of
-// is not: it can only be said anew, as a whole.
+// A list of whose entries the reader sees a part is fixed: only its position
+// says whose entry is whose, so adding, removing or moving one would attach
+// hidden values to another entry. A list of which the reader sees nothing is not
+// fixed: it can only be replaced as a whole.
 type Partial struct {
 	Shown, Hidden jsontext.Value
 	Removed       bool // what a sent content does not have was taken out of it, and was not just unknown
@@ -26,10 +26,9 @@ type Partial struct {
 // at is the place of the answers in a response.
 const at = jsontext.Pointer("/responses")
 
-// Filled is what was sent together with what is hidden: members of objects by
-// their name, entries of fixed lists by their place. Of two answers the one that
-// was sent holds. The fault is ENTRIES_WITHHELD, of a fixed list that would have
-// more or fewer entries.
+// Filled merges what was sent with what is hidden: members of objects by their
+// name, entries of fixed lists by their position. What was sent wins. The fault
+// is ENTRIES_WITHHELD, for a fixed list that would have more or fewer entries.
 func (p Partial) Filled(sent jsontext.Value) (jsontext.Value, error) {
 	if len(sent) == 0 {
 		return sent, nil // the check says that it is required
@@ -90,14 +89,14 @@ func (p Partial) filledList(at jsontext.Pointer, sent jsontext.Value) (jsontext.
 	return json.Marshal(to)
 }
 
-// mayGo wants no fixed list to be inside.
+// mayGo requires that there is no fixed list inside.
 func (p Partial) mayGo(at jsontext.Pointer) error {
 	return p.fixed(at, withheld)
 }
 
-// MayApply wants a JSON patch of the response to add, remove and move no entry of
-// a fixed list: one that is as long afterwards may have others. The fault is
-// ENTRIES_WITHHELD.
+// MayApply requires that a JSON patch of the response does not add, remove or
+// move entries of a fixed list, because a list of the same length may then have
+// other entries. The fault is ENTRIES_WITHHELD.
 func (p Partial) MayApply(patch []byte) error {
 	var ops []struct {
 		Op   string           `json:"op"`
@@ -168,9 +167,9 @@ func (p Partial) members(at jsontext.Pointer, f func(name string, m Partial, at 
 	return nil
 }
 
-// entries are those of a fixed list; nil when nothing is hidden in any of them.
-// What is not there in an entry that was sent stays: nobody has taken it out of
-// a list that is sent as a whole.
+// entries returns those of a fixed list; nil when nothing is hidden in any of
+// them. Members missing in an entry that was sent stay, because a list that is
+// sent as a whole removes nothing.
 func (p Partial) entries() ([]Partial, error) {
 	var shown, hidden []jsontext.Value
 	if err := json.Unmarshal(p.Hidden, &hidden); err != nil {

@@ -10,26 +10,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Given are the answers that people gave: those without the calculated ones,
-// which follow from them and would be wrong once they change.
+// Given returns the answers that people gave, without calculated ones, which
+// follow from them and would be wrong once they change.
 func Given(f *Form, answers jsontext.Value) (jsontext.Value, error) {
 	return edit(f, func(c *Column) bool { return c.Kind.Calculated }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
 }
 
-// Namer has other names for what answers name.
+// Namer translates names in answers to pseudonyms and back.
 type Namer interface {
 	Household(id string) string
 	Serial(text string) string
 }
 
-// Rename gives every household that an answer names another name, and every
-// number on a thing, as pseudonymised exports do. What is no text or number stays.
+// Rename replaces every household that an answer names, and every number on a
+// thing, by a pseudonym, as pseudonymised exports do. A value that is not a text
+// or number stays.
 func Rename(f *Form, answers jsontext.Value, n Namer) (jsontext.Value, error) {
 	return rename(f, answers, n, func(_, name jsontext.Value) jsontext.Value { return name })
 }
 
-// Restore gives what Rename has renamed in original its value again, wherever its
-// name stands in answers.
+// Restore undoes Rename: it replaces the pseudonyms of names in original by those
+// names, wherever they appear in answers.
 func Restore(f *Form, answers, original jsontext.Value, n Namer) (jsontext.Value, error) {
 	meant := map[string]jsontext.Value{}
 	if _, err := rename(f, original, n, func(old, name jsontext.Value) jsontext.Value {
@@ -81,12 +82,12 @@ func (c *Column) question() string {
 	return ""
 }
 
-// Unnamed are answers without those that name households.
+// Unnamed returns answers without those that name households.
 func Unnamed(f *Form, answers jsontext.Value) (jsontext.Value, error) {
 	return edit(f, func(c *Column) bool { return c.Kind.Household }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
 }
 
-// RenameAll is Rename for several contents, in their place.
+// RenameAll is Rename for several contents, in place.
 func RenameAll(f *Form, n Namer, contents ...*jsontext.Value) (err error) {
 	for _, c := range contents {
 		if *c, err = Rename(f, *c, n); err != nil {
@@ -111,7 +112,7 @@ func edit(f *Form, of func(*Column) bool, answers jsontext.Value, to change) (js
 	if len(paths) == 0 || len(answers) == 0 {
 		return answers, nil
 	}
-	// Numbers keep their text: what is not changed must not change.
+	// Numbers keep their text, so that unchanged values stay identical.
 	var all map[string]jsontext.Value
 	if err := json.Unmarshal(answers, &all); err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)

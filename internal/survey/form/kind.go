@@ -8,10 +8,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
-// Kind is all the program knows about a type of question. Each type is one
-// value, in the file of its family: text.go, number.go, choice.go, date.go,
-// place.go, media.go, structure.go. Whoever needs to treat a type differently
-// asks its kind, and nobody compares names of types.
+// Kind is everything the program knows about a type of question. Each type is
+// one value, in the file of its family: text.go, number.go, choice.go, date.go,
+// place.go, media.go, structure.go. Code that treats a type differently asks
+// its kind, and never compares names of types.
 type Kind struct {
 	Type Type
 	Members
@@ -20,37 +20,37 @@ type Kind struct {
 	Repeated   bool // Nested, any number of times
 	Shown      bool // people only read it; there is no answer
 	Calculated bool // the server gives the answer
-	Consent    bool // the answer says whether somebody agrees to the interview
+	Consent    bool // the answer says whether the respondent agrees to the interview
 
 	CEL       cel.Type // of the answer; that of records is made for each question
 	Several   bool     // the answer is an array of options
 	Ordered   bool     // and their order is the answer
 	Takes     Type     // every answer of this type is one of the kind too
 	Day       bool     // the answer is a day, not a moment
-	Clock     bool     // as texts, answers have the order of what they mean
+	Clock     bool     // answers sort correctly as texts
 	Parts     []Part   // of an answer that is an object
-	Place     bool     // it tells where somebody is: short of everything it is rounded
+	Place     bool     // it says where somebody is: below full detail it is rounded
 	Household bool     // it names a household
 	Twin      bool     // it names a twin, which may be on an entity list
 	Serial    bool     // it is the number on a thing, or its DID
-	Keyless   bool     // nobody types such an answer on the keys of a telephone
+	Keyless   bool     // such an answer cannot be typed on the keys of a telephone
 	Media     bool     // it names a file that was sent
 	Recorded  bool     // the file is made in the interview
-	Personal  bool     // the file stays closed, however the question is marked as personal
+	Personal  bool     // the file stays closed, whichever way the question is marked as personal
 
 	Quality Quality
 	XLSForm XLSForm
 	XForm   XForm
 	// Parse reads an answer that is written as plain text, such as a default of
-	// XLSForm; option gives the value of an option by its name there. Nil when
-	// no text can be an answer.
+	// XLSForm; option returns the value of an option by its name there. Nil
+	// when no text can be an answer.
 	Parse func(text string, option func(name string) string) (any, bool)
 
 	low, high float64 // bounds of questions that name none; none when both are 0
 	whole     bool    // numbers are integers
 	read      func(*answering) error
 	object    func(*answering, []member)           // reads an object; nil when none is an answer
-	want      func(s string) string                // says what a text must be, or nothing when s is
+	want      func(s string) string                // says what a text must be, or nothing when s is valid
 	value     func(*block, *node, *cell) cel.Value // the answer in expressions
 }
 
@@ -59,7 +59,7 @@ type Members struct {
 	Options    bool // needs options
 	Rows       bool // needs rows, each answered with an option
 	Other      bool // may take an answer in other words
-	NoAnswer   bool // may take that somebody does not know or refuses
+	NoAnswer   bool // may have the answers dontKnow and refused
 	Bounds     bool // min, max and step
 	Length     bool // regex and maxLength
 	Selections bool // minSelections and maxSelections
@@ -74,35 +74,36 @@ type Part struct {
 	Suffix string // of its column
 	Type   Type   // of its value
 	Unit   string
-	// Detail says more about the answer: no code stands here for an answer that
-	// is missing, and of a place only exports with everything have it.
+	// Detail says more about the answer: reason codes for missing answers do
+	// not appear here, and the details of a place are only in exports with
+	// everything.
 	Detail bool
 }
 
-// Quality is what the checks of responses do with answers of a kind.
+// Quality says how the checks of responses treat answers of a kind.
 type Quality struct {
 	Amount   bool // numbers that can be too large or too small
 	Choice   bool // choices whose shares are compared
 	Scale    bool // one of a few values: the same one all along is suspicious
-	Identity bool // marked as direct, it says who somebody is
+	Identity bool // if marked as direct, it identifies a person
 	Code     bool // a number or text that may be a telephone number or the number of a card
 	Unique   bool // no two households have the same
 	Loose    bool // people write the same answer in different ways
 	Apart    bool // it says nothing about whether two interviews are alike
 }
 
-// XLSForm is how questions of a kind are written there.
+// XLSForm says how to write questions of a kind there.
 type XLSForm struct {
 	Word       string   // the type
 	Reads      []string // types that are read as the kind
 	Marks      []string // types that are read as the kind when the column hearth_type names it
-	Appearance string   // tells the kind from others of the same type
+	Appearance string   // distinguishes the kind from others of the same type
 	Amid       bool     // also among other words
 	Range      bool     // a range, when it has two bounds and a step
 }
 
-// XForm is how questions of a kind stand in an XForm, the form as ODK Collect
-// reads it.
+// XForm says how to write questions of a kind in an XForm, the form that ODK
+// Collect reads.
 type XForm struct {
 	Type    string // of the value
 	Control string // what asks for it; "" for what nobody sees
@@ -124,11 +125,11 @@ func index(families ...[]*Kind) map[Type]*Kind {
 	return out
 }
 
-// unknownKind is that of types that do not exist.
+// unknownKind is the kind of types that do not exist.
 var unknownKind = &Kind{CEL: cel.Any}
 
-// KindOf is the kind of a type. That of a type that does not exist has no
-// properties at all.
+// KindOf returns the kind of a type. The kind of a type that does not exist has
+// no properties at all.
 func KindOf(t Type) *Kind {
 	if k, ok := kinds[t]; ok {
 		return k
@@ -136,7 +137,7 @@ func KindOf(t Type) *Kind {
 	return unknownKind
 }
 
-// Kinds are all kinds in the order of their names.
+// Kinds returns all kinds in the order of their names.
 func Kinds() []*Kind {
 	return slices.SortedFunc(maps.Values(kinds), func(a, b *Kind) int { return strings.Compare(string(a.Type), string(b.Type)) })
 }
@@ -144,9 +145,9 @@ func Kinds() []*Kind {
 // Asked reports whether people answer questions of the kind.
 func (k *Kind) Asked() bool { return !k.Shown && !k.Calculated && !k.Nested }
 
-// Serial reports whether a question asks for the number on a thing, which tells
-// whose it is: a barcode, the DID of a twin, or a text or number that its id calls
-// so.
+// Serial reports whether a question asks for the number on a thing, which
+// identifies its owner: a barcode, the DID of a twin, or a text or number whose id
+// says so.
 func (q *Question) Serial() bool {
 	k, id := KindOf(q.Type), strings.ToLower(q.ID)
 	return k.Serial || k.Quality.Code && slices.ContainsFunc([]string{"serial", "barcode", "imei"}, func(word string) bool { return strings.Contains(id, word) })

@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
-// variable tells what a variable of expressions is.
+// variable describes a variable of expressions.
 type variable struct {
 	kind variableKind
 	at   int // section
@@ -138,7 +138,7 @@ func (f *compiled) ambiguous(name string) bool {
 }
 
 // Condition compiles an expression about a whole response, such as who is
-// eligible; Result.Holds evaluates it. The error is an *cel.Error.
+// eligible; Result.Holds evaluates it. The error is a *cel.Error.
 func (f *Form) Condition(source string) (*cel.Program, error) {
 	return f.env.Compile(source, f.names(nil), cel.Condition)
 }

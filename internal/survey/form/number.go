@@ -114,9 +114,9 @@ func base(low float64) float64 {
 	return low
 }
 
-// onStep reports whether f is a whole number of steps above base. Decimals such as
-// 0.3 are no whole number of 0.1 in binary, so a rounding error is forgiven:
-// a few units in the last place of what was subtracted.
+// onStep reports whether f is a whole number of steps above base. In binary,
+// decimals such as 0.3 are not a whole number of 0.1, so a rounding error is
+// tolerated: a few units in the last place of what was subtracted.
 func onStep(f, low, step float64) bool {
 	n := (f - base(low)) / step
 	tolerance := 1e-9 + 4*(math.Abs(f)+math.Abs(base(low)))/step*0x1p-52

@@ -194,7 +194,7 @@ func (n *node) fileRow(i int) cel.Value {
 	return &cel.Record{Shape: n.offers, Members: &fileCells{n.file, i, n.offers.Fields()}}
 }
 
-// offered checks that what was chosen is offered, given the other answers. Of a
+// offered checks that a chosen option is offered, given the other answers. In a
 // partial response an answer that the filter needs may still come.
 func (ev *evaluation) offered(b *block, n *node, c *cell) {
 	chosen := c.texts

@@ -48,5 +48,5 @@ func (c *compiler) weigh(at string, bytes int) {
 	}
 }
 
-// Weight is how many bytes the expressions of the form take, about.
+// Weight estimates the bytes that the expressions of the form take.
 func (f *Form) Weight() int { return f.weight }

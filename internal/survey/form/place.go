@@ -94,7 +94,8 @@ func parsePlace(text string, _ func(string) string) (any, bool) {
 }
 
 // readPlace reads a place as a device writes it: latitude, longitude, altitude and
-// accuracy. What it does not know is 0 there; an accuracy of 0 is none.
+// accuracy. The device writes 0 for what it does not know; an accuracy of 0 means
+// none.
 func readPlace(text string) (any, bool) {
 	parts := strings.Fields(text)
 	if len(parts) < 2 || len(parts) > 4 {

@@ -2,17 +2,17 @@ package form
 
 import "slices"
 
-// Reach is what somebody who asks can take for an answer.
+// Reach is what an interviewer can accept as an answer.
 type Reach uint8
 
 // The reaches.
 const (
-	Anything Reach = iota // whatever a question wants
-	ByKeys                // what is typed on any telephone
-	InWords               // what is said or written in a conversation
+	Anything Reach = iota // whatever a question asks for
+	ByKeys                // typed on any telephone
+	InWords               // said or written in a conversation
 )
 
-// MaxKeyed is how many options somebody with a simple telephone is shown.
+// MaxKeyed is how many options a simple telephone shows.
 const MaxKeyed = 40
 
 // Takes reports whether a question can be answered within the reach.
@@ -29,7 +29,8 @@ func (r Reach) Takes(q *Question) bool {
 	return !k.Keyless && (len(q.Options) <= MaxKeyed || q.ChoiceFilter != "")
 }
 
-// Bounds are the least and the largest number that a question takes; nil for none.
+// Bounds returns the least and the largest number that a question accepts; nil for
+// none.
 func Bounds(q *Question) (low, high *float64) {
 	low, high = q.Validation.Min, q.Validation.Max
 	if k := KindOf(q.Type); k.high > 0 {
@@ -38,15 +39,15 @@ func Bounds(q *Question) (low, high *float64) {
 	return low, high
 }
 
-// Beyond is a question that somebody cannot ask.
+// Beyond is a question that cannot be asked.
 type Beyond struct {
 	Path     []string
 	Type     Type
 	Required bool // an interview without an answer to it may stay incomplete
 }
 
-// Beyond are the questions of the selected sections that a mode cannot ask, given
-// its reach. Those that are never relevant in the mode are none of them.
+// Beyond lists the questions of the selected sections that a mode cannot ask,
+// given its reach, without those that are never relevant in the mode.
 func (f *Form) Beyond(r Reach, mode string) []Beyond {
 	check := f.Check(Input{Response: map[string]any{"mode": mode}, Partial: true})
 	var out []Beyond

@@ -40,9 +40,9 @@ type gaps struct {
 
 func (ev *evaluation) miss(g gap) { ev.gaps = gaps{ev.gaps.count + 1, g} }
 
-// waiting reports whether of a partial response answers are missing that were read
-// since before, and keeps the one t waits for. They are forgotten then: who has
-// asked for t may have missed nothing.
+// waiting reports whether answers of a partial response are missing that were read
+// since before, and records the one t waits for. They are then forgotten: the
+// reader of t may have missed nothing.
 func (ev *evaluation) waiting(before gaps, t *truth) bool {
 	g := ev.gaps
 	ev.gaps = before
@@ -56,9 +56,9 @@ func (ev *evaluation) waiting(before gaps, t *truth) bool {
 	return true
 }
 
-// decide finds out whether something is asked that stands in what is asked
-// around it. Of a partial response nothing is lost: as long as an answer is
-// missing that the condition reads, what does not hold yet may still do.
+// decide finds out whether a question is asked, within what is asked around it.
+// In a partial response nothing is lost: while an answer is missing that the
+// condition reads, a false condition may still become true.
 func (b *block) decide(t *truth, around truth, p *cel.Program) {
 	*t = around
 	if p == nil || around == no {
@@ -93,8 +93,8 @@ func (b *block) standing() truth {
 	return b.known
 }
 
-// truth reports whether a question of the block is asked. It is found out once,
-// when somebody wants to know; a compiled form has no cycles.
+// truth reports whether a question of the block is asked. It is computed once,
+// on first use; a compiled form has no cycles.
 func (b *block) truth(n *node) truth {
 	c := &b.cells[n.index]
 	if c.known == unknown {
@@ -111,9 +111,9 @@ func (b *block) asks(n *node) bool {
 	return t == yes || t == unsure && b.sent(n)
 }
 
-// Asked reports whether a question was to be asked; path is its section and what
-// leads to it. One in a repeat is asked when the first element asks it, or an empty
-// one where there is none. It costs no more than a check.
+// Asked reports whether a question was relevant; path is its section and the names
+// that lead to it. One in a repeat is relevant when it is in the first element, or
+// in an empty one if there is none. It costs no more than a check.
 func (r *Result) Asked(path []string) bool {
 	ev := r.ev
 	ev.cost, ev.budget = 0, maxCost
@@ -148,7 +148,7 @@ func (b *block) asked(path []string) bool {
 	return inner == nil || len(inner.box.nodes) == 0 || inner.asked(path[1:])
 }
 
-// await notes the answer that decides whether what was sent is asked.
+// await records the answer that decides whether a sent value is relevant.
 func (ev *evaluation) await(t *truth) {
 	if g, ok := ev.waits[t]; ok {
 		ev.missing(g.pointer(), "Whether other questions are asked depends on this answer.")

@@ -17,7 +17,7 @@ type Input struct {
 	Now       time.Time      // its day is `today` in expressions
 	Before    jsontext.Value // the answers that are corrected, with calculated values; nil of a new response
 	Partial   bool           // answers are still to come: what a missing one decides is open
-	Reach     Reach          // of whoever asks: what is beyond it counts only when answered
+	Reach     Reach          // of the interviewer: questions beyond it count only when answered
 }
 
 // Result is what Check found.

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Serials are the questions for the number on a thing, or the DID of one, and what
-// is calculated from their answers, by their ids. Do not change it.
+// Serials returns the ids of the questions for the number on a thing, or the DID
+// of one, and of values calculated from their answers. Do not change it.
 func (f *Form) Serials() map[string]bool { return f.serials }
 
 // serialsOf finds the serials of a template.

@@ -11,7 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
-// Reference is an answer that a text names, as in "Where does ${name} cook?".
+// Reference matches an answer that a text names, as in "Where does ${name}
+// cook?".
 var Reference = regexp.MustCompile(`\$\{\s*([^{}\s]+)\s*\}`)
 
 const (
@@ -19,9 +20,9 @@ const (
 	maxFilled = 1 << 20 // bytes of all texts of a view that name answers, and of these
 )
 
-// spoken is a text in the language of the viewer, with the answers that it
-// names: choices by their labels, nothing where there is no answer. What is not
-// an answer that can be read aloud stays as it is written.
+// spoken returns a text in the language of the viewer, with the answers that it
+// names: choices by their labels, nothing where there is no answer. A reference
+// to an answer that cannot be read aloud stays as it is written.
 func (v viewer) spoken(b *block, t Text) string {
 	text := v.in(t)
 	if !strings.Contains(text, "${") {

@@ -2,8 +2,8 @@ package form
 
 import "github.com/hearth-dmrv/hearth/internal/cel"
 
-// structures are the kinds that people do not answer themselves: what holds
-// questions, what is shown, and what is calculated.
+// structures are the kinds that people do not answer themselves: containers of
+// questions, notes, and calculations.
 var structures = []*Kind{
 	{Type: Group, Nested: true, value: group, XLSForm: XLSForm{Word: "begin_group", Reads: []string{"begin_group"}}, XForm: XForm{Control: "group"}},
 	{Type: Repeat, Nested: true, Repeated: true, value: elements, XLSForm: XLSForm{Word: "begin_repeat", Reads: []string{"begin_repeat"}}, XForm: XForm{Control: "repeat"}},

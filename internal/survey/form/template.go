@@ -31,7 +31,7 @@ type Template struct {
 	Metadata           Object      `json:"metadata,omitzero" doc:"Anything else, kept as it is."`
 }
 
-// Language is the default language, en when none is named.
+// Language is the default language, en if none is named.
 func (t *Template) Language() string {
 	if t.DefaultLanguage == "" {
 		return "en"
@@ -84,7 +84,7 @@ type Question struct {
 	SaveTo            string       `json:"saveTo,omitzero" doc:"The property of the twin that the answer is to become, where the template has an entity." example:"district"`
 }
 
-// PII reports whether an answer identifies a person.
+// PII says whether an answer identifies a person.
 type PII string
 
 // The marks. No mark is the same as none.
@@ -94,7 +94,7 @@ const (
 	PIIIndirect PII = "indirect" // a place, a birthday: with others it may
 )
 
-// Private reports whether the answer is kept apart.
+// Private reports whether the answer is stored separately.
 func (p PII) Private() bool { return p == PIIDirect || p == PIIIndirect }
 
 // Type is the kind of a question.
@@ -130,13 +130,13 @@ const (
 	Group          Type = "group"
 )
 
-// Object is a JSON object kept as it was given.
+// Object is a JSON object in its original form.
 type Object struct{ jsontext.Value }
 
 // IsZero reports whether there is no object.
 func (o Object) IsZero() bool { return len(o.Value) == 0 }
 
-// Value is any JSON value kept as it was given.
+// Value is any JSON value in its original form.
 type Value struct{ jsontext.Value }
 
 // IsZero reports whether there is no value.

@@ -39,8 +39,8 @@ var texts = []*Kind{
 	},
 }
 
-// string reads all that is a JSON string. An empty text is no answer, unless a
-// form is wanted that it does not have.
+// string reads a JSON string. An empty text is no answer, unless a required
+// form is missing.
 func (a *answering) string() error {
 	if a.kind != '"' {
 		return a.mistyped("a string")
@@ -69,8 +69,8 @@ func (a *answering) string() error {
 	return nil
 }
 
-// matches reports whether a text has the form that is asked for. When the budget is
-// spent it is not looked at: the check says so at its end.
+// matches reports whether a text has the required form. When the budget is used up
+// it is not checked: the check reports that at its end.
 func (a *answering) matches(text []byte) bool {
 	p := a.n.pattern
 	if p == nil || a.ev.cost > maxCost {

@@ -133,8 +133,8 @@ func same(a, b jsontext.Value) bool {
 }
 
 // result appends the JSON of a calculated value. Times are RFC 3339 in UTC,
-// durations seconds. There is none for null, for numbers that are not finite
-// and for texts that are too long.
+// durations seconds. Null, numbers that are not finite and texts that are too
+// long have none.
 func result(dst []byte, v cel.Value) ([]byte, bool) {
 	switch v := v.Value().(type) {
 	case bool:

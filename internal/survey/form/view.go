@@ -32,10 +32,10 @@ type QuestionView struct {
 	Elements  [][]QuestionView    `json:"elements,omitzero" doc:"For a repeat with answers: the questions as each of its elements has them. Options and rows that do not depend on answers are in questions only."`
 }
 
-// View shows the selected sections in one language. r is the result of a check
-// by this form, or nil before there are answers. Questions without a label
-// show their id, options without one their value. Titles, labels and hints show
-// the answers that they name.
+// View renders the selected sections in one language. r is the result of a
+// check by this form, or nil before there are answers. Questions without a
+// label show their id, options without one their value. Titles, labels and
+// hints show the answers that they name.
 func (f *Form) View(lang string, r *Result) []SectionView {
 	if r == nil {
 		r = f.Check(Input{})
@@ -62,7 +62,7 @@ func (f *Form) view(v viewer, r *Result) []SectionView {
 
 type viewer struct {
 	lang, fallback string
-	brief          bool // without what stands elsewhere already
+	brief          bool // without what is shown elsewhere already
 	room           *int // bytes of texts that may still be filled
 }
 
@@ -100,9 +100,10 @@ func (v viewer) questions(b *block) []QuestionView {
 	return views
 }
 
-// elements are the questions of a repeat, once for each of its elements: what is
-// asked in one may not be asked in another. Their options are said once, with the
-// question: a few hundred elements would repeat each list as often.
+// elements are the questions of a repeat, once for each of its elements, because
+// what is asked in one may not be asked in another. Their options are listed
+// once, with the question; otherwise a few hundred elements would repeat each
+// list as often.
 func (v viewer) elements(list []*block) [][]QuestionView {
 	v.brief = true
 	out := make([][]QuestionView, len(list))

@@ -9,14 +9,14 @@ import (
 )
 
 // Text is words for people in one or several languages, by language tag. The
-// tag "" stands for the default language of the template: it is what a plain
-// JSON string becomes.
+// tag "" means the default language of the template: a plain JSON string
+// becomes that.
 type Text map[string]string
 
 // Plain is a text in the default language.
 func Plain(s string) Text { return Text{"": s} }
 
-// In gives the text in lang, else in fallback, else the plain one, else that
+// In returns the text in lang, else in fallback, else the plain one, else that
 // of the first tag. A tag such as sw-KE finds sw.
 func (t Text) In(lang, fallback string) string {
 	for _, tag := range [...]string{lang, parent(lang), fallback, parent(fallback), ""} {
@@ -95,15 +95,15 @@ func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return wrongKind(dec, "a string or an object of languages")
 }
 
-// wrongKindError is what a decoder says about a value of the wrong kind: what it
-// must be instead.
+// wrongKindError is a decoder's error about a value of the wrong kind, and says
+// what it must be instead.
 type wrongKindError string
 
 func (e wrongKindError) Error() string {
 	return "the value has the wrong kind: it must be " + string(e)
 }
 
-// Wanted is what whoever answers a request says about the value.
+// Wanted is the message about the value for the sender of the request.
 func (e wrongKindError) Wanted() string { return string(e) }
 
 func wrongKind(dec *jsontext.Decoder, want string) error {
@@ -113,7 +113,7 @@ func wrongKind(dec *jsontext.Decoder, want string) error {
 	return wrongKindError(want)
 }
 
-// Required tells when a question needs an answer: always, never, or when an
+// Required says when a question needs an answer: always, never, or when an
 // expression is true.
 type Required struct {
 	Always bool
@@ -157,8 +157,8 @@ type Option struct {
 	Label     Text     `json:"label,omitzero"`
 	Exclusive bool     `json:"exclusive,omitzero" doc:"Whether it may only be chosen alone."`
 	Score     *float64 `json:"score,omitzero"`
-	// Data is what a filter looks at. An option with several is offered when
-	// the filter holds for one of them.
+	// Data is the data for a filter. An option with several entries is offered
+	// when the filter holds for one of them.
 	Data []map[string]string `json:"data,omitzero"`
 }
 

@@ -78,7 +78,7 @@ func (w *writer) write(p part, size int) jsontext.Value {
 	return append(w.buf, '}')
 }
 
-// member writes a name and its value, and takes both back when there is no
+// member writes a name and its value, and removes both again when there is no
 // value. Names are ids: they need no escapes.
 func (w *writer) member(name string, value func() bool) bool {
 	start := len(w.buf)

@@ -21,7 +21,7 @@ const maxTests = 20_000
 // callers who may not read what single households used.
 const leastShown = 5
 
-// Query is which figures are asked for.
+// Query selects figures.
 type Query struct {
 	Project    string  `query:"projectId" doc:"DID of the project; required unless the key is limited to one." example:"did:ixo:entity:123"`
 	Fuel       string  `query:"fuel" doc:"wood by default." example:"wood"`
@@ -85,7 +85,7 @@ func (q *Query) level() estimate.Level {
 	return estimate.Level{Confidence: q.Confidence, OneTail: q.Tail == "one"}
 }
 
-// Analyse says what the tests of a project show. Faults: INVALID_PARAMETER,
+// Analyse computes what the tests of a project show. Faults: INVALID_PARAMETER,
 // KPT_TOO_MANY, UNITS_MIXED.
 func (s *Service) Analyse(ctx context.Context, in Query) (*Analysis, error) {
 	c := web.CallerFrom(ctx)
@@ -182,7 +182,8 @@ func admitted(in Query, tests []measured, out *Analysis) ([]measured, error) {
 	return some, nil
 }
 
-// covered are the times somebody was tested: periods in order that do not meet.
+// covered are the times in which a household was tested: disjoint periods in
+// order.
 type covered []period
 
 // cover joins periods, which come in the order of their first days.
@@ -321,9 +322,9 @@ func (g *group) show(in Query, all bool) (api.KitchenTestGroup, error) {
 	return out, nil
 }
 
-// precision is the decision about the figure. One that misses the target is
-// replaced by the bound that promises less: the lower one of what was used before,
-// the upper one of what is used now.
+// precision applies the precision target to a figure. One that misses it is
+// replaced by its conservative bound: the lower one of the fuel used before, the
+// upper one of the fuel used now.
 func (g *group) precision(in Query, f *estimate.Figure) *api.SurveyPrecision {
 	t := estimate.Target{Level: in.level(), Relative: in.Precision, Bound: estimate.Lower}
 	if g.name == intervention {

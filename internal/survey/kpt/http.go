@@ -64,7 +64,7 @@ func example(id string) Draft {
 	}
 }
 
-// corrected is an example without what a correction leaves as it is.
+// corrected is an example without the members that a correction cannot change.
 func corrected() Draft {
 	d := example("")
 	d.ProjectID, d.HouseholdID = "", ""
@@ -103,7 +103,7 @@ func (s *Service) serveWithdraw(ctx context.Context, in *changed) (web.Reply[*Te
 	return s.Change(ctx, in.ID, Change{IfMatch: in.IfMatch, Reason: in.Reason})
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	Before int64 `json:"b"`
 }

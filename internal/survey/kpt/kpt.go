@@ -101,8 +101,8 @@ func normalise(d *Draft) {
 	d.Type = "KPTClaim"
 }
 
-// checkDraft names everything that is wrong with a draft by itself. Its last day
-// may be today's, anywhere on earth.
+// checkDraft names everything that is wrong with a draft alone. Its last day may
+// be today's date anywhere on earth.
 func checkDraft(c *fault.Checks, d *Draft, now time.Time) period {
 	if d.ID != "" && !idForm.MatchString(d.ID) || d.ID == "analysis" {
 		c.Add("/id", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer. The word analysis is reserved.")
@@ -126,7 +126,7 @@ func checkDraft(c *fault.Checks, d *Draft, now time.Time) period {
 	return p
 }
 
-// checkPeriod wants as many days as there are logs.
+// checkPeriod requires as many days as there are logs.
 func checkPeriod(c *fault.Checks, d *Draft) period {
 	var p period
 	t := d.TestPeriod
@@ -201,7 +201,7 @@ func checkPeople(c *fault.Checks, p *api.KitchenTestPeople) {
 	}
 }
 
-// checkAround looks at what was noted beside the measurements.
+// checkAround checks the data recorded besides the measurements.
 func checkAround(c *fault.Checks, d *Draft) {
 	line := func(text string) string {
 		if text == "" || len([]rune(text)) > maxWords || strings.ContainsAny(text, "\n\r\x00") {
@@ -251,7 +251,8 @@ func adults(p *api.KitchenTestPeople) float64 {
 	return 0.5*p.Children + 0.8*p.Women + p.Men + 0.8*p.OldMen
 }
 
-// derive computes what follows from the measurements, and says what is missing.
+// derive computes what follows from the measurements, and names what is
+// missing.
 func derive(v *Test) {
 	n := len(v.FuelMeasurements.DailyLogs)
 	if n == 0 {

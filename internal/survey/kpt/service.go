@@ -29,7 +29,7 @@ type Config struct {
 	Idem    *once.Store
 	Cursors web.Cursors
 	Now     func() time.Time
-	// Household reports whether a DID is that of a household whose twin the caller
+	// Household reports whether a DID belongs to a household whose twin the caller
 	// of ctx may see.
 	Household func(ctx context.Context, q db.Querier, did string) (bool, error)
 	// Design reports whether a project has a sample design.
@@ -92,8 +92,8 @@ func taken() error {
 		With(fault.Field{Pointer: "/id", Code: "exists", Detail: "Use another id."})
 }
 
-// admit settles the project of a new test and wants the household to be one that
-// may be tested.
+// admit sets the project of a new test and checks that the household may be
+// tested.
 func (s *Service) admit(ctx context.Context, tx *db.Tx, r *row) error {
 	ws := web.CallerFrom(ctx).Workspace
 	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), ws, r.household); err != nil {
@@ -136,8 +136,8 @@ func (s *Service) projectOf(ctx context.Context, q db.Querier, r *row) (string, 
 	return named, wrong.Err(invalidCode, invalidText)
 }
 
-// known wants the household to exist: as a twin, or on a list of the project. The
-// fault is HOUSEHOLD_UNKNOWN.
+// known requires that the household exists: as a twin, or on a list of the
+// project. The fault is HOUSEHOLD_UNKNOWN.
 func (s *Service) known(ctx context.Context, q db.Querier, r *row) error {
 	ok, err := s.cfg.Household(ctx, q, r.household)
 	if err == nil && !ok {
@@ -150,9 +150,10 @@ func (s *Service) known(ctx context.Context, q db.Querier, r *row) error {
 	return err
 }
 
-// settle wants the design of a test to exist, and no day of it to be counted in
-// another test of the same fuel in the household. The days that count are the last
-// ones of the period, as many as there are logs. Faults: KPT_INVALID, KPT_OVERLAPS.
+// settle requires that the design of a test exists, and that none of its days
+// counts in another test of the same fuel in the household. The days that count are
+// the last ones of the period, as many as there are logs. Faults: KPT_INVALID,
+// KPT_OVERLAPS.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, r *row) error {
 	ws := web.CallerFrom(ctx).Workspace
 	if sel := r.draft.Selection; sel != nil && sel.DesignID != "" {
@@ -299,7 +300,7 @@ func mayChange(ctx context.Context, r *row, ifMatch string) error {
 	return nil
 }
 
-// correct puts a draft in place of what a test says. Who was tested stays, and so
+// correct replaces what a test says with a draft. The household stays, and so
 // does what the caller could not read and does not send.
 func (s *Service) correct(ctx context.Context, tx *db.Tx, r *row, d Draft) error {
 	normalise(&d)
@@ -335,7 +336,7 @@ func (s *Service) correct(ctx context.Context, tx *db.Tx, r *row, d Draft) error
 	return s.settle(ctx, tx, r)
 }
 
-// Filter narrows a list of tests. Empty members do not.
+// Filter narrows a list of tests. Empty members are ignored.
 type Filter struct {
 	Project, Household, Group, Status, Fuel string
 }
@@ -430,8 +431,8 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 	return items[:limit], items[limit-1].Revision, nil
 }
 
-// Erase takes out what the tests of a household say: what stays is that there
-// were tests, of which group and when. It is an erase.Eraser.
+// Erase removes what the tests of a household say: the facts that there were
+// tests, of which group and when remain. It is an erase.Eraser.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
 	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, person); err != nil {
 		return 0, err

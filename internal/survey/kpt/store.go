@@ -81,7 +81,8 @@ func (r *row) read(body string) error {
 	return nil
 }
 
-// body is what is stored of a draft: who and where stand in columns.
+// body is the stored part of a draft without the household and the place, which
+// are columns.
 func (r *row) body() (string, error) {
 	d := r.draft
 	d.ID, d.ProjectID, d.HouseholdID = "", "", ""
@@ -166,7 +167,7 @@ func (m *measured) scan(from db.Row) error {
 	return from.Scan(&m.household, &m.grp, &m.unit, &m.start, &m.end, &m.days, &m.total, &m.heads, &m.adults, &m.documented)
 }
 
-// Remove takes all tests of a project out, with what they were before.
+// Remove removes all tests of a project, with their history.
 func Remove(ctx context.Context, tx *db.Tx, ws, project string) error {
 	var failed [3]error
 	_, failed[0] = tx.Exec(ctx, removeHistory, ws, project)
@@ -175,7 +176,7 @@ func Remove(ctx context.Context, tx *db.Tx, ws, project string) error {
 	return db.Wrap("remove kitchen tests", errors.Join(failed[:]...))
 }
 
-// Names are the ids of all tests of a project, by which events name them.
+// Names returns the ids of all tests of a project, by which events name them.
 func Names(ctx context.Context, q db.Querier, ws, project string) ([]string, error) {
 	rows, err := q.Query(ctx, selectNames, ws, project)
 	return db.Collect(rows, err, "list kitchen tests", func(id *string, row db.Row) error { return row.Scan(id) })

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Gap is how one group lies to the others.
+// Gap is how one group differs from the others.
 type Gap struct {
 	Mean   float64
 	Others float64 // median of the means of the others
@@ -34,8 +34,8 @@ func spreadOf(groups []Moments) spread {
 	return s
 }
 
-// Between is the share of the variance of answers that lies between groups, as
-// most of them show it: chance is taken off.
+// Between is the share of the variance of answers that is between groups,
+// according to most of them, with the effect of chance removed.
 func Between(groups []Moments) float64 {
 	s := spreadOf(groups)
 	if len(groups) < 2 || s.all == 0 {
@@ -45,16 +45,16 @@ func Between(groups []Moments) float64 {
 	return min(1, max(0, math.Pow(madFactor*mad, 2)-s.within*s.chance/float64(len(groups)))/s.all)
 }
 
-// Apart holds the mean of each group against the median of the means of all
+// Apart compares the mean of each group with the median of the means of all
 // others, so that a few odd groups do not make the rest look odd. With k groups
 // of n answers each, the square of the standard error is
 //
 //	w/n + t + π/2 · (mean of w/n of the others + t) / (k-1)
 //
 // where w is the variance within groups, of all together, and t the variance
-// between them: (1.4826 · MAD of the means of the others)² without what chance
-// gives them, and no less than the share least of the variance of all answers.
-// π/2 is what a median costs.
+// between them: (1.4826 · MAD of the means of the others)² minus the effect of
+// chance, and no less than the share least of the variance of all answers. The
+// factor π/2 is the loss of efficiency of a median.
 func Apart(groups []Moments, least float64) []Gap {
 	out, k := make([]Gap, len(groups)), float64(len(groups))
 	if len(groups) < 2 {
@@ -77,8 +77,8 @@ func Apart(groups []Moments, least float64) []Gap {
 	return out
 }
 
-// Middle is the median of values in order of size and the median of their
-// distances from it (MAD); NaN when there are none.
+// Middle is the median of sorted values and the median of their distances from
+// it (MAD); NaN when there are none.
 func Middle(sorted []float64) (median, mad float64) {
 	median, n := Median(sorted), len(sorted)
 	if n == 0 {
@@ -101,7 +101,7 @@ func Middle(sorted []float64) (median, mad float64) {
 	return median, mad
 }
 
-// Limit is the score that chance passes in one of comparisons with a
+// Limit is the score that chance exceeds in one of several comparisons with a
 // probability of share, both ways (Bonferroni).
 func Limit(comparisons int, share float64) float64 {
 	return math.Sqrt2 * math.Erfinv(1-share/float64(max(1, comparisons)))

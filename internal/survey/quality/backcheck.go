@@ -36,7 +36,7 @@ const (
 	Unreachable = "unreachable"
 )
 
-// BackCheck is a response that somebody else asks again.
+// BackCheck is a response that another person asks again.
 type BackCheck struct {
 	BackCheckID string     `json:"backCheckId" example:"bck_7310428377145344"`
 	DrawID      string     `json:"drawId" example:"drw_7310428377145344"`
@@ -80,7 +80,7 @@ type Asked struct {
 	path []string
 }
 
-// Outcome is what came of asking again.
+// Outcome is the result of asking again.
 type Outcome struct {
 	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept; those that your key may not read are not compared."`
 	Outcome   string      `json:"outcome,omitzero" enum:"done,refused,unreachable" doc:"done by default."`
@@ -102,8 +102,8 @@ func addCount(b *BackCheckReport, c backCheckCount) {
 	}
 }
 
-// askedAgain are the questions of a form with a class. Those in repeats are not
-// asked again: there is no telling which is which.
+// askedAgain lists the questions of a form with a class. Those in repeats are
+// not asked again, because elements cannot be matched.
 func askedAgain(f *form.Form) []Asked {
 	var out []Asked
 	var walk func(path []string, questions []form.Question)
@@ -131,7 +131,8 @@ func backCheckPath(o *survey.Open, id string) string {
 	return "/v1/surveys/" + o.SurveyID + "/back-checks/" + id
 }
 
-// GetBackCheck reads one. Faults: SURVEY_NOT_FOUND, BACK_CHECK_NOT_FOUND.
+// GetBackCheck reads a back-check. Faults: SURVEY_NOT_FOUND,
+// BACK_CHECK_NOT_FOUND.
 func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackCheck, error) {
 	o, err := s.cfg.Surveys.Open(ctx, surveyID)
 	if err != nil {
@@ -193,7 +194,7 @@ func (d *Outcome) check(ctx context.Context) error {
 	return c.Err(backCheckInvalid, "The back-check is not valid.")
 }
 
-// Answer stores what came of a back-check. Faults: SURVEY_NOT_FOUND,
+// Answer stores the result of a back-check. Faults: SURVEY_NOT_FOUND,
 // BACK_CHECK_NOT_FOUND, BACK_CHECK_INVALID, BACK_CHECK_DONE,
 // VERIFIER_IS_COLLECTOR, SCOPE_MISSING, RESPONSE_NOT_VERIFIABLE.
 func (s *Service) Answer(ctx context.Context, surveyID, id string, d Outcome) (web.Reply[*BackCheck], error) {
@@ -254,9 +255,10 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 	return compareAll(ask, Read(whole.Answers), Read(d.Responses.Value), hidden), nil
 }
 
-// mayAsk wants somebody else than who has collected or sent the response, both
-// as the one who asked and as the one who says so. Who may not name others is
-// told nothing about them: it would learn who the collector is.
+// mayAsk requires that both the interviewer and the caller who reports are
+// other people than the collector and the sender of the response. Callers who
+// may not name others get no details, because they would learn who the
+// collector is.
 func (s *Service) mayAsk(ctx context.Context, by string, r *response.Row) error {
 	caller := web.CallerFrom(ctx)
 	own, err := s.cfg.ActsFor.Made(ctx, r.Collector, r.Sender)
@@ -314,9 +316,10 @@ func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now tim
 	return c.Err(backCheckInvalid, "The back-check is not valid.")
 }
 
-// compareAll compares what was asked again. What was not asked is left out, and
-// what is hidden: it was erased, or who asks may not read it and could guess
-// until an answer matches. hidden lists pointers.
+// compareAll compares the second answers with the first. Questions that were
+// not asked are left out, and so are hidden answers: they were erased, or the
+// caller may not read them and could guess until an answer matches. hidden
+// lists pointers.
 func compareAll(ask []Asked, then, now Answers, hidden []byte) []Compared {
 	out := []Compared{}
 	for _, q := range ask {

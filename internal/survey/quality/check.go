@@ -19,7 +19,7 @@ const (
 	maxCells      = 1_000_000 // answers in all of those
 	maxCollectors = 500       // that are looked at one by one
 	maxEffects    = 200       // that are reported
-	maxNumbers    = 200       // questions for numbers, each unit of a quantity by itself
+	maxNumbers    = 200       // questions for numbers, each unit of a quantity separately
 )
 
 // interview is a response as the checks over many see it.
@@ -29,7 +29,7 @@ type interview struct {
 	collector string
 	at        int64 // ms
 	public    Answers
-	whole     Answers // with what is about a person
+	whole     Answers // including personal data
 	place     *Point
 }
 
@@ -79,7 +79,7 @@ func (n *series) settle() {
 	for i, s := range n.samples {
 		n.centers[i] = CenterOf(s)
 	}
-	n.samples = make([]*Sample, len(n.centers)) // their values are not needed any more
+	n.samples = make([]*Sample, len(n.centers)) // their values are no longer needed
 }
 
 // outliers flags answers that stand out.
@@ -172,7 +172,7 @@ func (w *twins) find(in *interview) []match {
 		if len(m.others) > 0 {
 			out = append(out, m)
 		}
-		one := *me // what was told about one answer is not told about another
+		one := *me // a copy, because the data of one answer must not reach another
 		w.hold(key, &one)
 	})
 	return out
@@ -191,7 +191,7 @@ func (w *twins) near(me *spot) (match, bool) {
 		}
 	}
 	order.Stable(m.others, func(a, b nearby) int { return cmp.Compare(a.metres, b.metres) })
-	if crowd > 1 { // somebody else is around
+	if crowd > 1 { // others are around
 		w.hold(own, me)
 	}
 	return m, len(m.others) > 0

@@ -22,18 +22,18 @@ type Column struct {
 	Options []string // of choices
 }
 
-// Set is the questions of a form by what checks do with them. Answers in
-// repeats are left out: they are no answers of the household.
+// Set groups the questions of a form by what checks do with them. Answers in
+// repeats are left out: they are not answers of the household.
 type Set struct {
 	Numbers  []Column
 	Choices  []Column
 	Public   []Column // all that make two interviews alike
-	Identity []Column // who somebody is, all together
+	Identity []Column // those that identify a person, together
 	Unique   []Column // what no two households have: telephone, serial number
 	Geo      []Column
 }
 
-// Of sorts the questions of a form.
+// Of groups the questions of a form.
 func Of(f *form.Form) *Set {
 	out, options := &Set{}, 0
 	for _, c := range f.Columns() {
@@ -91,7 +91,7 @@ func isUnique(c form.Column) bool {
 	return false
 }
 
-// Pointer is the place of an answer in a response.
+// Pointer is the JSON pointer of an answer in a response.
 func Pointer(path []string) string { return "/responses/" + strings.Join(path, "/") }
 
 // Answers are those of one response by section and question.
@@ -119,7 +119,7 @@ func (a Answers) At(path []string) any {
 	return v
 }
 
-// Number is an answer that is a number, with its unit.
+// Number returns an answer that is a number, with its unit.
 func (a Answers) Number(c Column) (v float64, unit string, ok bool) {
 	switch x := a.At(c.Path).(type) {
 	case float64:
@@ -132,7 +132,7 @@ func (a Answers) Number(c Column) (v float64, unit string, ok bool) {
 	return 0, "", false
 }
 
-// Chosen calls f for each option that was chosen, by its place.
+// Chosen calls f for each chosen option, by its index.
 func (a Answers) Chosen(c Column, f func(option int)) (answered bool) {
 	pick := func(v any) {
 		text, ok := v.(string)
@@ -187,9 +187,9 @@ func plainAnswer(v any) string {
 	return string(letters)
 }
 
-// Keys are what must not be found in two households: hashes under a seed that
-// nobody else has and that is gone with the run. question is "" for all that
-// tells who somebody is, together.
+// Keys calls found with values that must not occur in two households, hashed
+// under a seed that nobody else has and that is gone after the run. question is
+// "" for all that identifies a person, together.
 func (c *Set) Keys(a Answers, seed maphash.Seed, found func(key uint64, question string)) {
 	for _, one := range c.Unique {
 		if text := plainAnswer(a.At(one.Path)); len(text) >= 4 {
@@ -210,7 +210,7 @@ func (c *Set) Keys(a Answers, seed maphash.Seed, found func(key uint64, question
 	}
 }
 
-// Place is where an interview was: the first place among the answers.
+// Place is where an interview took place: the first place among the answers.
 func (c *Set) Place(a Answers) *Point {
 	for _, one := range c.Geo {
 		m, _ := a.At(one.Path).(map[string]any)
@@ -223,8 +223,8 @@ func (c *Set) Place(a Answers) *Point {
 	return nil
 }
 
-// Vector is the answers of an interview as numbers, 0 where there is none, and
-// how many there are.
+// Vector returns the answers of an interview as numbers, 0 for none, and how
+// many there are.
 func (c *Set) Vector(a Answers) (out []uint32, answered int) {
 	out = make([]uint32, len(c.Public))
 	for i, one := range c.Public {

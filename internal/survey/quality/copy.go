@@ -4,13 +4,13 @@ import (
 	"math"
 )
 
-// copies finds interviews of one collector that are nearly the same. It holds
-// a new one against the last of the same collector; of many collectors it
-// forgets those that have long sent nothing.
+// copies finds interviews of one collector that are nearly the same. It compares
+// a new one with the last ones of the same collector; with many collectors it
+// forgets those that have sent nothing for a long time.
 //
-// Where most households answer a question alike, two that do are no copies. So
-// it first learns how often interviews of two collectors agree in each question,
-// and wants more agreement than chance gives.
+// Where most households give the same answer to a question, two that do are not
+// copies. So it first learns how often interviews of two collectors agree in
+// each question, and requires more agreement than by chance.
 type copies struct {
 	cols  *Set
 	young map[string][]*vector
@@ -33,7 +33,7 @@ type vector struct {
 	told    bool // it was flagged
 }
 
-// fewAnswers are too few to tell a copy from a like household.
+// fewAnswers are too few to distinguish a copy from a similar household.
 const fewAnswers = 10
 
 // rareBits is how rare the agreement of two interviews must be: chance gives it
@@ -62,8 +62,8 @@ func (c *copies) learn(in *interview) {
 	}
 }
 
-// bits is how much two interviews agree beyond what chance gives, in bits. A
-// question nobody else has answered counts 2.
+// bits is the agreement of two interviews beyond chance, in bits. A question
+// nobody else has answered counts 2.
 func (c *copies) bits(a, b []uint32) (sum float64) {
 	for i := range a {
 		if a[i] != 0 && a[i] == b[i] {

@@ -59,8 +59,8 @@ func checkDraw(d *DrawDraft) error {
 	return c.Err(backCheckInvalid, "The draw is not valid.")
 }
 
-// Draw draws responses to be asked again. The same draw again gives the one
-// there is, with status 200. Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND,
+// Draw draws responses to ask again. Repeating the same draw returns the
+// existing one, with status 200. Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND,
 // BACK_CHECK_INVALID, BACK_CHECK_QUESTIONS_MISSING, NOTHING_TO_DRAW,
 // DRAW_EXISTS.
 func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.Reply[*Draw], error) {
@@ -94,10 +94,10 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 	return web.Reply[*Draw]{Value: veilDraw(row.draw, sightOf(ctx, s, p.o)), Status: http.StatusCreated}, nil
 }
 
-// undraw forgets a draw that is refused: its seed stays free.
+// undraw removes a draw that is refused, so that its seed can be used again.
 func (s *Service) undraw(ctx context.Context, row *drawRow, why error) error {
 	if fault.CodeOf(why) == "" {
-		return why // whoever repeats it goes on
+		return why // a repeat continues
 	}
 	if _, err := s.db.Exec(ctx, deleteDraw, row.nid); err != nil {
 		return fmt.Errorf("delete draw: %w", err)
@@ -234,8 +234,8 @@ type drawnData struct {
 	Drawn      int    `json:"drawn"`
 }
 
-// storeDraw stores what was drawn, the lowest ranks first, and then that it is
-// all. Whoever repeats it after a failure goes on.
+// storeDraw stores the drawn responses, the lowest ranks first, and then that
+// they are all. A repeat after a failure continues.
 func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata map[string]*Lowest) error {
 	type drawn struct {
 		Ranked
@@ -269,7 +269,7 @@ func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata m
 	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.finishDraw(ctx, tx, p, row) })
 }
 
-// finishDraw counts what was drawn, once.
+// finishDraw counts the drawn responses, once.
 func (s *Service) finishDraw(ctx context.Context, tx *db.Tx, p scope, row *drawRow) error {
 	data, err := json.Marshal(row.draw)
 	if err != nil {

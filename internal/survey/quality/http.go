@@ -146,7 +146,7 @@ func (s *Service) serveDraw(ctx context.Context, in *struct {
 	return s.Draw(ctx, in.Survey, in.Body)
 }
 
-// place is where a list of back-checks goes on.
+// place is where a list of back-checks continues.
 type place struct {
 	After int64 `json:"a"`
 }

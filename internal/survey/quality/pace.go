@@ -25,7 +25,7 @@ func newPace() *pace {
 	return &pace{all: Sample{Size: paceSample}, by: map[string]*Sample{}, fast: map[string]float64{}}
 }
 
-// secondsOf is how long a complete interview took; 0 when nobody knows.
+// secondsOf is how long a complete interview took; 0 when unknown.
 func secondsOf(r *response.Row) float64 {
 	if r.Status != response.Complete || r.VStatus == response.Rejected {
 		return 0
@@ -33,7 +33,7 @@ func secondsOf(r *response.Row) float64 {
 	var head struct {
 		Seconds float64 `json:"durationSec"`
 	}
-	_ = json.Unmarshal(r.Body, &head) // what is not there is not known
+	_ = json.Unmarshal(r.Body, &head) // missing members stay unknown
 	return head.Seconds
 }
 
@@ -70,7 +70,8 @@ func (p *pace) settle() {
 	}
 }
 
-// short are the flags of an interview that is too fast beside the others.
+// short returns the flags of an interview that is too fast compared with the
+// others.
 func (p *pace) short(r *response.Row) []flag.Flag {
 	if seconds := secondsOf(r); seconds > 0 && seconds < flag.Short(p.median) {
 		return []flag.Flag{flag.TooFast(seconds, p.median)}

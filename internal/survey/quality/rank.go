@@ -10,9 +10,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// Rank is the place of an id in a draw, as 64 hex digits: the SHA-256 of the
-// seed, the byte 0x1F and the id. Whoever knows the seed can repeat the draw;
-// whoever has to name it beforehand cannot choose who is drawn.
+// Rank is the rank of an id in a draw, as 64 hex digits: the SHA-256 of the
+// seed, the byte 0x1F and the id. Anybody who knows the seed can repeat the
+// draw; a person who has to name it beforehand cannot choose who is drawn.
 func Rank(seed, id string) string {
 	sum := sha256.Sum256([]byte(seed + "\x1f" + id))
 	return hex.EncodeToString(sum[:])
@@ -22,7 +22,7 @@ func Rank(seed, id string) string {
 type Ranked struct {
 	Rank string
 	ID   string
-	Key  int64 // of whoever asks
+	Key  int64 // for the caller's use
 }
 
 // Lowest keeps the N with the lowest ranks.
@@ -40,7 +40,7 @@ func (r ranks) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
 func (r *ranks) Push(v any)        { *r = append(*r, v.(Ranked)) }
 func (r *ranks) Pop() any          { panic("never popped") }
 
-// Add gives it one.
+// Add adds an id.
 func (l *Lowest) Add(r Ranked) {
 	switch {
 	case len(l.kept) < l.N:
@@ -51,17 +51,17 @@ func (l *Lowest) Add(r Ranked) {
 	}
 }
 
-// List is those that were kept, the lowest first.
+// List returns the kept ids, the lowest first.
 func (l *Lowest) List() []Ranked {
 	out := slices.Clone(l.kept)
 	order.Sort(out, byRank)
 	return out
 }
 
-// Allocate tells how many to draw of each part of a population. With share it
-// is that share of each part, rounded up. With size it is in proportion to the
-// parts, by largest remainders, the first of equal ones first. No part gives
-// fewer than least, nor more than it has; for that the sum may exceed size.
+// Allocate returns how many to draw from each part of a population. With share
+// it is that share of each part, rounded up. With size it is in proportion to
+// the parts, by largest remainders, the first of equal ones first. No part gets
+// fewer than least, nor more than it has; so the sum may exceed size.
 func Allocate(parts []int, share float64, size, least int) []int {
 	out, total := make([]int, len(parts)), 0
 	for _, n := range parts {

@@ -14,8 +14,8 @@ const (
 	dropCounts = `DELETE FROM back_check_counts WHERE survey = $1`
 )
 
-// Remove removes what runs and back-checks have found in a survey, and its rules,
-// with no event: for a survey that goes next.
+// Remove removes the findings of runs and back-checks in a survey, and its rules,
+// with no event, before the survey itself is removed.
 func (s *Service) Remove(ctx context.Context, tx *db.Tx, ws string, survey int64) error {
 	_, err := tx.Exec(ctx, dropRounds, survey)
 	if err == nil {

@@ -24,7 +24,7 @@ import (
 // asked for.
 const maxLive = 1_000
 
-// Report tells how good the data of a round are; round 0 is the open one.
+// Report says how good the data of a round are; round 0 is the open one.
 // Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
 func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Report, error) {
 	p, err := s.scope(ctx, surveyID, round)
@@ -92,7 +92,7 @@ func veilReport(r *Report, x privacy.Sight) {
 	}
 }
 
-// fill puts in what runs have found, and counts anew where that is cheap.
+// fill adds the findings of runs, and recounts what is cheap to count.
 func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, progress *survey.Report) error {
 	if old.data != "" {
 		if err := json.Unmarshal([]byte(old.data), &out.QualityFindings); err != nil {
@@ -116,7 +116,7 @@ func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, 
 			return err
 		}
 		out.Live, out.QualityTally = true, *t
-	case old.data == "": // counters are all there is
+	case old.data == "": // only the counters exist
 		out.Responses, out.Complete, out.Partial, out.Flagged = total, progress.Completed, progress.Partial, progress.Flagged
 		out.FlaggedShare = Round(float64(out.Flagged) / float64(max(1, total)))
 		out.Notes = append(out.Notes, "No run has ended yet: ask for one at links.runs.")
@@ -124,7 +124,7 @@ func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, 
 	return nil
 }
 
-// addBackChecks puts in what was asked again.
+// addBackChecks adds the results of back-checks.
 func (s *Service) addBackChecks(ctx context.Context, q db.Querier, p scope, out *Report) error {
 	counts, err := backCheckCounts(ctx, q, p.o.NID, p.round)
 	if err != nil {
@@ -151,7 +151,7 @@ func linksOf(o *survey.Open) api.QualityLinks {
 	return api.QualityLinks{Survey: base, Responses: base + "/responses", Flags: base + "/flags", Rules: base + "/quality/rules", Runs: base + "/quality/runs", BackChecks: base + "/back-checks"}
 }
 
-// FlagQuery chooses flags of a survey.
+// FlagQuery selects flags of a survey.
 type FlagQuery struct {
 	Rule      string
 	Collector string

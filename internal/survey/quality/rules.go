@@ -31,7 +31,7 @@ type Rules struct {
 	EffectInterviews int     `json:"effectInterviews,omitzero" doc:"Smallest number of answers of a collector to a question for a comparison; 20 by default."`
 }
 
-// WithDefaults fills in what is not set.
+// WithDefaults fills in the defaults.
 func (r Rules) WithDefaults() Rules {
 	r.Settings = r.Settings.WithDefaults()
 	r.OutlierZ, r.OutlierAnswers = cmp.Or(r.OutlierZ, 3.5), cmp.Or(r.OutlierAnswers, 20)
@@ -95,7 +95,7 @@ func orZero(hour *int) float64 {
 	return float64(*hour)
 }
 
-// RuleRecord is the rules of a survey as they are sent: every limit is there.
+// RuleRecord is the rules of a survey as they are sent, with every limit.
 type RuleRecord struct {
 	Rules
 	SurveyID  string    `json:"surveyId"`
@@ -112,8 +112,8 @@ type RulebookConfig struct {
 	Lease  *cache.Lease // where other instances change rules too
 }
 
-// Rulebook keeps the limits of checks for each survey. Responses ask it for
-// every one that comes in, so it remembers.
+// Rulebook keeps the limits of checks for each survey. It caches them, because
+// they are needed for every response.
 type Rulebook struct {
 	cfg   RulebookConfig
 	known *cache.Cache[int64, *ruling] // by number of the survey
@@ -129,7 +129,7 @@ type ruling struct {
 
 const maxKnown = 10_000 // surveys
 
-// Topic is under which changes of rules are told to other processes.
+// Topic is the topic under which other processes learn of changes to rules.
 const Topic = "rules"
 
 // NewRulebook makes a Rulebook.
@@ -140,21 +140,21 @@ func NewRulebook(cfg RulebookConfig) *Rulebook {
 	return &Rulebook{cfg: cfg, known: cache.New[int64](cache.Config[*ruling]{Topic: Topic, Lease: cfg.Lease, Limit: maxKnown, Weigh: func(*ruling) int { return 1 }})}
 }
 
-// Settings are the limits of the checks of one response, for
+// Settings returns the limits of the checks of one response, for
 // response.Config.Settings.
 func (b *Rulebook) Settings(ctx context.Context, o *survey.Open) (flag.Settings, error) {
 	r, err := b.of(ctx, o)
 	return r.rules.Settings, err
 }
 
-// Flush drops all that is remembered: what other instances have changed may
-// have been missed.
+// Flush drops the cache, because changes by other instances may have been
+// missed.
 func (b *Rulebook) Flush() { b.known.Flush() }
 
-// Forget drops what is remembered of one workspace.
+// Forget drops the cache of one workspace.
 func (b *Rulebook) Forget(ws string) { b.known.Drop(ws) }
 
-// of gives the rules of a survey, from memory when they are there.
+// of returns the rules of a survey, from the cache if possible.
 func (b *Rulebook) of(ctx context.Context, o *survey.Open) (ruling, error) {
 	if r := b.known.Get(o.Workspace, o.NID); r != nil {
 		return *r, nil

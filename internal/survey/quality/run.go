@@ -31,12 +31,12 @@ const (
 	maxFlagged = 50_000 // responses that one check flags in one run
 )
 
-// Handlers does the jobs.
+// Handlers returns the jobs by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{RunKind: s.run, SweepKind: s.sweep}
 }
 
-// Every has the responses of active surveys looked at by themselves.
+// Every schedules the checks of active surveys.
 func (s *Service) Every() []job.Every {
 	return []job.Every{{Kind: SweepKind, Interval: 6 * time.Hour}}
 }
@@ -48,7 +48,7 @@ type runJob struct {
 }
 
 // Run asks for the checks over all responses of a round; 0 is the open one.
-// While one is to be done or at work it gives that one, whoever asked for it.
+// While one is waiting or running it returns that one, whoever asked for it.
 // Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
 func (s *Service) Run(ctx context.Context, surveyID string, round int) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
@@ -74,8 +74,8 @@ func (s *Service) Run(ctx context.Context, surveyID string, round int) (web.Repl
 	})
 }
 
-// mayRead reports whether the caller may read a run as a job: whoever may ask
-// for it gets that of somebody else.
+// mayRead reports whether the caller may read a run as a job: every caller who
+// may ask for one may get another's.
 func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
 	c := web.CallerFrom(ctx)
 	if !c.May("responses:verify") && !c.May("responses:check") {
@@ -115,7 +115,7 @@ func (s *Service) scope(ctx context.Context, surveyID string, round int) (scope,
 	return p, err
 }
 
-// hasRound wants a survey to have a round. The fault is ROUND_NOT_FOUND.
+// hasRound requires that a survey has a round. The fault is ROUND_NOT_FOUND.
 func hasRound(o *survey.Open, round int) error {
 	if round < 1 || round > o.Round {
 		return fault.New(fault.NotFound, "ROUND_NOT_FOUND", fmt.Sprintf("The survey has %d rounds.", o.Round))
@@ -183,7 +183,7 @@ func (s *Service) run(ctx context.Context, j *job.Run) error {
 	return r.finish(ctx)
 }
 
-// claim makes this the run that may store flags, and counts what is to do.
+// claim makes this the run that may store flags, and counts the work to do.
 func (r *runner) claim(ctx context.Context) error {
 	progress, err := r.s.cfg.Surveys.Progress(ctx, r.o.SurveyID, r.round)
 	if err != nil {

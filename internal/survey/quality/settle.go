@@ -18,7 +18,7 @@ import (
 )
 
 // third flags the responses of collectors that stand out, by their strongest
-// difference, and the complete ones of those who are too fast.
+// difference, and the complete ones of collectors who are too fast.
 func (r *runner) third(ctx context.Context) error {
 	odd := map[string][]flag.Flag{}
 	if r.rules.on(Effect) {
@@ -71,7 +71,7 @@ func flagOf(e api.CollectorEffect) flag.Flag {
 	return f
 }
 
-// flag notes flags of a response, and stores what was noted when it is enough.
+// flag collects flags of a response, and stores them when there are enough.
 func (r *runner) flag(ctx context.Context, nid int64, flags ...flag.Flag) error {
 	flags = slices.DeleteFunc(flags, func(f flag.Flag) bool {
 		r.flagged[f.Rule]++
@@ -87,7 +87,7 @@ func (r *runner) flag(ctx context.Context, nid int64, flags ...flag.Flag) error 
 	return r.flush(ctx)
 }
 
-// flush stores what was noted.
+// flush stores the collected flags.
 func (r *runner) flush(ctx context.Context) error {
 	batch := r.batch
 	r.batch = nil
@@ -162,7 +162,7 @@ type RunResult struct {
 	Effects   int              `json:"effects"`
 }
 
-// finish keeps what was found.
+// finish stores the findings.
 func (r *runner) finish(ctx context.Context) error {
 	t, err := r.s.tally(ctx, r.scope)
 	if err != nil {

@@ -22,7 +22,7 @@ const flagInvalid = "FLAG_INVALID"
 // maxNote is how many characters a note has.
 const maxNote = 1_000
 
-// FlagOutcome is that of package api.
+// FlagOutcome is the type of package api.
 type FlagOutcome = api.FlagOutcome
 
 const settling = "Records that somebody looked into a flag: it is explained (there is a reason, nothing is wrong) or confirmed (something is wrong), with a note that says what was found; open reverses this. " +
@@ -56,8 +56,8 @@ func (s settler) serve(ctx context.Context, in *struct {
 	return s.settle(ctx, in.Survey, in.Body)
 }
 
-// settle stores what somebody has found out about a flag, and gives the flag.
-// Faults: SURVEY_NOT_FOUND, FLAG_INVALID, FLAG_NOT_FOUND, VERIFIER_IS_COLLECTOR,
+// settle stores what was found out about a flag, and returns the flag. Faults:
+// SURVEY_NOT_FOUND, FLAG_INVALID, FLAG_NOT_FOUND, VERIFIER_IS_COLLECTOR,
 // STALE_REVISION.
 func (s settler) settle(ctx context.Context, surveyID string, d FlagOutcome) (web.Reply[*FlagRecord], error) {
 	var none web.Reply[*FlagRecord]
@@ -87,7 +87,7 @@ func noFlag() error {
 	return fault.New(fault.NotFound, "FLAG_NOT_FOUND", "No check has flagged this in a response of the survey.")
 }
 
-// maySettle wants somebody else than whoever has collected or sent the response.
+// maySettle refuses the collector and the sender of the response.
 func (s settler) maySettle(ctx context.Context, r *response.Row) error {
 	own, err := s.cfg.ActsFor.Made(ctx, r.Collector, r.Sender)
 	if err != nil {

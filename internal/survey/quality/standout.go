@@ -23,22 +23,22 @@ const anyError = 0.05
 // collectors that are compared by it: those with enough answers.
 type EffectQuestion struct {
 	Pointer string
-	Option  string    // of a choice: answers are 1 for whoever chose it and 0 for others
+	Option  string    // of a choice: answers are 1 for those who chose it and 0 for others
 	Center  Center    // of numbers: answers are their distance from it, as stat.Clip has it
 	Names   []string  // of the collectors
 	Groups  []Moments // their answers
 }
 
-// EffectsFound is what came of comparing collectors.
+// EffectsFound is the result of comparing collectors.
 type EffectsFound struct {
 	Effects     []api.CollectorEffect
 	Differences []api.CollectorDifference
 	Comparisons int
 }
 
-// FindEffects gives collectors that stand out and questions they differ in, the
-// strongest first, no more than most of each. least is the smallest limit of
-// scores.
+// FindEffects returns collectors that stand out and questions they differ in,
+// the strongest first, no more than most of each. least is the smallest limit
+// of scores.
 func FindEffects(all []EffectQuestion, least float64, most int) EffectsFound {
 	out := EffectsFound{Effects: []api.CollectorEffect{}, Differences: []api.CollectorDifference{}}
 	for i := range all {
@@ -54,12 +54,13 @@ func FindEffects(all []EffectQuestion, least float64, most int) EffectsFound {
 	return out
 }
 
-// leastUsual is the share of the variance of answers that lies between honest
-// collectors even where nothing shows it: they ask in different places.
+// leastUsual is the share of the variance of answers that is between honest
+// collectors even where the data show none, because they ask in different
+// places.
 const leastUsual = 0.02
 
-// usualShare is that share in this survey: the upper quartile of all questions
-// that three collectors or more were compared by. Of two it cannot be told.
+// usualShare is that share in this survey: the upper quartile over all
+// questions that compare three collectors or more. Two are not enough to tell.
 func usualShare(all []EffectQuestion) float64 {
 	var shares []float64
 	for i := range all {
@@ -74,8 +75,8 @@ func usualShare(all []EffectQuestion) float64 {
 	return max(leastUsual, shares[len(shares)*3/4])
 }
 
-// judge looks at the collectors of one question. Whoever differs from a majority
-// stands out; without one nobody does.
+// judge compares the collectors of one question. A collector who differs from a
+// majority stands out; without a majority nobody does.
 func (c *EffectQuestion) judge(out *EffectsFound, gaps []Gap, limit float64) {
 	var odd []int
 	low, high, most := 0, 0, 0.0

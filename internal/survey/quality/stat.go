@@ -15,9 +15,9 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Sample keeps at most Size of the values it is given: those whose key comes
-// first in a fixed shuffled order. It is all values while they fit, and after
-// that a simple random sample that does not depend on the order they come in.
+// Sample keeps at most Size of its values: those whose key comes first in a
+// fixed shuffled order. It holds all values while they fit, and after that a
+// simple random sample that does not depend on the order of arrival.
 type Sample struct {
 	Size  int
 	Seed  uint64
@@ -39,7 +39,7 @@ func (k kept) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
 func (k *kept) Push(v any)        { *k = append(*k, v.(valued)) }
 func (k *kept) Pop() any          { panic("never popped") }
 
-// Add gives the sample the value of key; a key comes once.
+// Add adds the value of key; each key is added once.
 func (s *Sample) Add(key int64, value float64) {
 	s.count++
 	v := valued{Mix(uint64(key) ^ s.Seed), value}
@@ -52,10 +52,10 @@ func (s *Sample) Add(key int64, value float64) {
 	}
 }
 
-// Count is how many values were given.
+// Count is how many values were added.
 func (s *Sample) Count() int64 { return s.count }
 
-// Values are those that were kept, in order of size.
+// Values returns the kept values, sorted.
 func (s *Sample) Values() []float64 {
 	out := make([]float64, len(s.kept))
 	for i, v := range s.kept {
@@ -65,7 +65,7 @@ func (s *Sample) Values() []float64 {
 	return out
 }
 
-// Median of values in order of size; NaN when there are none.
+// Median is the median of sorted values; NaN when there are none.
 func Median(sorted []float64) float64 {
 	n := len(sorted)
 	switch {
@@ -77,15 +77,15 @@ func Median(sorted []float64) float64 {
 	return sorted[n/2-1] + (sorted[n/2]-sorted[n/2-1])/2
 }
 
-// The factors that make both measures of spread the standard deviation of what
-// is distributed normally.
+// The factors that turn both measures of spread into the standard deviation of
+// a normal distribution.
 const (
 	madFactor     = 1.4826
 	meanDevFactor = 1.253314
 )
 
-// Center is where values lie and how far they spread, both so that a few wild
-// ones do not matter.
+// Center is the centre and spread of values, both robust against a few
+// outliers.
 type Center struct {
 	Median float64
 	Spread float64 // in the size of a standard deviation; 0 when all are the same
@@ -96,11 +96,11 @@ type Center struct {
 // a spread of their own.
 const fewDiffer = 5
 
-// CenterOf looks at a sample. The spread is the median absolute deviation. Where
-// that is 0, because more than half of the values are the same, it is that of
-// the values that differ: of a question most people answer with 0, 1 is no
-// outlier and 50 is. When fewer than five differ it is the mean deviation of all
-// (Iglewicz and Hoaglin), and these few stand out.
+// CenterOf computes the centre of a sample. The spread is the median absolute
+// deviation. If that is 0, because more than half of the values are the same, it
+// is that of the values that differ: for a question most people answer with 0, 1
+// is not an outlier and 50 is. When fewer than five differ it is the mean
+// deviation of all (Iglewicz and Hoaglin), and these few stand out.
 func CenterOf(s *Sample) Center {
 	sorted := s.Values()
 	median, mad := Middle(sorted)
@@ -126,7 +126,7 @@ func CenterOf(s *Sample) Center {
 	return c
 }
 
-// Z is how many spreads a value lies from the centre; 0 when there is no
+// Z is the distance of a value from the centre in spreads; 0 when there is no
 // spread.
 func (c Center) Z(v float64) float64 {
 	if c.Spread == 0 || math.IsInf(c.Spread, 0) || math.IsNaN(c.Spread) {
@@ -135,21 +135,21 @@ func (c Center) Z(v float64) float64 {
 	return (v - c.Median) / c.Spread
 }
 
-// Moments are the sums that mean and variance come from. They can be added and
-// taken apart again.
+// Moments are the sums that mean and variance are computed from. They can be
+// added and subtracted.
 type Moments struct{ N, Sum, Squares float64 }
 
-// Add takes a value in.
+// Add adds a value.
 func (m *Moments) Add(v float64) {
 	m.N, m.Sum, m.Squares = m.N+1, m.Sum+v, m.Squares+v*v
 }
 
-// Plus is both together.
+// Plus is the sum of both.
 func (m Moments) Plus(o Moments) Moments {
 	return Moments{m.N + o.N, m.Sum + o.Sum, m.Squares + o.Squares}
 }
 
-// Mean is 0 of nothing.
+// Mean is the mean, 0 without values.
 func (m Moments) Mean() float64 {
 	if m.N == 0 {
 		return 0
@@ -157,7 +157,7 @@ func (m Moments) Mean() float64 {
 	return m.Sum / m.N
 }
 
-// Variance is that of a sample.
+// Variance is the sample variance.
 func (m Moments) Variance() float64 {
 	if m.N < 2 {
 		return 0
@@ -169,7 +169,8 @@ func (m Moments) Variance() float64 {
 // difference between groups.
 func Clip(z float64) float64 { return max(-2, min(2, z)) }
 
-// Round rounds for people. What no JSON number can be becomes a very large one.
+// Round rounds for people. A value that JSON cannot represent becomes a very
+// large number.
 func Round(v float64) float64 {
 	switch {
 	case math.IsNaN(v):

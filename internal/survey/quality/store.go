@@ -48,7 +48,7 @@ type flagRow struct {
 
 func (f *flagRow) spot() flagSpot { return flagSpot{f.rule, f.response, f.question} }
 
-// counts is that of the response.
+// counts reports whether the response counts.
 func (f *flagRow) counts() bool { return counts(f.status, f.vstatus) }
 
 // counts reports whether a response in this state is one of the survey.
@@ -56,7 +56,7 @@ func counts(status response.Status, vstatus string) bool {
 	return status != response.Redacted && vstatus != response.Superseded && vstatus != response.Invalidated
 }
 
-// flagSpot is where a list of flags goes on.
+// flagSpot is where a list of flags continues.
 type flagSpot struct {
 	Rule     string `json:"r"`
 	Response int64  `json:"n"`
@@ -88,7 +88,7 @@ func nextSource(ctx context.Context, q db.Querier, survey int64, after string) (
 	return source, absent("find runs with flags", err)
 }
 
-// absent forgives that there is no row.
+// absent turns the error of a missing row into nil.
 func absent(doing string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil

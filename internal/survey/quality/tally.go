@@ -75,7 +75,7 @@ func (t *teller) add(r *response.Row) {
 		Seconds float64 `json:"durationSec"`
 		Consent *bool   `json:"consent"`
 	}
-	_ = json.Unmarshal(r.Body, &head) // what is not there is not counted
+	_ = json.Unmarshal(r.Body, &head) // missing members are not counted
 	one := t.collector(r.Collector)
 	if one == nil {
 		one = &work{} // one too many: in the sums only

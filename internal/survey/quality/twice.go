@@ -2,9 +2,8 @@ package quality
 
 import "math"
 
-// Twice remembers which of many keys it was given more than once, in two bits
-// for a place. It never forgets one that was; of those that were not it
-// believes a few percent were.
+// Twice remembers which of many keys were added more than once, in two bits for
+// each. It never misses one; a few percent of the others are false positives.
 type Twice struct {
 	bits []uint64 // 32 places each
 	mask uint64
@@ -18,7 +17,7 @@ const (
 
 const probes = 3
 
-// NewTwice makes one for about n keys.
+// NewTwice makes a Twice for about n keys.
 func NewTwice(n int64) *Twice {
 	places := uint64(minPlaces)
 	for places < maxPlaces && places < uint64(max(0, n))*12 {
@@ -27,7 +26,7 @@ func NewTwice(n int64) *Twice {
 	return &Twice{bits: make([]uint64, places/32), mask: places - 1}
 }
 
-// Add gives it a key.
+// Add adds a key.
 func (t *Twice) Add(key uint64) {
 	for i := range uint64(probes) {
 		at := t.place(key, i)
@@ -38,7 +37,7 @@ func (t *Twice) Add(key uint64) {
 	}
 }
 
-// Seen is how often a key may have been given, at most 3.
+// Seen is how often a key may have been added, at most 3.
 func (t *Twice) Seen(key uint64) int {
 	least := uint64(3)
 	for i := range uint64(probes) {
@@ -56,7 +55,7 @@ func (t *Twice) place(key, probe uint64) uint64 {
 type Point struct{ Lat, Lon float64 }
 
 // Grid divides the earth into cells about Metres wide: two points no farther
-// apart than that lie in one cell or in neighbours.
+// apart than that are in one cell or in adjacent ones.
 type Grid struct{ Metres float64 }
 
 // Cell is one field of a Grid.
@@ -77,7 +76,7 @@ func (g Grid) column(band int64, lon float64) int64 {
 	return int64(math.Floor(lon * degree * math.Cos(lat*math.Pi/180) / g.Metres))
 }
 
-// Around is the cell of a point and all that touch it.
+// Around returns the cell of a point and all adjacent cells.
 func (g Grid) Around(p Point) [9]Cell {
 	var out [9]Cell
 	i, middle := 0, g.Of(p).Band
@@ -96,7 +95,7 @@ func (c Cell) Key(seed uint64) uint64 {
 	return Mix(Mix(uint64(c.Band)^seed) ^ uint64(c.Column))
 }
 
-// Metres is the distance of two points that are close to each other.
+// Metres is the distance between two points that are close to each other.
 func Metres(a, b Point) float64 {
 	dLat := (a.Lat - b.Lat) * degree
 	dLon := math.Abs(a.Lon - b.Lon)
@@ -104,8 +103,8 @@ func Metres(a, b Point) float64 {
 	return math.Hypot(dLat, dLon)
 }
 
-// Alike compares two interviews question by question: equal answers, and those
-// that either has given. 0 is a question without an answer.
+// Alike compares two interviews question by question: it counts equal answers,
+// and questions that either has answered. 0 is a question without an answer.
 func Alike(a, b []uint32) (equal, asked int) {
 	for i := range a {
 		if a[i] == 0 && b[i] == 0 {

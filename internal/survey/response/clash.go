@@ -18,7 +18,7 @@ const (
 	DiffersCode   = "differs" // of a field of ConflictCode whose detail can show both values
 )
 
-// Members are what the bodies of these refusals have beside the usual ones.
+// Members are the further members in the bodies of these refusals.
 type Members struct {
 	Current     *web.Current          `json:"current,omitzero" doc:"For RESPONSE_CONFLICT: the response that has the id, unless it belongs to another survey. For STALE_REVISION: its etag, where it is known."`
 	Differences []Difference          `json:"differences,omitzero" doc:"For RESPONSE_CONFLICT: the differences between the content that was sent and the stored one, at most 100."`
@@ -26,8 +26,8 @@ type Members struct {
 	Candidates  []api.SurveyCandidate `json:"candidates,omitzero" doc:"For AMBIGUOUS_SURVEY: the surveys it may be for."`
 }
 
-// Difference is one thing in which a response that was sent differs from the
-// stored one.
+// Difference is one difference between a response that was sent and the stored
+// one.
 type Difference struct {
 	Pointer string     `json:"pointer" example:"/responses/socio_economic/household_size"`
 	Stored  form.Value `json:"stored,omitzero" doc:"Absent when there is none."`
@@ -43,14 +43,13 @@ type (
 	Existing = api.ExistingResponse
 )
 
-// Taken refuses the id of a response of another survey. It says no more than
-// that.
+// Taken refuses the id of a response of another survey, without saying more.
 func Taken() error {
 	return fault.New(fault.Conflict, ConflictCode, "Another response already has this id.").
 		With(fault.Field{Pointer: "/responseId", Code: "taken", Detail: "A response of another survey has this id. Use a different id."})
 }
 
-// Differs refuses other content under the id of a stored response.
+// Differs refuses different content under the id of a stored response.
 func Differs(now web.Current, all []Difference) error {
 	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is already stored, with different content.").
 		With(fault.Field{
@@ -80,7 +79,7 @@ func inWords(v form.Value) string {
 }
 
 // Duplicate refuses a second response of a household in a round. first is the
-// one there is; nil for whoever may not know whose that is.
+// existing one; nil for callers who may not know whose it is.
 func Duplicate(first *Existing) error {
 	f := fault.New(fault.Conflict, DuplicateCode, "The household already has a response in this round. To replace it, name it in supersedes.")
 	if first == nil {
@@ -92,7 +91,7 @@ func Duplicate(first *Existing) error {
 	).Showing(Members{Existing: first})
 }
 
-// Locked refuses to change a response in a state, and says who can or what helps
+// Locked refuses to change a response in a state, and says who can or what to do
 // instead.
 func Locked(state string) error {
 	how := map[string]string{

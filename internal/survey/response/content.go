@@ -20,7 +20,7 @@ import (
 // content are the CID of the answers that anybody may read.
 const contentVersion = 2
 
-// saltSize is the bytes of a salt: nobody tries them all.
+// saltSize is the bytes of a salt: too many to try them all.
 const saltSize = 16
 
 // hashed are the members that a contentId is the CID of.
@@ -41,11 +41,11 @@ type sentBy struct {
 	HouseholdID string `json:"householdId"`
 }
 
-// identify gives the head its contentId, and everybody who reads the response
-// what they need to check it as far as they may know it. public are the answers
-// anybody may read; whole is everything, "" when nothing of it is about a person.
-// salt is that of the hash over whole: it is to be sealed with what is about a
-// person, and goes with it.
+// identify gives the head its contentId, and every reader of the response what
+// they need to check as much of it as they may know. public are the answers
+// anybody may read; whole is everything, "" when none of it is about a person.
+// salt is that of the hash over whole: it is sealed together with the personal
+// part, and destroyed with it.
 func (h *Head) identify(f *form.Form, public, whole jsontext.Value) (salt string, err error) {
 	open := public
 	if bytes.Contains(public, []byte(`"did:`)) { // it may name a household

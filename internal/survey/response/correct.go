@@ -20,18 +20,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Correction asks for another content of a response.
+// Correction asks to change the content of a response.
 type Correction struct {
 	IfMatch   string
 	Reason    string
 	Draft     *Draft // the whole content
-	Patch     []byte // or what changes of it, as a merge patch
-	JSONPatch []byte // or as a JSON patch, of what the caller may read
-	Hash      []byte // of the content as somebody has sent it; that of the draft by default
+	Patch     []byte // or the changes, as a merge patch
+	JSONPatch []byte // or as a JSON patch of the part that the caller may read
+	Hash      []byte // of the content as it was sent; that of the draft by default
 }
 
-// Correct replaces the content of a response. What was decided about it before
-// is open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID, INVALID_PARAMETER,
+// Correct replaces the content of a response, which makes earlier decisions about
+// it open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID, INVALID_PARAMETER,
 // HOUSEHOLD_ERASED, RESPONSE_LOCKED, SURVEY_ARCHIVED, NOT_COLLECTOR,
 // ENTRIES_WITHHELD, and those of web.CheckMatch.
 func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Reply[*Record], error) {
@@ -73,7 +73,8 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 	return out, err
 }
 
-// mayCorrect reports whether the caller may change a response as it is.
+// mayCorrect reports whether the caller may change a response in its present
+// state.
 func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) error {
 	caller := web.CallerFrom(ctx)
 	if o.Status == survey.StatusArchived {
@@ -94,7 +95,7 @@ func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) err
 	return nil
 }
 
-// MayChange reports whether a response is the caller's to change. The fault is
+// MayChange reports whether the caller may change a response. The fault is
 // NOT_COLLECTOR.
 func MayChange(ctx context.Context, r *Row) error {
 	if caller := web.CallerFrom(ctx); caller.DID != r.Collector && caller.DID != r.Sender && !caller.May("surveys:write") {
@@ -103,8 +104,7 @@ func MayChange(ctx context.Context, r *Row) error {
 	return nil
 }
 
-// Archived is the fault of what changes responses of a survey that is over for
-// good.
+// Archived is the fault of changing a response of an archived survey.
 func Archived() error {
 	return fault.New(fault.Conflict, "SURVEY_ARCHIVED", "The survey is archived: its responses can no longer change.")
 }
@@ -116,9 +116,9 @@ func locked(r *Row) error {
 	return Locked(r.VStatus)
 }
 
-// patched applies a patch to the content of a response. A JSON patch can ask what
-// is there, and copy it to where others read it: it sees what its sender may
-// read, and nothing else.
+// patched applies a patch to the content of a response. A JSON patch could test
+// values, and copy them to where others read them, so it sees only what its
+// sender may read.
 func (rd *reader) patched(ctx context.Context, o *survey.Open, r *Row, c Correction) (*Draft, error) {
 	at := r
 	if c.JSONPatch != nil {
@@ -138,7 +138,7 @@ func (rd *reader) patched(ctx context.Context, o *survey.Open, r *Row, c Correct
 	return rd.carried(ctx, o, r, next, c)
 }
 
-// shownTo is a response with no more than its reader may read.
+// shownTo reduces a response to what its reader may read.
 func (rd *reader) shownTo(ctx context.Context, o *survey.Open, r *Row) (*Row, error) {
 	seen, err := r.veil(ctx, rd.Sight(ctx, o), o.Form)
 	if err != nil || web.CallerFrom(ctx).May(privacy.PII) {
@@ -168,8 +168,9 @@ func (rd *reader) apply(ctx context.Context, o *survey.Open, r *Row, c Correctio
 	return doc, is, err
 }
 
-// changesNothing reports whether a correction says what is stored. Of what its
-// sender may not read it does not: they would learn that a guess was right.
+// changesNothing reports whether a correction equals what is stored. It ignores
+// what its sender may not read; otherwise the sender would learn that a guess
+// was right.
 func (rd *reader) changesNothing(ctx context.Context, p *Prepared, c Correction) (bool, error) {
 	stored, err := rd.Version(ctx, rd.db, p.open.Project, p.old)
 	if err != nil {
@@ -190,11 +191,11 @@ func (rd *reader) changesNothing(ctx context.Context, p *Prepared, c Correction)
 	return err == nil && was.Canonicalize() == nil && is.Canonicalize() == nil && bytes.Equal(was, is), err
 }
 
-// carried is a draft with what the caller could not have read: else whoever
-// reads a response, changes an answer and sends it back would wipe out the rest.
-// A merge patch was made of all of it: what is not in the draft was taken out, but
-// for what the entries of a list have, which came as a whole. The fault is
-// ENTRIES_WITHHELD.
+// carried completes a draft with what the caller could not have read; otherwise a
+// caller who reads a response, changes an answer and sends it back would delete
+// the rest. A merge patch was applied to everything, so what the draft lacks was
+// removed on purpose, except in the entries of a list, which came as a whole. The
+// fault is ENTRIES_WITHHELD.
 func (rd *reader) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft, c Correction) (_ *Draft, err error) {
 	merged := c.Patch != nil
 	if !merged {
@@ -348,7 +349,7 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 	return s.answer(ctx, tx, p.open, &next)
 }
 
-// reopen takes back what was decided about the content before.
+// reopen withdraws what was decided about the earlier content.
 func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 	next.Reviews = 0
 	if old.VStatus == Pending {
@@ -374,8 +375,8 @@ func (s *Service) flagAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) 
 	return int64(len(flags)), err
 }
 
-// useAnew notes the files the response has now. Those it had stay: its history
-// shows them.
+// useAnew records the files the response has now. Earlier files stay, because
+// the history shows them.
 func useAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) (int64, error) {
 	if r.Files == 0 && len(p.uses) == 0 {
 		return 0, nil

@@ -19,13 +19,13 @@ func MayJudge(verifier, collector, sender string) error {
 	return OwnWork()
 }
 
-// OwnWork is the fault of who would decide about what they did themselves.
+// OwnWork is the fault of deciding about one's own work.
 func OwnWork() error {
 	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "A person who collected, sent or corrected a response, or who belongs to the group that collected or sent it, cannot decide about it.")
 }
 
-// NotVerifiable is the fault of a response of a status that cannot be verified;
-// pointer is where that was asked for.
+// NotVerifiable is the fault of a response whose status does not allow
+// verification; pointer is where that was requested.
 func NotVerifiable(pointer string, is Status) error {
 	detail := "Required answers are missing, or there are too few answers."
 	switch is {
@@ -38,7 +38,7 @@ func NotVerifiable(pointer string, is Status) error {
 		With(fault.Field{Pointer: pointer, Code: string(is), Detail: detail})
 }
 
-// NeedsReason reports whether a decision must say why, whatever it is about.
+// NeedsReason reports whether a decision always requires a reason.
 func NeedsReason(to string) bool {
 	switch to {
 	case Rejected, NeedsCorrection, Disputed, Invalidated:
@@ -47,8 +47,8 @@ func NeedsReason(to string) bool {
 	return false
 }
 
-// Move is what somebody decides about a response. Whether it may be decided is
-// for package verify to say.
+// Move is a decision about a response. Package verify checks whether it is
+// allowed.
 type Move struct {
 	To      string // state of the verification
 	Judged  int64  // revision it is about
@@ -57,8 +57,8 @@ type Move struct {
 	Notes   string
 }
 
-// ContentEvents are the events of what changes the content of a response, or
-// makes it one.
+// ContentEvents are the events that change the content of a response, or create
+// one.
 func ContentEvents() event.Filter {
 	return event.Filter{"response.submitted", "response.updated", "response.redacted", "response.superseded"}
 }
@@ -80,10 +80,10 @@ type movedData struct {
 	Reviews int64  `json:"reviews,omitzero"`
 }
 
-// MoveTx stores what the caller of ctx decides about a response that tx holds
-// (FindForUpdate): its next revision, the decision and the event. It gives the
-// new row, and what the counters of the survey change by: hand those to Count
-// of the survey, once in a transaction and last.
+// MoveTx stores the decision of the caller of ctx about a response that tx
+// holds (FindForUpdate): its next revision, the decision and the event. It
+// returns the new row, and the changes of the survey's counters: pass those to
+// Count of the survey, once in a transaction and last.
 func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Row, m Move) (*Row, []survey.Delta, error) {
 	next := *old
 	s.sign(ctx, &next, m.event(), m.Reason)

@@ -22,8 +22,7 @@ type Version struct {
 	Whole Whole
 }
 
-// Sent is the content that was prepared, without the defaults of what was not
-// sent.
+// Sent is the prepared content, without defaults for what was not sent.
 func (p *Prepared) Sent() Version {
 	h, d := p.head, p.draft
 	h.Collector, h.Round, h.Mode, h.DurationSec = d.Collector, d.Round, d.Mode, d.DurationSec
@@ -33,8 +32,8 @@ func (p *Prepared) Sent() Version {
 // defaulted are members that differ only when they are sent.
 var defaulted = []string{"/collector", "/round", "/mode", "/durationSec"}
 
-// telling are members that tell who somebody is, or may. The first is sealed;
-// who has collected or sent a response may read the others of it.
+// telling are members that identify a person, or may. The first is sealed; the
+// collector or sender of a response may read the others.
 var telling = []string{"/location", "/householdId", "/collector", "/deviceId", "/metadata"}
 
 // Version is the content that is stored.
@@ -47,10 +46,10 @@ func (rd *reader) Version(ctx context.Context, q db.Querier, project string, r *
 	return Version{head, whole}, err
 }
 
-// Compare lists what differs between a stored response and another content, as
-// far as the caller of ctx may know it: answers about a person need the scope
-// responses:pii, and any value the scope responses:read or to be the one who
-// has collected or sent the response.
+// Compare lists the differences between a stored response and another content,
+// as far as the caller of ctx may know them: answers about a person need the
+// scope responses:pii, and any value needs the scope responses:read or that the
+// caller has collected or sent the response.
 func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
 	caller := web.CallerFrom(ctx)
 	pii, knows := caller.May(privacy.PII), r.Knows(ctx)
@@ -79,7 +78,8 @@ func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) 
 		add(ch.Pointer, ch.Old, ch.New, form.IsPrivate(o.Form, ch.Pointer))
 	}
 	if !knows {
-		// Always the same: who could see what differs could guess it all.
+		// Always the same: a caller who sees which answers differ could guess
+		// them all.
 		out = append(out, Difference{Pointer: "/householdId", Masked: true})
 		if len(r.Masked) > 0 {
 			out = append(out, Difference{Pointer: "/responses", Masked: true})
@@ -93,7 +93,7 @@ type member struct {
 	text    jsontext.Value // nil for none
 }
 
-// members are what a content says beside its answers.
+// members are the parts of a content besides its answers.
 func members(v Version) []member {
 	h := &v.Head
 	out := []member{
@@ -127,9 +127,9 @@ func textOf(v any) jsontext.Value {
 	return text
 }
 
-// conflict says how a draft differs from what is stored under its id. Of a
-// response of another survey it says no more than that the id is taken. There is
-// no fault when both say the same, such as with and without a default.
+// conflict says how a draft differs from what is stored under its id. If that
+// belongs to another survey it says only that the id is taken. There is no fault
+// when both are equivalent, for example with and without a default.
 func (rd *reader) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) error {
 	if r.Survey != p.row.Survey {
 		return Taken()

@@ -49,7 +49,7 @@ type Draft struct {
 	Entity       *api.EntityMark `json:"entity,omitzero" doc:"What the device reports about the twin that the answers make or change, if the template has an entity."`
 	Partial      bool            `json:"partial,omitzero" doc:"Accept the response although required answers are missing."`
 
-	patched bool // made of what is stored: what it lacks was taken out
+	patched bool // made by patching what is stored: what it lacks was removed
 }
 
 var (
@@ -129,7 +129,7 @@ func (d *Draft) checkParts(c *fault.Checks) {
 	}
 }
 
-// wantDID notes what is no DID; nothing is none.
+// wantDID notes a text that is not a DID; an empty one passes.
 func wantDID(c *fault.Checks, at, text string) {
 	if text != "" && !did.Valid(text) {
 		c.Add(at, "not_a_did", "The value must be a DID.")

@@ -8,7 +8,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// filterFields are what responses can be filtered by, beside their answers.
+// filterFields are the fields that responses can be filtered by, besides their
+// answers.
 var filterFields = map[string]rql.Kind{
 	"responseId": rql.Text, "householdId": rql.Text, "round": rql.Number, "stratum": rql.Text, "group": rql.Text, "timestamp": rql.Text,
 	"startedAt": rql.Text, "receivedAt": rql.Text, "updated": rql.Text, "durationSec": rql.Number, "collector": rql.Text, "submittedBy": rql.Text,

@@ -10,12 +10,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 )
 
-// Finding is what a run of checks over many responses says about one of them.
+// Finding is the result of a run of checks over many responses for one of them.
 type Finding struct {
 	Response int64       // nid
 	Source   string      // names the run
 	Flags    []flag.Flag // to be added, or taken over from an earlier run
-	Drop     []string    // sources whose flags go
+	Drop     []string    // sources whose flags are removed
 }
 
 // flaggedData is what the event of new flags says about them.
@@ -25,9 +25,9 @@ type flaggedData struct {
 	Rules  []string `json:"rules"`
 }
 
-// FlagTx stores a finding. Flags are no part of the content: the response
-// keeps its revision. It gives what the counters of the survey change by: hand
-// that to Count of the survey, once in a transaction and last. Flag several
+// FlagTx stores a finding. Flags are not part of the content: the response
+// keeps its revision. It returns the change of the survey's counters: pass that
+// to Count of the survey, once in a transaction and last. Flag several
 // responses of one transaction in the order of their nid.
 func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding) ([]survey.Delta, error) {
 	old, err := s.lockFlagged(ctx, tx, o, f.Response)
@@ -71,8 +71,8 @@ func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Findi
 	return []survey.Delta{old.Delta(-1), next.Delta(1)}, nil
 }
 
-// upsertFlags stores flags and notes them in held. It gives the rules of those
-// that are new; on one that the response got by itself nothing changes.
+// upsertFlags stores flags and adds them to held. It returns the rules of the
+// new ones; a flag that the response's own checks have set does not change.
 func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding, held map[flag.Name]string) ([]string, error) {
 	var fresh []string
 	for _, one := range f.Flags {

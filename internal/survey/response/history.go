@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Revision tells of one revision of a response.
+// Revision describes one revision of a response.
 type Revision struct {
 	Revision     int64         `json:"revision"`
 	At           time.Time     `json:"at"`
@@ -99,7 +99,8 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 	if r.Revision < before {
 		rows, before = []*Row{r}, r.Revision
 	}
-	// One more than are shown: each tells what it changed of the one before.
+	// One more than are shown, because each row lists its changes from the one
+	// before.
 	more, err := past(ctx, s.db, r, before, limit+1-len(rows))
 	if err != nil {
 		return nil, 0, err

@@ -13,16 +13,16 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Place is where a list of the responses of a household goes on.
+// Place is where a list of the responses of a household continues.
 type Place struct {
 	Survey int64 `json:"s"`
 	Round  int   `json:"r"`
 	Slot   int64 `json:"k"`
 }
 
-// OfHousehold reads a page of the responses of a household in all surveys the
-// caller sees and knows the household of, survey by survey and round by round.
-// A page may be short; next is nil at the end.
+// OfHousehold reads a page of the responses of a household in all surveys in
+// which the caller sees and knows it, survey by survey and round by round. A
+// page may be short; next is nil at the end.
 func (s *Service) OfHousehold(ctx context.Context, household string, after Place, limit int) (items []Item, next *Place, err error) {
 	rows, err := rowsOf(db.Reader(ctx, s.db).Query(ctx, selectOfHousehold, web.CallerFrom(ctx).Workspace, household, after.Survey, after.Round, after.Slot, limit+1))
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 			return nil, nil, err
 		}
 		if !r.Knows(ctx) {
-			continue // it would tell which name the household has
+			continue // it would reveal the pseudonym of the household
 		}
 		body, err := s.show(ctx, s.db, o.Project, r, r)
 		if err != nil {
@@ -93,8 +93,8 @@ func (s *Service) Standing(ctx context.Context, state string, before int64, limi
 	return items, next, nil
 }
 
-// NamesOf lists the ids and references of the responses of a household: what
-// copies of them are found by.
+// NamesOf lists the ids and references of the responses of a household, by
+// which copies of them are found.
 func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, error) {
 	rows, err := db.Reader(ctx, s.db).Query(ctx, selectNames, ws, household)
 	var out []string
@@ -109,16 +109,16 @@ func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, 
 }
 
 // Erase makes what a household said about its people unreadable for ever: it
-// destroys the keys that seal it, in every project of the workspace, takes what
-// the senders added, devices, reasons and notes out of its responses and their
-// history, and drops the files, whose pieces go with media.Store.Sweep after
-// the commit. It tells how many keys, responses and files these were; a second
-// call finds none. It is an erase.Eraser of area A.
+// destroys the keys that seal it, in every project of the workspace, removes
+// what the senders added, devices, reasons and notes from its responses and
+// their history, and drops the files, whose pieces media.Store.Sweep removes
+// after the commit. It returns how many keys, responses and files these were; a
+// second call finds none. It is an erase.Eraser of area A.
 //
-// What stays says nothing about a person, if templates mark what does: that
-// there were responses and when, answers that are not marked, who decided what
-// and when, flags and counters. Reads show the record with erased set. Contents
-// that wait for a decision are sealed with the same keys.
+// The rest says nothing about a person, provided that templates mark what does:
+// that there were responses and when, answers that are not marked, who decided
+// what and when, flags and counters. Reads show the record with erased set.
+// Contents that wait for a decision are sealed with the same keys.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
 	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, household); err != nil {
 		return 0, err

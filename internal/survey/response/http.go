@@ -84,7 +84,7 @@ func (h handlers) serveSubmitAny(ctx context.Context, in *struct{ Body Draft }) 
 	return h.service.Submit(ctx, "", &in.Body)
 }
 
-// place is where a list of responses goes on.
+// place is where a list of responses continues.
 type place struct {
 	Before int64 `json:"b"`
 	AsOf   int64 `json:"a,omitzero"`
@@ -122,7 +122,7 @@ func (h handlers) serveList(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	if at.AsOf == 0 { // before it is read: what comes between counts as changed since
+	if at.AsOf == 0 { // before it is read: a change in between counts as later
 		held, err := h.service.cfg.Events.Range(ctx, o.Workspace)
 		if err != nil {
 			return none, err

@@ -95,7 +95,7 @@ func (h handlers) servePut(ctx context.Context, in *struct {
 	return h.service.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Draft: (*Draft)(&in.Body)})
 }
 
-// Replacement is a response in place of another, of whose household it is.
+// Replacement is a response that replaces another of the same household.
 type Replacement Draft
 
 // Schema describes it for the reference: what need not be repeated is as it was.
@@ -105,8 +105,8 @@ func (Replacement) Schema(reg huma.Registry) *huma.Schema {
 	return s
 }
 
-// Patch is a change of a response. It documents the body; the raw bytes are what
-// is merged.
+// Patch is a change of a response. It documents the body; the raw bytes are
+// merged.
 type Patch Draft
 
 func (h handlers) servePatch(ctx context.Context, in *struct {
@@ -188,7 +188,8 @@ func (h handlers) serveStanding(ctx context.Context, state string, fields survey
 	}))
 }
 
-// corrected is a content without what makes the response this one: that stays.
+// corrected is a content without the members that identify the response: those
+// cannot change.
 func corrected() any {
 	return map[string]any{
 		"timestamp": "2024-02-20T10:00:00Z",

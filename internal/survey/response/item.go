@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Item is a response of a list, rendered already. The reference shows it as
-// the Record it is.
+// Item is a rendered response of a list. The reference shows it as the Record
+// it is.
 type Item struct{ jsontext.Value }
 
 // Schema describes the item in the API reference.

@@ -18,8 +18,8 @@ func (rd *reader) Sight(ctx context.Context, o *survey.Open) privacy.Sight {
 	return privacy.See(c.DID, c.May, rd.vault.Pseudonyms(o.Workspace, o.Project))
 }
 
-// Knows reports whether the caller may know who a response is about: by its
-// scope, or because it has collected or sent it.
+// Knows reports whether the caller may know who a response is about: by scope,
+// or because the caller has collected or sent it.
 func (r *Row) Knows(ctx context.Context) bool {
 	c := web.CallerFrom(ctx)
 	return c.May(privacy.PII) || c.Known() && (c.DID == r.Collector || c.DID == r.Sender)
@@ -33,8 +33,7 @@ func (r *Row) veil(ctx context.Context, x privacy.Sight, f *form.Form) (*Row, er
 	return r.Veiled(x, f)
 }
 
-// Veiled is a response with names in place of who is who, and without what its
-// sender added.
+// Veiled returns a response with pseudonyms, and without what its sender added.
 func (r *Row) Veiled(x privacy.Sight, f *form.Form) (*Row, error) {
 	h, err := r.Head()
 	if err != nil {
@@ -62,8 +61,8 @@ func (r *Row) Veiled(x privacy.Sight, f *form.Form) (*Row, error) {
 	return &v, err
 }
 
-// Person is somebody who had to do with a response. Who decides answers for it
-// by name; who has collected or sent it has another name.
+// Person is the name of somebody involved in a response. A person who decides
+// is shown by DID; a collector or sender gets a pseudonym.
 func (r *Row) Person(x privacy.Sight, id string) string {
 	if id == r.Collector || id == r.Sender {
 		return x.Person(id)
@@ -82,8 +81,8 @@ func plus(list []byte, pointer string) ([]byte, error) {
 	return json.Marshal(append(all, pointer))
 }
 
-// unveiled is a draft of whoever has read names: they mean what they stand for, and
-// what could not be read and is not sent stays.
+// unveiled resolves the pseudonyms in the draft of a caller who has read
+// pseudonyms, and keeps what the caller could not read and does not send.
 func (rd *reader) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
 	h, err := r.Head()
 	if err != nil || r.Knows(ctx) {
@@ -105,7 +104,7 @@ func (rd *reader) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft
 	}
 	renamed, err := form.Restore(o.Form, d.Responses.Value, r.Answers, x)
 	if err != nil {
-		return &next, nil // the check says what is wrong
+		return &next, nil // the check reports the mistakes
 	}
 	next.Responses.Value = renamed
 	return &next, nil

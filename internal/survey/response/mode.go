@@ -31,7 +31,7 @@ func (p *Prepared) asked(c web.Caller, h *Head) {
 	}
 	if h.Mode == "" {
 		h.Mode = "visit"
-		// The first that somebody without a door of the server's own can mean.
+		// The first one that a caller from outside the server can mean.
 		if i := slices.IndexFunc(modes, func(mode string) bool { return !slices.Contains(ownModes, mode) }); i >= 0 {
 			h.Mode = modes[i]
 		}

@@ -10,8 +10,8 @@ func (p *Prepared) householdNames() map[string]any {
 	return HouseholdNames(p.draft.HouseholdID, p.home)
 }
 
-// HouseholdNames are what expressions know of a household; home is nil where it is
-// not listed.
+// HouseholdNames are the variables of a household in expressions; home is nil if
+// it is not listed.
 func HouseholdNames(did string, home *survey.Household) map[string]any {
 	names := map[string]any{"did": did, "group": "", "stratum": "", "attributes": map[string]any{}}
 	if home == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
-// standing is what a response says by itself about its household.
+// standing is what a response alone says about its household.
 func (r *Row) standing() survey.Standing {
 	switch {
 	case r.VStatus == Superseded, r.VStatus == Invalidated, r.Status == Redacted:

@@ -32,7 +32,8 @@ func (p *pages) begin(ctx context.Context, before int64) (err error) {
 	return err
 }
 
-// next reads some responses before one. last is where it goes on, 0 at the end.
+// next reads some responses before one. last is where to continue, 0 at the
+// end.
 func (p *pages) next(ctx context.Context, before int64, step int) (rows []*Row, last int64, err error) {
 	if p.indexed && len(p.found.NIDs) == 0 {
 		if !p.found.More {
@@ -83,9 +84,9 @@ func (p *pages) many(ctx context.Context, nids []int64) ([]*Row, error) {
 	return out, nil
 }
 
-// mayFit lists the responses that may fit a filter, by the rows of the answers
-// that its most selective part asks for, and beside them those that have no rows.
-// It returns false when rows do not help.
+// mayFit lists the responses that may match a filter, using the rows of the
+// answers in its most selective part, and also those that have no rows. It
+// returns false when rows do not help.
 func (p *pages) mayFit(ctx context.Context, before int64) (best answer.Found, ok bool, err error) {
 	plan := p.s.rows.Of(p.open.Form)
 	for _, term := range p.filter.Expr.Conjuncts() {

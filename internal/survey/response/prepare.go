@@ -23,7 +23,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// invalidCode names what is wrong with a response.
+// invalidCode is the code for an invalid response.
 const invalidCode = "RESPONSE_INVALID"
 
 // Prepared is a checked draft, ready to be stored. It does not change.
@@ -31,16 +31,16 @@ type Prepared struct {
 	open     *survey.Open
 	draft    *Draft
 	old      *Row           // of a correction
-	before   jsontext.Value // what it says, where the form keeps some of it
+	before   jsontext.Value // its earlier content, if the form keeps part of it
 	held     Held           // of a content that was held
 	hold     bool           // it is to be held
 	filed    bool           // a file says it
-	self     bool           // the household answers by itself, or a collector does for it
+	self     bool           // the household answers for itself, or a collector does for it
 	claimed  bool           // nothing but its sender says how the household was asked
 	row      Row
 	head     Head
-	whole    Whole  // what it says, all of it
-	private  []byte // what is to be sealed
+	whole    Whole  // its whole content
+	private  []byte // the part to seal
 	flags    []flag.Flag
 	uses     []media.Use
 	home     *survey.Household
@@ -84,16 +84,16 @@ func (pr *preparer) PrepareToHold(ctx context.Context, o *survey.Open, d *Draft)
 	return pr.check(ctx, &Prepared{open: o, draft: d, hold: true}, true)
 }
 
-// Held is how a content came that was held.
+// Held says how a held content arrived.
 type Held struct {
 	Sender string
 	At     time.Time
-	Hash   []byte // of the content as it was sent: whoever repeats it did nothing wrong
+	Hash   []byte // of the content as it was sent, so that sending it again is recognised
 	Reason string // why it is taken
 }
 
-// PrepareHeld prepares a content that somebody has sent before and that was
-// held then, whatever the survey takes now. Faults are those of Prepare.
+// PrepareHeld prepares a content that was sent and held earlier, whatever the
+// survey accepts now. The faults are those of Prepare.
 func (pr *preparer) PrepareHeld(ctx context.Context, o *survey.Open, d *Draft, l Held) (*Prepared, error) {
 	p, err := pr.check(ctx, &Prepared{open: o, draft: d, held: l}, true)
 	if err != nil {
@@ -103,19 +103,19 @@ func (pr *preparer) PrepareHeld(ctx context.Context, o *survey.Open, d *Draft, l
 	return p, nil
 }
 
-// Open is the survey of the response.
+// Open returns the survey of the response.
 func (p *Prepared) Open() *survey.Open { return p.open }
 
-// Draft is what was sent.
+// Draft returns what was sent.
 func (p *Prepared) Draft() *Draft { return p.draft }
 
-// ID names the response.
+// ID returns the id of the response.
 func (p *Prepared) ID() string { return p.row.ResponseID }
 
-// Asked is what the answers ask of a twin, nil for nothing.
+// Asked returns what the answers propose for a twin, nil for nothing.
 func (p *Prepared) Asked() *form.Asked { return p.asks }
 
-// Hash names the content.
+// Hash returns the hash of the content.
 func (p *Prepared) Hash() []byte { return p.row.Hash }
 
 // NoConsent reports whether the response is flagged because the question for
@@ -186,8 +186,8 @@ func (pr *preparer) notErased(ctx context.Context, p *Prepared) error {
 	return vault.CheckErased(ctx, pr.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
 }
 
-// attach finds the files of a response. Those in answers about a person are
-// sealed with these: who may not read the answer shall not learn its hash.
+// attach finds the files of a response. Those in personal answers are sealed
+// with these: callers who may not read the answer must not learn its hash.
 func (p *Prepared) attach(r *form.Result) {
 	if len(r.Attachments) == 0 && len(p.draft.Attachments) == 0 {
 		return
@@ -253,8 +253,8 @@ func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 	return nil
 }
 
-// mayDecide reports whether a decision is the caller's to send: it is one of
-// somebody else, for whoever sends a response cannot judge it.
+// mayDecide reports whether the caller may send a decision: it must be another
+// person's, because senders cannot judge their own response.
 func mayDecide(caller web.Caller, v *Verification) error {
 	missing := func(pointer, scope, why string) error {
 		return fault.New(fault.Forbidden, "SCOPE_MISSING", why+" needs the scope "+scope+".").
@@ -333,7 +333,7 @@ func (p *Prepared) keep(h *Head, nid *int64) error {
 	return nil
 }
 
-// ms is a time as it is stored; the zero time stays.
+// ms rounds a time to what is stored; the zero time stays.
 func ms(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -353,7 +353,7 @@ func statusOf(r *form.Result) Status {
 	return Partial
 }
 
-// missing are the pointers of what keeps a response from being complete.
+// missing lists the pointers of what a response lacks to be complete.
 func missing(r *form.Result) (out []string) {
 	for _, f := range r.Missing {
 		out = append(out, f.Pointer)
@@ -407,7 +407,7 @@ func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) erro
 	}
 	p.row.VStatus, p.row.Verifier, p.row.VerifiedAt = p.decision.Status, p.decision.Verifier, ms(p.decision.Timestamp).UnixMilli()
 	switch {
-	case early: // who has decided is kept, and the response waits for what is missing
+	case early: // the decision is kept, and the response waits for what is missing
 		p.row.VStatus = InReview
 	case p.decision.Status == Verified:
 		p.row.Reviews = 1
@@ -433,8 +433,8 @@ func (pr *preparer) look(ctx context.Context, p *Prepared, r *form.Result, limit
 	return nil
 }
 
-// mayImport refuses decisions nobody could have made here: by whoever has collected
-// or sent the response, before it was given, or in the future.
+// mayImport refuses decisions that would be impossible here: by the collector or
+// sender of the response, before it was given, or in the future.
 func (p *Prepared) mayImport(now time.Time) error {
 	v := p.draft.Verification
 	if f := fault.As(MayJudge(v.Verifier, p.head.Collector, p.head.SubmittedBy)); f != nil {
@@ -447,7 +447,7 @@ func (p *Prepared) mayImport(now time.Time) error {
 	return nil
 }
 
-// stopped reports whether a flag keeps the server from verifying by itself.
+// stopped reports whether a flag keeps the server from verifying automatically.
 func (p *Prepared) stopped() bool {
 	rules := p.open.Policy.AutoRules
 	return slices.ContainsFunc(p.flags, func(f flag.Flag) bool { return len(rules) == 0 || slices.Contains(rules, f.Rule) })

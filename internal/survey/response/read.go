@@ -89,7 +89,7 @@ func After(ctx context.Context, q db.Querier, o *survey.Open, nid int64, limit i
 	return rowsOf(q.Query(ctx, selectAfter, o.NID, nid, limit))
 }
 
-// Filter chooses responses of a survey.
+// Filter selects responses of a survey.
 type Filter struct {
 	Status string // of the verification; by an index
 	Expr   *rql.Expr
@@ -126,7 +126,7 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 				return items, before, nil
 			}
 			before = r.NID
-			// A filter that knew more than is shown would tell it.
+			// A filter that knew more than is shown would reveal it.
 			seen, err := r.veil(ctx, x, o.Form)
 			if err != nil {
 				return nil, 0, err
@@ -151,8 +151,8 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 	return items, before, nil
 }
 
-// Match reports whether a response fits the filter. Answers about a person cannot
-// be asked for: they are not there.
+// Match reports whether a response matches the filter. Personal answers cannot be
+// filtered by: they are hidden.
 func (f Filter) Match(r *Row) (bool, error) {
 	if f.Expr == nil {
 		return true, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Redact takes everything out of a response that anybody said: what stays is
+// Redact removes everything that anybody said from a response: what remains is
 // that there was one, of whom and when. It cannot be undone. Faults:
 // RESPONSE_NOT_FOUND, RESPONSE_LOCKED, NOT_COLLECTOR, INVALID_PARAMETER, and
 // those of web.CheckMatch.
@@ -49,8 +49,8 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 	if err != nil {
 		return out, err
 	}
-	ctx = context.WithoutCancel(ctx)             // half of it helps nobody
-	_, err = s.cfg.Media.Sweep(ctx, o.Workspace) // what is being sent goes later
+	ctx = context.WithoutCancel(ctx)             // half a redaction helps nobody
+	_, err = s.cfg.Media.Sweep(ctx, o.Workspace) // files that are being sent are removed later
 	return out, errors.Join(err, s.cfg.Redacted(ctx, o))
 }
 

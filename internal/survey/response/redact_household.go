@@ -21,12 +21,12 @@ type blankable struct {
 	body, answers       string
 }
 
-// blankHousehold takes out of the responses of a household what lies open in
-// them and may be about a person: what the sender added, the device, the names
-// of files, and every reason and note somebody wrote. The hashes of contents go
-// too: whoever sends contents until one is known would learn what was in it.
-// So do the rows of answers. Sealed answers go with their key. It lists the responses; blanked is how many
-// had something to take out, and a second call finds none.
+// blankHousehold removes from the responses of a household what is stored in the open and
+// may be about a person: what the sender added, the device, the names of files, and every
+// reason and note. It also removes the hashes of contents, because anybody could test
+// contents until one matches, and the rows of answers. Sealed answers are erased with
+// their key. It lists the responses; blanked counts those from which something was
+// removed, and a second call finds none.
 func blankHousehold(ctx context.Context, tx *db.Tx, ws, household string) (all []blankable, blanked int64, err error) {
 	var last blankable
 	for {
@@ -55,7 +55,7 @@ func blankHousehold(ctx context.Context, tx *db.Tx, ws, household string) (all [
 	return all, blanked, nil
 }
 
-// blank takes out what is to go of a response; false when there was nothing.
+// blank removes the personal parts of a response; false when there were none.
 func (r *blankable) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 	body, changed, err := blankHead(r.body)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *blankable) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 	return changed, nil
 }
 
-// untype takes out the rows of the answers. It marks the response first, so that
+// untype removes the rows of the answers. It marks the response first, so that
 // nobody makes them meanwhile.
 func (r *blankable) untype(ctx context.Context, tx *db.Tx) (int64, error) {
 	n, err := tx.Exec(ctx, dropTyped, r.NID)
@@ -125,8 +125,8 @@ func (r *blankable) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err
 	}
 }
 
-// blankHead is the stored part of a record without what is to go, and marked as
-// erased; false when it was so before.
+// blankHead blanks the stored part of a record and marks it as erased; false
+// when it was marked before.
 func blankHead(body string) (string, bool, error) {
 	var m map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(body), &m); err != nil {

@@ -17,9 +17,9 @@ const (
 	blankRevisions  = `UPDATE response_history SET reason = '' WHERE response = $1 AND reason <> ''`
 	blankDecisions  = `UPDATE response_decisions SET reason = '', notes = '' WHERE response = $1 AND (reason <> '' OR notes <> '')`
 	// Two contents that wait for one response have two hashes; the beginning of
-	// what was sealed is as good a name. What was sent for another household under
-	// the id of this response may be about the same people, and is sealed with a
-	// key that stays: it goes by itself.
+	// the sealed text serves as a name as well. Content that was sent for another
+	// household under the id of this response may be about the same people, and is
+	// sealed with a key that stays: it is removed separately.
 	blankConflicts = `UPDATE response_conflicts SET reason = '', hash = substr(sealed, 1, 24), sealed = ''
 		WHERE response = $1 AND (reason <> '' OR length(sealed) > 0)`
 	blankSent = `UPDATE response_conflicts SET reason = '', hash = substr(sealed, 1, 24) WHERE ws = $1 AND household = $2 AND (reason <> '' OR length(hash) > 24)`

@@ -18,10 +18,9 @@ const (
 // removedTogether is how many responses one transaction removes.
 const removedTogether = 20
 
-// RemoveAll takes all responses of a survey out of the store, with no event and as
-// if they had never been sent: for a survey that goes next.
-// Counters are not touched, and attachments that nobody else has are dropped: call
-// media.Sweep after it.
+// RemoveAll removes all responses of a survey, with no event and as if they had
+// never been sent, before the survey itself is removed. Counters are not changed,
+// and attachments that nobody else uses are dropped: call media.Sweep after it.
 func RemoveAll(ctx context.Context, d *db.DB, survey int64) error {
 	for {
 		n := 0
@@ -35,7 +34,7 @@ func RemoveAll(ctx context.Context, d *db.DB, survey int64) error {
 	}
 }
 
-// removeSome removes the first responses of a survey and tells how many.
+// removeSome removes the first responses of a survey and returns how many.
 func removeSome(ctx context.Context, tx *db.Tx, survey int64) (int, error) {
 	rows, err := tx.Query(ctx, selectAfter, survey, 0, removedTogether)
 	list, err := db.Collect(rows, err, "list responses", func(r *Row, row db.Row) error {

@@ -60,7 +60,7 @@ func (pr *preparer) render(p *Prepared, r *form.Result) error {
 	return nil
 }
 
-// private is what a response tells about a person. It is sealed.
+// private is the part of a response about a person. It is sealed.
 type private struct {
 	Answers  form.Object `json:"answers,omitzero"`
 	Location *Location   `json:"location,omitzero"`
@@ -75,16 +75,16 @@ func (r *Row) ref(project string) vault.Ref {
 // bind keeps sealed answers in their response.
 func (r *Row) bind() string { return strconv.FormatInt(r.NID, 10) }
 
-// Whole is all that a response says.
+// Whole is the whole content of a response.
 type Whole struct {
 	Answers  jsontext.Value
 	Location *Location
 	Salt     string // of the hash over all of it; "" without anything about a person
-	Erased   bool   // what was about a person cannot be read any more
+	Erased   bool   // the personal part can no longer be read
 }
 
-// Read gives everything of a response, what is about a person too, whatever
-// the caller may read: it is for comparing and correcting.
+// Read returns the whole content of a response, including the personal part,
+// whatever the caller may read: it is for comparing and correcting.
 func (rd *reader) Read(ctx context.Context, q db.Querier, project string, r *Row) (Whole, error) {
 	w := Whole{Answers: r.Answers}
 	if len(r.Sealed) == 0 {
@@ -150,8 +150,8 @@ type extras struct {
 	flags   []flag.Flag
 }
 
-// show puts a record together, the same as web.Encode of a Record. The stored
-// part is an object that goes on.
+// show assembles a record, the same as web.Encode of a Record. The stored part
+// is an object that is continued.
 func (r *Row) show(w Whole, x extras) ([]byte, error) {
 	b := make([]byte, 0, len(r.Body)+len(w.Answers)+len(x.masked)+400)
 	b = append(b, r.Body[:len(r.Body)-1]...)
@@ -218,7 +218,7 @@ func (r *Row) appendVerification(b []byte) []byte {
 	return append(b, '}')
 }
 
-// Verification is what was decided about the response.
+// Verification is the decision about the response.
 func (r *Row) Verification() Verification {
 	v := Verification{Status: r.VStatus, Verifier: r.Verifier, Reviews: int(r.Reviews), Imported: r.ImportedBy != "", ImportedBy: r.ImportedBy}
 	if r.VerifiedAt > 0 {

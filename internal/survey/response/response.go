@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Status says how much of a response there is.
+// Status says how complete a response is.
 type Status string
 
 // The statuses. Only a complete response can be verified.
@@ -50,8 +50,8 @@ type (
 	Content      = api.ResponseContent
 )
 
-// Head is a response without its answers and what others have to say about it:
-// the part that is stored as it is sent.
+// Head is a response without its answers and without others' statements about
+// it: the part that is stored as it is sent.
 type Head struct {
 	ResponseID      string       `json:"responseId" example:"rsp_7310428377145344"`
 	SurveyID        string       `json:"surveyId"`

@@ -33,19 +33,19 @@ type Config struct {
 	Self    string     // DID of the server, which verifies where a survey says so
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Settings are the limits of checks in a survey; the defaults when nil.
+	// Settings returns the limits of checks in a survey; the defaults when nil.
 	Settings func(ctx context.Context, o *survey.Open) (flag.Settings, error)
-	// Stored is told of what was sent and is stored, now or before, in the
-	// transaction: nothing is left to decide about the same content that waits, which
-	// is so only where held is true.
+	// Stored is called in the transaction when a sent response is stored, now or
+	// before: if the same content waits, there is nothing left to decide about it,
+	// which can be the case only when held is true.
 	Stored func(ctx context.Context, tx *db.Tx, p *Prepared, held bool) error
-	// Asked is told of what a response says that is stored anew or corrected, in the
-	// transaction: it may ask for a twin, or for a change of one.
+	// Asked is called in the transaction for a response that is newly stored or
+	// corrected, because it may propose a twin, or a change of one.
 	Asked func(ctx context.Context, tx *db.Tx, p *Prepared) error
-	// Wiped is told of a response that was taken out, in the transaction.
+	// Wiped is called in the transaction for a response that was redacted.
 	Wiped func(ctx context.Context, tx *db.Tx, ws, responseID string) error
-	// Redacted drops copies of responses of a survey, such as files of exports:
-	// one of them was taken out.
+	// Redacted drops copies of responses of a survey, such as files of exports,
+	// after one of the responses was redacted.
 	Redacted func(ctx context.Context, o *survey.Open) error
 }
 

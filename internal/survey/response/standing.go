@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
-// Standing is what a response says about its household to estimates.
+// Standing is what estimates need to know of a household's response.
 type Standing struct {
 	Unit
 	NID       int64
@@ -26,8 +26,8 @@ type Standing struct {
 
 const selectStandings = `SELECT nid, round, household, stratum, grp, status, vstatus, unfit, typed FROM responses WHERE survey = $1 ORDER BY nid LIMIT $2`
 
-// Standings are the responses of all rounds in the order they came, at most
-// limit.
+// Standings returns the responses of all rounds in the order they arrived, at
+// most limit.
 func (s *Service) Standings(ctx context.Context, q db.Querier, o *survey.Open, limit int) ([]Standing, error) {
 	var out []Standing
 	err := EachStanding(ctx, q, o, limit, func(r *Standing) error {
@@ -37,7 +37,7 @@ func (s *Service) Standings(ctx context.Context, q db.Querier, o *survey.Open, l
 	return out, err
 }
 
-// EachStanding shows the responses of Standings one by one.
+// EachStanding passes the responses of Standings to a function one by one.
 func EachStanding(ctx context.Context, q db.Querier, o *survey.Open, limit int, visit func(*Standing) error) error {
 	r := Standing{Unit: Unit{Responded: true}}
 	var status string
@@ -54,8 +54,8 @@ func EachStanding(ctx context.Context, q db.Querier, o *survey.Open, limit int, 
 
 const selectModes = `SELECT nid, mode FROM responses WHERE survey = $1 ORDER BY nid LIMIT $2`
 
-// EachMode shows how each response was asked, of all rounds in the order they
-// came, at most limit.
+// EachMode passes the mode of each response to a function, of all rounds in the
+// order they arrived, at most limit.
 func EachMode(ctx context.Context, q db.Querier, o *survey.Open, limit int, visit func(nid int64, mode string) error) error {
 	rows, err := q.Query(ctx, selectModes, o.NID, limit)
 	return db.Each(rows, err, "read modes", func(row db.Row) error {
@@ -76,8 +76,8 @@ const (
 // standingPage is how many standings are held at once.
 const standingPage = 5000
 
-// EachStandingAt shows the responses there were at a time, as they were then, one by
-// one. What was redacted or erased since is so at any time.
+// EachStandingAt passes the responses of a given time, as they were then, to a
+// function one by one. What was redacted or erased since is so at any time.
 func EachStandingAt(ctx context.Context, q db.Querier, o *survey.Open, at time.Time, visit func(*Standing) error) error {
 	type dated struct {
 		Standing
@@ -116,8 +116,8 @@ func EachStandingAt(ctx context.Context, q db.Querier, o *survey.Open, at time.T
 	return nil
 }
 
-// back puts a standing back to what it was at a time; false when the response was
-// not there yet.
+// back restores a standing to an earlier time; false when the response was not
+// there yet.
 func (r *Standing) back(ctx context.Context, q db.Querier, at int64) (bool, error) {
 	var body []byte
 	replaced := r.VStatus == Superseded

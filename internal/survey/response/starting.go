@@ -17,8 +17,8 @@ const selectStarting = `SELECT r.response_id, s.survey_id, s.project, r.vstatus 
 // projects only.
 const maxStarting = 200
 
-// Starting finds responses whose id begins with a text, whatever its case; no
-// more than limit.
+// Starting finds responses whose id begins with a text, ignoring case; no more
+// than limit.
 func (s *Service) Starting(ctx context.Context, text string, limit int) ([]api.SearchHit, error) {
 	c := web.CallerFrom(ctx)
 	if !c.May("responses:read") {

@@ -51,19 +51,20 @@ type Row struct {
 	Typed       int64 // whether the answers stand as rows too
 
 	rows   answer.Ready // of the answers, where these have changed
-	veiled bool         // made-up names stand for households and people
+	veiled bool         // pseudonyms replace households and people
 }
 
 // Whether the answers of a response stand as rows of package answer.
 const (
 	Untyped = 0 // not yet: it is from before there were such rows
 	Typed   = 1
-	Rowless = 2 // not any more: it was replaced, or its household was erased
+	Rowless = 2 // no longer: it was replaced, or its household was erased
 )
 
 // insertResponse stores nothing about a household that was erased since the
-// response was checked, nor for a survey that was paused or closed since. It says
-// whether anything of the survey was ever held, for that is a row beside it.
+// response was checked, nor for a survey that was paused or closed since. It
+// returns whether anything of the survey was ever held, because that is another
+// row.
 const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
 		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by, typed, unfit)
 	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35
@@ -192,7 +193,7 @@ const (
 )
 
 // update replaces the revision old by next, and the rows of its answers with it.
-// It returns false when old is not the newest any more.
+// It returns false when old is no longer the newest.
 func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	n, err := tx.Exec(ctx, insertHistory, old.NID, old.Revision)
 	if err != nil {

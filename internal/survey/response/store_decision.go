@@ -21,7 +21,7 @@ type decision struct {
 	Revision  int64 // of the response that shows it
 	RequestID string
 	Reviews   int64 // how many have approved with it
-	Judged    int64 // the revision it is about; 0 where nobody named one
+	Judged    int64 // the revision it is about; 0 when none was named
 }
 
 const (
@@ -30,8 +30,8 @@ const (
 	selectImported = `SELECT count(*) FROM response_decisions WHERE response = $1 AND verifier = $2 AND at = $3 AND imported = 1`
 )
 
-// decisionCame reports whether a decision that somebody made at a time, in ms,
-// came with a response.
+// decisionCame reports whether a decision made at a time, in ms, arrived with a
+// response.
 func decisionCame(ctx context.Context, q db.Querier, response int64, verifier string, at int64) (bool, error) {
 	var n int
 	if err := q.QueryRow(ctx, selectImported, response, verifier, at).Scan(&n); err != nil {

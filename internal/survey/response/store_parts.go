@@ -41,14 +41,14 @@ func (s *Service) lockFlagged(ctx context.Context, tx *db.Tx, o *survey.Open, ni
 }
 
 const (
-	// Earlier revisions keep who, when and why, and nothing of what was said.
+	// Earlier revisions keep who, when and why, and no content.
 	blankHistory   = `UPDATE response_history SET body = $2, answers = '{}', masked = '', sealed = NULL WHERE response = $1`
 	deleteAllFlags = `DELETE FROM response_flags WHERE response = $1`
 	// Contents that clashed with it go too.
 	deleteConflicts = `DELETE FROM response_conflicts WHERE response = $1`
 )
 
-// wipe takes what was said out of everything beside the response itself.
+// wipe removes the content from everything beside the response itself.
 func wipe(ctx context.Context, tx *db.Tx, r *Row) error {
 	if _, err := tx.Exec(ctx, blankHistory, r.NID, string(r.Body)); err != nil {
 		return fmt.Errorf("blank history of response: %w", err)

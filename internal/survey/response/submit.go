@@ -18,7 +18,7 @@ import (
 )
 
 // Submit stores a response once. The same content again is answered with the
-// record there is and status 200. Faults: those of Prepare and Pick,
+// existing record and status 200. Faults: those of Prepare and Pick,
 // RESPONSE_CONFLICT, DUPLICATE_HOUSEHOLD_RESPONSE, SUPERSEDES_INVALID.
 func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Reply[*Record], error) {
 	o, err := s.Pick(ctx, surveyID, d)
@@ -27,7 +27,8 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 	}
 	p, err := prepareAgain(ctx, s, o, d)
 	if err != nil {
-		// What was stored before stays what it is when the survey has ended.
+		// A response that was stored before is recognised even when the survey
+		// has ended.
 		if again, ok := s.stored(ctx, o, d); ok {
 			return again, nil
 		}
@@ -44,8 +45,8 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 	})
 }
 
-// prepareAgain is Prepare, and Prepare once more when the survey was changed since
-// it was read: nobody is refused for what was.
+// prepareAgain is Prepare, and repeats it when the survey was changed since it was
+// read, so that nobody is refused because of an outdated survey.
 func prepareAgain(ctx context.Context, s *Service, o *survey.Open, d *Draft) (*Prepared, error) {
 	p, err := s.Prepare(ctx, o, d, false)
 	if err == nil || fault.As(err) == nil {
@@ -83,7 +84,7 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 	return web.Reply[*Record]{Raw: body, Status: http.StatusCreated, ETag: web.ETag(p.row.Revision), Location: p.head.Links.Self}, nil
 }
 
-// TakeTx is StoreTx, and settles what waits of the same content.
+// TakeTx is StoreTx, and settles waiting contents that are the same.
 func (s *Service) TakeTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	done, err := s.StoreTx(ctx, tx, p)
 	if err == nil {
@@ -92,9 +93,9 @@ func (s *Service) TakeTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, e
 	return done, err
 }
 
-// Pick finds the survey a draft is for: the one of the path, or the one the
-// draft names by itself or by its template. A draft that was stored by its
-// template is for that survey. Faults: SURVEY_NOT_FOUND, AMBIGUOUS_SURVEY,
+// Pick finds the survey of a draft: the one of the path, or the one the draft
+// names directly or by its template. A draft that was stored by its template
+// before belongs to that survey. Faults: SURVEY_NOT_FOUND, AMBIGUOUS_SURVEY,
 // RESPONSE_INVALID.
 func (fd *finder) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.Open, error) {
 	name := surveyID
@@ -124,7 +125,7 @@ func (fd *finder) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.
 }
 
 // orTemplate refuses a survey whose id is also that of a template other active
-// surveys use: whoever means the template must not land in that survey.
+// surveys use: a sender who means the template must not end up in that survey.
 func (fd *finder) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*survey.Open, error) {
 	others, err := fd.surveys.ByTemplate(ctx, o.SurveyID, d.HouseholdID)
 	if err != nil {
@@ -143,10 +144,10 @@ func (fd *finder) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*su
 	return nil, Ambiguous(append(others, o))
 }
 
-// pickStored finds the survey that the response of a draft is stored in, if that
-// uses the template or has its name: whoever repeats a response means what they
-// meant before, whatever other surveys of the template do since. nil for none,
-// and for one the caller may not know: it would learn of it.
+// pickStored finds the survey in which the response of a draft is stored, if
+// that uses the template or has its name: a repeated response belongs to the
+// same survey as before, whatever other surveys of the template do since. nil
+// for none, and for one the caller may not know, which would reveal it.
 func (fd *finder) pickStored(ctx context.Context, template string, d *Draft) (*survey.Open, error) {
 	if d.ResponseID == "" {
 		return nil, nil
@@ -179,7 +180,7 @@ func (fd *finder) pickByTemplate(ctx context.Context, template string, d *Draft,
 	return nil, Ambiguous(all)
 }
 
-// stored answers a draft that was stored before exactly as it is, if it was.
+// stored answers a draft that was stored before, if it is exactly the same.
 func (s *Service) stored(ctx context.Context, o *survey.Open, d *Draft) (web.Reply[*Record], bool) {
 	r := s.Known(ctx, o, d)
 	if r == nil {
@@ -209,8 +210,8 @@ func (s *Service) answerAgain(ctx context.Context, q db.Querier, o *survey.Open,
 	return out, nil
 }
 
-// Warn says what of a draft was not done because the response was stored
-// before: a decision that came with it, unless that was taken then.
+// Warn names the parts of a draft that were ignored because the response was
+// stored before: a decision that came with it, unless that was accepted then.
 func (s *Service) Warn(ctx context.Context, q db.Querier, r *Row, d *Draft) ([]Warning, error) {
 	v := d.Verification
 	if v == nil {
@@ -223,8 +224,8 @@ func (s *Service) Warn(ctx context.Context, q db.Querier, r *Row, d *Draft) ([]W
 	return []Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The response was already stored without this decision, which is not made now. Decide at " + Path(r.ResponseID) + "/verification."}}, nil
 }
 
-// Known finds the response that a draft was stored as before, exactly as it is;
-// nil when it was not.
+// Known finds the stored response of exactly this draft; nil when there is
+// none.
 func (s *Service) Known(ctx context.Context, o *survey.Open, d *Draft) *Row {
 	if d.ResponseID == "" {
 		return nil
@@ -240,10 +241,11 @@ func (s *Service) Known(ctx context.Context, o *survey.Open, d *Draft) *Row {
 	return r
 }
 
-// isAgain reports whether somebody who knows the response sends it again: as it
-// is, or as it was sent first, for who repeats it after somebody has corrected
-// it did nothing wrong. Nobody else is told: who sends contents until one is
-// known would learn all of it. Of an erased one nothing is left to compare.
+// isAgain reports whether a sender who knows the response sends it again: in
+// its present form, or as it was first sent, because repeating it after a
+// correction by others is no mistake. Other callers are not told: they could
+// send contents until one matches, and learn all of it. For an erased response
+// there is nothing left to compare.
 func (r *Row) isAgain(ctx context.Context, sent *Row) bool {
 	if r.Survey != sent.Survey || r.Household != sent.Household || !r.Knows(ctx) {
 		return false
@@ -251,7 +253,7 @@ func (r *Row) isAgain(ctx context.Context, sent *Row) bool {
 	return len(r.Hash) == 0 || bytes.Equal(r.Hash, sent.Hash) || bytes.Equal(r.FirstHash, sent.Hash)
 }
 
-// answer is a stored response as it is sent.
+// answer renders a stored response for sending.
 func (rd *reader) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (web.Reply[*Record], error) {
 	seen, err := r.veil(ctx, rd.Sight(ctx, o), o.Form)
 	if err != nil {
@@ -264,7 +266,7 @@ func (rd *reader) answer(ctx context.Context, q db.Querier, o *survey.Open, r *R
 	return web.Reply[*Record]{Raw: body, Status: http.StatusOK, ETag: web.ETag(r.Revision)}, nil
 }
 
-// Stored is what became of a prepared response.
+// Stored is the outcome for a prepared response.
 type Stored struct {
 	Row    *Row // that is stored now: the new one, the same one, or the one it clashes with
 	Fresh  bool // it is the new one
@@ -272,8 +274,8 @@ type Stored struct {
 	Deltas []survey.Delta
 }
 
-// tries is how often a response is stored again when what it clashed with was
-// gone a moment later.
+// tries is how often a response is stored again when the response it clashed
+// with was gone a moment later.
 const tries = 3
 
 // StoreTx stores a prepared response with its flags, decision and event, or
@@ -360,7 +362,7 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, r *Row, kind string, data
 	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: r.Workspace, Type: kind, Subject: r.ResponseID, Revision: r.Revision, Data: data})
 }
 
-// Delta is what the response counts in its survey, n times.
+// Delta is the response's contribution to its survey's counters, n times.
 func (r *Row) Delta(n int) survey.Delta {
 	d := survey.Delta{Round: r.Round, Stratum: r.Stratum, Group: r.Group}
 	if r.standing() == survey.Withdrawn {
@@ -391,7 +393,7 @@ func (r *Row) Delta(n int) survey.Delta {
 
 // clash finds what keeps a response from being stored: that its household was
 // erased, or another response. There is no fault when that is the same one, and
-// nothing at all when it is gone meanwhile.
+// no result when it has gone meanwhile.
 func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
 	r, err := find(ctx, tx, p.row.Workspace, p.row.ResponseID)
 	switch {

@@ -10,8 +10,8 @@ import (
 )
 
 // supersede makes room for a response that replaces another of its household
-// and round, and gives what that takes from the counters. Without Deltas the
-// very same response is there already.
+// and round, and returns what to subtract from the counters. No Deltas mean
+// that the very same response is stored already.
 func (s *Service) supersede(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	row := &p.row
 	if r, err := find(ctx, tx, row.Workspace, row.ResponseID); err == nil {
@@ -44,7 +44,7 @@ func (s *Service) supersede(ctx context.Context, tx *db.Tx, p *Prepared) (Stored
 }
 
 // yields says why a response cannot be replaced by another; nil when it can.
-// Who may not know the household must not be told: from what is wrong with one
+// Callers who may not know the household get no details: by trying one
 // household after the other they would learn which it is.
 func (r *Row) yields(ctx context.Context, to *Row) error {
 	switch {
@@ -67,8 +67,8 @@ func notReplaced(code, detail string) error {
 		With(fault.Field{Pointer: "/supersedes", Code: code, Detail: detail})
 }
 
-// duplicate refuses a second response of the household in the round. Who may
-// not know the household is not told which is the first.
+// duplicate refuses a second response of the household in the round. Callers
+// who may not know the household are not told which is the first.
 func (r *Row) duplicate(ctx context.Context) error {
 	if !r.Knows(ctx) {
 		return Duplicate(nil)

@@ -7,13 +7,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
-// Class is how a household counts in figures about its survey.
+// Class is how a household counts in the figures of its survey.
 type Class string
 
-// The classes. Those who count and those who are not eligible have answered:
-// these keep their weight and stand outside of what is estimated. All others say
-// nothing, which the households of their cell make up for, but for those that
-// are no part of the sample.
+// The classes. Households that count and ineligible ones have answered: these
+// keep their weight, but are outside the estimated population. All others are
+// silent, and the households of their cell represent them, except those that are
+// not part of the sample.
 const (
 	Counted    Class = "counted"
 	Ineligible Class = "ineligible"
@@ -33,8 +33,8 @@ const (
 	Surplus  Class = "surplus"  // it stands in for a household that answered after all
 )
 
-// Unit is what is known of a household in a round, by one of its responses or,
-// without one, by what was noted on the list.
+// Unit is what is known about a household in a round, from one of its responses
+// or, without one, from the list.
 type Unit struct {
 	Responded bool
 	Status    Status
@@ -45,9 +45,9 @@ type Unit struct {
 	Outcome   string
 }
 
-// Class is how the unit counts: the one rule for all figures. A response counts
-// when it is complete and not rejected, invalidated, replaced or redacted, nor
-// that of an erased household.
+// Class returns how the unit counts: the one rule for all figures. A response
+// counts when it is complete and not rejected, invalidated, replaced or
+// redacted, and its household is not erased.
 func (u Unit) Class(verifiedOnly bool) Class {
 	switch {
 	case u.Responded && u.VStatus == Superseded:
@@ -93,7 +93,7 @@ func noted(outcome string) Class {
 func (c Class) Sampled() bool { return c != OffList && c != Replaced && c != Surplus }
 
 // Answers reports whether the class says something about the household: that it
-// counts, or that it is not eligible.
+// counts, or that it is ineligible.
 func (c Class) Answers() bool { return c == Counted || c == Ineligible }
 
 // Stronger reports whether a response of class c says more about its household
@@ -110,12 +110,11 @@ func (c Class) rank() int {
 	return 1
 }
 
-// InSurplus finds the replacements that nobody needs. A drawn household and those
-// that stand in for it, one after the other, fill one place of the sample: the
-// first of them whose answer counts fills it, and those after it are no part of
-// the sample, whatever they say. So a household that was given up and answers late
-// counts as itself. Those before it stay what they are: not reached, or not
-// eligible.
+// InSurplus finds the replacements that are not needed. A drawn household and its
+// successive replacements fill one place of the sample: the first of them whose
+// answer counts fills it, and those after it are not part of the sample, whatever
+// they say. So a household that was given up and answers late counts itself. Those
+// before it keep their class: not reached, or ineligible.
 func InSurplus(homes []survey.Sampled, class func(household string) Class) map[string]bool {
 	next, listed := map[string]string{}, map[string]bool{}
 	for _, h := range homes {
@@ -140,10 +139,10 @@ func InSurplus(homes []survey.Sampled, class func(household string) Class) map[s
 	return out
 }
 
-// Tally is how many households are in each class.
+// Tally counts the households in each class.
 type Tally map[Class]int
 
-// silences are the classes that say nothing, in the words for them.
+// silences are the silent classes, with their descriptions.
 var silences = []struct {
 	class Class
 	words string
@@ -159,7 +158,7 @@ var silences = []struct {
 	{ClassSilent, "have not answered yet"},
 }
 
-// Sampled is how many households are part of the sample.
+// Sampled counts the households that are part of the sample.
 func (t Tally) Sampled() (n int) {
 	for c, k := range t {
 		if c.Sampled() {
@@ -169,7 +168,7 @@ func (t Tally) Sampled() (n int) {
 	return n
 }
 
-// Words says which responses count, and how many do not and why: it stands beside
+// Words says which responses count, and how many do not and why: it accompanies
 // every figure.
 func (t Tally) Words(verifiedOnly bool) string {
 	rule := "complete and not rejected, invalidated, replaced, redacted or erased"

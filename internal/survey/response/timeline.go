@@ -13,8 +13,9 @@ const selectTimeline = `SELECT r.submitted_at, r.nid, r.response_id, r.status, r
 	FROM responses r JOIN surveys s ON s.nid = r.survey
 	WHERE r.ws = $1 AND r.household = $2 AND NOT EXISTS (SELECT 1 FROM survey_erased x WHERE x.ws = $1 AND x.household = $2) AND (r.submitted_at, r.nid) < ($3, $4) ORDER BY r.submitted_at DESC, r.nid DESC LIMIT $5`
 
-// Timeline tells of interviews with a household, unless it has been erased. Those whose household the caller may
-// not know are hidden, as are those of projects its key does not see.
+// Timeline returns the interviews with a household, unless it has been erased. Those
+// whose household the caller may not know are hidden, as are those of projects outside
+// the caller's key.
 func (s *Service) Timeline(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	c := web.CallerFrom(ctx)
 	rows, err := s.db.Query(ctx, selectTimeline, c.Workspace, l.DID, l.Below.At, l.Below.Key, l.Limit)

@@ -51,7 +51,7 @@ func (pr *preparer) typeRows(p *Prepared) error {
 }
 
 // KindRows is the job that makes the rows of responses from before there were
-// rows. It may run as often as it likes: each response is made once.
+// rows. It can be repeated: each response is done once.
 const KindRows = "response.rows"
 
 const (
@@ -62,7 +62,7 @@ const (
 // typedTogether is how many responses one transaction makes rows of.
 const typedTogether = 50
 
-// Handlers are the jobs of responses.
+// Handlers are the jobs of responses, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{KindRows: func(ctx context.Context, r *job.Run) error {
 		var done int64
@@ -79,8 +79,8 @@ func (s *Service) Handlers() map[string]job.Handler {
 }
 
 // TypeSome makes the rows of at most limit responses from before there were rows,
-// after the one that was looked at last. It tells the last one and how many there
-// were; none when all have their rows.
+// after a given one. It returns the last one and how many there were; none when
+// all have their rows.
 func TypeSome(ctx context.Context, s *Service, after int64, limit int) (last int64, n int, err error) {
 	list, err := rowsOf(s.db.Query(ctx, selectUntyped, after, limit))
 	if err != nil || len(list) == 0 {
