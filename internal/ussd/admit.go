@@ -21,9 +21,9 @@ import (
 // root is the path all routes of the line begin with.
 const root = "/api"
 
-// Guard counts what is asked for under /api by address, whether or not there is
-// such a route, before next sees it: a stranger who looks for routes spends the
-// same allowance as one who dials. Known gateways are not counted, but for the
+// Guard counts requests under /api by address, whether or not the route exists,
+// before next sees them: a stranger who probes for routes uses up the same
+// allowance as one who dials. Known gateways are not counted, except on the
 // routes of operators. Put it in front of everything that can answer.
 func (s *Service) Guard(next http.Handler) http.Handler {
 	if s.address == nil {
@@ -70,7 +70,7 @@ func desk(path string) bool {
 	return path == "/ussd/sessions" || strings.HasPrefix(path, "/ussd/debug/")
 }
 
-// limitedAnswer is the body of 429 where nobody dials.
+// limitedAnswer is the body of 429 on routes without a caller on a handset.
 type limitedAnswer struct {
 	Error      string `json:"error"`
 	Message    string `json:"message"`
@@ -126,7 +126,7 @@ func (s *Service) admit(r *http.Request, g *wire.Gateway) (known bool, err error
 func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool {
 	if g != nil && g.Signed() {
 		body, err := readBody(r, nil)
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body)) // for whoever reads it next
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body)) // so that it can be read again
 		return err == nil && g.Verify(r.Header, body, []byte(s.cfg.GatewaySecret), s.now())
 	}
 	if len(s.cfg.GatewayNetworks) > 0 {
@@ -145,13 +145,13 @@ func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool 
 	if given == "" && r.URL.RawQuery != "" {
 		given = r.URL.Query().Get("secret")
 	}
-	sum := sha256.Sum256([]byte(given)) // of equal length, so that comparing tells nothing
+	sum := sha256.Sum256([]byte(given)) // of equal length, so that the comparison reveals nothing
 	return given != "" && subtle.ConstantTimeCompare(sum[:], s.secret[:]) == 1
 }
 
 // certified reports whether the other end of a connection has shown a client
-// certificate that an authority has issued, and its key: TLS itself proves the
-// key, and asks for a certificate of nobody in particular.
+// certificate of the authority, and its key. TLS itself proves the key, but
+// does not require a certificate from a particular authority.
 func certified(c *tls.ConnectionState, authority *x509.CertPool, now time.Time) bool {
 	if c == nil || authority == nil || len(c.PeerCertificates) == 0 {
 		return false

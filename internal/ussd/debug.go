@@ -19,16 +19,16 @@ const (
 	maxSame  = 20   // sessions of one id that are looked at
 )
 
-// Sessions is the list of sessions that are alive.
+// Sessions is the list of live sessions.
 type Sessions struct {
 	Active []string `json:"activeSessions"`
 	Count  int      `json:"count"`
 	More   bool     `json:"more,omitzero" doc:"Whether there are more sessions than listed."`
-	// Live says more about each; the documented members come first.
+	// Live describes each session; the documented members come first.
 	Live []LiveSession `json:"sessions" doc:"The sessions, at most 200 of them."`
 }
 
-// LiveSession is where a session that is alive stands.
+// LiveSession is the position of a live session.
 type LiveSession struct {
 	SessionID   string    `json:"sessionId"`
 	PhoneNumber string    `json:"phoneNumber" doc:"How it begins and ends." example:"+254•••••01"`
@@ -41,7 +41,8 @@ type LiveSession struct {
 	Age         float64   `json:"ageSeconds" doc:"Since it began."`
 }
 
-// Debug is where a session stands, as the interface documents it and more.
+// Debug is the state of a session, as in the interface document, with further
+// members.
 type Debug struct {
 	Error     string    `json:"error,omitempty" example:"Session not found"`
 	SessionID string    `json:"sessionId"`
@@ -61,7 +62,7 @@ type DebugInfo struct {
 	Status    string        `json:"status,omitempty" example:"active"`
 }
 
-// DebugContext is what the session knows. No secret is in it.
+// DebugContext is the session's variables, without secrets.
 type DebugContext struct {
 	SessionID       string        `json:"sessionId"`
 	PhoneNumber     string        `json:"phoneNumber"`
@@ -112,8 +113,8 @@ func (s *Service) serveSessions(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, Sessions{Active: ids, Count: len(ids), More: more, Live: live})
 }
 
-// liveSessions tells where sessions that are alive stand, in the order of their
-// ids. One that cannot be read, or has shown nothing yet, is left out.
+// liveSessions lists live sessions in the order of their ids. One that cannot
+// be read, or has shown nothing yet, is left out.
 func liveSessions(ctx context.Context, s *Service) ([]LiveSession, error) {
 	out, from := []LiveSession{}, ""
 	for {
@@ -156,8 +157,8 @@ func (s *Service) serveDebug(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, status, d)
 }
 
-// serveDialog also serves sessions that have ended, as long as they are there:
-// a walk to its end is the one worth saving.
+// serveDialog also serves ended sessions, while they are stored: a complete
+// walk is the one worth saving.
 func (s *Service) serveDialog(w http.ResponseWriter, r *http.Request) error {
 	id := strings.ToValidUTF8(r.PathValue("sessionId"), "\uFFFD")
 	all, err := s.records(r.Context(), id)

@@ -25,8 +25,8 @@ type DeskConfig struct {
 	Cursors   web.Cursors
 }
 
-// Desk shows the line to those who look after it: its menu with what happens at
-// each node, and calls that are over. It is safe for many goroutines.
+// Desk shows the line to its staff: its menu with what happens at each node,
+// and past calls. It is safe for many goroutines.
 type Desk struct {
 	cfg DeskConfig
 
@@ -34,8 +34,8 @@ type Desk struct {
 	linted linted
 }
 
-// linted is what lint says of the current pack: it is the same until the pack
-// changes, and takes a while to say.
+// linted caches the findings of lint about the current pack, which take a while
+// to compute.
 type linted struct {
 	version  string
 	findings []menu.Finding
@@ -44,8 +44,8 @@ type linted struct {
 // NewDesk makes a Desk.
 func NewDesk(c DeskConfig) *Desk { return &Desk{cfg: c} }
 
-// Menu is the pack in use, in a language it speaks or its usual one. The fault
-// is INVALID_PARAMETER.
+// Menu returns the pack in use, in a language it speaks or its default one. The
+// fault is INVALID_PARAMETER.
 func (d *Desk) Menu(ctx context.Context, lang string) (*api.Menu, error) {
 	s := d.cfg.Sessions
 	p := s.cfg.Packs.Current()
@@ -119,7 +119,7 @@ func finding(f menu.Finding) api.MenuFinding {
 	return api.MenuFinding{Level: string(f.Level), Language: f.Lang, Text: text, Line: f.Line}
 }
 
-// Check looks at a pack that is not in use.
+// Check checks a pack that is not in use.
 func (d *Desk) Check(source string) *api.MenuCheck {
 	r := menu.Review("menu", []byte(source), d.cfg.Known, menu.LintOptions{})
 	out := &api.MenuCheck{OK: r.Pack != nil, Problems: []api.MenuProblem{}, Findings: []api.MenuFinding{}}
@@ -136,8 +136,8 @@ func (d *Desk) Check(source string) *api.MenuCheck {
 	return out
 }
 
-// line is the line whose calls are asked for, and what to call when it is used no
-// more; nil when there is none.
+// line returns the line whose calls are asked for, and a function to call when it
+// is no longer used; nil when there is none.
 func (d *Desk) line(simulated bool) (*Service, func()) {
 	if !simulated {
 		return d.cfg.Sessions, func() {}

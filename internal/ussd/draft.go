@@ -7,13 +7,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// draftForm is that of the stored draft.
+// draftForm is the format version of a stored draft.
 const draftForm = 1
 
-// A draft is a walk as it was left: pack, node, language and variables, and
-// whose it is when somebody was logged in. No secret is in it, and it logs
-// nobody in: whoever calls next with this number has to prove again who they
-// are.
+// A draft is an interrupted walk: pack, node, language and variables, and its
+// owner if somebody was logged in. It holds no secret and logs nobody in: the
+// next caller from this number must prove again who they are.
 
 func appendDraft(dst []byte, s *machine.State) []byte {
 	dst = append(dst, draftForm)
@@ -27,8 +26,8 @@ func appendDraft(dst []byte, s *machine.State) []byte {
 	return dst
 }
 
-// readDraft gives the state to start with: at the question whether to go on. Its
-// account is whose the draft is.
+// readDraft returns the state to start with: at the question whether to
+// continue. Its account is the owner of the draft.
 func readDraft(data []byte) (machine.State, bool) {
 	d := decoder{s: string(data)}
 	if d.byte() != draftForm {
@@ -41,7 +40,8 @@ func readDraft(data []byte) (machine.State, bool) {
 	return s, !d.bad && d.s == ""
 }
 
-// pickUp looks for a walk that was left half way, when somebody dials plainly.
+// pickUp looks for an interrupted walk, when a caller dials without further
+// input.
 func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 	if a.pack.Resume == "" || len(rd.parts) > 0 {
 		return nil
@@ -61,8 +61,8 @@ func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 	return nil
 }
 
-// takeUp is the action menu.Draft: it gives the walk that was kept to its owner,
-// who has just logged in.
+// takeUp is the action menu.Draft: it returns the stored walk to its owner, who
+// has just logged in.
 func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	data, err := findDraft(ctx, tx, c.Phone, c.Now.UnixMilli())
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c machine.ActionCall) (
 	return machine.Result{Name: machine.Taken, Set: kept.Vars}, nil
 }
 
-// keep stores the walk when it is one to go on with later, and forgets it when
-// it is over: finished, given up, or left for another part of the menu.
+// keep stores the walk if it can be continued later, and forgets it when it is
+// over: finished, abandoned, or left for another part of the menu.
 func (a *attempt) keep(ctx context.Context) error {
 	rec := a.rec
 	switch {
@@ -96,7 +96,7 @@ func (a *attempt) keep(ctx context.Context) error {
 	return nil
 }
 
-// foreign reports whether the stored draft is that of another customer than the
+// foreign reports whether the stored draft belongs to a customer other than the
 // one who is logged in: phones are shared.
 func (a *attempt) foreign(ctx context.Context) (bool, error) {
 	me := a.rec.state.Account

@@ -31,9 +31,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Expire removes what is over: sessions, whose walks it keeps, drafts, and calls
-// after their time. It also counts the sessions that are alive. Several instances may
-// do it at once.
+// Expire removes ended sessions, whose walks it keeps, old drafts, and expired calls.
+// It also counts the live sessions. Several instances may do it at once.
 func (s *Service) Expire(ctx context.Context) error {
 	if err := s.expireSessions(ctx); err != nil {
 		return err
@@ -60,12 +59,12 @@ func (s *Service) Expire(ctx context.Context) error {
 // kept is since when (ms) a call must have ended to be shown.
 func kept(now time.Time) int64 { return now.Add(-callAge).UnixMilli() }
 
-// Flush stores what was counted at the nodes of menus. Run does so now and then,
+// Flush stores the counts at the nodes of menus. Run does so from time to time,
 // and when it ends.
 func (s *Service) Flush(ctx context.Context) error { return s.tally.flush(ctx, s.db, s.now()) }
 
 // expireSessions walks all sessions by key, a page at a time. One that had an
-// effect stays for a while, so that a late copy does not have it again.
+// effect stays for a while, so that a late copy does not repeat it.
 func (s *Service) expireSessions(ctx context.Context) error {
 	from := ""
 	var live int64
@@ -96,7 +95,7 @@ func (s *Service) expireSessions(ctx context.Context) error {
 	}
 }
 
-// drop removes sessions, unless somebody has taken one up again meanwhile.
+// drop removes sessions, unless they were resumed meanwhile.
 func (s *Service) drop(ctx context.Context, over []*row) error {
 	if len(over) == 0 {
 		return nil

@@ -15,10 +15,10 @@ import (
 // maxLate is how many late steps are remembered.
 const maxLate = 4096
 
-// flights are the steps at work in this process. Copies of a request join the
-// flight of the first and get its answer. Who has waited long enough is told
-// that the service is unavailable, while the step goes on: it is stored once,
-// and its copies get its answer.
+// flights are the running steps of this process. Copies of a request join the
+// flight of the first and get its answer. A request that has waited long enough
+// is answered that the service is unavailable, while the step continues: it is
+// stored once, and its copies get its answer.
 type flights struct {
 	seed  maphash.Seed
 	parts [32]flightPart
@@ -132,9 +132,9 @@ func (p *flightPart) leave(f *flight) bool {
 	return true
 }
 
-// fly takes the step of a flight for the one who began it. When time is up a
-// step that has not begun is withdrawn; one that has goes on without us, and is
-// stored or not, once.
+// fly runs the step of a flight for the request that began it. When time is up
+// a step that has not begun is withdrawn; one that has begun continues alone,
+// and is stored once or not at all.
 func (s *Service) fly(ctx context.Context, f *flight, p *flightPart, stop <-chan time.Time) (outcome, error) {
 	st := s.begin(ctx, f)
 	if st.wait(ctx, stop) {
@@ -175,8 +175,8 @@ func (s *Service) land(ctx context.Context, st *steps, p *flightPart) {
 	}
 }
 
-// inTime runs work that nobody's screen depends on, with the same deadline and
-// room as a step.
+// inTime runs work that no screen depends on, with the same deadline and
+// capacity as a step.
 func (s *Service) inTime(ctx context.Context, work func(ctx context.Context) error) error {
 	if s.flights.room.Add(-1) < 0 {
 		s.flights.room.Add(1)
@@ -197,12 +197,12 @@ func (s *Service) inTime(ctx context.Context, work func(ctx context.Context) err
 	}
 }
 
-// Wait waits for steps that nobody waits for any more. Call it when no request
-// can come in and before the store is closed.
+// Wait waits for steps whose requests have gone. Call it when no request can
+// come in and before the store is closed.
 func (s *Service) Wait() { s.flights.up.Wait() }
 
-// late remembers steps whose answer reached nobody, so that the same text is
-// known as their copy where texts do not accumulate.
+// late remembers steps whose answer did not arrive, so that the same text is
+// recognised as a copy where texts do not accumulate.
 type late struct {
 	mu sync.Mutex
 	at map[ticket]time.Time // until when

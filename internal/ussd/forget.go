@@ -6,10 +6,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Forget removes what is kept about a number, in the transaction of an erasure:
-// its draft, its calls and what gateways said about them, and its sessions. It tells
-// how many rows there were. Sessions have no index by number, so it looks
-// at all of them: there are as many as calls in some minutes.
+// Forget removes what is kept about a number, in the transaction of an erasure: its
+// draft, its calls and what gateways said about them, and its sessions. It returns
+// how many rows there were. Sessions have no index by number, so it reads all of
+// them: they are the calls of a few minutes.
 func Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	drafts, err := removeDraft(ctx, tx, phone)
 	if err != nil {

@@ -37,10 +37,10 @@ type example struct {
 	Text        string `json:"text"`
 }
 
-// Routes adds the USSD API to a, whose dialect is web.End. All of it is Light:
-// the service has a limit of its own on what is at work, for a wait for a
-// place and the wait for a step would be longer together than is promised.
-// Guard, in front of the routes, counts requests.
+// Routes adds the USSD API to a, whose dialect is web.End. All routes are
+// Light: the service itself limits how much runs at once, and waiting for a
+// place as well as for a step would take longer than promised. Guard, in front
+// of the routes, counts requests.
 func (s *Service) Routes(a *web.API) {
 	const bodies, text = "application/json,application/x-www-form-urlencoded", "text/plain"
 	a.Handle(http.MethodPost, "/api/ussd", s.serveStep, web.Doc{
@@ -61,8 +61,8 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-// OperatorRoutes adds what operators see of sessions to a, whose dialect is
-// web.End too: to anybody else these routes look like none.
+// OperatorRoutes adds the operators' routes about sessions to a, whose dialect
+// is web.End too: for anybody else these routes seem not to exist.
 func (s *Service) OperatorRoutes(a *web.API) {
 	const text = "text/plain"
 	a.Handle(http.MethodGet, "/api/ussd/sessions", s.serveSessions, web.Doc{
@@ -147,7 +147,7 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 	q.Gateway, q.Text = g.Name, tidy(q.Text)
 	m := latest
 	if cmp.Or(q.Mode, s.cfg.TextMode) != wire.Latest {
-		m, q.Step = accumulated, "" // its text tells a request apart
+		m, q.Step = accumulated, "" // its text identifies a request
 		if strings.Count(q.Text, "*") > maxParts {
 			return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text contains too many answers.")
 		}
@@ -230,11 +230,11 @@ func (s *Service) write(w http.ResponseWriter, g *wire.Gateway, q wire.Request, 
 		h.Set("Content-Type", g.ContentType())
 	}
 	h["Cache-Control"] = noStore
-	// What only browsers understand is left out: a gateway is none.
+	// Headers for browsers are left out: a gateway is not one.
 	delete(h, "Content-Security-Policy")
 	delete(h, "Cross-Origin-Resource-Policy")
 	*buf = g.Append((*buf)[:0], q, a)
-	_, _ = w.Write(*buf) // a gateway that left is not told
+	_, _ = w.Write(*buf) // the gateway may have left
 }
 
 // readBody reads a body into dst.
@@ -313,11 +313,11 @@ func (s *Service) serveEvent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header()["Content-Type"] = plainText
-	_, _ = io.WriteString(w, "OK") // a gateway that left is not told
+	_, _ = io.WriteString(w, "OK") // the gateway may have left
 	return nil
 }
 
-// Ended is what a gateway said about a session that is over.
+// Ended is a gateway's notification about a session that is over.
 type Ended struct {
 	Phone      string    `json:"phoneNumber,omitempty"`
 	Gateway    string    `json:"gateway"`

@@ -15,8 +15,8 @@ const (
 	maxKeptAnswers  = 1000 // whose messages are remembered
 )
 
-// Inbox takes the short messages of a simulated line in place of a network. The
-// zero value is empty.
+// Inbox receives the short messages of a simulated line, which has no network.
+// The zero value is empty.
 type Inbox struct {
 	Now func() time.Time // time.Now by default
 
@@ -25,8 +25,8 @@ type Inbox struct {
 	shown   map[string]shown                  // by call
 }
 
-// shown is what was given with the newest screen of a call, for the same key press
-// once more.
+// shown is the newest screen of a call with its messages, kept in case the same
+// key press comes again.
 type shown struct {
 	turn     int
 	messages []api.SimulatedMessage
@@ -34,7 +34,8 @@ type shown struct {
 
 var _ sms.Sender = (*Inbox)(nil)
 
-// Send keeps a message until its number asks. Of many, the oldest are forgotten.
+// Send keeps a message until its number asks for it. When there are too many,
+// the oldest are dropped.
 func (b *Inbox) Send(_ context.Context, m sms.Message) (string, error) {
 	now := time.Now
 	if b.Now != nil {

@@ -5,7 +5,7 @@ import "strings"
 // key names a session. The same id from another number, or with another service
 // code, is another session.
 type key struct {
-	id                            string // as it is stored
+	id                            string // in its stored form
 	session, phone, gateway, code string
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// scopePII is the scope of those who may know whose number and words they are.
+// scopePII is the scope of callers who may know whose numbers and words these
+// are.
 const scopePII = "entities:pii"
 
 // tag is the group of the routes in the reference.
@@ -41,7 +42,7 @@ func (s *Simulator) Routes(a *web.API) {
 	})
 }
 
-// PressDraft is that of package api.
+// PressDraft is the type of package api.
 type PressDraft = api.Press
 
 type nothing struct{}
@@ -99,7 +100,7 @@ func (d *Desk) Routes(a *web.API) {
 	})
 }
 
-// PackDraft is a menu pack to look at.
+// PackDraft is a menu pack to check.
 type PackDraft struct {
 	Source string `json:"source" doc:"The YAML of the pack." minLength:"1"`
 }
@@ -136,7 +137,7 @@ type callsIn struct {
 	web.Paging
 }
 
-// filter reads what is asked for. The place of the first page is after all calls.
+// filter reads the parameters. The place of the first page is after all calls.
 func (in *callsIn) filter(ctx context.Context) (walkFilter, error) {
 	var c fault.Checks
 	in.Size(&c)

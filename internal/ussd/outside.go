@@ -11,13 +11,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// MaxOutside is how long a step works outside its transaction at most: what is
-// asked of other servers, all of it together.
+// MaxOutside limits how long a step works outside its transaction: for all
+// requests to other servers together.
 const MaxOutside = 2 * time.Second
 
-// outside says that a step needs what an action gives that works outside the
-// transaction. The transaction is undone; the action runs, and the step is taken
-// again with what it gave.
+// outside means that a step needs the result of an action that works outside the
+// transaction. The transaction is undone, the action runs, and the step is taken
+// again with its result.
 type outside struct {
 	do    machine.Action
 	call  machine.ActionCall
@@ -49,7 +49,8 @@ func (a *attempt) ask(do machine.Action, c machine.ActionCall) (machine.Result, 
 // see ask.
 func (r *record) begins() bool { return r.state.Node == "" && r.state.Pack == "" }
 
-// meet does what a step waits for. It is false when the step cannot go on.
+// meet runs the action a step waits for. It returns false when the step cannot
+// go on.
 func (st *steps) meet(ctx context.Context, o *outside) bool {
 	if o.claim != nil {
 		st.claiming = true
@@ -71,15 +72,15 @@ func (st *steps) meet(ctx context.Context, o *outside) bool {
 	return true
 }
 
-// outside runs an action for at most what is left of the time.
+// outside runs an action for at most the remaining time.
 func (st *steps) outside(ctx context.Context, o *outside) (machine.Result, error) {
 	ctx, cancel := context.WithDeadline(ctx, st.began.Add(st.s.outside))
 	defer cancel()
 	return o.do.Outside(ctx, o.call)
 }
 
-// claim stores the beginning of a call. Somebody who was faster has the same
-// call: then theirs counts.
+// claim stores the beginning of a call. If another request was faster, its row
+// counts.
 func claim(ctx context.Context, tx *db.Tx, r *row) error {
 	store := insert
 	if r.step > 0 {

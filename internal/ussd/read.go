@@ -17,8 +17,8 @@ type meaning byte
 
 const (
 	repeat  meaning = iota // nothing new: the stored answer again
-	inputs                 // go on with parts
-	rebuild                // the same call from its beginning, with parts; effects stay as they were
+	inputs                 // continue with parts
+	rebuild                // repeat the same call from its beginning, with parts; effects are not repeated
 	fresh                  // another call from its beginning, with parts
 )
 
@@ -27,7 +27,7 @@ type reading struct {
 	meaning meaning
 	mode    mode
 	parts   []part
-	stepped bool // parts are told apart by step, not by the text up to them
+	stepped bool // parts are identified by step, not by the text up to them
 }
 
 // request is one key press on its way through a step.
@@ -40,7 +40,7 @@ type request struct {
 	copied bool
 }
 
-// whole is the text with what else tells the request apart.
+// whole is the text with everything else that identifies the request.
 func (q *request) whole() string {
 	if q.Step == "" {
 		return q.Text
@@ -57,9 +57,9 @@ func first(q *request) reading {
 	return r
 }
 
-// again reads a request of a session that has expired. It is a new call,
-// unless its text says that it goes on: then the walk is made again, with the
-// effects it had. One that began with a kept walk cannot be made again.
+// again reads a request of a session that has expired. It is a new call, unless
+// its text shows that it continues: then the walk is rebuilt, with the effects
+// it had. One that began with a kept walk cannot be rebuilt.
 func (r *record) again(q *request) reading {
 	next := first(q)
 	switch {
@@ -89,8 +89,8 @@ func (r *record) read(q *request, m *marker, now int64) reading {
 	case r.saw(q, m):
 		return reading{meaning: repeat}
 	case !strings.Contains(q.Text, "*"):
-		// No text that accumulates loses what it had: this one is the newest
-		// answer alone.
+		// A text that accumulates never gets shorter, so this one is only the
+		// newest answer.
 		return answer(q)
 	}
 	return reading{meaning: rebuild, mode: accumulated, parts: split(q.Text, 0)}
@@ -101,9 +101,8 @@ func answer(q *request) reading {
 	return reading{meaning: inputs, mode: latest, stepped: true, parts: []part{{text: q.Text}}}
 }
 
-// readStart reads what the gateway says is a first dial. Soon after the call
-// began it is a copy of it; later somebody dials anew, with an id that is used
-// again.
+// readStart reads a request that the gateway calls a first dial. Soon after the
+// beginning of the call it is a copy; later it is a new call with a reused id.
 func (r *record) readStart(q *request, m *marker, now int64) reading {
 	soon := now-r.started < doubled.Microseconds()
 	switch {
@@ -173,7 +172,8 @@ func (r *record) began(q *request, m *marker) bool {
 	return q.Text == "" || r.saw(q, m)
 }
 
-// saw reports whether the text is one of those seen, or a beginning of one.
+// saw reports whether the text was seen before, or is the beginning of one that
+// was.
 func (r *record) saw(q *request, m *marker) bool {
 	if q.Text == "" {
 		return true
@@ -186,7 +186,7 @@ func (r *record) saw(q *request, m *marker) bool {
 	return false
 }
 
-// extended gives what the text adds to the last one, if it goes on from it.
+// extended returns what the text adds to the last one, if it continues it.
 func (r *record) extended(q *request, m *marker) ([]part, bool) {
 	n := r.newest()
 	switch {

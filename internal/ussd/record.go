@@ -20,12 +20,12 @@ const (
 )
 
 // record is a session as it is stored. Each step reads and writes one, so it
-// has a form of its own: texts with their length in front, no names.
+// has a compact format: texts preceded by their length, no names.
 type record struct {
 	mode    mode
-	resumed bool // it began with the question whether to go on
+	resumed bool // it began with the question whether to continue
 	code    string
-	started int64 // µs; also tells apart the calls that share an id
+	started int64 // µs; also distinguishes calls that share an id
 	updated int64 // µs
 	answer  string
 	draft   string // node of the draft that this session has stored
@@ -39,11 +39,11 @@ type record struct {
 type effect struct {
 	key    string
 	result machine.Result
-	asked  bool // of others, who know the key: asked again they give the same
+	asked  bool // of other servers, which know the key and answer the same again
 }
 
-// maxAsked is how many bytes of what others gave a session keeps. Of more, what
-// was asked first is asked again when a walk needs it.
+// maxAsked limits the bytes of other servers' answers in a session. Beyond it
+// the oldest are dropped, and asked for again when a walk needs them.
 const maxAsked = 32 << 10
 
 const recordForm = 1
@@ -142,7 +142,8 @@ func readRecord(data []byte, k *key, box secret.Box) (*record, error) {
 	return r, nil
 }
 
-// effectAsked stands where a login does: what is asked of others logs nobody in.
+// effectAsked takes the place of a login: answers of other servers log nobody
+// in.
 const effectAsked = 4
 
 func appendEffects(dst []byte, all []effect) []byte {
@@ -178,7 +179,7 @@ func (d *decoder) effects() []effect {
 		}
 		account := d.text()
 		e.result.Account = &account
-		if login > 1 { // earlier versions kept no proof: such a login counts no more
+		if login > 1 { // earlier versions kept no proof: such a login no longer counts
 			e.result.Proof = d.text()
 		}
 	}
@@ -194,9 +195,9 @@ func (r *record) effect(key string) (machine.Result, bool) {
 	return r.effects[i].result, true
 }
 
-// keepEffect keeps what an action gave. Where the account of the session proves
-// itself anew, as by another PIN, its earlier login in this session counts as
-// long as the new proof does.
+// keepEffect keeps the result of an action. When the account of the session
+// proves itself again, for example by a new PIN, its earlier login in this
+// session counts as long as the new proof does.
 func (r *record) keepEffect(key string, res machine.Result, asked bool) {
 	if login := gives(&res); login != "" && login == r.state.Account {
 		for i := range r.effects {
@@ -212,7 +213,8 @@ func (r *record) keepEffect(key string, res machine.Result, asked bool) {
 	}
 }
 
-// forgetAsked keeps the newest of what others gave, as far as there is room.
+// forgetAsked keeps the newest answers of other servers, as far as there is
+// room.
 func (r *record) forgetAsked() {
 	size := 0
 	for i := len(r.effects) - 1; i >= 0; i-- {
@@ -229,7 +231,7 @@ func (r *record) forgetAsked() {
 	}
 }
 
-// gives is the account that a result logs in; "" is none.
+// gives returns the account that a result logs in; "" for none.
 func gives(r *machine.Result) string {
 	if r.Account == nil {
 		return ""

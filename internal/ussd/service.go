@@ -28,13 +28,13 @@ type Service struct {
 
 	flights  flights
 	tally    tally
-	address  *web.Limiter // nil is no limit
+	address  *web.Limiter // nil means no limit
 	phones   *web.Limiter
 	buffers  sync.Pool
 	timers   sync.Pool
 	live     atomic.Int64 // sessions, as the last sweep counted them
 	deadline time.Duration
-	outside  time.Duration // that a step may take beside its transactions
+	outside  time.Duration // how long a step may work outside its transactions
 	trip     func() error  // tests: fails a transaction that has done its work
 }
 
@@ -84,7 +84,7 @@ func New(c Config) *Service {
 // Live is how many sessions were alive when they were last counted.
 func (s *Service) Live() int64 { return s.live.Load() }
 
-// see tells whoever counts.
+// see reports a step to the counter, if there is one.
 func (s *Service) see(step Step) {
 	if s.cfg.Seen != nil {
 		s.cfg.Seen(step)

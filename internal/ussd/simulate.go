@@ -27,7 +27,7 @@ const (
 	simulatorLook = 5 * time.Minute // how often that is looked at
 	messageWait   = 2 * time.Second // for messages that a key press leads to
 	messageLook   = 10 * time.Millisecond
-	dots          = "•••••" // in place of what is secret, however long it is
+	dots          = "•••••" // replaces secrets of any length
 )
 
 // The numbers of handsets that do not exist: no network has the country code 999.
@@ -41,20 +41,20 @@ var simulatedForm = regexp.MustCompile(`^\+999000[0-9]{3}$`)
 // codeForm is what may be dialled, as gateways send it.
 var codeForm = regexp.MustCompile(`^\*[0-9]{1,20}(\*[0-9]{1,20})?#$`)
 
-// SimulatedLine is a line for handsets that do not exist. It has a store of its
-// own, so that nothing that happens on it can touch a customer.
+// SimulatedLine is a line for simulated handsets. It has its own store, so that
+// nothing that happens on it can affect a customer.
 type SimulatedLine struct {
 	Sessions *Service
 	Inbox    *Inbox
 	// Busy reports whether work that may send messages is still under way.
 	Busy func(ctx context.Context) (bool, error)
-	// Close takes the line down with everything it knows.
+	// Close shuts the line down and deletes its data.
 	Close func()
 }
 
 // SimulatorConfig configures a Simulator. Open is needed.
 type SimulatorConfig struct {
-	// Open puts a line up. Its life does not end with ctx.
+	// Open starts a line, which outlives ctx.
 	Open  func(ctx context.Context) (*SimulatedLine, error)
 	Codes []string // that the line answers, as Config.ServiceCodes has them
 	Packs Packs
@@ -62,8 +62,8 @@ type SimulatorConfig struct {
 	Now   func() time.Time // default: time.Now
 }
 
-// Simulator is a handset without a network. The line behind it is put up by the
-// first key press and taken down after an hour without one. It is safe for many
+// Simulator is a handset without a network. The first key press starts the line
+// behind it, and an hour without one shuts it down. It is safe for many
 // goroutines.
 type Simulator struct {
 	cfg  SimulatorConfig
@@ -84,8 +84,7 @@ func NewSimulator(c SimulatorConfig) *Simulator {
 	return &Simulator{cfg: c}
 }
 
-// Run takes the line down when nobody has used it for a while, and when ctx
-// ends.
+// Run shuts the line down when it has been idle for a while, and when ctx ends.
 func (s *Simulator) Run(ctx context.Context) error {
 	t := time.NewTicker(simulatorLook)
 	defer t.Stop()
@@ -102,8 +101,8 @@ func (s *Simulator) Run(ctx context.Context) error {
 	}
 }
 
-// Reset takes the line down, with all its calls, accounts and messages. The next
-// key press puts up another.
+// Reset shuts the line down, with all its calls, accounts and messages. The next
+// key press starts another.
 func (s *Simulator) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +112,8 @@ func (s *Simulator) Reset() {
 	}
 }
 
-// up gives the line, put up if need be, and what to call when it is used no more.
+// up returns the line, which it starts if necessary, and a function to call when
+// it is no longer used.
 func (s *Simulator) up(ctx context.Context) (*SimulatedLine, func(), error) {
 	s.used.Store(s.cfg.Now().UnixMilli())
 	for {
@@ -158,10 +158,10 @@ func (s *Simulator) codes() []string {
 	return s.cfg.Codes
 }
 
-// Press is what is done to the handset: a code is dialled from a number, or an
-// answer is typed in a call.
+// Press is an action on the handset: dialling a code from a number, or typing
+// an answer in a call.
 type Press struct {
-	Owner   string // whose handset it is: nobody else goes on with the call
+	Owner   string // whose handset it is: nobody else can continue the call
 	Session string // "" dials
 	Phone   string // of a dial
 	Code    string // of a dial
@@ -199,8 +199,8 @@ func (p *Press) Validate() error {
 	return c.Err("SIMULATION_INVALID", "The key press is not valid.")
 }
 
-// Press takes a key press and gives the next screen. The same answer with the same
-// turn again gets the same screen. Faults: NUMBER_NOT_SIMULATED,
+// Press takes a key press and returns the next screen. Repeating an answer with
+// the same turn returns the same screen. Faults: NUMBER_NOT_SIMULATED,
 // SIMULATION_INVALID, CODE_NOT_ANSWERED, SIMULATION_NOT_FOUND, SIMULATION_TURN,
 // SIMULATOR_UNAVAILABLE.
 func (s *Simulator) Press(ctx context.Context, p Press) (*api.Simulation, error) {
@@ -230,8 +230,8 @@ func (s *Simulator) Press(ctx context.Context, p Press) (*api.Simulation, error)
 	return line.shown(ctx, &p, took)
 }
 
-// request makes a press into what a gateway would send that tells its requests
-// apart.
+// request turns a press into the request of a gateway that identifies its
+// requests.
 func (l *SimulatedLine) request(ctx context.Context, p *Press) (*request, error) {
 	if p.Session == "" {
 		if !l.Sessions.answers(p.Code) {
@@ -264,13 +264,14 @@ func newPress(k key, kind wire.Kind, step, text string) *request {
 	}}
 }
 
-// owned is the name of a call in the store: nobody reaches that of another.
+// owned is the name of a call in the store, so that nobody reaches another's
+// call.
 func owned(owner, session string) string {
 	sum := sha256.Sum256([]byte(owner))
 	return hex.EncodeToString(sum[:8]) + ":" + session
 }
 
-// find finds a call of somebody. The fault is SIMULATION_NOT_FOUND.
+// find finds a call of an owner. The fault is SIMULATION_NOT_FOUND.
 func (l *SimulatedLine) find(ctx context.Context, owner, session string) (*held, error) {
 	all, err := l.Sessions.records(ctx, owned(owner, session))
 	if err != nil {

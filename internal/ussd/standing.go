@@ -10,16 +10,16 @@ import (
 // standing reports whether a login still counts, see action.Action.
 type standing func(ctx context.Context, tx *db.Tx, l machine.Login) (bool, error)
 
-// loggedOutWords is the notice to somebody whose login does not count any more.
+// loggedOutWords is the notice to a caller whose login no longer counts.
 // Languages without an entry get English.
 var loggedOutWords = map[string]string{
 	"en": "You were logged out. Please log in again.",
 	"sw": "Umetolewa kwenye akaunti. Tafadhali ingia tena.",
 }
 
-// proceed takes a step of a session as it is stored. Whoever is logged in stays
-// so only while the login counts: a new PIN, a lock, a hold and a closed account end
-// the sessions of others at their next step.
+// proceed takes a step of a stored session. A caller stays logged in only while the
+// login counts: a new PIN, a lock, a hold and a closed account end the logins of
+// other sessions at their next step.
 func (a *attempt) proceed(ctx context.Context, rd reading) (outcome, error) {
 	st := &a.rec.state
 	if st.Account == "" || st.Done || a.s.stands == nil {
@@ -60,10 +60,10 @@ func (a *attempt) logOut(ctx context.Context, rd reading) (outcome, error) {
 	return a.finish(ctx, rd)
 }
 
-// counts reports whether what an action gave before counts when the call is
-// walked again. A login does while it stands, and never after the session has
-// expired: then whoever holds the text could be anybody, and the PIN in it is
-// tried like any other.
+// counts reports whether the earlier result of an action counts when the call
+// is walked again. A login does while it is valid, but never after the session
+// has expired: then the sender of the text could be anybody, and the PIN in it
+// is tried like any other.
 func (a *attempt) counts(ctx context.Context, res *machine.Result) (bool, error) {
 	login := gives(res)
 	switch {

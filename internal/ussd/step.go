@@ -17,8 +17,8 @@ import (
 
 const (
 	maxMissed = 5 // times that a step runs again because another instance was first
-	// maxEffects is how many actions with an effect one request may lead to:
-	// a long text that is dialled at once is no way to send a hundred messages.
+	// maxEffects limits how many actions with an effect one request may lead
+	// to, so that dialling a long text cannot send a hundred messages.
 	maxEffects = 8
 )
 
@@ -124,7 +124,7 @@ type attempt struct {
 	given map[string]machine.Result // what actions outside the transaction gave
 	began int64                     // µs: the call was stored before its first screen
 
-	row     *row // nil: there is none yet
+	row     *row // nil: it does not exist yet
 	expired bool // the stored session is over its time
 	rec     *record
 	pack    *menu.Pack
@@ -313,7 +313,7 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 		return machine.Result{}, fmt.Errorf("nobody offers the action %s", strconv.Quote(c.Action))
 	}
 	a.nth++
-	again := false // it gave a login that does not count any more
+	again := false // it returned a login that no longer counts
 	call := machine.ActionCall{Call: c, Phone: a.q.key.phone, Gateway: a.q.key.gateway, ServiceCode: a.q.ServiceCode, Now: a.now}
 	if do.Effect {
 		call.Key = a.s.marks.effect(&a.q.key, a.rec.started, a.at, a.nth)
@@ -342,7 +342,7 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 	if do.Effect {
 		a.success = a.success || len(do.Results) > 0 && res.Name == do.Results[0]
 		a.halt = a.halt || again && gives(&res) == ""
-		if a.rec.mode != latest { // only what accumulates is ever walked again
+		if a.rec.mode != latest { // only texts that accumulate are ever walked again
 			a.rec.keepEffect(call.Key, res, do.Outside != nil)
 		}
 	}
@@ -364,7 +364,8 @@ func (a *attempt) result() outcome {
 	return out
 }
 
-// store writes the session. The fault errMissed says that somebody was faster.
+// store writes the session. The fault errMissed means that another request was
+// faster.
 func (a *attempt) store(ctx context.Context) error {
 	buf := a.s.buffers.Get().(*[]byte)
 	defer a.s.buffers.Put(buf)
@@ -377,8 +378,8 @@ func (a *attempt) store(ctx context.Context) error {
 	return err
 }
 
-// write is false when the session is there already or has been changed, or when
-// a draft wants to be looked at first.
+// write returns false when the session exists already or has changed, or when a
+// draft must be read first.
 func (a *attempt) write(ctx context.Context, next *row) (bool, error) {
 	switch {
 	case a.row != nil:

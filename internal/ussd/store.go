@@ -88,8 +88,8 @@ func scanRows(rows db.Rows, err error) ([]*row, error) {
 	})
 }
 
-// remove deletes a session that nobody has touched since it was read. It
-// reports false when somebody has.
+// remove deletes a session that has not changed since it was read; false when
+// it has.
 func remove(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE id = $1 AND step = $2`, r.id, r.step)
 	if err != nil {

@@ -47,7 +47,7 @@ func (t *tally) count(s spot, c counts) {
 	known.add(c)
 }
 
-// step counts a screen that somebody sees.
+// step counts a screen that was shown.
 func (t *tally) step(out *outcome, sample bool) {
 	at := spot{out.pack, out.node, sample}
 	switch out.result {
@@ -58,7 +58,7 @@ func (t *tally) step(out *outcome, sample bool) {
 	}
 }
 
-// take gives what was counted and begins anew.
+// take returns the counts and resets them.
 func (t *tally) take() map[spot]*counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *tally) take() map[spot]*counts {
 	return all
 }
 
-// waiting is what was counted of a pack and is not stored yet.
+// waiting adds the counts of a pack that are not stored yet.
 func (t *tally) waiting(pack string, into map[string]counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +89,7 @@ const (
 	dropSamples  = `DELETE FROM ussd_visits WHERE day > '' AND sample = 1`
 )
 
-// flush stores what was counted, and keeps it for the next time when that fails.
+// flush stores the counts, and keeps them for the next time when that fails.
 func (t *tally) flush(ctx context.Context, d *db.DB, now time.Time) error {
 	all := t.take()
 	if len(all) == 0 {
@@ -116,7 +116,7 @@ func (t *tally) flush(ctx context.Context, d *db.DB, now time.Time) error {
 	return err
 }
 
-// visitsOf sums what was counted of a pack since a day, by node.
+// visitsOf sums the visits of a pack since a day, by node.
 func visitsOf(ctx context.Context, q db.Querier, pack string, since time.Time) (map[string]counts, error) {
 	rows, err := q.Query(ctx, sumVisits, since.UTC().Format(dayForm), pack)
 	type line struct {
@@ -140,8 +140,8 @@ func dropVisits(ctx context.Context, q db.Querier, before time.Time) error {
 	return db.Wrap("expire counts of nodes", err)
 }
 
-// ForgetSamples removes what was counted of calls of the demo programme. Flush
-// comes before it.
+// ForgetSamples removes the counts of calls of the demo programme. Call Flush
+// first.
 func ForgetSamples(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, dropSamples)
 	return db.Wrap("remove counts of the demo", err)

@@ -55,8 +55,8 @@ func split(text string, from int) []part {
 	return out
 }
 
-// mark recognises a text without keeping it, for it may hold a PIN: its length
-// and the beginning of a keyed hash.
+// mark recognises a text without storing it, because it may hold a PIN: its
+// length and the beginning of a keyed hash.
 type mark struct {
 	length int
 	mac    uint64
@@ -98,8 +98,8 @@ func (m *marker) mark(k *key, text string) mark {
 }
 
 // effect is the key of the i-th action that one input leads to. The input is
-// told apart by the whole text up to it, or, where text does not accumulate,
-// by the number of the step.
+// identified by the whole text up to it or, where text does not accumulate, by
+// the number of the step.
 func (m *marker) effect(k *key, call int64, at place, i int) string {
 	purpose := byte('e')
 	if at.text == "" {

@@ -19,26 +19,26 @@ const (
 
 	selectCallsOf = `SELECT ended_at, id, ending FROM ussd_walks WHERE phone = $1 AND ended_at <= $2 ORDER BY ended_at DESC, id DESC LIMIT $3`
 	// A number has one call at a time, so few end in the same millisecond: those of
-	// the moment of a mark are read with what is below it, and left out after.
+	// the mark's moment are read with the earlier ones, and left out afterwards.
 	sameMoment = 20
 )
 
-// Timeline tells of calls that are over.
+// Timeline lists past calls.
 type Timeline struct{ DB *db.DB }
 
-// OfHome tells of calls from the numbers of the people of a household.
+// OfHome returns calls from the numbers of the people of a household.
 func (t Timeline) OfHome(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := t.DB.Query(ctx, selectNumbersOfHome, l.DID, web.CallerFrom(ctx).Workspace)
 	return t.calls(ctx, rows, err, l)
 }
 
-// OfPerson tells of calls from the number of a person.
+// OfPerson returns calls from the number of a person.
 func (t Timeline) OfPerson(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := t.DB.Query(ctx, selectNumbersOfPerson, l.DID, web.CallerFrom(ctx).Workspace)
 	return t.calls(ctx, rows, err, l)
 }
 
-// calls tells of the calls of numbers, each of the first person who has it: people
+// calls renders the calls of numbers, each for the first person who has it: people
 // share telephones.
 func (t Timeline) calls(ctx context.Context, rows db.Rows, err error, l web.Look) ([]web.Happening, error) {
 	type number struct{ phone, did string }

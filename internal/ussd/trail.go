@@ -12,18 +12,18 @@ import (
 )
 
 // The trail of a session is what was typed and where it led, so that it can be
-// saved as a dialog and looked at later: pairs of texts, each with when that was
-// and how long it took.
+// saved as a dialog and looked at later: pairs of texts, each with its time and
+// duration.
 
 const (
 	maxStops = 64     // pairs in a trail; later ones are left out
 	timed    = 0x80   // added to their number in a trail that has times
-	mask     = "\x01" // begins the name of what was typed in place of it
+	mask     = "\x01" // begins the name that replaces what was typed
 )
 
-// typedAt is what the trail keeps of an input at a node: not what is secret,
-// nor what was no answer there, for it may be a secret in the wrong place, nor
-// anything that looks like a PIN or a code and is no key of the node.
+// typedAt is what the trail keeps of an input at a node: not a secret, nor a
+// wrong answer, which may be a secret in the wrong place, nor anything that
+// looks like a PIN or a code and is not a key of the node.
 func typedAt(n *menu.Node, typed string, scr *machine.Screen) string {
 	typed = strings.TrimSpace(typed)
 	switch {
@@ -39,8 +39,8 @@ func typedAt(n *menu.Node, typed string, scr *machine.Screen) string {
 	return typed
 }
 
-// appendStop adds a pair to a trail, whose first byte counts them. One that an
-// earlier version began stays without times.
+// appendStop adds a pair to a trail, whose first byte counts them. A trail that
+// an earlier version began has no times.
 func appendStop(trail []byte, s stop) []byte {
 	if len(trail) == 0 {
 		trail = append(make([]byte, 0, 128), timed)
@@ -65,7 +65,7 @@ type stop struct {
 	took        time.Duration // until the screen was there
 }
 
-// stopAt adds what was typed now to the trail.
+// stopAt adds the present input to the trail.
 func (a *attempt) stopAt(typed, node string) {
 	now := a.s.now()
 	a.rec.trail = appendStop(a.rec.trail, stop{typed, node, now.Sub(time.UnixMicro(a.rec.started)), now.Sub(a.q.Arrived)})
@@ -89,7 +89,8 @@ func stops(trail []byte) []stop {
 	return out
 }
 
-// masked is what a stop has in place of what was typed; "" when nothing is hidden.
+// masked is the name that replaces what was typed at a stop; "" when nothing is
+// hidden.
 func (s *stop) masked() string {
 	name, hidden := strings.CutPrefix(s.typed, mask)
 	if !hidden {

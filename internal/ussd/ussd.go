@@ -39,9 +39,9 @@ const (
 
 // Packs are the menu packs that sessions walk. A *menu.Registry is one.
 type Packs interface {
-	// Current is the pack of new sessions.
+	// Current is the pack for new sessions.
 	Current() *menu.Pack
-	// Version is a pack that sessions may still walk; nil is gone.
+	// Version is a pack that sessions may still walk; nil when it is gone.
 	Version(v string) *menu.Pack
 }
 
@@ -59,28 +59,28 @@ type Config struct {
 
 	TTL             time.Duration // of silence until a session expires; 180 s
 	TextMode        wire.Mode     // of the documented interface; Accumulated
-	RateLimit       int           // requests a minute and address; 0 is no limit
+	RateLimit       int           // requests per minute and address; 0 means no limit
 	Fleet           *web.Fleet    // counts requests at all servers; nil: at this one
 	GatewayNetworks []netip.Prefix
 	GatewaySecret   string
-	GatewayCA       *x509.CertPool // issues client certificates of gateways; nil is nobody
-	GatewayOnly     bool           // refuse everybody who is no known gateway
+	GatewayCA       *x509.CertPool // issues client certificates of gateways; nil: no certificates
+	GatewayOnly     bool           // refuse everybody except known gateways
 	ServiceCodes    []string       // that are answered; none answers all
 	InFlight        int            // steps at work at once; 1024
 
-	// Seen is told of every step, Dropped of every session that expired at a
-	// node without an end. Neither is given anything personal.
+	// Seen is called for every step, Dropped for every session that expired at
+	// a node without an end. Neither receives personal data.
 	Seen    func(Step)
 	Dropped func(node string)
-	// Sample reports whether a number is one of the demo programme: what is
-	// counted of its calls goes with it. None is by default.
+	// Sample reports whether a number belongs to the demo programme: the counts
+	// of its calls are removed with it. None does by default.
 	Sample func(phone string) bool
-	// Late is given the closing words of a step that had an effect but could
+	// Late receives the closing words of a step that had an effect but could
 	// not be answered in time.
 	Late func(ctx context.Context, phone, text string)
 }
 
-// Step is what may be counted of a step.
+// Step is the part of a step that may be counted.
 type Step struct {
 	Gateway string // "" is the documented interface
 	Node    string // whose screen was answered; "" without one

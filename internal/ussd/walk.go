@@ -17,10 +17,10 @@ import (
 const (
 	endingEnded   = "ended"   // by a closing screen
 	endingHungUp  = "hung_up" // the gateway said so
-	endingExpired = "expired" // nobody typed any more
+	endingExpired = "expired" // the caller stopped typing
 )
 
-// walked is a call that is over, as it is stored: one row, written when it ends.
+// walked is a past call as it is stored: one row, written when it ends.
 type walked struct {
 	id, session, phone, gateway, code string
 	pack, lang, node, ending          string
@@ -30,8 +30,8 @@ type walked struct {
 
 const (
 	walkColumns = `id, session_id, phone, gateway, code, pack, lang, node, ending, started_at, ended_at, steps`
-	// A call that goes on after its end was told, and ends again, has the last
-	// word.
+	// If a call continues after its end was reported, and ends again, the last
+	// end counts.
 	insertWalkSQLite = `INSERT INTO ussd_walks (` + walkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET lang = excluded.lang, node = excluded.node, ending = excluded.ending, ended_at = excluded.ended_at, steps = excluded.steps`
 	// The same whether the table is in parts, whose key has the begin, or not: an id is of one
@@ -47,11 +47,12 @@ const (
 	// All that began before $3 are in one table.
 	expireOldWalksPostgres = `DELETE FROM ussd_walks WHERE started_at < $3
 		AND ctid = ANY (ARRAY(SELECT ctid FROM ussd_walks WHERE ended_at <= $1 AND started_at < $3 ORDER BY ended_at LIMIT $2))`
-	// A call of before the end of a week may still go on then.
+	// A call from before the end of a week may still continue then.
 	goingOn = `SELECT * FROM ussd_walks WHERE ended_at >= $1 AND started_at < $1`
 )
 
-// Parts are those in which PostgreSQL keeps the calls that are over: weeks of their begin.
+// Parts describes the partition of past calls on PostgreSQL: by the week in which they
+// began.
 func Parts(d *db.DB) db.Parts {
 	return db.Parts{
 		DB: d, Table: "ussd_walks", By: "started_at", Key: "id, started_at", Weekly: true, Contract: walksContract, Keep: goingOn,
@@ -62,7 +63,7 @@ func Parts(d *db.DB) db.Parts {
 // walksContract is the migration from which on no program takes the id alone for the key.
 const walksContract = 112
 
-// walkOf is what is kept of a call that ends now.
+// walkOf makes the row for a call that ends now.
 func walkOf(m *marker, k *key, r *record, ending string, now int64) *walked {
 	sum := m.sum(k, 'c', r.started, "") // the same for the same call, and no other's
 	return &walked{
@@ -75,8 +76,9 @@ func walkOf(m *marker, k *key, r *record, ending string, now int64) *walked {
 // customerForm is what may be a customer id.
 var customerForm = regexp.MustCompile(`^[Cc][A-Za-z0-9]{8,19}$`)
 
-// withoutIDs is a trail without customer ids. Phones are shared: what is kept of a
-// call goes when the owner of the number is erased, so it must not name another.
+// withoutIDs removes customer ids from a trail. Phones are shared, and a stored
+// call is removed when the owner of the number is erased, so it must not name
+// another customer.
 func withoutIDs(trail []byte) []byte {
 	all := stops(trail)
 	if !slices.ContainsFunc(all, func(s stop) bool { return customerForm.MatchString(s.typed) }) {
@@ -92,7 +94,7 @@ func withoutIDs(trail []byte) []byte {
 	return out
 }
 
-// put stores a call, in place of what was said about it before.
+// put stores a call, and replaces an earlier row about it.
 func (w *walked) put(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect() == db.Postgres {
 		return db.Wrap("keep call", tx.Send(ctx, insertWalkPostgres, w.values()...))
@@ -100,7 +102,7 @@ func (w *walked) put(ctx context.Context, tx *db.Tx) error {
 	return db.Wrap("keep call", tx.Send(ctx, insertWalkSQLite, w.values()...))
 }
 
-// putOnce stores a call unless its end was told before.
+// putOnce stores a call unless its end was reported before.
 func (w *walked) putOnce(ctx context.Context, tx *db.Tx) error {
 	err := tx.Send(ctx, insertWalkOnce, w.values()...)
 	return db.Wrap("keep call", err)
@@ -128,7 +130,7 @@ func findWalk(ctx context.Context, q db.Querier, id string, since int64) (*walke
 	return w, db.Wrap("find call", err)
 }
 
-// walkPlace is where a list of calls goes on, the newest first.
+// walkPlace is where a list of calls continues, the newest first.
 type walkPlace struct {
 	Ended int64  `json:"e"`
 	ID    string `json:"i"`
@@ -156,8 +158,8 @@ func removeWalks(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	return n, db.Wrap("remove calls", err)
 }
 
-// expireWalks removes calls that have ended before a moment: whole weeks, and those of before
-// there were weeks one by one. Nobody reads what is older meanwhile.
+// expireWalks removes calls that ended before a moment: whole weeks, and single ones from
+// before calls were kept by weeks. Meanwhile nobody reads older ones.
 func expireWalks(ctx context.Context, d *db.DB, before int64, limit int) (int64, error) {
 	_, single, err := Parts(d).Expire(ctx, before)
 	if err != nil {
@@ -172,8 +174,8 @@ func expireWalks(ctx context.Context, d *db.DB, before int64, limit int) (int64,
 	return n, db.Wrap("expire calls", err)
 }
 
-// hungUp keeps the walk of a call that the gateway says is over. A session that
-// cannot be read, or has not begun, has none; one that has ended told its own end.
+// hungUp keeps the walk of a call that the gateway reports as over. A session that
+// cannot be read, or has not begun, has none; one that has ended was stored then.
 func (s *Service) hungUp(ctx context.Context, tx *db.Tx, r *row, now int64) error {
 	k := readKey(r.id)
 	rec, err := readRecord(r.state, &k, s.box)

@@ -8,7 +8,7 @@ const leastPairs = 30
 // normal is the quantile of 95 % of the normal distribution, to both sides.
 const normal = 1.959963984540054
 
-// Pair is what a household says and what its sensors have measured.
+// Pair is a household's answer and the measurement of its sensors.
 type Pair struct {
 	Said, Measured float64
 }
@@ -38,10 +38,10 @@ func tableOf(pairs []Pair) (t Table) {
 // N is the number of pairs.
 func (t Table) N() int { return t.Both + t.SaidOnly + t.MeasuredOnly + t.Neither }
 
-// Said and Not are how many say that they used it, and that they did not.
+// Said is the number of households that say they used it.
 func (t Table) Said() int { return t.Both + t.SaidOnly }
 
-// Not is the number of those who say that they did not use it.
+// Not is the number of households that say they did not use it.
 func (t Table) Not() int { return t.MeasuredOnly + t.Neither }
 
 // Agreement is the share of pairs that agree; NaN without pairs.
@@ -55,10 +55,10 @@ func (t Table) OverReport() float64 { return share(t.SaidOnly, t.Said()) }
 // sensors have measured use; NaN when nobody says so.
 func (t Table) UnderReport() float64 { return share(t.MeasuredOnly, t.Not()) }
 
-// Adjusted is the share of users that sensors would show, when a share of all
-// households says that they use it: those who say so as far as sensors confirm
-// it, and those who do not as far as sensors say otherwise. NaN when the pairs do
-// not tell.
+// Adjusted is the share of users that sensors would show, given the share of all
+// households that say they use it: those who say so as far as sensors confirm it,
+// and those who do not as far as sensors contradict them. NaN when there are not
+// enough pairs to say.
 func (t Table) Adjusted(said float64) float64 {
 	var out float64
 	if said > 0 {
@@ -72,12 +72,12 @@ func (t Table) Adjusted(said float64) float64 {
 
 func share(n, of int) float64 { return float64(n) / float64(of) }
 
-// Kappa is Cohen's: how much more pairs agree than chance gives, with its
+// Kappa is Cohen's kappa: how much more pairs agree than by chance, with its
 // standard error.
 type Kappa struct{ Value, SE float64 }
 
-// Kappa gives kappa; false where it says nothing: with few pairs, and where all
-// say and do the same.
+// Kappa computes kappa; false where it means nothing: with few pairs, and where
+// all say and do the same.
 func (t Table) Kappa() (Kappa, bool) {
 	n := float64(t.N())
 	if t.N() < leastPairs {
@@ -92,14 +92,14 @@ func (t Table) Kappa() (Kappa, bool) {
 	return Kappa{Value: (agree - chance) / (1 - chance), SE: math.Sqrt(agree*(1-agree)/n) / (1 - chance)}, true
 }
 
-// Interval is where kappa lies with a confidence of 95 %.
+// Interval is the interval of kappa with a confidence of 95 %.
 func (k Kappa) Interval() (low, high float64) {
 	return max(-1, k.Value-normal*k.SE), min(1, k.Value+normal*k.SE)
 }
 
-// Differences are those of what households say from what was measured, by Bland
-// and Altman: 95 % of the differences are between Low and High where they are
-// spread normally.
+// Differences are the differences between answers and measurements, by Bland
+// and Altman: 95 % of them are between Low and High if they are normally
+// distributed.
 type Differences struct {
 	N              int
 	Said, Measured float64 // means
@@ -127,7 +127,7 @@ func differencesOf(pairs []Pair) Differences {
 	return d
 }
 
-// apart reports whether what is said is further from what was measured than a
+// apart reports whether an answer differs from the measurement by more than a
 // share of it.
 func apart(p Pair, tolerance float64) bool {
 	// A number such as 0.1 times 3 is not exact.
@@ -146,9 +146,9 @@ func over(pairs []Pair, tolerance float64) float64 {
 	return share(n, len(pairs))
 }
 
-// Hawthorne is the share of the cooking that households keep up when nobody
-// watches: events per day outside of a kitchen test over those during it, and at
-// most 1. NaN where nothing was cooked while they were watched.
+// Hawthorne is the share of the cooking that households continue when nobody
+// watches: events per day outside of a kitchen test over those during it, at
+// most 1. NaN where nothing was cooked during the test.
 func Hawthorne(unobserved, observed float64) float64 {
 	if observed == 0 {
 		return math.NaN()

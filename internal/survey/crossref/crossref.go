@@ -60,7 +60,7 @@ const (
 	maxHomes  = 200_000
 )
 
-// Day is what one device saw in one household on a day of UTC.
+// Day is what one device measured in one household on a day of UTC.
 type Day struct {
 	Date              string
 	Device, Household string
@@ -88,13 +88,13 @@ type Config struct {
 	Idem      *once.Store
 	Cursors   web.Cursors
 	Now       func() time.Time
-	// Days gives visit the days of the devices of a project, by day.
+	// Days passes the days of the devices of a project to visit, by day.
 	Days func(ctx context.Context, project, from, to string, visit func(Day) error) error
-	// Tests are the recorded kitchen tests of a project.
+	// Tests passes the recorded kitchen tests of a project to visit.
 	Tests func(ctx context.Context, project string, visit func(Test) error) error
-	// Weigh is that of package statistics.
+	// Weigh is the function of package statistics.
 	Weigh func(ctx context.Context, o *survey.Open, rounds []int, at time.Time) ([]survey.WeighedRound, error)
-	// Settings say which checks are off.
+	// Settings says which checks are off.
 	Settings func(ctx context.Context, o *survey.Open) (flag.Settings, error)
 }
 
@@ -191,7 +191,7 @@ func amount(k *form.Column) bool {
 	return k.Kind.CEL == cel.Number || k.Kind.CEL == cel.Boolean || k.Kind.Units || k.Kind.Calculated
 }
 
-// fit looks at whether the question goes with what it is held against.
+// fit checks that the question can be compared with the chosen measurements.
 func (a *asked) fit(c *fault.Checks) {
 	choice, truth := a.column.Kind.Options, a.column.Kind.CEL == cel.Boolean
 	if a.Measure == "" {

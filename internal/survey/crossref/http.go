@@ -64,7 +64,7 @@ func (s *Service) serveBegin(ctx context.Context, in *struct {
 	return s.Begin(ctx, in.Survey, in.Body)
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	Before int64 `json:"b"`
 }
@@ -136,7 +136,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	return chart.Reply[*Result](p.draw(in.Kind == "differences")), nil
 }
 
-// pairPlace is where a list of pairs goes on.
+// pairPlace is where a list of pairs continues.
 type pairPlace struct {
 	After int64 `json:"a"`
 }

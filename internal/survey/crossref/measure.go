@@ -36,7 +36,7 @@ func (r *rate) add(events int64) {
 
 func (r *rate) perDay() float64 { return float64(r.events) / float64(r.days) }
 
-// home is a household with what it says and what was measured in it.
+// home is a household with its answer and its measurements.
 type home struct {
 	nid      int64
 	class    response.Class
@@ -171,7 +171,7 @@ func (r *runner) answers(ctx context.Context, of map[int64]*home) error {
 	return nil
 }
 
-// lineage notes what was said.
+// lineage records which answers were used.
 func (r *runner) lineage() {
 	sum := sha256.New()
 	for _, h := range r.homes {
@@ -217,7 +217,7 @@ func (r *runner) kitchens(ctx context.Context) error {
 	})
 }
 
-// days are those that are read of sensors; false when there are none to read.
+// days are the days of sensors to read; false when there are none.
 func (r *runner) days() (out span, ok bool) {
 	for _, h := range r.homes {
 		all := []span{h.window}
@@ -271,8 +271,8 @@ func (r *runner) sensors(ctx context.Context) error {
 	return err
 }
 
-// pair decides what was measured in a household, and whether that goes with what
-// it says.
+// pair combines the measurements of a household, and decides whether they match
+// its answer.
 func (r *runner) pair(h *home) {
 	switch {
 	case r.Measure == fuel:

@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// conclude makes the result of what was paired.
+// conclude computes the result from the pairs.
 func (r *runner) conclude(ctx context.Context) error {
 	v := &r.result
 	v.Asked = r.Draft
@@ -63,8 +63,8 @@ func number(v float64) *float64 {
 
 func rounded(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// saidByAll is the mean of what all households say that count, with the weights
-// of the sample where it has any.
+// saidByAll is the mean of the answers of all households that count, with the
+// weights of the sample if there are any.
 func (r *runner) saidByAll(ctx context.Context) (api.CrossAdjusted, error) {
 	weights := map[int64]float64{}
 	if r.s.cfg.Weigh != nil {
@@ -123,7 +123,8 @@ func (r *runner) agreement(t Table, said api.CrossAdjusted) {
 	r.adjust(said)
 }
 
-// adjust keeps what the survey says, put right, where the pairs tell it.
+// adjust stores the corrected figure of the survey, if there are enough pairs
+// for it.
 func (r *runner) adjust(a api.CrossAdjusted) {
 	if math.IsNaN(a.Value) || math.IsNaN(a.Said) {
 		r.result.NoAdjusted = "The pairs do not show how far the answers are right: some answers have no pair."

@@ -25,7 +25,7 @@ const Kind = "survey.cross-reference"
 // storedTogether is how many pairs one transaction stores.
 const storedTogether = 25
 
-// Handlers does the jobs.
+// Handlers returns the jobs by kind.
 func (s *Service) Handlers() map[string]job.Handler { return map[string]job.Handler{Kind: s.run} }
 
 // order is what a job is asked for.
@@ -34,8 +34,8 @@ type order struct {
 	Draft    Draft  `json:"draft"`
 }
 
-// Begin asks for a cross-reference. While one of the same round and question is to
-// be done or at work it gives that one, whoever asked for it. Faults:
+// Begin asks for a cross-reference. While one of the same round and question is
+// waiting or running it returns that one, whoever asked for it. Faults:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND, CROSS_REFERENCE_INVALID.
 func (s *Service) Begin(ctx context.Context, surveyID string, d Draft) (web.Reply[job.Job], error) {
 	var none web.Reply[job.Job]
@@ -74,8 +74,8 @@ func (s *Service) Begin(ctx context.Context, surveyID string, d Draft) (web.Repl
 
 func path(surveyID string) string { return "/v1/surveys/" + surveyID + "/cross-reference" }
 
-// mayRead reports whether the caller may read a run as a job: whoever may ask for
-// it gets that of somebody else.
+// mayRead reports whether the caller may read a run as a job: every caller who
+// may ask for one may get another's.
 func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
 	c := web.CallerFrom(ctx)
 	if !c.May("responses:verify") && !c.May("responses:check") {
@@ -92,7 +92,7 @@ func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
 // errReplaced ends a run that a newer one has taken the place of.
 var errReplaced = errors.New("a newer cross-reference has begun")
 
-// state is what is left of a run that was cut off: its number. All else is
+// state is what remains of an interrupted run: its number. Everything else is
 // computed again.
 type state struct {
 	Run int64 `json:"run"`
@@ -211,8 +211,8 @@ func (r *runner) store(ctx context.Context) error {
 				if h.mismatch && !r.quiet {
 					f.Flags, f.Drop = []flag.Flag{r.flag(h)}, nil
 				}
-				// It locks the response: nobody takes the answer out before the pair is
-				// stored with it.
+				// This locks the response, so the answer cannot be removed before its
+				// pair is stored.
 				more, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, f)
 				if err != nil {
 					return err

@@ -126,8 +126,8 @@ func removePairs(ctx context.Context, d *db.DB, run int64) error {
 	}
 }
 
-// Remove removes all results of a survey, for one that goes next. Pairs go with
-// the responses.
+// Remove removes all results of a survey, before the survey itself is removed.
+// Pairs are removed with the responses.
 func Remove(ctx context.Context, tx *db.Tx, survey int64) error {
 	_, err := tx.Exec(ctx, dropResults, survey)
 	if err == nil {

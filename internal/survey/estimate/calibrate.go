@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Margin is what is known of the population: how many households have each
-// value of something that the sample knows too.
+// Margin is a known total of the population: how many households have each
+// value of a variable that the sample also has.
 type Margin struct {
 	By     string
 	Of     []string // the value of each member
@@ -28,9 +28,9 @@ type margin struct {
 // maxRounds bounds how long weights are fitted.
 const maxRounds = 2000
 
-// Calibrate fits the weights to what is known: one margin is post-stratification,
-// several are raking. What the margins explain no longer adds to the variance.
-// The faults are TOTALS_INVALID, CELL_EMPTY and WEIGHTS_DO_NOT_FIT.
+// Calibrate fits the weights to known totals: one margin is post-stratification,
+// several are raking. Variance that the margins explain no longer counts. The
+// faults are TOTALS_INVALID, CELL_EMPTY and WEIGHTS_DO_NOT_FIT.
 func (d *Design) Calibrate(known []Margin) (*Design, error) {
 	out := *d
 	out.weights, out.margins, out.known = slices.Clone(d.weights), nil, true
@@ -75,7 +75,7 @@ func totalsInvalid(detail string) error {
 	return &out
 }
 
-// margin numbers the cells of what is known.
+// margin numbers the cells of a known total.
 func (d *Design) margin(k Margin) (margin, error) {
 	values := slices.Sorted(maps.Keys(k.Totals))
 	m := margin{cell: make([]int, len(d.members)), totals: make([]float64, len(values)), before: d.weights}

@@ -25,7 +25,7 @@ type Join struct {
 	With    string `json:"with,omitzero" doc:"The smallest of the other cells: join the two."`
 }
 
-// Joins is what a fault about small cells shows to programs.
+// Joins is the data for programs in a fault about small cells.
 type Joins struct {
 	Cells []Join `json:"cells,omitzero"`
 	Join  string `json:"join,omitzero" doc:"The value to send as the parameter join." example:"north,east"`
@@ -158,7 +158,7 @@ func (p *Plan) check(strata []*cell) error {
 	return nil
 }
 
-// answering is the number of clusters somebody has answered in.
+// answering is the number of clusters with at least one answer.
 func (h *cell) answering() int {
 	n := 0
 	for _, c := range h.clusters {

@@ -12,13 +12,13 @@ type Change struct {
 	Value  float64
 	SE     float64
 	DF     float64
-	T, P   float64 // the test that there is none, two-sided; NaN where SE is 0
+	T, P   float64 // the two-sided test of no difference; NaN where SE is 0
 	Common int     // households in both, of two samples
 }
 
-// Minus is f less o. Two figures of one sample are two parts of it; figures of
-// two samples, as two rounds are, go together as far as the same households and
-// clusters are in both.
+// Minus is f minus o. Two figures of one sample are two parts of it; figures of
+// two samples, such as two rounds, are correlated as far as they share
+// households and clusters.
 func (f *Figure) Minus(o *Figure) *Change {
 	c := &Change{Value: f.Value - o.Value}
 	if f.scores.d == o.scores.d {

@@ -17,12 +17,12 @@ import (
 	"slices"
 )
 
-// Outcome is what became of a household of the sample.
+// Outcome is the result for a household of the sample.
 type Outcome uint8
 
-// The outcomes. A household that is not eligible is known to be outside of what
-// is estimated, and keeps its weight. What the others do not say is made up for
-// by the households of their cell that did answer.
+// The outcomes. An ineligible household is known to be outside of the estimated
+// population, and keeps its weight. Households of the same cell that answered
+// represent the others.
 const (
 	Missing Outcome = iota
 	Ineligible
@@ -37,7 +37,7 @@ type Member struct {
 	Outcome Outcome
 }
 
-// Stratum is a part of the population that was sampled on its own.
+// Stratum is a part of the population that was sampled separately.
 type Stratum struct {
 	Name       string
 	Population float64 // households; 0 when it is not known
@@ -54,12 +54,12 @@ type Cluster struct {
 
 // Plan is how a sample was drawn.
 type Plan struct {
-	Strata    []Stratum // one without a name when there are none
+	Strata    []Stratum // one without a name when the sample is not stratified
 	Clusters  []Cluster
 	Clustered bool // clusters are drawn first
 	BySize    bool // clusters with a chance that grows with their size
-	// WideCells makes up for what is missing in a cluster from all clusters of
-	// its stratum, not from the cluster alone.
+	// WideCells lets all clusters of a stratum represent missing answers,
+	// instead of the cluster alone.
 	WideCells bool
 }
 
@@ -72,15 +72,15 @@ type Design struct {
 	known   bool     // the weights add up to the population
 }
 
-// Weight is the number of households a member stands for.
+// Weight is the number of households a member represents.
 func (d *Design) Weight(i int) float64 { return d.weights[i] }
 
 // Known reports whether the weights add up to the population, so that totals
 // can be given.
 func (d *Design) Known() bool { return d.known }
 
-// Complete reports whether the sample is the whole population, so that nothing
-// is left to chance.
+// Complete reports whether the sample is the whole population, so that no
+// figure depends on chance.
 func (d *Design) Complete() bool {
 	return !slices.ContainsFunc(d.strata, func(h *node) bool { return !h.all() })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Values are what is estimated, one for each member of the sample.
+// Values are the values to estimate from, one for each member of the sample.
 type Values struct {
 	Y  []float64
 	X  []float64 // the denominator of a ratio
@@ -19,8 +19,8 @@ type Figure struct {
 	SE         float64
 	DF         float64 // degrees of freedom
 	N          int     // members it comes from
-	Population float64 // households they stand for
-	Deff       float64 // variance against that of a simple random sample without replacement of the same n; 0 where there is none
+	Population float64 // households they represent
+	Deff       float64 // variance relative to that of a simple random sample without replacement of the same n; 0 where there is none
 	Kish       float64 // what unequal weights alone cost: n Σw² / (Σw)²
 	Unweighted float64
 
@@ -76,8 +76,8 @@ func (d *Design) Mean(v Values) (*Figure, error) {
 	return d.Ratio(one)
 }
 
-// Proportion is the mean of a variable that is 0 or 1, with intervals of its
-// own. The fault is NO_ANSWERS.
+// Proportion is the mean of a variable that is 0 or 1, with its own kinds of
+// intervals. The fault is NO_ANSWERS.
 func (d *Design) Proportion(v Values) (*Figure, error) {
 	f, err := d.Mean(v)
 	if err == nil {
@@ -144,8 +144,8 @@ func (f *Figure) finish(u []float64) *Figure {
 	return f
 }
 
-// simple is the variance that a simple random sample of the same size has; 0
-// where there is none to compare with.
+// simple is the variance of a simple random sample of the same size; 0 where a
+// comparison is impossible.
 func (f *Figure) simple(u []float64) float64 {
 	n := float64(f.N)
 	if n < 2 || f.Population <= n {
@@ -161,8 +161,9 @@ func (f *Figure) simple(u []float64) float64 {
 	return f.Population * (f.Population - n) * sum / (n - 1)
 }
 
-// EffectiveN is the size of a simple random sample that says as much. For a
-// proportion it is that of its interval at a level; for others n over Deff.
+// EffectiveN is the size of a simple random sample with the same precision. For
+// a proportion it is derived from its interval at a level; for others it is n
+// over Deff.
 func (f *Figure) EffectiveN(l Level) float64 {
 	switch {
 	case f.proportion:

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/quantile"
 )
 
-// Level is how sure an interval is to be.
+// Level is the confidence of an interval.
 type Level struct {
 	Confidence float64 // above 0.5 and below 1
 	OneTail    bool    // each bound alone has the confidence
@@ -21,7 +21,7 @@ func (l Level) p() float64 {
 
 func (l Level) z() float64 { return quantile.Normal(l.p()) }
 
-// t is NaN where there is no degree of freedom.
+// t is the quantile of Student's t, NaN without a degree of freedom.
 func (l Level) t(df float64) float64 {
 	if !(df >= 1) {
 		return math.NaN()
@@ -40,7 +40,7 @@ const (
 	Exact        = "exact" // of a whole population that was asked
 )
 
-// Interval is between which values the population lies.
+// Interval is a confidence interval for the population.
 type Interval struct {
 	Low, High float64
 	Method    string
@@ -77,8 +77,8 @@ func (f *Figure) around(method string, l Level) Interval {
 	return Interval{f.Value - by, f.Value + by, method}
 }
 
-// still reports whether the sample shows no variance: all say the same, or all
-// of each stratum. It is no proof that the population has none.
+// still reports whether the sample shows no variance: all answers are the same,
+// or all of each stratum. That does not prove that the population has none.
 func (f *Figure) still() bool { return f.SE*f.SE <= 1e-20*f.Value*(1-f.Value) }
 
 // effective is the size of a simple random sample in which a proportion varies

@@ -2,17 +2,16 @@ package estimate
 
 import "math"
 
-// Target is how precise a figure has to be, and what to use instead when it is
+// Target is how precise a figure must be, and what to use instead when it is
 // not.
 type Target struct {
 	Level
 	Relative float64 // half of the interval over the figure, such as 0.1; 0 for none
 	Absolute float64 // half of the interval; 0 for none
-	// Bound is what stands in for a figure that misses the target: Lower, Upper
-	// or nothing.
+	// Bound replaces a figure that misses the target: Lower, Upper or nothing.
 	Bound string
-	// Interval is the kind of interval that the bound of a proportion is of; Wilson
-	// when it is empty.
+	// Interval is the kind of interval for the bound of a proportion; Wilson when
+	// it is empty.
 	Interval string
 	// Limit is the relative precision beyond which no bound helps; 0 for none.
 	Limit float64
@@ -31,7 +30,7 @@ const (
 	BoundUsed       = "bound_used"
 )
 
-// Precision is how precise a figure is, against its target.
+// Precision is the precision of a figure, compared with its target.
 type Precision struct {
 	Relative  float64 // NaN for a figure of 0
 	Absolute  float64
@@ -40,13 +39,13 @@ type Precision struct {
 	Use       float64 // NaN when the figure may not be used
 }
 
-// Precision is the decision about a figure. As in the formulas for the size of
-// a sample, half of the interval is the standard error times a quantile: the
-// normal one for proportions, Student's t for others. A proportion of which the sample
-// shows no variance, such as that of two who both say yes, is as far off as the further
-// bound of its interval. A bound that stands in for the figure is that of its interval, of
-// the same sign: one on the other side of 0 says that nothing is known. ok is false where
-// the sample is too small to say.
+// Precision compares a figure with its target. As in the formulas for the size of a
+// sample, half of the interval is the standard error times a quantile: the normal one for
+// proportions, Student's t for others. A proportion of which the sample shows no
+// variance, such as that of two who both say yes, is as imprecise as the further bound of
+// its interval. A bound that replaces the figure is that of its interval, with the same
+// sign: one on the other side of 0 means that nothing is known. ok is false where the
+// sample is too small to say.
 func (f *Figure) Precision(t Target) (_ Precision, ok bool) {
 	times := t.t(f.DF)
 	if f.proportion {

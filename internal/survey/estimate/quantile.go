@@ -7,8 +7,8 @@ import (
 )
 
 // Quantile is the smallest value whose weighted share of the households reaches
-// q. Its interval is that of the share, read off the values (Woodruff 1952), at
-// the level given. Where the share could be below 0 or above 1 the sample is too
+// q. Its interval is that of the share, converted to values (Woodruff 1952), at
+// the level given. If the share could be below 0 or above 1 the sample is too
 // small for an interval, and SE is NaN. The fault is NO_ANSWERS.
 func (d *Design) Quantile(v Values, q float64, l Level) (*Figure, error) {
 	rows, err := d.rows(v)

@@ -2,7 +2,7 @@ package estimate
 
 // Suppress says which cells of a table may not be shown: those with fewer
 // households than least, those that are hidden for another reason, and, so that
-// the total does not give them away, the next smallest until at least two are
+// the total does not reveal them, the next smallest until at least two are
 // hidden and they have at least least households together.
 func Suppress(counts []int, also []bool, least int) []bool {
 	hidden := make([]bool, len(counts))

@@ -42,7 +42,7 @@ func (s scores) total(n *node) float64 {
 	return sum
 }
 
-// variance is that of the total of scores over the whole design.
+// variance is the variance of the total of scores over the whole design.
 func (s scores) variance() float64 {
 	sum := 0.0
 	for _, h := range s.d.strata {

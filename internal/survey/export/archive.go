@@ -15,8 +15,8 @@ import (
 // archiveType is the media type of an export of several files.
 const archiveType = "application/zip"
 
-// MediaFolder is where attachments stand in an archive: each is
-// media/<sha256>, with an ending that goes with its type. Answers name it as
+// MediaFolder is the folder of attachments in an archive: each is
+// media/<sha256>, with an extension for its type. Answers name it as
 // sha256:<sha256>.
 const MediaFolder = "media/"
 
@@ -75,7 +75,7 @@ func (a *archive) begin() (err error) {
 	return a.put(a.parts[a.at].w.Begin)
 }
 
-// put has a part write, and packs what it wrote.
+// put runs the writer of a part, and packs what it wrote.
 func (a *archive) put(write func([]byte) ([]byte, error)) (err error) {
 	if a.inner, err = write(a.inner[:0]); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (a *archive) End(b []byte) ([]byte, bool, error) {
 	return a.End(a.out.b)
 }
 
-// attach writes the attachments of a response. hand takes what was written.
+// attach writes the attachments of a response. hand receives what was written.
 func (a *archive) attach(ctx context.Context, b []byte, r *Response, hand func([]byte) ([]byte, error)) ([]byte, error) {
 	a.out.b = b
 	err := a.files.response(ctx, a, r, hand)
@@ -134,8 +134,8 @@ type attach struct {
 	there, missing int64
 }
 
-// response writes the attachments of one response, as far as what is exported of
-// it names them: it may have had others before, and others since.
+// response writes the attachments of one response that the exported revision
+// names: it may have had others before or since.
 func (a *attach) response(ctx context.Context, to *archive, r *Response, hand func([]byte) ([]byte, error)) error {
 	hashes, err := media.Of(ctx, a.s.db, r.NID)
 	if err != nil {

@@ -68,7 +68,8 @@ func cellOf(raw string) cell {
 	return cell{kind: number, s: raw}
 }
 
-// noAnswer is the code of a value that says why there is none, "" of others.
+// noAnswer is the code of a value that says why there is no answer, "" for
+// others.
 func noAnswer(raw string) string {
 	const begin = `{"noAnswer":"`
 	if !strings.HasPrefix(raw, begin) || len(raw) < len(begin)+2 {

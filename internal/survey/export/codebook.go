@@ -44,7 +44,7 @@ func NewCodebook(survey string, version int, f *form.Form) *Codebook {
 	return newCodebook(survey, version, f, Sample{})
 }
 
-// newCodebook is NewCodebook with the columns that tell of a sample.
+// newCodebook is NewCodebook with the columns that describe a sample.
 func newCodebook(survey string, version int, f *form.Form, s Sample) *Codebook {
 	t := f.Template()
 	book := &Codebook{

@@ -59,7 +59,7 @@ func (b *builder) column(q *form.Question, path []string, suffix string) Column 
 	return c
 }
 
-// choice makes the column tell of one option.
+// choice makes the column describe one option.
 func (c *Column) choice(o *form.Option, k *form.Kind) {
 	c.Option, c.Label, c.Options, c.Missing, c.Shapes = o.Value, c.labelOf(o), nil, nil, []Shape{Wide}
 	c.Type = string(form.Boolean)
@@ -82,7 +82,7 @@ const (
 	refused  = "refused"
 )
 
-// headColumn is a column that tells of the response as a whole.
+// headColumn is a column about the response as a whole.
 type headColumn struct {
 	column Column
 	level  Level // the least that has it
@@ -114,7 +114,7 @@ func headsOf(level Level, of Sample) []headColumn {
 	return out
 }
 
-// renamed is the note of what has a name in place of its value.
+// renamed is the note on columns whose values are replaced by pseudonyms.
 const renamed = "Replaced by a name that is the same in every export of the project."
 
 // heads are all columns of a response. Notes are of the levels short of Full.

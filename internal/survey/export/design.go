@@ -14,8 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// Sample says which columns tell how a sample was drawn. What a survey has not
-// has no column.
+// Sample says which columns describe how a sample was drawn. Data that a survey
+// lacks has no column.
 type Sample struct {
 	Weighted  bool
 	Clustered bool // clusters were drawn first
@@ -25,8 +25,8 @@ type Sample struct {
 // EverySample has all of the columns, for files that may come from any survey.
 func EverySample() Sample { return Sample{Weighted: true, Clustered: true, Stages: 2} }
 
-// sampleOf says which columns the files of a survey have, and why there are no
-// weights when there are none.
+// sampleOf says which columns the files of a survey have and, if there are no
+// weights, why.
 func sampleOf(o *survey.Open) (_ Sample, why string) {
 	s := o.Sampling
 	census := s.Method == "census"
@@ -61,7 +61,7 @@ type weights struct {
 // weights reads the samples of an export; nil when the files have no weights.
 func (s *Service) weights(ctx context.Context, o *survey.Open, d *Draft) (*weights, error) {
 	if kind, _ := sampleOf(o); !kind.Weighted || s.cfg.Weigh == nil {
-		return nil, nil //nolint:nilnil // nothing is weighed, which is no error
+		return nil, nil //nolint:nilnil // no weights, which is not an error
 	}
 	rounds := d.Rounds
 	for i := 1; len(d.Rounds) == 0 && i <= o.Round; i++ {
@@ -91,8 +91,8 @@ func (w *weights) add(h hash.Hash, one *survey.Weighed) {
 	_, _ = fmt.Fprintf(h, "%s %d %s %v %v\n", one.HouseholdID, one.Response, one.Class, one.Weight, one.FPC)
 }
 
-// sampleHeads are the columns that tell of the sample. Rows that say nothing have
-// no weight.
+// sampleHeads are the columns that describe the sample. Rows without an answer
+// have no weight.
 func sampleHeads(s Sample) []headColumn {
 	text, number := string(form.FreeText), string(form.Number)
 	col := func(name, typ, label string, get func(*survey.Weighed) cell) headColumn {

@@ -51,12 +51,12 @@ type Config struct {
 	Vault     *vault.Vault
 	Media     *media.Store // needed for archives of attachments
 	// Weigh gives the households of rounds their weights, with the responses as
-	// they were at a time. Without it files have none.
+	// they were at a time. Without it files have no weights.
 	Weigh   func(ctx context.Context, o *survey.Open, rounds []int, at time.Time) ([]survey.WeighedRound, error)
 	Idem    *once.Store
 	Cursors web.Cursors
-	// PublicURL is where feeds say that they are; where the request came to by
-	// default.
+	// PublicURL is the address that feeds state; by default that of the
+	// request.
 	PublicURL string
 	Now       func() time.Time
 }
@@ -87,18 +87,18 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, feed: feedRows, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
 }
 
-// Handlers are what runs the jobs of this package, by kind.
+// Handlers returns the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindExport: s.run}
 }
 
-// ForgetSurvey removes the files of all exports of a survey: a response in them
-// was taken out. An export that runs begins anew.
+// ForgetSurvey removes the files of all exports of a survey, because a response
+// in them was redacted. A running export starts over.
 func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
 	return s.cfg.Exchange.ForgetAbout(ctx, o.Workspace, o.NID)
 }
 
-// Draft is what an export is made from.
+// Draft describes an export to make.
 type Draft struct {
 	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld,geojson,dta" example:"csv"`
 	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
@@ -113,7 +113,7 @@ type Draft struct {
 	Language     string    `json:"language,omitzero" doc:"Language of the labels in an XLSX or Stata file; by default that of the template." example:"sw"`
 }
 
-// settings are what is stored of a draft.
+// settings is the stored part of a draft.
 type settings struct {
 	Draft
 	SurveyID string `json:"surveyId"`
@@ -204,8 +204,8 @@ func (d *Draft) packed() bool {
 	return d.Media || d.Repeats == Tables && d.Format == CSV || d.Design && d.Format != XLSX
 }
 
-// tells reports whether other programs can read the design of a sample with the
-// file.
+// tells reports whether the format lets other programs read the design of a
+// sample.
 func (d *Draft) tells() bool {
 	return d.Shape == Wide && (d.Format == CSV || d.Format == XLSX || d.Format == Stata)
 }
@@ -246,7 +246,7 @@ func (s *Service) layout(d *Draft, o *survey.Open) *Layout {
 	})
 }
 
-// mayAll wants the scopes that a level of personal data needs.
+// mayAll requires the scopes for a level of personal data.
 func mayAll(ctx context.Context, level Level) error {
 	if level == Full {
 		return exchange.MayAll(ctx, "responses:read", "responses:pii")

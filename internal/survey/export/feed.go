@@ -95,7 +95,7 @@ type feed struct {
 	chosen map[string]bool // nil: all
 }
 
-// feedSpot is where a page goes on.
+// feedSpot is where a page continues.
 type feedSpot struct {
 	After int64 `json:"a"`          // the last response that was read
 	In    int64 `json:"i,omitzero"` // a response some of whose rows were sent
@@ -137,7 +137,7 @@ func (s *Service) openFeed(r *http.Request, surveyID, pii string) (*feed, error)
 	return &feed{s: s, o: o, level: level, model: newFeedModel(l), base: strings.TrimSuffix(base, "/") + "/v1/surveys/" + url.PathEscape(o.SurveyID) + "/odata", top: -1}, nil
 }
 
-// context is the address of the description of what is sent.
+// context is the address that describes the content.
 func (f *feed) context(of string) string {
 	query := ""
 	if f.level != Pseudonymised {
@@ -213,7 +213,7 @@ func (s *Service) serveFeedTable(w http.ResponseWriter, r *http.Request) error {
 	return sendFeed(w, feedJSON, body)
 }
 
-// ask reads what is asked for. Faults: TABLE_NOT_FOUND, INVALID_PARAMETER,
+// ask reads the parameters. Faults: TABLE_NOT_FOUND, INVALID_PARAMETER,
 // INVALID_CURSOR, COUNT_NOT_POSSIBLE.
 func (f *feed) ask(r *http.Request, in *feedTableIn) error {
 	if f.table = f.model.find(in.Table); f.table == nil {

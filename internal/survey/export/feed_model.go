@@ -170,8 +170,8 @@ func (m *feedModel) document() []byte {
 	return b.Bytes()
 }
 
-// describe writes the type of a table. Names are plain: nothing needs escaping but
-// nothing is left to chance.
+// describe writes the type of a table. Names are plain and need no escaping, but
+// are escaped anyway.
 func (t *feedTable) describe(b *bytes.Buffer) {
 	property := func(name, edm string) {
 		b.WriteString(`<Property Name="`)

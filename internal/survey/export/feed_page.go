@@ -142,7 +142,7 @@ func (p *feedPage) response(r *Response) error {
 	return nil
 }
 
-// system writes what ODK Central tells of a submission.
+// system writes what ODK Central says about a submission.
 func (p *feedPage) system(b []byte, r *Response) []byte {
 	cells := []cell{instant(r.ReceivedAt), instant(r.UpdatedAt), {}, word(r.VStatus), word(r.Status), {kind: integer, n: max(r.Revision-1, 0)}}
 	if p.level != None {

@@ -56,9 +56,9 @@ func (h *head) read(p *scanner) {
 	}
 }
 
-// responseCell is the id of a response. One that a client chose may say who it
-// is about: short of Full it is the reference, which leads to the record and to
-// nobody.
+// responseCell is the id of a response. One that a client chose may identify a
+// person: below Full it is the reference, which leads to the record and to no
+// person.
 func (l *Layout) responseCell(r *Response) cell {
 	if l.cfg.Level == Full {
 		return word(r.ID)
@@ -116,8 +116,8 @@ func placeCell(of func(*Place) *float64) func(*Layout, *Response) cell {
 	}
 }
 
-// erasedCell says what a read of the response says: the record is marked. Until
-// it is, a key that was destroyed tells the same.
+// erasedCell shows the same as a read of the response: the record is marked as
+// erased, or its key was destroyed and it will be.
 func (l *Layout) erasedCell(r *Response) cell {
 	if r.Erased || l.head.erased == "true" {
 		return cell{kind: number, s: "true"}

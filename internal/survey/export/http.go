@@ -150,8 +150,8 @@ func (s *Service) serveGet(ctx context.Context, in *oneIn) (Export, error) {
 	return e, err
 }
 
-// look reads an export the caller may know of, and its file; the file is nil
-// when there is none to read.
+// look reads an export the caller may know, and its file; the file is nil when
+// there is none to read.
 func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.File, error) {
 	o, err := s.cfg.Surveys.Open(ctx, surveyID)
 	if err != nil {

@@ -26,7 +26,7 @@ func (l *Layout) appendRecord(b []byte, r *Response, begin func([]byte) []byte) 
 	p := scanner{s: r.Answers}
 	b = l.appendMembers(b, &p, l.root)
 	if p.bad {
-		return b, l.fill(r) // says what is wrong
+		return b, l.fill(r) // reports the error
 	}
 	return append(b, '}'), nil
 }

@@ -10,21 +10,22 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Level says how much of a person is in a file.
+// Level says how much personal data is in a file.
 type Level string
 
 // The levels.
 const (
-	// None names nobody, and does not tell which responses are of one household.
+	// None names nobody, and does not show which responses belong to one
+	// household.
 	None Level = "none"
-	// Pseudonymised has the same made-up name wherever a household, or somebody
-	// who collected or verified, appears in the project.
+	// Pseudonymised uses the same pseudonym wherever a household, a collector
+	// or a verifier appears in the project.
 	Pseudonymised Level = "pseudonymised"
-	// Full has everything.
+	// Full includes everything.
 	Full Level = "full"
 )
 
-// Levels are all of them, the least first.
+// Levels returns all levels, the least first.
 func Levels() []Level { return []Level{None, Pseudonymised, Full} }
 
 // Shape says what a row is.
@@ -36,11 +37,11 @@ const (
 	Long Shape = "long" // an answer
 )
 
-// MaxColumns is how many columns a wide table has at most, as spreadsheets have
-// it. A form with more is exported long.
+// MaxColumns limits the columns of a wide table, as spreadsheets do. A form
+// with more is exported long.
 const MaxColumns = 16_384
 
-// Response is a response as a file shows it.
+// Response is a response in the form that a file shows.
 type Response struct {
 	NID         int64
 	ID          string
@@ -60,9 +61,9 @@ type Response struct {
 	FlagRules   string // names of the checks, in one text
 	Revision    int64
 	Head        string // the stored record, JSON
-	Answers     string // JSON; what is about a person is in it for Full only
+	Answers     string // JSON; includes personal answers for Full only
 	Place       *Place // for Full only
-	Erased      bool   // what was about a person cannot be read any more
+	Erased      bool   // personal answers can no longer be read
 }
 
 // Place is where an interview took place.
@@ -71,7 +72,7 @@ type Place struct {
 	Accuracy *float64
 }
 
-// LayoutConfig says how files of a survey look.
+// LayoutConfig describes the files of a survey.
 type LayoutConfig struct {
 	Survey   string
 	Form     *form.Form
@@ -80,13 +81,13 @@ type LayoutConfig struct {
 	Repeats  Repeats
 	Language string        // of labels in the codebook; that of the template by default
 	Names    privacy.Names // needed unless the level is Full
-	Sample   Sample        // which columns tell of the sample
+	Sample   Sample        // which columns describe the sample
 
 	weights *weights
 }
 
-// Layout is the shape of the files of one export. It keeps a row while that is
-// written: use it in one goroutine.
+// Layout is the shape of the files of one export. It holds the row that is
+// being written: use it in one goroutine.
 type Layout struct {
 	cfg     LayoutConfig
 	columns []Column
@@ -114,7 +115,7 @@ func NewLayout(cfg LayoutConfig) *Layout {
 	return l
 }
 
-// Columns are the columns of the wide table.
+// Columns returns the columns of the wide table.
 func (l *Layout) Columns() []Column { return l.columns }
 
 // node is where answers stand: a section, a group, a repeat or a question.
@@ -331,9 +332,8 @@ func (b *builder) options(n *node, all []form.Option, add func(string, func(*Col
 // maxParts is how many parts an answer has at most, a place.
 const maxParts = 4
 
-// parts makes a column for each part of an answer. Where somebody lives tells
-// who it is: short of Full a place is rounded to a tenth of a degree, about 11
-// km.
+// parts makes a column for each part of an answer. A home identifies a person:
+// below Full a place is rounded to a tenth of a degree, about 11 km.
 func (b *builder) parts(n *node, add func(string, func(*Column))) {
 	n.kind, n.columns = parts, map[string]int{}
 	coarse := n.of.Place && b.level != Full
@@ -357,7 +357,8 @@ func (b *builder) parts(n *node, add func(string, func(*Column))) {
 	}
 }
 
-// Check reports whether the shape fits: a table may have too many columns.
+// Check reports whether the shape is possible: a table may have too many
+// columns.
 func (l *Layout) Check() error {
 	if l.cfg.Shape == Wide && l.wide > MaxColumns {
 		return fmt.Errorf("a wide table would have up to %d columns, at most %d are possible", l.wide, MaxColumns)

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// About tells of an export, in JSON-LD and in a sheet of XLSX.
+// About describes an export, in JSON-LD and in a sheet of XLSX.
 type About struct {
 	Survey          string
 	TemplateID      string
@@ -24,8 +24,8 @@ type About struct {
 	Written         int64 // rows that are in the file already, when it is taken up
 }
 
-// rows is what a sheet says. A filter that names somebody is left out of what
-// names nobody.
+// rows are the rows of the sheet. A filter that names a person is left out of
+// files that name nobody.
 func (a *About) rows(l *Layout) [][]string {
 	filter, rounds := a.Filter, strings.Trim(strings.ReplaceAll(fmt.Sprint(a.Rounds), " ", Separator), "[]")
 	if l.cfg.Level != Full && strings.Contains(filter, "did:") {
@@ -44,8 +44,9 @@ func (a *About) rows(l *Layout) [][]string {
 	}
 }
 
-// linkContext explains the members of JSON-LD. It is in every file: nothing
-// has to be fetched to read one. Answers stay JSON, as their template has them.
+// linkContext explains the members of JSON-LD. It is in every file, so that
+// nothing has to be fetched to read one. Answers stay JSON, in the form of
+// their template.
 const linkContext = `{"@version":1.1,"@vocab":"urn:hearth:vocab:","xsd":"http://www.w3.org/2001/XMLSchema#",` +
 	`"ResponseSet":"urn:hearth:vocab:ResponseSet","Response":"urn:hearth:vocab:Response","Answer":"urn:hearth:vocab:Answer",` +
 	`"survey":{"@id":"urn:hearth:vocab:survey","@type":"@id"},"response":{"@id":"urn:hearth:vocab:response","@type":"@id"},` +

@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Answers makes of the cells of a wide table with everything what its response
-// said: the other way round than the writers. What is calculated is left out.
+// Answers reads the answers of a response back from the cells of a full wide
+// table, the reverse of the writers. Calculated values are left out.
 func (l *Layout) Answers(c *form.Cells) (jsontext.Value, []form.WrongCell) {
 	p := parser{columns: l.columns, cells: c}
 	out, _ := p.object([]byte(nil), l.root)
@@ -249,8 +249,8 @@ func (p *parser) place(base, text string) {
 	}
 }
 
-// Places are the questions and repeats that an export with everything has
-// columns or tables for.
+// Places are the questions and repeats that have columns or tables in a full
+// export.
 func (l *Layout) Places() []form.Place {
 	var out []form.Place
 	var walk func(n *node, path, was []string)
@@ -273,8 +273,8 @@ func (l *Layout) Places() []form.Place {
 	return out
 }
 
-// Names are those of all columns, in the table of responses and in those of
-// repeats.
+// Names returns the names of all columns, in the table of responses and in
+// those of repeats.
 func (l *Layout) Names() []string {
 	var out []string
 	for _, c := range l.columns {
@@ -288,7 +288,7 @@ func (l *Layout) Names() []string {
 	return out
 }
 
-// Heads are the columns of the response as a whole.
+// Heads returns the columns of the response as a whole.
 func (l *Layout) Heads() []string {
 	var out []string
 	for _, h := range l.heads {

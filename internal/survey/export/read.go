@@ -28,11 +28,10 @@ type reader struct {
 	match func(*response.Row) (bool, error)
 }
 
-// next reads the responses after one. into is a batch that is not used any
-// more.
+// next reads the responses after one. into is a batch that can be reused.
 func (r *reader) next(ctx context.Context, after int64, into []found) (batch, error) {
 	s := span{survey: r.o.NID, after: after, last: r.last, limit: r.s.size.rows, bytes: r.s.size.bytes, sealed: r.d.PII == Full}
-	// A replica may be asked, which must know what was erased by now.
+	// A replica may be read, and it must know every erasure up to now.
 	now, err := db.SinceNow(ctx, r.s.db)
 	if err != nil {
 		return batch{}, err
@@ -97,7 +96,7 @@ func given(f *found) {
 	}
 }
 
-// row is the response as package response has it, as far as it is read.
+// row is the response as a row of package response, as far as it was read.
 func (f *found) row(ws string) *response.Row {
 	return &response.Row{
 		NID: f.NID, Workspace: ws, ResponseID: f.ID, Round: int(f.Round), Household: f.Household, Stratum: f.Stratum, Group: f.Group,
@@ -107,7 +106,7 @@ func (f *found) row(ws string) *response.Row {
 	}
 }
 
-// open reads what is about a person.
+// open unseals the personal part.
 func (r *reader) open(ctx context.Context, f *found) error {
 	w, err := r.s.cfg.Responses.Read(ctx, r.s.db, r.o.Project, f.row(r.o.Workspace))
 	if err != nil {

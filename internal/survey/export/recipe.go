@@ -33,8 +33,8 @@ type recipe struct {
 	o *survey.Open
 }
 
-// example is the column of a question that a figure can be made of, numbers
-// first; nil when there is none.
+// example is the column of a question with a figure, numbers first; nil when
+// there is none.
 func (c *recipe) example() *Column {
 	var coded *Column
 	for i := range c.l.columns {
@@ -137,7 +137,7 @@ func (c *recipe) rFigures() []string {
 		"print(svymean("+of+", subset(fitted"+domain+", na.rm = TRUE), digits = 15)")
 }
 
-// confidence is that of the figures, where nobody asks for another.
+// confidence is the default confidence of figures.
 func (c *recipe) confidence() float64 {
 	if v := c.o.Sampling.Confidence; v != nil {
 		return *v
@@ -182,9 +182,9 @@ func (c *recipe) stata() []string {
 	return out
 }
 
-// stataFigure are the lines for a figure. A household without an answer stays in the
-// design, outside of the figure: Stata leaves rows with a missing value out of both,
-// which is another variance.
+// stataFigure writes the lines for a figure. A household without an answer stays in
+// the design, outside of the figure: Stata would leave rows with a missing value out
+// of both, which gives another variance.
 func stataFigure(k *Column, name string, confidence float64) []string {
 	figure, known := name, "!missing("+name+")" // don't know and refused are missing values of numbers
 	if form.KindOf(form.Type(k.Type)).Options && len(k.Options) > 0 {
@@ -249,7 +249,7 @@ func (c *recipe) document(f Format, asOf time.Time) *designDoc {
 	return d
 }
 
-// rows is the sheet about the design: what it is, then the lines of R.
+// rows is the sheet about the design: a description, then the lines of R.
 func (c *recipe) rows(asOf time.Time) [][]string {
 	d := c.document(XLSX, asOf)
 	text, err := json.Marshal(d.Sampling, json.Deterministic(true))

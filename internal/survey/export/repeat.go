@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// Repeats says where the entries of repeats stand.
+// Repeats says where the entries of repeats go.
 type Repeats string
 
 // Where they can stand.
@@ -31,7 +31,7 @@ type Table struct {
 // tableHeads are the columns of a table before those of its questions.
 var tableHeads = [...]string{"responseId", "parentIndex", "index"}
 
-// Tables are the tables of the repeats, in the order of the form.
+// Tables returns the tables of the repeats, in the order of the form.
 func (l *Layout) Tables() []*Table {
 	var out []*Table
 	var walk func(n *node, path []*node)
@@ -190,7 +190,8 @@ func appendCells(b []byte, row []cell) []byte {
 	return append(b, '\r', '\n')
 }
 
-// Sheets are the tables of repeats by the names of their sheets in a workbook.
+// Sheets returns the tables of repeats by the names of their sheets in a
+// workbook.
 func (l *Layout) Sheets() map[string]string {
 	out, tables := map[string]string{}, l.Tables()
 	for i, name := range sheetNames(tables) {

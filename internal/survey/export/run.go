@@ -17,10 +17,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// Counts is that of package api.
+// Counts is the type of package api.
 type Counts = api.SurveyExportCounts
 
-// state is where the writing goes on, in a format that can be taken up.
+// state is where writing continues, in a format that can be resumed.
 type state struct {
 	exchange.Mark
 	After  int64  `json:"after"`
@@ -53,7 +53,7 @@ type writer struct {
 	o    *survey.Open
 	out  Writer
 	file *exchange.Writer
-	st   state // what is stored
+	st   state // the stored state
 
 	begun  bool  // the beginning of the file is written
 	before int64 // rows that an earlier attempt wrote
@@ -82,7 +82,7 @@ func (w *writer) end(b []byte, r reading) (_ []byte, again bool, err error) {
 	return w.out.End(b)
 }
 
-// How often an export begins anew: because its file was removed, as people of
+// How often an export starts over: because its file was removed while people of
 // the workspace are being erased, and because a response changed between two
 // readings, as its flags do while checks run.
 const (
@@ -171,8 +171,8 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	return err
 }
 
-// pack puts what is written into an archive, where there is one, with the files
-// about the sample; attachments follow in it.
+// pack puts the data into an archive, if there is one, with the files about the
+// sample; attachments follow in it.
 func (w *writer) pack(l *Layout) error {
 	design := w.d.tells() && (w.d.Design || l.cfg.weights != nil)
 	how := &recipe{l, w.o}
@@ -198,8 +198,8 @@ func (w *writer) pack(l *Layout) error {
 	return err
 }
 
-// veiled has a filter look at responses as who asked for the export sees them:
-// one that knew more would tell it.
+// veiled applies a filter to responses as the caller who asked for the export
+// sees them: a filter that knew more would reveal it.
 func (w *writer) veiled(match func(*response.Row) (bool, error)) func(*response.Row) (bool, error) {
 	x := privacy.Sight{Names: w.s.cfg.Vault.Pseudonyms(w.o.Workspace, w.o.Project)}
 	return func(r *response.Row) (bool, error) {
@@ -366,7 +366,7 @@ func (w *writer) save(ctx context.Context, c chunk) (err error) {
 	return w.file.Save(ctx, w.st, w.st.result())
 }
 
-// result is what is told of an export.
+// result is the result of an export.
 type result struct {
 	Counts
 	SHA256 string `json:"sha256,omitzero"`

@@ -22,7 +22,7 @@ func (p *scanner) space() {
 	}
 }
 
-// peek is the first byte of what follows, 0 at the end.
+// peek is the next byte, 0 at the end.
 func (p *scanner) peek() byte {
 	if p.i < len(p.s) && p.s[p.i] > ' ' {
 		return p.s[p.i]
@@ -34,7 +34,7 @@ func (p *scanner) peek() byte {
 	return 0
 }
 
-// open enters an object or array; false when there is none.
+// open enters an object or array; false when the next value is something else.
 func (p *scanner) open(c byte) bool {
 	if p.peek() != c {
 		p.bad = true
@@ -66,8 +66,8 @@ func (p *scanner) more(end byte) bool {
 	return true
 }
 
-// name reads the name of a member. Names that matter have no escapes; one that
-// has comes out as it is written and fits nothing.
+// name reads the name of a member. Relevant names have no escapes; one with
+// escapes is returned raw and matches nothing.
 func (p *scanner) name() string {
 	raw := p.text()
 	if p.peek() != ':' || len(raw) < 2 {
@@ -87,7 +87,7 @@ func (p *scanner) member() string {
 	return plain(`"` + name + `"`)
 }
 
-// text reads a string with its quotes, escapes as they are.
+// text reads a string with its quotes, escapes unchanged.
 func (p *scanner) text() string {
 	if p.peek() != '"' {
 		p.bad = true
@@ -113,7 +113,7 @@ func (p *scanner) text() string {
 	}
 }
 
-// value reads any value as it is written.
+// value reads any value in its raw form.
 func (p *scanner) value() string {
 	c := p.peek()
 	start := p.i
@@ -177,6 +177,6 @@ func plain(raw string) string {
 
 // quote is a text as a JSON string.
 func quote(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // what is not UTF-8 is replaced
+	b, _ = jsontext.AppendQuote(b, s) // invalid UTF-8 is replaced
 	return b
 }

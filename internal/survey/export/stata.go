@@ -42,7 +42,7 @@ type stataVar struct {
 	kind   stataKind
 	values []stataValue // labels of numbers
 	truth  bool         // they are no and yes
-	words  bool         // it has a value that is no number
+	words  bool         // it has a value that is not a number
 
 	longest int   // bytes of its longest text
 	texts   int64 // that are not empty
@@ -74,7 +74,7 @@ const (
 // Numbers in the type of a variable, and in place of a value.
 const (
 	typeDouble = 65526
-	typeLong   = 32768 // a text beside the rows
+	typeLong   = 32768 // a text stored outside the rows
 	noValue    = 0x7fe0000000000000
 	noValueOne = 0x0000010000000000 // between .a and .b
 )
@@ -124,7 +124,7 @@ var stataWords = map[string]bool{
 	"_all": true, "_b": true, "_cons": true, "_n": true, "_N": true, "_pi": true, "_pred": true, "_rc": true, "_skip": true, "strL": true,
 }
 
-// cut is the beginning of a text, at most so many characters.
+// cut keeps the beginning of a text, at most so many characters.
 func cut(s string, most int) string {
 	for i := range s {
 		if most == 0 {
@@ -296,7 +296,7 @@ func (w *stataWriter) longTexts(b []byte) ([]byte, error) {
 }
 
 const (
-	longHead   = 3 + 4 + 8 + 1 + 4 + 1 // bytes of a long text beside its own
+	longHead   = 3 + 4 + 8 + 1 + 4 + 1 // bytes of a long text besides its own
 	longIsText = 130
 )
 
@@ -310,7 +310,7 @@ func (v *stataVar) size() int {
 	return max(v.longest, 1)
 }
 
-// number is the value of a cell; false when it is no number.
+// number is the value of a cell; false when it is not a number.
 func (v *stataVar) number(c *cell) (bits uint64, ok bool) {
 	var f float64
 	var err error
@@ -348,7 +348,7 @@ func (v *stataVar) number(c *cell) (bits uint64, ok bool) {
 // stataZero is the time Stata counts from, in milliseconds: 1960 began.
 const stataZero = -315_619_200_000
 
-// read reads a text that stands for a number.
+// read parses a text as a number.
 func (v *stataVar) read(s string) (float64, error) {
 	switch v.kind {
 	case stataDay:

@@ -22,7 +22,7 @@ func (w *stataWriter) begin(b []byte) []byte {
 	for i := range w.vars {
 		v := &w.vars[i]
 		if v.words {
-			v.kind, v.values = stataText, nil // nothing is lost of what is no number
+			v.kind, v.values = stataText, nil // text, so that values that are not numbers are kept
 		}
 		if v.long() {
 			w.long += v.texts*longHead + v.bytes
@@ -89,7 +89,7 @@ func tagged(name string, inside []byte) []byte {
 	return append(append(append([]byte("<"+name+">"), inside...), "</"...), name+">"...)
 }
 
-// each is a part that tells something of every variable.
+// each writes a part with an entry for every variable.
 func (w *stataWriter) each(name string, write func([]byte, *stataVar) []byte) []byte {
 	var b []byte
 	for i := range w.vars {

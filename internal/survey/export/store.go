@@ -26,13 +26,13 @@ const (
 		WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
 )
 
-// extent tells how many responses a survey has, and the last.
+// extent returns how many responses a survey has, and the last.
 func extent(ctx context.Context, q db.Querier, survey int64) (count, last int64, err error) {
 	err = q.QueryRow(ctx, selectExtent, survey).Scan(&count, &last)
 	return count, last, db.Wrap("count responses", err)
 }
 
-// found is a response with what is sealed of it.
+// found is a response with its sealed part.
 type found struct {
 	Response
 	sealed []byte
@@ -43,8 +43,8 @@ type span struct {
 	survey      int64
 	after, last int64
 	limit       int
-	bytes       int  // read no more once they have as many
-	sealed      bool // read what is sealed
+	bytes       int  // stop reading after so many
+	sealed      bool // read the sealed part
 }
 
 // page reads the responses of a span. It may be short: more reports whether it

@@ -123,8 +123,8 @@ func (l *Layout) choose(n *node, raw string) {
 	}
 }
 
-// other stands for an answer in other words. No option of such a question has
-// this value: see package form.
+// other is the value for an answer in other words. No option of such a question
+// has this value: see package form.
 const other = "other"
 
 // list fills the cells of several choices: all together, and one for each

@@ -43,14 +43,14 @@ func (f Format) Known() bool {
 // wideOnly reports whether a row of the format is always a response.
 func (f Format) wideOnly() bool { return f == GeoJSON || f == Stata }
 
-// resumes reports whether a file can be taken up after any response. The others
-// begin anew.
+// resumes reports whether a file can be resumed after any response. The other
+// formats start over.
 func (f Format) resumes() bool { return f != XLSX && f != Stata }
 
-// Writer writes a file, from its beginning to its end. What it writes is added
-// to the buffer it is given. A format that begins with what only its rows tell
-// asks at the end for all responses again, and so does one of several tables;
-// errChanged says that they are not those it saw before.
+// Writer writes a file, from its beginning to its end. It appends to the buffer
+// it is given. A format whose beginning depends on its rows asks for all
+// responses again at the end, and so does one of several tables; errChanged
+// means that they are not those it saw before.
 type Writer interface {
 	Begin(b []byte) ([]byte, error)
 	Add(b []byte, r *Response) ([]byte, error)
@@ -58,10 +58,10 @@ type Writer interface {
 	Rows() int64 // written by Add
 }
 
-// errChanged is the error of a Writer that has to begin anew.
+// errChanged is the error of a Writer that has to start over.
 var errChanged = errors.New("the responses changed while they were exported")
 
-// Writer makes a writer of a format. about tells of the export in JSON-LD and
+// Writer makes a writer of a format. about describes the export in JSON-LD and
 // XLSX.
 func (l *Layout) Writer(f Format, about About) (Writer, error) {
 	switch f {
@@ -144,14 +144,14 @@ func (w *csvWriter) Add(b []byte, r *Response) ([]byte, error) {
 // End writes nothing.
 func (w *csvWriter) End(b []byte) ([]byte, bool, error) { return b, false, nil }
 
-// bookWriter writes a workbook: the table, the codebook, then what was asked for.
-// Archives cannot be taken up in their middle.
+// bookWriter writes a workbook: the table, the codebook, then the description of
+// the export. Archives cannot be resumed in the middle.
 type bookWriter struct {
 	l      *Layout
 	heads  []int
 	about  About
 	tables []*Table // of repeats, each a sheet
-	design *recipe  // of a survey whose sample is told of
+	design *recipe  // for a survey whose sample is described
 	at     int      // the table that is written, counted from 1; 0: the responses
 	rows   int64
 	book   *sheet.BookWriter

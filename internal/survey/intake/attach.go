@@ -79,8 +79,8 @@ func (in *input) attach(f *zip.File) {
 	}
 }
 
-// fileOf is the file that a submission calls so: that of its own folder, else the
-// only one of the name. nil when there is none.
+// fileOf finds the file that a submission names: the one in its own folder, else
+// the only one of the name; nil when there is none.
 func (in *input) fileOf(id, base string) *zip.File {
 	for _, folder := range []string{strings.TrimPrefix(id, "uuid:"), strings.ReplaceAll(id, ":", "")} {
 		if f := in.files[folder+"/"+base]; f != nil {
@@ -161,8 +161,8 @@ func (w *worker) receive(ctx context.Context, r *row) (stored int64, err error) 
 	return stored, nil
 }
 
-// typed is a file with its type: what its name says if it begins so, and what it is
-// otherwise.
+// typed detects the type of a file: the one its name says if its first bytes agree,
+// and otherwise the one they show.
 func typed(body io.Reader, named string) (whole io.Reader, kind string) {
 	in := bufio.NewReader(body)
 	head, _ := in.Peek(512) // what cannot be read fails where it is stored

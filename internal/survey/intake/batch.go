@@ -13,10 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Take stores the responses of a batch, each by itself and in their order, and
-// tells what became of each. Sent again it stores nothing more. The fault is
-// BATCH_INVALID; trouble of the store ends it between items, and what was
-// stored then is stored.
+// Take stores the responses of a batch, one by one and in order, and says what
+// became of each. Sending it again stores nothing more. The fault is
+// BATCH_INVALID; an error of the store ends it between items, and what was
+// stored by then stays.
 func (s *Batches) Take(ctx context.Context, b Batch) (*Results, error) {
 	if n := len(b.Items); n == 0 || n > MaxItems {
 		return nil, fault.New(fault.Invalid, "BATCH_INVALID", "A batch has 1 to 500 items.").
@@ -42,8 +42,8 @@ func (s *Batches) Take(ctx context.Context, b Batch) (*Results, error) {
 		if p == nil {
 			continue
 		}
-		// A response that replaces another is stored alone: when it is refused
-		// then, what it has done must be undone.
+		// A response that replaces another is stored in its own transaction, so
+		// that it can be undone when it is refused.
 		alone := p.Draft().Supersedes != "" && !p.held
 		if alone || len(chunk) == together {
 			if err := flush(); err != nil {
@@ -119,7 +119,7 @@ func (s *Batches) prepare(ctx context.Context, it BatchItem, r *Result) (*ready,
 	return nil, refuse(err)
 }
 
-// store stores items in one transaction. A refused one stores nothing but what
+// store stores items in one transaction. For a refused one it stores only what
 // is set aside.
 func (s *Batches) store(ctx context.Context, chunk []turn, results []Result) error {
 	inOneOrder(chunk)
@@ -184,7 +184,7 @@ func (s *Batches) storeAlone(ctx context.Context, w turn, r *Result) error {
 	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, obstacle{w.Prepared, done.Row, err}, r) })
 }
 
-// tell notes what was stored.
+// tell records what was stored.
 func (s *Batches) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, done response.Stored, r *Result) (err error) {
 	r.Revision = done.Row.Revision
 	switch {

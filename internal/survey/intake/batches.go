@@ -59,8 +59,8 @@ func NewBatches(cfg BatchesConfig) *Batches {
 	return &Batches{cfg: cfg, db: cfg.DB, now: cfg.Now}
 }
 
-// BatchItem is a response of a batch. It is read by itself, so that one that is not
-// well-formed is refused alone.
+// BatchItem is a response of a batch. Items are parsed separately, so that a
+// malformed one is refused alone.
 type BatchItem struct{ form.Value }
 
 // Schema describes the item in the API reference.

@@ -34,8 +34,8 @@ type entry struct {
 	cells                   *form.Cells
 }
 
-// cells reads an object: of a row of a table, or of JSON. h has what it tells of
-// the response in other words.
+// cells reads an object: a row of a table, or of JSON. h receives what it says
+// about the response in other columns.
 func (in *input) cells(text jsontext.Value) (*form.Cells, head, error) {
 	var c fault.Checks
 	h := head{}
@@ -66,7 +66,7 @@ func (in *input) members(text jsontext.Value, prefix string, out *form.Cells, h 
 				in.put(full, point, out, h, c)
 				continue
 			}
-			// An instance of XML does not tell one entry of a repeat from a group.
+			// XML does not distinguish one entry of a repeat from a group.
 			if m := in.meaning(full); m.code == "" && m.question.Repeat {
 				in.list(full, jsontext.Value("["+string(v)+"]"), out, h, c)
 				continue
@@ -85,8 +85,8 @@ func (in *input) members(text jsontext.Value, prefix string, out *form.Cells, h 
 	}
 }
 
-// meaning tells what a column is. One that several questions could be is that of
-// the repeat that is read.
+// meaning finds out what a column is. If it could be several questions, it is
+// the one of the repeat that is read.
 func (in *input) meaning(name string) meaning {
 	m := in.names.of(name)
 	if m.code == "ambiguous_column" && in.within != "" {

@@ -23,7 +23,7 @@ type Draft struct {
 	Collectors map[string]string
 }
 
-// Checked is a row as far as its form can judge it.
+// Checked is a row as far as its form can be used to check it.
 type Checked struct {
 	Line     int64
 	ID       string
@@ -32,9 +32,9 @@ type Checked struct {
 	Err      *fault.Error // why it would be refused
 }
 
-// Check reads a file as an import does and holds its rows to a form. It needs no
-// store: what only a survey knows, such as who may collect, it cannot tell. The
-// fault of a file that cannot be read is FILE_INVALID.
+// Check reads a file as an import does and checks its rows against a form. It
+// needs no store, so it cannot check what depends on a survey, such as who may
+// collect. The fault of a file that cannot be read is FILE_INVALID.
 func Check(ctx context.Context, d Draft, file *io.SectionReader, each func(Checked)) (err error) {
 	l := d.Layout
 	p := &settings{Source: d.Source, Format: d.Format, Partial: d.Partial, Mapping: d.Mapping, Household: d.Household, Collectors: d.Collectors}

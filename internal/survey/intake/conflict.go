@@ -65,7 +65,7 @@ func notFound() error {
 	return fault.New(fault.NotFound, "CONFLICT_NOT_FOUND", "The survey has no conflict with this id.")
 }
 
-// aside is a content that waits, as it is sealed.
+// aside is a waiting content in the form that is sealed.
 type aside struct {
 	Hash     []byte             `json:"hash"`
 	Against  int64              `json:"against,omitzero"` // revision of the stored response
@@ -154,8 +154,8 @@ func (s *Batches) setAside(ctx context.Context, tx *db.Tx, x obstacle, r *Result
 	return s.settle(ctx, tx, p, seeConflict+r.ConflictID+".")
 }
 
-// name tells contents apart, by whoever sent them too: who got the conflict of
-// somebody else for the same content would know what is in it.
+// name distinguishes contents, by sender too: a caller who could get another's
+// conflict by sending the same content would know what is in it.
 func name(ctx context.Context, p *response.Prepared) []byte {
 	sum := sha256.Sum256(append([]byte(web.CallerFrom(ctx).DID+"\x00"), p.Hash()...))
 	return sum[:]
@@ -276,14 +276,16 @@ func (s *Batches) show(ctx context.Context, q db.Querier, o *survey.Open, c *kep
 	return out, out.sent(x, a)
 }
 
-// contents is a conflict, what was sent, and how its reader sees it.
+// contents is a conflict, the content that was sent, and how its reader sees
+// it.
 type contents struct {
 	*kept
 	sent *aside // nil when it was erased
 	privacy.Sight
 }
 
-// compare fills in how what was sent differs from what was stored when it came.
+// compare fills in how the content differs from what was stored when it
+// arrived.
 func (s *Batches) compare(ctx context.Context, q db.Querier, o *survey.Open, c contents, out *Clash) error {
 	r, err := s.stored(ctx, q, o, c.kept)
 	if err != nil {
@@ -306,7 +308,7 @@ func (s *Batches) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 		return err
 	}
 	if v.Head.Erased || v.Whole.Erased {
-		out.Erased = true // what was sent is not shown either: it may be about the same people
+		out.Erased = true // the sent content is hidden too: it may be about the same people
 		return nil
 	}
 	out.Revision = was.Revision
@@ -330,8 +332,8 @@ func (s *Batches) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 	return nil
 }
 
-// differ names the differences to a version of the stored response, as far as
-// the caller of ctx may know them, and what it may not.
+// differ names the differences from a version of the stored response, as far as
+// the caller of ctx may know them, and what is withheld.
 func (r *Clash) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) error {
 	sent, knows := c.sent.version(), was.Knows(ctx)
 	if !knows {
@@ -341,7 +343,8 @@ func (r *Clash) differ(ctx context.Context, o *survey.Open, c contents, was *res
 		r.Withheld = notTold(o.Form, c.code)
 	}
 	for _, d := range response.Compare(ctx, o, was, v, sent) {
-		// To who may not know them these two are always said to differ.
+		// For callers who may not know them these two are always reported as
+		// different.
 		if knows || d.Pointer != "/householdId" && d.Pointer != "/responses" {
 			r.Differences = append(r.Differences, d)
 		}
@@ -388,7 +391,7 @@ func (s *Batches) List(ctx context.Context, surveyID string, resolved bool, afte
 	return items, next, nil
 }
 
-// ClashPlace is where a list of conflicts goes on.
+// ClashPlace is where a list of conflicts continues.
 type ClashPlace struct {
 	At  int64 `json:"t"`
 	NID int64 `json:"n"`

@@ -19,7 +19,7 @@ import (
 // invalid is the fault of a row that no response can be made of.
 const invalid = "ROW_INVALID"
 
-// row is a row of a file: a draft, or why there is none.
+// row is a row of a file: a draft, or the reason why there is none.
 type row struct {
 	line  int64
 	id    string
@@ -35,10 +35,11 @@ func (r *row) refuse(err error) {
 	}
 }
 
-// head is what an export says of a response beside its answers, by its columns.
+// head is what an export says about a response besides its answers, by column.
 type head map[string]string
 
-// draft makes a draft of what a file says of a response. Faults: ROW_INVALID.
+// draft makes a draft of what a file says about a response. Faults:
+// ROW_INVALID.
 func (in *input) draft(h head, answers jsontext.Value, notes *[]fault.Field) (*response.Draft, error) {
 	var c fault.Checks
 	d := &response.Draft{
@@ -91,15 +92,14 @@ func foreignVerdict(column string) fault.Field {
 	return notCarried(column, "Decisions of another program are not imported: nobody here made them.")
 }
 
-// verdicts are the columns of an export that tell of a decision.
+// verdicts are the columns of an export about a decision.
 var verdicts = []string{"verificationStatus", "verifier", "verifiedAt"}
 
 // carried are the states of a verification that a file can bring: a decision.
 var carried = []string{response.Verified, response.Rejected, response.NeedsCorrection, response.Flagged, response.Disputed, response.Invalidated}
 
-// verdict takes over a decision that was made elsewhere, if whoever imports it
-// could send it with a response. A response is pending otherwise, and the report
-// says so.
+// verdict adopts a decision that was made elsewhere, if the importer could send
+// it with a response. Otherwise the response is pending, and the report says so.
 func (in *input) verdict(h head, d *response.Draft, c *fault.Checks, notes *[]fault.Field) {
 	state := h["verificationStatus"]
 	if !slices.Contains(carried, state) {

@@ -24,10 +24,11 @@ const (
 	pausedCode = "SURVEY_PAUSED"
 )
 
-// maxNamed is how many surveys are named to whoever must choose one of them.
+// maxNamed is how many surveys are listed for a sender who must choose one of
+// them.
 const maxNamed = 20
 
-// holds reports whether what comes for a survey is held: it took responses
+// holds reports whether responses for a survey are held: it accepted responses
 // once, and may again.
 func holds(o *survey.Open) bool {
 	return o.Status == survey.StatusClosed || o.Status == survey.StatusPaused
@@ -101,19 +102,19 @@ func (s *Batches) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 	return s.keep(ctx, tx, obstacle{p: p}, &kept{response: -o.NID, code: r.Code}, r)
 }
 
-// Why nobody has to decide about a held content any more.
+// Reasons why a held content no longer needs a decision.
 const (
 	nowStored   = "It was sent again when the survey accepted responses, and is stored."
 	seeConflict = "It was sent again when the survey accepted responses: see "
 )
 
-// Settle is settle for a response that came by itself and is stored.
+// Settle is settle for a response that was sent separately and is stored.
 func (s *Batches) Settle(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
 	return s.settle(ctx, tx, p, nowStored)
 }
 
-// settle ends the wait of a held content whose sender has sent it again since,
-// when the survey took it: nothing is left to decide.
+// settle resolves a held content whose sender has sent it again when the survey
+// accepted it: nothing is left to decide.
 func (s *Batches) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, reason string) error {
 	o := p.Open()
 	c, err := findSame(ctx, tx, -o.NID, name(ctx, p))
@@ -127,7 +128,7 @@ func (s *Batches) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, r
 	return s.announce(ctx, tx, o.SurveyID, c)
 }
 
-// sent fills in the content that was sent, for whoever may read all of it.
+// sent fills in the content that was sent, for callers who may read all of it.
 func (r *Clash) sent(x privacy.Sight, a *aside) error {
 	if !x.All() {
 		return nil

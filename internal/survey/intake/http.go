@@ -75,7 +75,7 @@ type Accepted struct {
 // SchemaName is the name that clients know it by.
 func (Accepted) SchemaName() string { return "AcceptedResponseImport" }
 
-// AcceptedLinks are those of the job, and of the import.
+// AcceptedLinks are the links of the job, and of the import.
 type AcceptedLinks struct {
 	job.Links
 	Rows string `json:"rows" doc:"What became of every row."`
@@ -156,7 +156,7 @@ func list(formats []Format) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// formatOf is the format a Content-Type names; "" when it is none of them.
+// formatOf is the format for a Content-Type; "" for an unknown one.
 func formatOf(contentType string) Format {
 	media, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	switch strings.TrimSpace(media) {

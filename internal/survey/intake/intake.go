@@ -82,21 +82,21 @@ type settings struct {
 	Mapping  map[string]string `json:"mapping,omitzero"`
 
 	Household  string            `json:"household,omitzero"`  // what a household is called: a text with a column in braces
-	Collectors map[string]string `json:"collectors,omitzero"` // DIDs by the names that another program has for whoever sent it
+	Collectors map[string]string `json:"collectors,omitzero"` // DIDs by the names that another program uses for senders
 }
 
-// Counts is how far an import has come.
+// Counts is the progress of an import.
 type Counts api.ResponseImportCounts
 
-// counted is what is stored of an import.
+// counted is the stored part of an import.
 type counted struct {
 	exchange.Received
 	Counts
 }
 
-// Layout is how the files of a survey look. Package export has it.
+// Layout describes the files of a survey. Package export has it.
 type Layout interface {
-	// Answers makes of the cells of a row what its response said.
+	// Answers converts the cells of a row to the answers of its response.
 	Answers(c *form.Cells) (jsontext.Value, []form.WrongCell)
 	Places() []form.Place      // what has columns and tables
 	Names() []string           // of all columns
@@ -134,7 +134,7 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// Handlers are what runs the jobs of this package, by kind.
+// Handlers returns the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindImport: s.run}
 }

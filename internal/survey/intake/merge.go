@@ -61,11 +61,11 @@ func given(f *form.Form, stored, sent jsontext.Value) (pair, error) {
 	return pair{f, ours, theirs}, err
 }
 
-// merged are the answers of both together. take says which holds where both
-// answer differently, by the pointer of the question; where it says nothing the
-// question is undecided. What only one answers is taken. Who may not know what
-// a person has said decides wherever both answer: who had to only when they
-// differ could send guesses until they agree.
+// merged merges both sets of answers. take says which one wins where both
+// answer differently, by the pointer of the question; without an entry the
+// question is undecided. What only one answers is taken. A caller who may not
+// know personal answers must decide wherever both answer; having to decide only
+// when they differ would let them guess until they agree.
 func (p pair) merged(knows bool, take map[string]string) (jsontext.Value, []string) {
 	out, undecided := p.join(take)
 	if knows {
@@ -85,7 +85,7 @@ func (p pair) merged(knows bool, take map[string]string) (jsontext.Value, []stri
 	return out, undecided
 }
 
-// join is merged for whoever may know all of it.
+// join is merged for callers who may know everything.
 func (p pair) join(take map[string]string) (jsontext.Value, []string) {
 	changes := form.Compare(p.stored, p.sent)
 	if len(changes) == 0 {

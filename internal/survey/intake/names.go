@@ -14,7 +14,7 @@ type names struct {
 	mapping   map[string]string
 	questions map[string][]form.Place // by every name they can have
 	ours      map[string]bool         // columns of an export
-	known     map[string]meaning      // what was found before of columns that have a meaning: others are without number
+	known     map[string]meaning      // meanings found before, of columns that have one: the number of other columns is not bounded
 	back      map[string]string       // the first of these names, by the column of an export
 }
 
@@ -23,7 +23,7 @@ type meaning struct {
 	column   string // of an export; "" when it is left out
 	question form.Place
 	code     string // why it cannot be told, "" when it can
-	heads    string // it tells of the response too
+	heads    string // the column is also about the response
 }
 
 // between are what other programs put between the groups around a question and
@@ -50,8 +50,8 @@ func newNames(p *settings, l Layout) *names {
 	return n
 }
 
-// systemic are the columns that other programs add, and what they tell of a
-// response; "" when that is nothing we keep.
+// systemic are the columns that other programs add, and what they say about a
+// response; "" for what we do not keep.
 var systemic = map[string]string{
 	"KEY": "responseId", "__id": "responseId", "meta-instanceID": "responseId", "meta/instanceID": "responseId", "instanceID": "responseId", "_uuid": "uuid",
 	"start": "startedAt", "end": "timestamp", "SubmissionDate": "received", "_submission_time": "received", "__system-submissionDate": "received",
@@ -77,7 +77,7 @@ var places = []struct{ before, after, part string }{
 	{"_", "_precision", "/accuracy"},
 }
 
-// of tells what a column is.
+// of finds out what a column is.
 func (n *names) of(column string) meaning {
 	m, ok := n.known[column]
 	if !ok {

@@ -21,10 +21,10 @@ const (
 	refused   = "refused"
 )
 
-// Row is what became of one row of an import.
+// Row is the result of one row of an import.
 type Row = api.ResponseImportRow
 
-// warn notes what is left to do for a response that was stored.
+// warn records what remains to do for a response that was stored.
 func (w *worker) warn(ctx context.Context, tx *db.Tx, one *work, done response.Stored) (err error) {
 	if one.missing = nil; one.ready.HasFiles() {
 		if one.missing, err = media.Missing(ctx, tx, done.Row.NID, true); err != nil {
@@ -34,8 +34,8 @@ func (w *worker) warn(ctx context.Context, tx *db.Tx, one *work, done response.S
 	return nil
 }
 
-// withheld is a fault without what others have stored: the importer may have
-// read it, but those who read the report are not the importer.
+// withheld returns a fault without what others have stored: the importer may
+// have read it, but the readers of the report may be others.
 func withheld(f *fault.Error) *fault.Error {
 	switch f.Code {
 	case response.DuplicateCode:
@@ -53,9 +53,9 @@ func withheld(f *fault.Error) *fault.Error {
 	return f
 }
 
-// shown is a row for a caller who may not know whom a response is about: a client
-// may have named it after somebody, a hash tells those who have a picture whose
-// answer it is, and a sentence may repeat what a cell says.
+// shown returns a row for a caller who may not know whom a response is about: a
+// client may have put a person's name into its id, a hash reveals to the owner of
+// a picture whose answer it is, and a sentence may repeat what a cell says.
 func shown(r Row) Row {
 	r.ResponseID, r.MissingAttachments = "", nil
 	if r.Error != nil {
@@ -69,7 +69,7 @@ func shown(r Row) Row {
 	return r
 }
 
-// report is the stored form of what became of a row.
+// report is the stored form of a row's result.
 func (w *work) report() (exchange.Row, error) {
 	r := Row{Line: w.line, OK: w.err == nil, Action: w.action, ResponseID: fault.Echo(w.id), MissingAttachments: w.missing, Warnings: exchange.Fields(w.notes)}
 	if w.err != nil {

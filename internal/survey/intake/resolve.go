@@ -97,7 +97,7 @@ func (s *Batches) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 }
 
 // checkFor names what is wrong with a resolution for the response it would
-// change. Whether the contents differ in what it takes is nothing to tell.
+// change. It does not reveal whether the contents differ.
 func checkFor(r *Resolution, f *form.Form, stored *response.Row) error {
 	var c fault.Checks
 	questions := questionsOf(f)
@@ -157,7 +157,7 @@ func (s *Batches) plan(ctx context.Context, o *survey.Open, c *kept, res Resolut
 		hash = nil
 	}
 	d.Verification = nil
-	d.Partial = true // gaps stay visible; they do not stand in the way
+	d.Partial = true // missing answers stay visible and are no obstacle
 	p, err := s.cfg.Responses.PrepareCorrection(ctx, o, r, d)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (s *Batches) planReplacement(ctx context.Context, o *survey.Open, r *respon
 }
 
 // mergedDraft is the stored response with the answers of both. The fault is
-// RESOLUTION_INVALID, naming what nobody has decided.
+// RESOLUTION_INVALID, naming what is undecided.
 func (s *Batches) mergedDraft(ctx context.Context, o *survey.Open, r *response.Row, a *aside, take map[string]string) (*response.Draft, error) {
 	d, err := s.cfg.Responses.DraftOf(ctx, s.db, o, r)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// state is where an import goes on.
+// state is where an import continues.
 type state struct {
 	Line   int64  `json:"line"` // the last row that was stored
 	Counts Counts `json:"counts"`
@@ -82,7 +82,7 @@ type worker struct {
 	in   *input
 	st   state
 
-	received map[*zip.File]*fault.Field // files of the archive that were stored, or what is wrong with them
+	received map[*zip.File]*fault.Field // files of the archive that were stored, or why not
 }
 
 // input opens the file.
@@ -140,8 +140,8 @@ func (w *worker) rows(ctx context.Context) (err error) {
 			if err != nil {
 				return err
 			}
-			// A response that replaces another is stored alone: when it is refused
-			// then, what it has done must be undone.
+			// A response that replaces another is stored in its own transaction,
+			// so that it can be undone when it is refused.
 			if one.alone() {
 				if err := w.flush(ctx, chunk); err != nil {
 					return err
@@ -190,7 +190,8 @@ func (w *worker) prepare(ctx context.Context, r *row) (*work, error) {
 	d := r.draft
 	ready, err := w.s.cfg.Responses.PrepareImport(ctx, w.open, d, w.in.from)
 	if bad := exchange.Refusal(err); bad != nil {
-		// What was stored before stays what it is when the survey has ended.
+		// A response that was stored before is recognised even when the survey
+		// has ended.
 		if w.s.cfg.Responses.Known(ctx, w.open, d) != nil {
 			one.action = unchanged
 			return one, nil
@@ -281,7 +282,8 @@ func (w *worker) take(ctx context.Context, tx *db.Tx, chunk []*work) error {
 	return w.s.cfg.Surveys.Count(ctx, tx, w.open, deltas...)
 }
 
-// commit keeps the report and the place with the rows they tell of.
+// commit stores the report and the position together with the rows they
+// describe.
 func (w *worker) commit(ctx context.Context, chunk []*work, store func(*db.Tx) error) error {
 	var st state
 	err := w.s.db.InTx(ctx, func(tx *db.Tx) error {

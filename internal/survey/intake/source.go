@@ -42,7 +42,7 @@ type input struct {
 	unpacked int64 // bytes that the tables of an archive may still unpack to
 	entries  int   // of all repeats of the response that is read
 
-	told    bool                 // the table is what phones have sent, and not what another program says of it
+	told    bool                 // the table is what phones have sent, not another program's export of it
 	book    bool                 // the table is a workbook
 	files   map[string]*zip.File // attachments of the archive, by the name answers have for them, alone and with their folder; nil where several have it
 	hashed  map[*zip.File]string // their hashes, as far as they are known
@@ -231,7 +231,7 @@ const around = 4 << 10
 type meter struct {
 	r    io.Reader
 	left int64 // negative once it has failed
-	err  error // why the file could not be read, which says nothing of what is in it
+	err  error // why the file could not be read, which does not depend on its content
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -260,8 +260,8 @@ func tooDeep(v jsontext.Value) bool {
 	}
 }
 
-// unpacking bounds what the tables of an archive unpack to, all together: what
-// the archive says of it can be a lie.
+// unpacking bounds the unpacked size of all tables of an archive together,
+// because what the archive states can be a lie.
 type unpacking struct {
 	io.ReadCloser
 	left *int64
@@ -279,8 +279,7 @@ func tooManyTables(most int) error {
 	return &sheet.Error{Code: "too_many_tables", Detail: fmt.Sprintf("There are more tables than the %d that the survey has repeats for, or than the %d that are read at once.", most, maxTables)}
 }
 
-// repeats checks the tables of an archive beside that of the responses: all are
-// open at once.
+// repeats checks the further tables of an archive, which are all open at once.
 func (in *input) repeats(more []*zip.File) error {
 	known := map[string]bool{}
 	for _, p := range in.layout.Places() {
@@ -440,8 +439,8 @@ func (in *input) row() (*row, error) {
 	return out, nil
 }
 
-// isRecord reports whether a line is one of NDJSON, with its answers as they
-// are: a table has no column of this name.
+// isRecord reports whether a line is one of NDJSON, with its answers in their
+// original form: a table has no column of this name.
 func isRecord(text jsontext.Value) bool {
 	var members struct {
 		Responses jsontext.Value `json:"responses"`

@@ -71,8 +71,8 @@ func findSame(ctx context.Context, q db.Querier, response int64, hash []byte) (*
 	return c, nil
 }
 
-// isFull tells why no more contents of a sender are kept for a response; ""
-// when they are. One sender must not take the places of the others.
+// isFull says why no more contents of a sender are kept for a response; "" when
+// they are. One sender must not use up the places of the others.
 func isFull(ctx context.Context, q db.Querier, response int64, sender string) (string, error) {
 	var all, own int
 	if err := q.QueryRow(ctx, countConflicts, response, sender, maxPerResponse).Scan(&all, &own); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// Begin begins an interview or goes on with it.
+// Begin begins an interview or continues it.
 func (s *Service) Begin(ctx context.Context, ref Ref) (*Turn, error) {
 	t, err := s.open(ctx, ref)
 	if err != nil {
@@ -34,15 +34,15 @@ const (
 	Refuse   = "refused"
 )
 
-// Reply is what somebody says to the question at a pointer: a text, or one of the
-// words above in its place.
+// Reply is the answer to the question at a pointer: a text, or one of the words
+// above instead.
 type Reply struct {
 	At, Text string
 	Instead  string
 }
 
-// Answer takes an answer. One that is not taken leaves the interview at its
-// question, with the problem said. The same answer again is the same.
+// Answer accepts an answer. If it is not valid the interview stays at its
+// question, with the problem. Repeating an answer changes nothing.
 func (s *Service) Answer(ctx context.Context, ref Ref, r Reply) (*Turn, error) {
 	t, err := s.open(ctx, ref)
 	if err != nil {
@@ -51,12 +51,12 @@ func (s *Service) Answer(ctx context.Context, ref Ref, r Reply) (*Turn, error) {
 	at, inWords := strings.CutSuffix(r.At, inWordsAt)
 	i := slices.IndexFunc(t.steps, func(st Step) bool { return st.At == at })
 	if i < 0 {
-		return t.turn(), nil // it is not asked any more
+		return t.turn(), nil // it is no longer asked
 	}
 	step := t.steps[i]
 	if first := t.turn().Step; rank(&step) > 0 && first != nil && rank(first) == 0 {
 		first.Problem = wConsent.in(ref.Language)
-		return t.at(first), nil // nothing is kept before somebody agrees
+		return t.at(first), nil // nothing is stored before consent
 	}
 	if inWords && step.q.Other {
 		words := step.inWords(ref.Language)
@@ -64,7 +64,7 @@ func (s *Service) Answer(ctx context.Context, ref Ref, r Reply) (*Turn, error) {
 		step = words
 	}
 	given, again := s.understand(t, &step, r)
-	if again != nil && again.other && again.Problem == "" { // what was chosen beside it is kept
+	if again != nil && again.other && again.Problem == "" { // the option chosen with it is kept
 		err := s.settle(ctx, t, step.At)
 		if err == nil {
 			err = s.save(ctx, t)
@@ -209,7 +209,7 @@ func problem(f fault.Field, q *form.Question, lang string) string {
 }
 
 // Back goes back to the question before the one at a pointer, which may be answered
-// again; "" stands for the end.
+// again; "" means the end.
 func (s *Service) Back(ctx context.Context, ref Ref, at string) (*Turn, error) {
 	t, err := s.open(ctx, ref)
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *Service) Back(ctx context.Context, ref Ref, at string) (*Turn, error) {
 	return t.turn(), nil
 }
 
-// Review is the interview with all that was said.
+// Review returns the interview with all answers.
 func (s *Service) Review(ctx context.Context, ref Ref) (*Turn, []Answered, error) {
 	t, err := s.open(ctx, ref)
 	if err != nil {
@@ -281,8 +281,8 @@ func (s *Step) inLabels(value any) string {
 	return s.Now
 }
 
-// Submit sends an interview in which nothing is left to ask. It is stored as every
-// response is. Faults: INTERVIEW_NOT_FINISHED, and those of a response.
+// Submit sends a complete interview. It is stored like every response. Faults:
+// INTERVIEW_NOT_FINISHED, and those of a response.
 func (s *Service) Submit(ctx context.Context, ref Ref) (*Turn, error) {
 	t, err := s.open(ctx, ref)
 	if err != nil {

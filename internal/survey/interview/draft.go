@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// DraftLife is how long a draft is kept after it was saved last.
+// DraftLife is how long a draft is kept after it was last saved.
 const DraftLife = 30 * 24 * time.Hour
 
 // Limits of drafts.
@@ -27,7 +27,7 @@ const (
 
 const invalidDraft = "DRAFT_INVALID"
 
-// idForm is that of the ids of responses.
+// idForm matches the ids of responses.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
 
 // DraftSummary is a draft without its answers.
@@ -48,7 +48,7 @@ type Content struct {
 // SchemaName is the name that clients know it by.
 func (Content) SchemaName() string { return "DraftContent" }
 
-// Draft is what was saved.
+// Draft is a saved draft.
 type Draft struct {
 	api.DraftState
 	Content
@@ -57,7 +57,7 @@ type Draft struct {
 // SchemaName is the name that clients know it by.
 func (Draft) SchemaName() string { return "Draft" }
 
-// check names everything that is wrong with a content by itself.
+// check names everything that is wrong with a content alone.
 func (c *Content) check(id string) error {
 	var w fault.Checks
 	if !idForm.MatchString(id) {

@@ -28,8 +28,8 @@ type DraftsConfig struct {
 	Now     func() time.Time
 }
 
-// Drafts keeps interviews that collectors have begun and not sent, so that a
-// browser that closes loses nothing.
+// Drafts keeps interviews that collectors have begun and not sent, so that
+// closing a browser loses nothing.
 type Drafts struct {
 	cfg DraftsConfig
 	db  *db.DB
@@ -43,7 +43,7 @@ func NewDrafts(cfg DraftsConfig) *Drafts {
 	return &Drafts{cfg: cfg, db: cfg.DB}
 }
 
-// Save keeps what a collector has so far, in place of what was saved before.
+// Save stores what a collector has so far, and replaces what was saved before.
 // ifMatch may be "": then the last one to save wins. Faults: DRAFT_INVALID,
 // SURVEY_NOT_FOUND, SURVEY_NOT_ACTIVE, COLLECTOR_UNKNOWN, HOUSEHOLD_ERASED,
 // DRAFT_SENT, TOO_MANY_DRAFTS, STALE_REVISION.
@@ -215,8 +215,8 @@ func (s *Drafts) Discard(ctx context.Context, surveyID, id string) (*DraftSummar
 	return out, err
 }
 
-// Own lists the drafts of the caller, those begun last first, in all surveys it
-// sees. next is 0 at the end; a page may be short.
+// Own lists the drafts of the caller, the latest first, in all surveys it sees.
+// next is 0 at the end; a page may be short.
 func (s *Drafts) Own(ctx context.Context, before int64, limit int) (items []DraftSummary, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	rows, err := s.db.Query(ctx, selectOwn, c.Workspace, c.DID, before, s.cfg.Now().Add(-DraftLife).UnixMilli(), limit+1)
@@ -257,7 +257,8 @@ func (s *Drafts) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64
 	return n, db.Wrap("erase drafts", err)
 }
 
-// Expire removes drafts that were saved last before a moment, and tells how many.
+// Expire removes drafts that were last saved before a moment, and returns how
+// many.
 func (s *Drafts) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int64
 	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
@@ -267,7 +268,7 @@ func (s *Drafts) Expire(ctx context.Context, before time.Time, limit int) (int, 
 	return int(n), db.Wrap("expire drafts", err)
 }
 
-// RemoveDrafts removes the drafts of a survey that goes itself.
+// RemoveDrafts removes the drafts of a survey that is being removed.
 func RemoveDrafts(ctx context.Context, tx *db.Tx, survey int64) error {
 	_, err := tx.Exec(ctx, deleteSurvey, survey)
 	return db.Wrap("remove drafts", err)

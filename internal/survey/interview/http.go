@@ -54,7 +54,7 @@ func (s *Drafts) serveDiscard(ctx context.Context, in *one) (*DraftSummary, erro
 	return s.Discard(ctx, in.Survey, in.ID)
 }
 
-// place is where a list of drafts goes on.
+// place is where a list of drafts continues.
 type place struct {
 	Before int64 `json:"b"`
 }

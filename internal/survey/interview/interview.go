@@ -22,17 +22,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Ref names an interview: there is one of a household, a survey and a caller.
+// Ref identifies an interview: there is one for each household, survey and
+// caller.
 type Ref struct {
 	Survey    string
 	Household string
 	Language  string
-	// Own says that the household is the caller's own. All others are for
+	// Own means that the household is the caller's own. All others are for
 	// collectors of the survey.
 	Own bool
 }
 
-// Option is something that can be chosen.
+// Option is an option to choose.
 type Option struct {
 	Value string `json:"value"`
 	Label string `json:"label"`
@@ -47,10 +48,10 @@ const (
 	bySeveral     // some of them
 	inOrder       // all of them, in an order
 	byYes         // yes or no
-	byMore        // whether a repeat goes on
+	byMore        // whether a repeat continues
 )
 
-// Step is a question that is asked.
+// Step is a question to ask.
 type Step struct {
 	At       string   `json:"question"` // pointer of the answer, from the section on
 	Section  string   `json:"section,omitzero"`
@@ -59,7 +60,7 @@ type Step struct {
 	Options  []Option `json:"options,omitzero"`
 	Several  bool     `json:"several,omitzero"`
 	Required bool     `json:"required,omitzero"`
-	Now      string   `json:"now,omitzero"` // what was answered before
+	Now      string   `json:"now,omitzero"` // the previous answer
 	Problem  string   `json:"problem,omitzero"`
 
 	how     how
@@ -72,25 +73,25 @@ type Step struct {
 	refuses []string
 }
 
-// Answered is a question with what was said to it.
+// Answered is a question with its answer.
 type Answered struct {
 	At   string `json:"question"`
 	Text string `json:"text"`
 	Said string `json:"answer"`
 }
 
-// Turn is where an interview stands: at a question, or with all of them answered.
+// Turn is the state of an interview: at a question, or with all of them answered.
 type Turn struct {
 	ResponseID string
 	Survey     string
-	Step       *Step // nil: nothing is left to ask
+	Step       *Step // nil: no question is left
 	Answered   int
 	Left       int
 	Refused    bool // there is no consent
 	Consent    bool // it was asked for and given
 }
 
-// Code is a short name of the response for people to note.
+// Code is a short name of the response for people to write down.
 func (t *Turn) Code() string { return strings.ToUpper(t.ResponseID[max(len(t.ResponseID)-6, 0):]) }
 
 // Skips reports whether the question may be left out.
@@ -99,7 +100,7 @@ func (s *Step) Skips() bool { return !s.Required && s.how != byMore }
 // Zero reports whether 0 may be an answer.
 func (s *Step) Zero() bool { return s.how == byText }
 
-// Lines are what can be chosen, one each, numbered from 1.
+// Lines returns the options, one each, numbered from 1.
 func (s *Step) Lines() []string {
 	out := make([]string, len(s.Options))
 	for i, o := range s.Options {
@@ -108,8 +109,8 @@ func (s *Step) Lines() []string {
 	return out
 }
 
-// Keys are the lines of a handset: what can be chosen, and what can be typed in
-// place of an answer.
+// Keys returns the lines for a handset: the options, and what can be typed
+// instead of an answer.
 func (s *Step) Keys() (out []string) {
 	out = s.Lines()
 	if s.Skips() {
@@ -128,7 +129,7 @@ func (s *Step) Keys() (out []string) {
 	return out
 }
 
-// Show is the text of the question with what stands before it.
+// Show returns the text of the question with what precedes it.
 func (s *Step) Show() string {
 	parts := s.notes
 	if s.Section != "" {

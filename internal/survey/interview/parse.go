@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// said is what somebody answered, as the form takes it.
+// said is an answer in the form's terms.
 type said struct {
 	value   any
 	inWords bool // another option is meant, and not said yet
@@ -118,7 +118,7 @@ func (s *Step) several(text, lang string) said {
 			chosen = append(chosen, value)
 		case nil:
 			out.inWords = true
-		default: // it says that there is no answer
+		default: // it says why there is no answer
 			if len(parts) > 1 {
 				return said{wrong: wAlone.in(lang)}
 			}
@@ -132,7 +132,7 @@ func (s *Step) several(text, lang string) said {
 	return out
 }
 
-// typed reads what is no choice.
+// typed reads an answer that is not a choice.
 func (s *Step) typed(text, lang string) said {
 	k := form.KindOf(s.q.Type)
 	for value, w := range map[string]word{dontKnow: wDontKnow, refusedValue: wRefused} {
@@ -202,7 +202,7 @@ func number(text string) (float64, bool) {
 	return n, err == nil
 }
 
-// date reads a day as people type it, or as it is stored.
+// date reads a day as people type it, or in its stored form.
 func date(text string) (string, bool) {
 	for _, layout := range []string{"02012006", "2/1/2006", "2.1.2006", "2-1-2006", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Answers are JSON as it is decoded: objects by section and question, arrays of
+// Answers are decoded JSON: objects by section and question, arrays of
 // elements. A pointer begins with the section.
 
 // trim takes off what the pointers of problems begin with.
 func trim(pointer string) string { return strings.TrimPrefix(pointer, "/responses") }
 
-// under reports whether one pointer is another, or inside of what it leads to.
+// under reports whether a pointer equals another, or leads into it.
 func under(pointer, at string) bool { return pointer == at || strings.HasPrefix(pointer, at+"/") }
 
 func tokens(pointer string) []string {
@@ -42,8 +42,8 @@ func get(from map[string]any, pointer string) any {
 	return at
 }
 
-// set puts a value at a pointer. Elements of repeats are there already; objects on
-// the way are made, and what is no object makes room for one.
+// set puts a value at a pointer. Elements of repeats exist already; objects on the
+// way are made, and replace other values.
 func set(to map[string]any, pointer string, value any) {
 	names := tokens(pointer)
 	var at any = to

@@ -51,11 +51,11 @@ func New(cfg Config) *Service {
 // maxLooked is how many active surveys of a workspace are looked at.
 const maxLooked = 100
 
-// maxAgain is how many interviews of one household a survey takes that does not
-// keep to one.
+// maxAgain is how many interviews of one household a survey accepts if it is
+// not limited to one.
 const maxAgain = 50
 
-// Offered is a survey that somebody may answer.
+// Offered is a survey that the caller may answer.
 type Offered struct {
 	SurveyID string `json:"surveyId"`
 	Name     string `json:"name"`
@@ -151,7 +151,7 @@ func (s *Service) open(ctx context.Context, ref Ref) (*talk, error) {
 	return t, s.begin(ctx, t)
 }
 
-// begin goes on with an interview that may be held, or begins it.
+// begin continues an interview that the caller may hold, or begins it.
 func (s *Service) begin(ctx context.Context, t *talk) error {
 	if err := s.name(ctx, t); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Service) begin(ctx context.Context, t *talk) error {
 	return s.resume(ctx, t)
 }
 
-// name finds the id of the response: the same for as long as it is not sent.
+// name finds the id of the response: it stays the same until it is sent.
 func (s *Service) name(ctx context.Context, t *talk) error {
 	for n := range maxAgain {
 		mac := hmac.New(sha256.New, s.ids)
@@ -184,7 +184,7 @@ func (s *Service) answered(ctx context.Context, t *talk) (bool, error) {
 	return s.cfg.Responses.Answered(ctx, t.o, t.ref.Household, t.id)
 }
 
-// resume reads what was answered before.
+// resume reads the earlier answers.
 func (s *Service) resume(ctx context.Context, t *talk) error {
 	if s.trial != nil {
 		t.content, t.revision = s.trial.resume(t.id, t.ref.Household, s.cfg.Now())
@@ -214,10 +214,9 @@ func (s *Service) goOn(ctx context.Context, t *talk) error {
 	return s.settle(ctx, t, "")
 }
 
-// settle checks the answers and lists the questions. Answers that the form does not
-// take any more, because others have changed or another version of the template
-// asks, are taken out and asked again; the one at keep stays, and what is wrong with
-// it is the fault of whoever gave it.
+// settle checks the answers and lists the questions. Answers that the form no longer
+// accepts, because others have changed or another version of the template is used,
+// are removed and asked again; the one at keep stays, and is reported as wrong.
 func (s *Service) settle(ctx context.Context, t *talk, keep string) error {
 	for range maxSettled {
 		if err := s.check(ctx, t, true); err != nil {
@@ -242,8 +241,8 @@ func (s *Service) settle(ctx context.Context, t *talk, keep string) error {
 	return nil
 }
 
-// forget takes out what was answered before somebody did not agree: all but the
-// answer that says so, and what that is asked for.
+// forget removes what was answered before consent was refused: everything
+// except that answer, and what it depends on.
 func (s *Service) forget(ctx context.Context, t *talk) error {
 	if !t.refused() {
 		return nil
@@ -303,7 +302,7 @@ func (s *Service) save(ctx context.Context, t *talk) error {
 	return err
 }
 
-// refused reports whether somebody does not agree to the interview.
+// refused reports whether the respondent does not agree to the interview.
 func (t *talk) refused() bool { return t.result.Consent != nil && !*t.result.Consent }
 
 // turn is where the interview stands.

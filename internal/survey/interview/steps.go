@@ -201,7 +201,7 @@ func (w *walker) matrix(v *form.QuestionView, q *form.Question, at string) {
 	}
 }
 
-// moreAt is what the pointer of the question whether a repeat goes on ends with.
+// moreAt ends the pointer of the question whether a repeat continues.
 const moreAt = "/-"
 
 // repeat asks the elements of a repeat one after the other, and whether there is

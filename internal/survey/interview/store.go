@@ -48,7 +48,7 @@ func (r *stored) fill(ctx context.Context, q db.Querier) (bool, error) {
 	return err == nil, db.Wrap("find draft", err)
 }
 
-// save stores a draft; false when somebody has saved it since it was read.
+// save stores a draft; false when it was saved by others since it was read.
 func (r *stored) save(ctx context.Context, tx *db.Tx) (bool, error) {
 	n, err := tx.Exec(ctx, upsertDraft, r.nid, r.ws, r.survey, r.owner, r.id, r.household, r.revision, r.savedAt, r.sealed)
 	return n > 0, db.Wrap("save draft", err)

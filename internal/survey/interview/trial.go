@@ -7,25 +7,25 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// maxTrials is how many interviews may be tried before those who try begin anew.
+// maxTrials is how many trial interviews are kept before they are all forgotten.
 const maxTrials = 1000
 
-// trial keeps interviews that somebody tries. Nothing of them is stored.
+// trial keeps trial interviews. Nothing of them is stored.
 type trial struct {
 	mu   sync.Mutex
 	kept map[string]Content
 	sent map[string]bool
 }
 
-// Trial is s for trying: households are made up and on every list, and what they answer
-// is in the memory of the Service that is returned, and gone with it.
+// Trial returns a copy of s for trials: households are made up and on every list, and
+// their answers are in the memory of the returned Service, and gone with it.
 func (s *Service) Trial() *Service {
 	out := *s
 	out.trial = &trial{kept: map[string]Content{}, sent: map[string]bool{}}
 	return &out
 }
 
-// resume gives what was answered before.
+// resume returns the earlier answers.
 func (t *trial) resume(id, household string, now time.Time) (Content, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

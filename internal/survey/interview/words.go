@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// word is what is said beside the words of a template.
+// word is a text of ours besides the words of a template.
 type word int
 
 const (

@@ -35,12 +35,12 @@ func (s *Store) Routes(a *web.API, sees Sees) {
 	})
 }
 
-// NotFound is the fault of a file that is not there for the caller.
+// NotFound is the fault of a file that does not exist for the caller.
 func NotFound() error {
 	return fault.New(fault.NotFound, "ATTACHMENT_NOT_FOUND", "No attachment has this hash.")
 }
 
-// Info is that of package api.
+// Info is the type of package api.
 type Info = api.Attachment
 
 func path(hash string) string { return "/v1/attachments/" + hash }
@@ -76,7 +76,7 @@ func (s *Store) servePut(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.ContentLength > MaxBytes {
-		w.Header().Set("Connection", "close") // nobody waits for the rest
+		w.Header().Set("Connection", "close") // the rest is not read
 		return TooLarge()
 	}
 	ctx := r.Context()
@@ -106,8 +106,7 @@ func (s *Store) servePut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveGet sends a file. What somebody has sent is never shown as a page
-// of ours.
+// serveGet sends a file. An uploaded file is never shown as one of our pages.
 func (s *Store) serveGet(w http.ResponseWriter, r *http.Request, sees Sees) error {
 	in, err := web.Bind[input](r)
 	if err == nil {
@@ -123,8 +122,8 @@ func (s *Store) serveGet(w http.ResponseWriter, r *http.Request, sees Sees) erro
 	return s.Serve(w, r, f)
 }
 
-// Serve answers a request with a file. Whoever calls it has decided that the
-// caller may read it.
+// Serve answers a request with a file. The caller of Serve has checked the
+// right to read it.
 func (s *Store) Serve(w http.ResponseWriter, r *http.Request, f *File) error {
 	defer s.flights.Begin(flight(f.id))()
 	if again, err := Find(r.Context(), s.db, f.Workspace, f.SHA256); err != nil {

@@ -35,7 +35,7 @@ const (
 	maxLoose = 10_000
 	// maxArriving is how many arrive at once.
 	maxArriving = 100
-	// arriveIn is how long a file may arrive before what is there of it goes.
+	// arriveIn is how long an upload may take before its parts are removed.
 	arriveIn = 6 * time.Hour
 	// Life is how long a file stays that no response uses.
 	Life = 14 * 24 * time.Hour
@@ -65,7 +65,7 @@ func New(cfg Config) *Store {
 	return &Store{db: cfg.DB, box: cfg.Key.Box("attachments"), now: cfg.Now, flights: &file.Flights{}}
 }
 
-// File is what is known of a file.
+// File describes a file.
 type File struct {
 	Workspace string
 	SHA256    string // hexadecimal
@@ -77,7 +77,7 @@ type File struct {
 	loose     int64
 }
 
-// ParseType is the media type of a file as it is kept. The fault is
+// ParseType normalises the media type of a file. The fault is
 // INVALID_PARAMETER.
 func ParseType(text string) (string, error) {
 	if text == "" {
@@ -94,11 +94,11 @@ func ParseType(text string) (string, error) {
 	return media, nil
 }
 
-// Receive stores what comes from body as the file f, whose name says what it
-// must be, and its type how it begins. It is false when the file was there before.
-// Faults: ATTACHMENT_MISMATCH, ATTACHMENT_TYPE, IMAGE_TOO_LARGE, BODY_REQUIRED, BODY_TOO_LARGE, BODY_TOO_SLOW,
-// BODY_UNREADABLE, TOO_MANY_FILES. When it fails nothing is left; after a crash
-// Expire removes what is.
+// Receive stores body as the file f. Its name says what its hash must be, and its type
+// how it must begin. It returns false when the file existed before. Faults:
+// ATTACHMENT_MISMATCH, ATTACHMENT_TYPE, IMAGE_TOO_LARGE, BODY_REQUIRED, BODY_TOO_LARGE,
+// BODY_TOO_SLOW, BODY_UNREADABLE, TOO_MANY_FILES. When it fails nothing is left; after a
+// crash Expire removes the remains.
 func (s *Store) Receive(ctx context.Context, f *File, body io.Reader) (*File, bool, error) {
 	// One byte more than fits shows that it does not.
 	body = io.LimitReader(body, MaxBytes+1)
@@ -133,7 +133,7 @@ func (s *Store) Receive(ctx context.Context, f *File, body io.Reader) (*File, bo
 		})
 	}
 	if err != nil || !fresh {
-		// The caller may have left; what it sent must go all the same.
+		// The caller may have left; the parts must be removed all the same.
 		if gone := s.drop(context.WithoutCancel(ctx), f.id); gone != nil {
 			return nil, false, errors.Join(err, gone)
 		}
@@ -141,8 +141,8 @@ func (s *Store) Receive(ctx context.Context, f *File, body io.Reader) (*File, bo
 	return f, fresh, err
 }
 
-// checkType wants a file to begin as its type says, and not to unpack to a picture
-// that no screen holds. Nothing of it is unpacked here.
+// checkType requires that a file begins as its type says, and does not unpack to a
+// picture too large for any screen. It unpacks nothing.
 func checkType(kind string, head []byte) error {
 	if !file.Fits(kind, head) {
 		found := file.Sniff(head)
@@ -158,7 +158,7 @@ func checkType(kind string, head []byte) error {
 	return nil
 }
 
-// read gives the pieces of a body to take, and wants them to have a hash.
+// read passes the pieces of a body to take, and checks their hash.
 func (s *Store) read(body io.Reader, hash string, take func(n int64, raw []byte) error) error {
 	sum, raw, size := sha256.New(), make([]byte, pieceSize), 0
 	for n := int64(0); ; n++ {
@@ -190,7 +190,7 @@ func (s *Store) read(body io.Reader, hash string, take func(n int64, raw []byte)
 	return nil
 }
 
-// TooLarge is the fault of a file that is.
+// TooLarge is the fault of a file that is too large.
 func TooLarge() error {
 	return fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("The body is larger than %d bytes.", MaxBytes))
 }
@@ -240,7 +240,7 @@ func (s *Store) drop(ctx context.Context, id int64) error {
 	}
 }
 
-// remove removes some pieces, and after the last what is known of them.
+// remove removes some pieces and, after the last, the record of the file.
 func (s *Store) remove(ctx context.Context, id int64, limit int) (int, error) {
 	n, err := removePieces(ctx, s.db, id, min(limit, piecesAtOnce))
 	if err != nil || n > 0 {
@@ -250,7 +250,7 @@ func (s *Store) remove(ctx context.Context, id int64, limit int) (int, error) {
 }
 
 // Expire removes files that no response has used since before, broken uploads,
-// and what was dropped. It removes at most limit things, and tells how many;
+// and what was dropped. It removes at most limit things, and returns how many;
 // call it until it removes none.
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	id, err := oldest(ctx, s.db, s.now().Add(-arriveIn).UnixMilli())
@@ -277,7 +277,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 }
 
 // Sweep removes what was dropped in a workspace, so that after an erasure
-// nothing waits. left says that some is still being sent.
+// nothing remains. left reports that some is still being sent.
 func (s *Store) Sweep(ctx context.Context, ws string) (left bool, err error) {
 	ids, err := dropped(ctx, s.db, ws)
 	if err != nil {

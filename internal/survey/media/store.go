@@ -38,7 +38,7 @@ const (
 	deletePieces = `DELETE FROM attachment_pieces WHERE file = $1 AND n IN (SELECT n FROM attachment_pieces WHERE file = $1 ORDER BY n LIMIT $2)`
 )
 
-// Find reads what is known of a file; nil when it is not there.
+// Find reads the record of a file; nil when there is none.
 func Find(ctx context.Context, q db.Querier, ws, hash string) (*File, error) {
 	f := &File{Workspace: ws, SHA256: hash}
 	err := q.QueryRow(ctx, selectFile, ws, hash).Scan(&f.id, &f.MediaType, &f.Bytes, &f.Sender, &f.At, &f.loose)
@@ -50,8 +50,7 @@ func Find(ctx context.Context, q db.Querier, ws, hash string) (*File, error) {
 	return f, nil
 }
 
-// FindAll reads what is known of files, by their hashes. Those that are not there
-// are missing.
+// FindAll reads the records of files, by their hashes. Unknown ones are missing.
 func FindAll(ctx context.Context, q db.Querier, ws string, all []string) (map[string]*File, error) {
 	out := make(map[string]*File, len(all))
 	for some := range slices.Chunk(all, chunk) {
@@ -62,7 +61,7 @@ func FindAll(ctx context.Context, q db.Querier, ws string, all []string) (map[st
 	return out, nil
 }
 
-// findSome adds what is known of at most chunk files to out.
+// findSome adds the records of at most chunk files to out.
 func findSome(ctx context.Context, q db.Querier, ws string, some []string, out map[string]*File) error {
 	args := make([]any, 1+chunk)
 	args[0] = ws
@@ -92,7 +91,7 @@ func begin(ctx context.Context, tx *db.Tx, f *File) error {
 	return insertDrop(ctx, tx, f.id, f.Workspace, f.At)
 }
 
-// within wants a count to be below a bound.
+// within requires that a count is below a bound.
 func within(row db.Row, most int, detail string) error {
 	var n int
 	if err := row.Scan(&n); err != nil {
@@ -111,8 +110,8 @@ func insertDrop(ctx context.Context, tx *db.Tx, id int64, ws string, at int64) e
 	return nil
 }
 
-// finish makes an attachment of what has arrived. It is false when somebody
-// else was faster.
+// finish turns a complete upload into an attachment. It returns false when
+// another upload was faster.
 func finish(ctx context.Context, tx *db.Tx, f *File) (bool, error) {
 	used, err := isUsed(ctx, tx, f.Workspace, f.SHA256)
 	if err != nil {
@@ -189,7 +188,7 @@ func tie(ctx context.Context, tx *db.Tx, ws, hash string) error {
 	return nil
 }
 
-// oldest is the oldest of what arrives or waits to be removed, 0 for none.
+// oldest is the oldest upload or removal that is pending, 0 for none.
 func oldest(ctx context.Context, q db.Querier, before int64) (int64, error) {
 	return number(q.QueryRow(ctx, selectOldest, before))
 }

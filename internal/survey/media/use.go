@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Use says that a response has a file.
+// Use records that a response has a file.
 type Use struct {
 	Workspace string
 	Survey    int64
@@ -18,7 +18,7 @@ type Use struct {
 	Private   bool // the answer is about a person
 }
 
-// Add notes a use.
+// Add records a use.
 func Add(ctx context.Context, tx *db.Tx, u Use) error {
 	private := 0
 	if u.Private {
@@ -30,8 +30,8 @@ func Add(ctx context.Context, tx *db.Tx, u Use) error {
 	return tie(ctx, tx, u.Workspace, u.SHA256)
 }
 
-// Missing lists the hashes of files that a response has and that have not
-// arrived; those of answers about a person only when private is true.
+// Missing lists the hashes of a response's files that have not arrived; those
+// of personal answers only when private is true.
 func Missing(ctx context.Context, q db.Querier, response int64, private bool) ([]string, error) {
 	all := 0
 	if private {
@@ -40,8 +40,8 @@ func Missing(ctx context.Context, q db.Querier, response int64, private bool) ([
 	return hashes(q.Query(ctx, selectMissing, response, all))
 }
 
-// Release ends the uses of a response and drops the files that no other has.
-// It tells how many these were. Call Sweep after the commit.
+// Release ends the uses of a response and drops the files that no other
+// response has. It returns how many these were. Call Sweep after the commit.
 func Release(ctx context.Context, tx *db.Tx, ws string, response int64) (int64, error) {
 	all, err := Of(ctx, tx, response)
 	if err != nil || len(all) == 0 {
@@ -67,7 +67,7 @@ func Release(ctx context.Context, tx *db.Tx, ws string, response int64) (int64, 
 	return gone, nil
 }
 
-// Waive ends the uses of files that never came and are not among keep: the
+// Waive ends the uses of files that never arrived and are not in keep: the
 // response names others now.
 func Waive(ctx context.Context, tx *db.Tx, ws string, response int64, keep map[string]bool) error {
 	missing, err := Missing(ctx, tx, response, true)
@@ -89,7 +89,7 @@ func Waive(ctx context.Context, tx *db.Tx, ws string, response int64, keep map[s
 const maxSurveys = 200
 
 // Uses walks over the surveys that have the file of u, with one response of
-// each, until found says so. With u.Private an answer about a person counts too.
+// each, until found returns true. With u.Private personal answers count too.
 func Uses(ctx context.Context, q db.Querier, u Use, found func(response int64) (bool, error)) (bool, error) {
 	after := int64(0)
 	for range maxSurveys {

@@ -20,7 +20,8 @@ import (
 const making = "A collector scans the QR code in ODK Collect (Configure with QR code) to get their forms. The address holds a secret and is shown once: it contains the text of a key with only the scope collect:send, which is listed and revoked like other keys. " +
 	"It offers the surveys that name its principal as a collector or give it households to visit, and accepts the responses sent to them. Without collector, a new principal is made: name it as a collector in the survey. Naming a principal other than yourself needs the scope *."
 
-// AddressRoutes adds the making of addresses, and the reading of submissions, to a.
+// AddressRoutes adds the routes that make addresses, and that read submissions, to
+// a.
 func (s *Service) AddressRoutes(a *web.API) {
 	web.Post(a, "/v1/collect/addresses", s.serveAddress, web.Doc{
 		Summary: "Make an address for ODK Collect", Scope: "keys:write", Tag: "collect", Status: http.StatusCreated, Description: making,

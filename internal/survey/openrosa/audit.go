@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// Log is what the log of an interview (audit.csv) says about it.
+// Log is the content of an interview's log (audit.csv).
 type Log struct {
 	Active time.Duration // that questions were on the screen; 0 when it does not say
 	Place  *Place        // the most exact one of where it was filled in
@@ -21,14 +21,14 @@ type Log struct {
 // Place is where a device was.
 type Place struct{ Lat, Lon, Accuracy float64 }
 
-// Unsure is the accuracy of a place about which the log says none.
+// Unsure is the accuracy of a place for which the log gives none.
 const Unsure = 100_000
 
 // maxLogged is how many events of a log are read.
 const maxLogged = 100_000
 
-// ReadLog reads the log of an interview as Collect writes it. Lines that cannot be
-// read are passed over: a log is no answer, and nobody can mend it.
+// ReadLog reads the log of an interview as Collect writes it. It skips lines that
+// cannot be read: a log is not an answer, and nobody can repair it.
 func ReadLog(raw []byte) Log {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))))
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
@@ -91,7 +91,7 @@ func covered(all []span) time.Duration {
 	return time.Duration(sum) * time.Millisecond
 }
 
-// placeOf is a place on earth; nil when the texts are none.
+// placeOf parses a place; nil when the texts are not one.
 func placeOf(lat, lon, accuracy string) *Place {
 	y, err := strconv.ParseFloat(lat, 64)
 	x, err2 := strconv.ParseFloat(lon, 64)

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 )
 
-// Names of nodes that every form has beside its sections.
+// Names of nodes that every form has besides its sections.
 const (
 	startName     = xlsform.MetaPrefix + "start"
 	endName       = xlsform.MetaPrefix + "end"
@@ -138,7 +138,7 @@ func (b *builder) questions(parent *item, qs []form.Question, at string) {
 	}
 }
 
-// question makes the nodes of a question: its own, and those beside it.
+// question makes the nodes of a question: its own, and the additional ones.
 func (b *builder) question(parent *item, siblings []form.Question, q *form.Question, at string) {
 	k := form.KindOf(q.Type)
 	cells := b.names.Cells(q, b.used, b.lost(at))
@@ -222,7 +222,7 @@ func (b *builder) asks(here *item, cells map[string]string) {
 	}
 }
 
-// list is the list of a name, made when there is none.
+// list returns the list of a name, and makes it if necessary.
 func (b *builder) list(id string) *list {
 	if l, ok := b.lists[id]; ok {
 		return l
@@ -306,7 +306,7 @@ func (b *builder) file(f *form.DataFile) *list {
 	return l
 }
 
-// otherValue is the option that stands for an answer in other words, here as in
+// otherValue is the option for an answer in other words, here as in
 // expressions.
 const otherValue = "other"
 
@@ -411,7 +411,7 @@ func howMany(q *form.Question) form.Text {
 	return label
 }
 
-// beside adds the questions that take what is no plain answer, on the same
+// beside adds the questions that take other kinds of answers, on the same
 // screen as the question.
 func (b *builder) beside(parent, here *item, siblings []form.Question, at string) {
 	q := here.q
@@ -470,7 +470,8 @@ func (i *item) unless(path string) {
 	}
 }
 
-// empty is the condition that nothing was answered, seen from beside.
+// empty is the condition that nothing was answered, as seen from a sibling
+// node.
 func (i *item) empty(path string) string {
 	if len(i.kids) == 0 {
 		return path + " = ''"

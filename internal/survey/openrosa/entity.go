@@ -13,7 +13,7 @@ const (
 	entitiesVersion   = "2024.1.0"
 )
 
-// VersionColumn is the column of an entity list that has the version of each.
+// VersionColumn is the column of an entity list with the version of each twin.
 const VersionColumn = "__version"
 
 // entityLists makes the lists of twins that the form looks at. They come first: their
@@ -94,7 +94,7 @@ type Entity struct {
 	BranchID     string // names these changes
 }
 
-// Entity is what the device says about a twin, nil for nothing.
+// Entity returns what the device says about a twin, nil for nothing.
 func (in *Instance) Entity() *Entity {
 	meta := in.root.kid("meta")
 	if meta == nil || meta.kid("entity") == nil {
@@ -104,7 +104,7 @@ func (in *Instance) Entity() *Entity {
 	return &Entity{ID: n.attr("id"), BaseVersion: version(n.attr("baseVersion")), TrunkVersion: version(n.attr("trunkVersion")), BranchID: n.attr("branchId")}
 }
 
-// version reads a version; what is none is 0, as the specification has it.
+// version reads a version; anything else is 0, as the specification says.
 func version(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {

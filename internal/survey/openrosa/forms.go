@@ -50,13 +50,13 @@ func (s *Service) formOf(o *survey.Open) (*Form, error) {
 }
 
 // asks reports whether a survey is asked with a device: it is active, and
-// somebody goes to households.
+// collectors visit households.
 func asks(o *survey.Open) bool {
 	return o.Active() && (len(o.Modes) == 0 || slices.ContainsFunc(o.Modes, func(m string) bool { return m == survey.Collect || m == "visit" || m == "phone" }))
 }
 
-// forms are the forms that the caller fills in now. A survey that cannot be a
-// form is left out: who publishes its template is told why.
+// forms returns the forms that the caller fills in now. It leaves out a survey
+// that cannot be a form: the publisher of its template is told why.
 func (s *Service) forms(ctx context.Context) ([]*Form, error) {
 	all, err := s.cfg.Surveys.Visited(ctx, maxForms)
 	if err != nil {
@@ -78,8 +78,9 @@ func (s *Service) forms(ctx context.Context) ([]*Form, error) {
 	return out, nil
 }
 
-// households is the file of the households that the caller is to visit, by name
-// where their twins have one. That somebody was told is noted.
+// households makes the file of the households that the caller is to visit, by
+// name where their twins have one. The audit log records that the caller
+// learned them.
 func (s *Service) households(ctx context.Context, o *survey.Open) ([]byte, error) {
 	key := fmt.Sprintf("households %d %d %s", o.NID, o.Round, web.CallerFrom(ctx).DID)
 	k, err := s.keep(o.Workspace, key, listLife, func() (*kept, error) {
@@ -139,7 +140,7 @@ func (s *Service) entities(ctx context.Context, o *survey.Open, name string) ([]
 	return k.body, nil
 }
 
-// labelOf is what a household is called by whoever is to visit it.
+// labelOf is the label of a household for its visitor.
 func labelOf(h *survey.Household) string {
 	name := h.HouseholdID
 	if h.Contact != nil && h.Contact.Name != "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Gate lets in whoever has the secret of an address: it is asked as if it had come
-// as a key, and nothing else that a request carries counts. The key of an address has
-// one scope; others are refused, an owner's too.
+// Gate admits callers who have the secret of an address. It checks the secret like a
+// key, and ignores everything else in a request. The key of an address has one scope;
+// other keys are refused, even an owner's.
 type Gate struct{ Keys web.Gate }
 
 // Admit implements web.Gate.

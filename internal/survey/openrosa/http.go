@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Path is where addresses stand.
+// Path is the prefix of addresses.
 const Path = "/v1/openrosa/"
 
 const (
@@ -22,8 +22,8 @@ const (
 	mediaForm = "multipart/form-data"
 )
 
-// Routes adds what devices call to a: a table with the errors and the gate of
-// this package.
+// Routes adds the routes for devices to a: a table with the errors and the gate
+// of this package.
 func (s *Service) Routes(a *web.API) {
 	const path, tag = Path + "{token}", "openrosa"
 	missing := []string{"FORM_NOT_FOUND"}
@@ -76,7 +76,8 @@ func envelope(text string) []byte {
 	return []byte(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<OpenRosaResponse xmlns="http://openrosa.org/http/response"><message nature="">` + escape(text) + "</message></OpenRosaResponse>\n")
 }
 
-// WriteFault writes a fault as devices show it: in words, with what is wrong.
+// WriteFault writes a fault in the form that devices show: a text with what is
+// wrong.
 func WriteFault(w http.ResponseWriter, _ *http.Request, f *fault.Error) {
 	text := f.Message
 	for i, one := range f.Fields {
@@ -179,7 +180,7 @@ func (s *Service) serveManifest(w http.ResponseWriter, r *http.Request) error {
 		}
 		kind := ""
 		if slices.Contains(at.form.Lists, strings.TrimSuffix(name, ".csv")) {
-			kind = ` type="approvalEntityList"` // what the device adds counts once somebody has accepted it
+			kind = ` type="approvalEntityList"` // twins that the device adds count once they are accepted
 		}
 		b.WriteString("<mediaFile" + kind + "><filename>" + escape(name) + "</filename><hash>" + Hash(content) + "</hash><downloadUrl>" + escape(base+url.PathEscape(name)) + "</downloadUrl></mediaFile>\n")
 	}
@@ -199,7 +200,7 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	return send(w, http.StatusOK, mediaCSV, content)
 }
 
-// serveProbe tells a device that it may send, and where.
+// serveProbe tells a device that it may send, and where to.
 func (s *Service) serveProbe(w http.ResponseWriter, r *http.Request) error {
 	said(w.Header())
 	w.Header().Set("Location", s.address(r)+"/submission")

@@ -13,15 +13,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Submission is what an instance says beside its answers.
+// Submission is the part of an instance besides its answers.
 type Submission struct {
 	InstanceID, Deprecated string
 	Household, Device      string
 	Start, End             time.Time
 }
 
-// Instance writes answers, as responses have them, as an instance of the form: what
-// a device would have sent for them. Files have the names of their hashes.
+// Instance writes the answers of a response as an instance of the form: what a
+// device would have sent. Files have their hashes as names.
 func (f *Form) Instance(answers jsontext.Value, s Submission) []byte {
 	w := &instanceWriter{meta: map[string]string{startName: written(s.Start), endName: written(s.End), deviceName: s.Device, householdName: s.Household}}
 	w.out.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n<" + rootName + ` id="` + escape(f.ID) + `" version="` + escape(f.Version) + `">`)
@@ -60,7 +60,7 @@ func members(v jsontext.Value) map[string]jsontext.Value {
 	return out
 }
 
-// elements are those of an array; what is none is the only one of itself.
+// elements returns those of an array; any other value is its own only element.
 func elements(v jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value
 	if len(v) == 0 || v.Kind() == '[' && json.Unmarshal(v, &out) == nil {
@@ -111,7 +111,7 @@ func (w *instanceWriter) node(i *item, answers map[string]jsontext.Value) {
 	}
 }
 
-// aside is what is no plain answer: other words, and why there is none.
+// aside splits off answers in other words, and the reason for a missing answer.
 func aside(v jsontext.Value) (said, silent string) {
 	for _, one := range elements(v) {
 		var o struct {

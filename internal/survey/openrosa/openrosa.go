@@ -41,13 +41,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Scope is what the key of an address may do.
+// Scope is the scope of an address's key.
 const Scope = "collect:send"
 
 // Patience is how long a submission waits for its files.
 const Patience = 24 * time.Hour
 
-// Limits of what devices send and are sent.
+// Limits for devices.
 const (
 	acceptBytes   = 10 << 20               // of a post, as devices are told; they put what is more into others
 	maxPost       = media.MaxBytes + 2<<20 // of a post that has one large file
@@ -59,7 +59,7 @@ const (
 	formLife      = 24 * time.Hour         // of a form
 	listLife      = 5 * time.Minute        // of a list of households: each is noted as a disclosure
 	maxHouseholds = 2000                   // in a list
-	twinLife      = time.Minute            // of an entity list: what it says is old by then, and two would clash
+	twinLife      = time.Minute            // of an entity list: after that it is outdated, and two would conflict
 	maxTwins      = 2000                   // in one
 	maxLog        = 4 << 20                // bytes of the log of an interview that is read
 	maxSeconds    = 7 * 24 * 3600          // of an interview
@@ -75,16 +75,16 @@ type Config struct {
 	Take func(ctx context.Context, response jsontext.Value) (api.BatchItem, error)
 	// Stored reports whether there is a response with an id.
 	Stored func(ctx context.Context, id string) (bool, error)
-	// Read gives a response as the caller may read it, as JSON.
+	// Read returns a response as the caller may read it, as JSON.
 	Read func(ctx context.Context, id string) ([]byte, error)
 	// Issue makes a key with the scope of this package.
 	Issue func(ctx context.Context, d api.CollectAddressDraft) (Issued, error)
 	// Draw makes a QR code.
 	Draw func(text string) (*api.QR, error)
-	// Twins are those of an entity list of a survey, as the caller may see them; no
-	// more than limit. Without it lists are empty.
+	// Twins returns those of an entity list of a survey, as the caller may see
+	// them; no more than limit. Without it lists are empty.
 	Twins     func(ctx context.Context, o *survey.Open, l *survey.EntityList, limit int) ([]Twin, error)
-	Lease     *cache.Lease // says whether what is kept may be used
+	Lease     *cache.Lease // says whether cached data may be used
 	PublicURL string       // where devices reach this server; "": where the request came to
 	Now       func() time.Time
 }
@@ -156,8 +156,8 @@ func (s *Service) keep(ws, key string, life time.Duration, fresh func() (*kept, 
 	return k, nil
 }
 
-// acting is the caller as collectors are who send by themselves: the key of an
-// address has no scope that any other route knows.
+// acting returns the caller with the rights of a collector who sends directly:
+// the key of an address has only a scope that no other route knows.
 func acting(ctx context.Context) context.Context {
 	c := web.CallerFrom(ctx)
 	c.Scopes, c.Door = []string{"responses:write", "surveys:read"}, survey.Collect

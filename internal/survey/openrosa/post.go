@@ -33,12 +33,12 @@ func invalid(pointer, code, detail string) error {
 	return fault.New(fault.Invalid, "SUBMISSION_INVALID", "The submission cannot be accepted.").With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
 }
 
-// read reads a post. Its files are stored as they come, one in memory at a time;
-// those that no submission names go by themselves. Faults: SUBMISSION_INVALID,
+// read reads a post. Its files are stored as they arrive, one in memory at a
+// time; those that no submission names expire. Faults: SUBMISSION_INVALID,
 // BODY_TOO_LARGE and those of attachments.
 func (s *Service) read(ctx context.Context, w http.ResponseWriter, r *http.Request) (*post, error) {
 	if r.ContentLength > maxPost {
-		w.Header().Set("Connection", "close") // nobody waits for the rest
+		w.Header().Set("Connection", "close") // the rest is not read
 		return nil, media.TooLarge()
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxPost)
@@ -101,13 +101,14 @@ func (s *Service) part(ctx context.Context, part *multipart.Part, p *post) error
 		return err
 	}
 	if len(raw) == 0 {
-		return nil // the device has lost it; the submission waits, and goes on without
+		return nil // the device has lost it; the submission waits, and goes on without it
 	}
 	p.files[name], err = s.attach(ctx, raw, part.Header.Get("Content-Type"))
 	return err
 }
 
-// checkName wants a plain name. It is only compared, and never a path of ours.
+// checkName requires a plain name. It is only compared, and never used as a
+// path.
 func checkName(name string) error {
 	if len(name) > maxName || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") || strings.ContainsFunc(name, unicode.IsControl) {
 		return invalid("/filename", "invalid", fmt.Sprintf("The name of a file has %d bytes at most, no slash or control character, and does not begin with a dot.", maxName))

@@ -63,7 +63,7 @@ func (n *node) attr(name string) string {
 	return ""
 }
 
-// Instance is what a device has sent, before its form is known.
+// Instance is a device's submission, before its form is known.
 type Instance struct {
 	FormID     string
 	Version    string
@@ -144,7 +144,7 @@ func parseTree(raw []byte) (*node, error) {
 	}
 }
 
-// Household is the household that was chosen, "" when the form does not ask.
+// Household is the chosen household, "" when the form does not ask.
 func (in *Instance) Household() string {
 	if picked := in.root.value(householdName); picked != anotherValue {
 		return picked
@@ -152,11 +152,11 @@ func (in *Instance) Household() string {
 	return in.root.value(anotherName)
 }
 
-// Device names the device, as it says itself.
+// Device is the name the device gives itself.
 func (in *Instance) Device() string { return in.root.value(deviceName) }
 
-// Times are when the interview began and ended; zero where the device does not
-// say.
+// Times returns when the interview began and ended; zero where the device does
+// not say.
 func (in *Instance) Times() (start, end time.Time) {
 	return moment(in.root.value(startName)), moment(in.root.value(endName))
 }
@@ -176,11 +176,12 @@ type reader struct {
 	wrong fault.Checks
 }
 
-// Answers reads the answers of an instance, as POST /v1/responses takes them.
-// hash gives the SHA-256 of a file that has come, "" of one that has not: its
-// answer is left out then. named are all files that answers name. A value that
-// cannot be read is handed on as it is, for the check of the answers to refuse.
-// The fault is INSTANCE_INVALID: the form does not have what was sent.
+// Answers reads the answers of an instance in the form that POST /v1/responses
+// takes. hash returns the SHA-256 of a file that has arrived, "" for others,
+// whose answers are left out. named are all files that answers name. A value
+// that cannot be read is passed on unchanged, so that the check of the answers
+// refuses it. The fault is INSTANCE_INVALID: the form does not match the
+// instance.
 func (f *Form) Answers(in *Instance, hash func(name string) string) (answers jsontext.Value, named []string, err error) {
 	r := &reader{hash: hash, files: map[string]bool{}}
 	if in.root.name != f.root.name {

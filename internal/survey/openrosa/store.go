@@ -59,13 +59,13 @@ func filesOf(ctx context.Context, q db.Querier, w *waiting) (map[string]string, 
 	return out, err
 }
 
-// keep stores a submission that waits, in place of what was there of it.
+// keep stores a waiting submission and replaces an earlier state of it.
 func (w *waiting) keep(ctx context.Context, tx *db.Tx, nid int64, at time.Time) error {
 	_, err := tx.Exec(ctx, upsertWaiting, nid, w.ws, w.sender, w.instance, w.survey, w.project, w.household, at.UnixMilli(), w.sealed)
 	return db.Wrap("keep submission", err)
 }
 
-// done forgets a submission that waits for nothing any more.
+// done removes a submission that no longer waits.
 func (w *waiting) done(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, deleteWaiting, w.ws, w.sender, w.instance); err != nil {
 		return fmt.Errorf("forget submission: %w", err)
@@ -74,8 +74,9 @@ func (w *waiting) done(ctx context.Context, tx *db.Tx) error {
 	return db.Wrap("forget files of submission", err)
 }
 
-// settle lets go of a submission that is stored. Which files it has stays for a
-// day: a device that has not heard of it sends them one by one again.
+// settle marks a waiting submission as stored. The list of its files stays for
+// a day, because a device that does not know it yet sends them again one by
+// one.
 func (w *waiting) settle(ctx context.Context, tx *db.Tx, files map[string]string) error {
 	for name, hash := range files {
 		if err := addFile(ctx, tx, w, name, hash); err != nil {

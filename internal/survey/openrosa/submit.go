@@ -31,7 +31,7 @@ type shown struct {
 	form *Form
 }
 
-// submission is what a device has sent, read as answers to a form.
+// submission is a device's submission, read as answers to a form.
 type submission struct {
 	shown
 	in      *Instance
@@ -131,8 +131,8 @@ func (sub *submission) answer() error {
 	return nil
 }
 
-// wait keeps a submission until its files have come. One that would be refused is
-// refused now, while somebody listens.
+// wait keeps a submission until its files have arrived. One that would be refused
+// is refused now, while the sender still gets the answer.
 func (s *Service) wait(ctx context.Context, sub *submission) error {
 	_, end := sub.in.Times()
 	if r := sub.open.Form.Check(form.Input{Answers: sub.answers, Now: end, Partial: true}); !r.OK() {
@@ -260,14 +260,14 @@ func (s *Service) store(ctx context.Context, sub *submission) (*api.BatchItem, e
 	return &done, sub.refusal(&done)
 }
 
-// What collectors are told of an interview that clashes with one that is stored.
+// What collectors are told about an interview that clashes with a stored one.
 var clashes = map[string]string{
 	response.ConflictCode:          "This interview was already stored, with other answers. Yours is kept too, and the manager of the survey decides which counts.",
 	"DUPLICATE_HOUSEHOLD_RESPONSE": "This household has already been interviewed. Your interview is kept too, and the manager of the survey decides which counts.",
 }
 
-// refusal is the fault of a response that was not stored, in words for a collector;
-// nil for one that is, or that waits for somebody to let it in.
+// refusal is the fault of a response that was not stored, worded for a collector;
+// nil for one that is stored, or that waits for a decision.
 func (sub *submission) refusal(done *api.BatchItem) error {
 	f := &fault.Error{Kind: fault.Invalid, Code: done.Code, Message: done.Detail} // the code is the batch's own
 	switch done.Status {
@@ -311,7 +311,7 @@ func (sub *submission) asked(pointer string) string {
 	return pointer
 }
 
-// told is what a device shows about a response that is here.
+// told is what a device shows about a response that has arrived.
 func told(done *api.BatchItem) string {
 	switch {
 	case done.Status == "held":
@@ -322,9 +322,9 @@ func told(done *api.BatchItem) string {
 	return "Stored."
 }
 
-// Finish goes on with submissions that have waited for their files since before,
-// without those that never came: the interview counts, with answers missing. It is
-// how they expire, and tells how many.
+// Finish completes submissions that have waited for their files since before,
+// without those that never arrived: the interview counts, with answers missing. It
+// returns how many there were.
 func (s *Service) Finish(ctx context.Context, before time.Time, limit int) (int, error) {
 	all, err := oldest(ctx, s.db, before, min(limit, 20))
 	if err != nil {
@@ -366,7 +366,7 @@ func (s *Service) finish(ctx context.Context, w *waiting) error {
 	case err == nil, fault.KindOf(err) == fault.Conflict:
 		return forget()
 	}
-	// Nobody listens to a refusal. It stays, and is tried again.
+	// Nobody receives a refusal. The submission stays, and is tried again.
 	_, err = s.db.Exec(ctx, laterWaiting, w.ws, w.sender, w.instance, s.cfg.Now().UnixMilli())
 	return db.Wrap("put submission off", err)
 }

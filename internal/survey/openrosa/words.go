@@ -21,7 +21,7 @@ var words = struct {
 	noDID:     form.Text{"en": "An identifier begins with did:", "sw": "Kitambulisho huanza na did:", "fr": "Un identifiant commence par did:", "pt": "Um identificador começa por did:", "es": "Un identificador empieza por did:"},
 }
 
-// Another is what the list of households calls one that is not in it.
+// Another is the label for a household that is not on the list.
 var Another = form.Text{"en": "Another household", "sw": "Kaya nyingine", "fr": "Un autre ménage", "pt": "Outro agregado", "es": "Otro hogar"}
 
 // AnotherValue is the value of that entry.

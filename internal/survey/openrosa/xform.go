@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 )
 
-// Namespace is that of the attributes that only we know.
+// Namespace is the namespace of our own attributes.
 const Namespace = "urn:hearth:xforms"
 
 // Media types of what this package writes.
@@ -27,7 +27,8 @@ type Options struct {
 	Title   string // of the form; the template's by default
 	Version int    // of the template
 	Survey  string // that the answers are for; "" for none
-	// Households asks first which household it is, from the file HouseholdFile.
+	// Households makes the form ask first for the household, from the file
+	// HouseholdFile.
 	Households bool
 }
 
@@ -63,7 +64,7 @@ func Hash(content []byte) string {
 
 // NewForm makes the XForm of a compiled form. Sections that it does not select are
 // never asked. The fault is XFORM_NOT_POSSIBLE: it names every expression that
-// XPath cannot say, by its pointer in the template.
+// cannot be written in XPath, by its pointer in the template.
 func NewForm(f *form.Form, o Options) (*Form, error) {
 	t := f.Template()
 	if o.ID == "" {
@@ -117,7 +118,7 @@ type pair struct{ name, value string }
 type role int
 
 const (
-	ours     role = iota // nothing: metadata, hints, what is calculated
+	ours     role = iota // not an answer: metadata, hints, calculated values
 	section              // a section
 	answer               // the answer of a question
 	nested               // a group
@@ -149,7 +150,7 @@ type item struct {
 	at      *xlsform.Named
 	choices *choices
 	count   string // of the elements of a repeat
-	screen  bool   // the next items stand on the same screen, as many as beside says
+	screen  bool   // the next items are on the same screen, as many as beside says
 	beside  int
 	kids    []*item
 	fields  []*item           // attributes

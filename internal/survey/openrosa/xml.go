@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// record is what is read of a response.
+// record is the part of a response that is read.
 type record struct {
 	ResponseID  string         `json:"responseId"`
 	SurveyID    string         `json:"surveyId"`

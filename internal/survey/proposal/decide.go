@@ -21,11 +21,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// compare puts a proposal beside its twin. waits is an earlier one of its branch that
-// nobody has decided about.
+// compare compares a proposal with its twin. waits is an earlier, undecided one of
+// its branch.
 func (s *Service) compare(ctx context.Context, q db.Querier, r *row, c *content) (at *compared, waits *row, err error) {
 	at = &compared{base: r.base}
-	if r.branch != "" && r.trunk > 0 { // the device has counted on by itself from there
+	if r.branch != "" && r.trunk > 0 { // the device has counted versions on its own from there
 		at.base = r.trunk
 	}
 	if at.now, err = s.cfg.Twins.Find(ctx, q, r.twin); err != nil {
@@ -39,7 +39,7 @@ func (s *Service) compare(ctx context.Context, q db.Querier, r *row, c *content)
 		switch {
 		case e.status == open && waits == nil:
 			waits = e
-		case e.status == accepted: // what it made is what the device went on from
+		case e.status == accepted: // the device continued from what it made
 			at.base = e.revision
 		default:
 			continue
@@ -106,8 +106,8 @@ func hidden(at *compared) map[string]bool {
 	return out
 }
 
-// list names what is to change, as far as the caller may know it. To those who do not
-// see the twin it says what the interview asks, and nothing that the twin says.
+// list names the proposed changes, as far as the caller may know them. Callers who do
+// not see the twin get what the interview proposes, and nothing from the twin.
 func list(r *row, c *content, at *compared, out *api.Proposal) {
 	hidden := hidden(at)
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
@@ -171,8 +171,8 @@ func (s *Service) Get(ctx context.Context, surveyID, id string) (*api.Proposal, 
 	return s.show(ctx, s.db, o, r)
 }
 
-// open opens a survey for whoever may know which twin an interview was about: a proposal
-// says so, where responses have made-up names.
+// open opens a survey for callers who may know which twin an interview was about: a
+// proposal names it, where responses have pseudonyms.
 func (s *Service) open(ctx context.Context, surveyID string) (*survey.Open, error) {
 	c := web.CallerFrom(ctx)
 	for _, scope := range []string{"responses:pii", "entities:read"} {
@@ -228,7 +228,7 @@ func (s *Service) Decide(ctx context.Context, surveyID, id string, d api.Proposa
 	})
 }
 
-// plan prepares a decision: the row it makes, and what it does to the twin.
+// plan prepares a decision: the resulting row, and the change of the twin.
 func (s *Service) plan(ctx context.Context, o *survey.Open, r *row, d api.ProposalDecision) (*row, func(tx *db.Tx) (int64, error), error) {
 	if r.status != open {
 		return nil, nil, decided(r)
@@ -264,7 +264,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, r *row, d api.Propos
 	return &next, do, err
 }
 
-// keep remembers both values of what is decided.
+// keep records both values of what is decided.
 func (c *content) keep(at *compared) {
 	c.Before, c.Base = map[string]jsontext.Value{}, map[string]jsontext.Value{}
 	for name := range c.Values {
@@ -277,7 +277,7 @@ func (c *content) keep(at *compared) {
 	}
 }
 
-// accepting is what is known of a proposal that is accepted.
+// accepting is the data about a proposal that is accepted.
 type accepting struct {
 	*content
 	at    *compared
@@ -285,8 +285,8 @@ type accepting struct {
 	api.ProposalDecision
 }
 
-// outside reports whether a twin is none of an entity list of a survey of a project. A
-// list without a type has those of every type.
+// outside reports whether a twin is not in an entity list of a survey of a project. A
+// list without a type includes every type.
 func (t *Twin) outside(l *survey.EntityList, project string) bool {
 	return t.Project != project || t.Protocol != l.Protocol || l.Type != "" && t.Type != l.Type
 }
@@ -370,7 +370,7 @@ func overtaken(ctx context.Context, tx *db.Tx, r *row) error {
 	return changed()
 }
 
-// decideTx stores a decision and what it does, if the proposal is still the one that was
+// decideTx stores a decision and its effect, if the proposal is still the one that was
 // read.
 func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, r *row, do func(tx *db.Tx) (int64, error)) (err error) {
 	if do != nil {

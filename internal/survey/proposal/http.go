@@ -43,7 +43,7 @@ func (s *Service) serveGet(ctx context.Context, in *one) (*api.Proposal, error) 
 	return s.Get(ctx, in.Survey, in.ID)
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	After int64 `json:"a"`
 }

@@ -83,8 +83,8 @@ type row struct {
 	was              []byte // sealed, as it was before a decision
 }
 
-// version names what is asked: a correction of the interview makes another one. What is
-// sealed is never the same twice, and tells nothing.
+// version identifies the content of a proposal: a correction of the interview makes
+// another one. Sealed data differs each time, so it reveals nothing.
 func (r *row) version() string {
 	sum := sha256.Sum256(slices.Concat([]byte(r.twin+"\x00"), r.sealed))
 	return hex.EncodeToString(sum[:16])
@@ -96,10 +96,10 @@ func (r *row) ref(project string) vault.Ref {
 
 func (r *row) bind() string { return "proposal " + strconv.FormatInt(r.nid, 10) }
 
-// content is what is asked, as it is sealed. label is among the values.
+// content is the sealed content of a proposal. label is among the values.
 type content struct {
 	Values   map[string]jsontext.Value `json:"values"`
-	Personal []string                  `json:"personal,omitzero"` // those that say who somebody is
+	Personal []string                  `json:"personal,omitzero"` // those that identify a person
 	Before   map[string]jsontext.Value `json:"before,omitzero"`   // what the twin said when it was decided
 	Base     map[string]jsontext.Value `json:"base,omitzero"`     // what the device knew, likewise
 }
@@ -112,7 +112,7 @@ func contentOf(a *form.Asked) *content {
 	}
 	text, err := jsontext.AppendQuote(nil, a.Label)
 	if err != nil {
-		return c // it is no text in UTF-8
+		return c // it is not UTF-8 text
 	}
 	c.Values[form.LabelName] = text
 	return c
@@ -124,12 +124,12 @@ func madeDID(ws, responseID string) string {
 	return form.Twin(hex.EncodeToString(sum[:16]))
 }
 
-// compared is a proposal beside its twin.
+// compared is a proposal with its twin.
 type compared struct {
 	conflict string
 	base     int64
-	now      *Twin // nil: there is none
-	then     *Twin // as the device knew it; nil when nobody knows, or nothing has changed
+	now      *Twin // nil: it does not exist
+	then     *Twin // as the device knew it; nil when that is unknown, or nothing has changed
 }
 
 // same reports whether two values are one.
@@ -141,15 +141,15 @@ func same(a, b jsontext.Value) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// clashes reports whether a value has changed in the twin since the device knew it,
-// and to another one than is asked for. Of what nobody knows any more every difference
+// clashes reports whether a value of the twin has changed since the device knew it,
+// and differs from the proposed one. If the earlier value is unknown every difference
 // counts.
 func (c *compared) clashes(name string, asked jsontext.Value) bool {
 	if c.now == nil || c.base == c.now.Revision {
 		return false
 	}
 	if slices.Contains(c.now.Withheld, name) {
-		return true // whoever asks may not know
+		return true // the caller may not know
 	}
 	if same(c.now.Values[name], asked) {
 		return false
@@ -157,7 +157,7 @@ func (c *compared) clashes(name string, asked jsontext.Value) bool {
 	return c.then == nil || !same(c.then.Values[name], c.now.Values[name])
 }
 
-// judge says how values clash with the twin as it is now.
+// judge determines how values conflict with the current twin.
 func (c *compared) judge(action string, values map[string]jsontext.Value) {
 	switch {
 	case action == create && c.now == nil:

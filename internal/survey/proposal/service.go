@@ -29,7 +29,7 @@ type Twin struct {
 	Withheld                []string // names that the reader may not know, of whatever revision
 }
 
-// Change is what becomes of a twin.
+// Change is a change of a twin.
 type Change struct {
 	DID, Protocol, Type, Project string
 	Values                       map[string]jsontext.Value
@@ -37,17 +37,20 @@ type Change struct {
 	Revision                     int64 // of the twin that changes
 }
 
-// Twins is what area A does for proposals, with the rights of the caller.
+// Twins is the part of area A that proposals need, with the rights of the
+// caller.
 type Twins interface {
-	// Find is a twin now, nil when there is none that the caller may see.
+	// Find returns the current twin, nil when there is none that the caller may
+	// see.
 	Find(ctx context.Context, q db.Querier, did string) (*Twin, error)
-	// At is a twin at an earlier revision, nil when that is not known.
+	// At returns a twin at an earlier revision, nil when that is not known.
 	At(ctx context.Context, q db.Querier, did string, revision int64) (*Twin, error)
 	// Personal lists the properties that a protocol marks as personal.
 	Personal(ctx context.Context, protocol string) ([]string, error)
-	// Create prepares a new twin; what it gives stores it and tells its revision.
+	// Create prepares a new twin; the returned function stores it and returns its
+	// revision.
 	Create(ctx context.Context, c Change) (func(tx *db.Tx) (int64, error), error)
-	// Change changes a twin and tells its revision.
+	// Change changes a twin and returns its revision.
 	Change(ctx context.Context, tx *db.Tx, c Change) (int64, error)
 }
 
@@ -77,8 +80,8 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// Asked stores what a response asks of a twin, in the transaction of the response: a
-// new one, or one that is corrected. What was decided stays as it is.
+// Asked stores what a response proposes for a twin, in the transaction of the
+// response, new or corrected. Decided proposals do not change.
 func (s *Service) Asked(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
 	o, a := p.Open(), p.Asked()
 	if o.Form.Template().Entity == nil {
@@ -164,7 +167,7 @@ func (s *Service) store(ctx context.Context, tx *db.Tx, o *survey.Open, r *row) 
 	return s.announce(ctx, tx, o, r, "proposal.made")
 }
 
-// withdraw ends what a response does not ask any more.
+// withdraw ends proposals that a response no longer makes.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, o *survey.Open, responseID string, asked []*row) error {
 	there, err := of(ctx, tx, o.Workspace, responseID)
 	if err != nil {
@@ -181,14 +184,14 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, o *survey.Open, respo
 	return nil
 }
 
-// Wiped forgets what a response asked that was taken out.
+// Wiped forgets the proposals of a redacted response.
 func (s *Service) Wiped(ctx context.Context, tx *db.Tx, ws, responseID string) error {
 	_, err := tx.Exec(ctx, deleteOf, ws, responseID)
 	return db.Wrap("forget proposals", err)
 }
 
-// Erase forgets what interviews with a person asked, and what was asked of its twin.
-// It is an erase.Eraser.
+// Erase forgets what interviews with a person proposed, and what was proposed for
+// its twin. It is an erase.Eraser.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, person string) (int64, error) {
 	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, person); err != nil {
 		return 0, err
@@ -211,7 +214,7 @@ func (s *Service) announce(ctx context.Context, tx *db.Tx, o *survey.Open, r *ro
 	})
 }
 
-// read opens what is asked; nil when it was erased.
+// read unseals a proposal; nil when it was erased.
 func (s *Service) read(ctx context.Context, q db.Querier, o *survey.Open, r *row) (*content, error) {
 	text, err := s.cfg.Vault.Open(ctx, q, r.ref(o.Project), r.bind(), r.sealed)
 	if errors.Is(err, vault.ErrDestroyed) {

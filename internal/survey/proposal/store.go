@@ -11,7 +11,8 @@ import (
 
 const (
 	columns = `nid, ws, survey, response_id, household, list, action, twin, base, trunk, branch, at, status, conflict, revision, decided_at, decided_by, reason, sealed`
-	// What was decided stays; what is open says what the interview says now.
+	// A decided proposal stays; an open one takes the current content of the
+	// interview.
 	upsertProposal = `INSERT INTO twin_proposals (nid, ws, survey, response_id, household, list, action, twin, base, trunk, branch, at, status, sealed)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open', $13) ON CONFLICT (ws, response_id, action) DO NOTHING`
 	selectOf         = `SELECT ` + columns + ` FROM twin_proposals WHERE ws = $1 AND response_id = $2`
@@ -69,8 +70,8 @@ func (p *row) before(ctx context.Context, q db.Querier) ([]*row, error) {
 	return rowsOf(q.Query(ctx, selectBranch, p.ws, p.twin, p.branch, p.base, p.nid))
 }
 
-// decide stores a decision; false when somebody else has decided, or the proposal is
-// another one by now.
+// decide stores a decision; false when somebody else has decided, or the proposal
+// has changed.
 func (p *row) decide(ctx context.Context, tx *db.Tx) (bool, error) {
 	n, err := tx.Exec(ctx, decideProposal, p.nid, p.status, p.conflict, p.revision, p.decidedAt, p.decidedBy, p.reason, p.sealed, p.was)
 	return n > 0, db.Wrap("decide proposal", err)

@@ -58,7 +58,7 @@ func (p *Report) head(w *markup.Writer) {
 
 func note(w *markup.Writer, text string) { w.Put(`<p class="note">`).Text(text).Put("</p>") }
 
-// fact writes a term with what it is, where that is known.
+// fact writes a term with its value, if it is known.
 func fact(w *markup.Writer, known bool, term, is string) {
 	if known {
 		w.Tag("dt", term).Tag("dd", is)

@@ -20,7 +20,8 @@ import (
 )
 
 // Kind is the job that makes the figures of the report of a large survey. They
-// are kept as figures are, and go with the responses they are made of.
+// are kept like other figures, and removed with the responses they are made
+// from.
 const Kind = "survey.report"
 
 // made is what a job is asked for.
@@ -29,7 +30,7 @@ type made struct {
 	Ask    Ask    `json:"ask"`
 }
 
-// Result is what a job leaves: where its report is.
+// Result is the result of a job: where its report is.
 type Result struct {
 	Report string `json:"report" doc:"Path of the report."`
 }
@@ -126,7 +127,7 @@ func (s *Service) waiting(ctx context.Context, id string) (*job.Job, error) {
 		return nil, err
 	}
 	if j.Status == job.Succeeded {
-		return nil, nil //nolint:nilnil // nobody waits any more
+		return nil, nil //nolint:nilnil // the request has ended
 	}
 	return &j, nil
 }
@@ -135,7 +136,7 @@ func noReport() error {
 	return fault.New(fault.NotFound, "STATISTICS_NOT_FOUND", "This job has no report for you: it failed, its figures are gone, or somebody with other rights asked for it. Ask for the report again.")
 }
 
-// accepted answers with a job; a browser asks again by itself.
+// accepted answers with a job; a browser reloads automatically.
 func accepted(w http.ResponseWriter, j *job.Job, about string) error {
 	body, err := web.Encode(j)
 	if err != nil {

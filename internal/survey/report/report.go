@@ -29,7 +29,7 @@ import (
 // maxQuestions is how many questions one report has.
 const maxQuestions = 60
 
-// Ask is which figures a report has.
+// Ask selects the figures of a report.
 type Ask struct {
 	Questions []string `query:"questions" doc:"Comma-separated questions as section/question, at most 60; all that have figures by default." example:"home/fuel"`
 	Round     int      `query:"round" doc:"The open round by default."`
@@ -38,7 +38,7 @@ type Ask struct {
 	Job       string   `query:"job" doc:"The report that this job made, as the survey was then."`
 }
 
-// Question is one that a survey has figures of.
+// Question is a question that has figures.
 type Question struct{ Name, Section string }
 
 // Proof is how a sample was designed and drawn, as far as the caller may know.
@@ -46,7 +46,7 @@ type Proof struct {
 	Design *api.SampleDesign
 	Draw   *api.SampleDraw
 	Check  *api.SampleCheck
-	Why    string // there is no check
+	Why    string // why there is no check
 }
 
 // Config is what a report is made from.
@@ -57,8 +57,8 @@ type Config struct {
 	Proof     func(ctx context.Context, design, draw string) (Proof, error) // draw is "" where none was made
 	Now       func() time.Time                                              // time.Now by default
 
-	// Of large surveys a job makes the figures, under its id, which Figures reads. Without
-	// jobs they are refused.
+	// For large surveys a job makes the figures, under its id, and Figures reads them.
+	// Without jobs they are refused.
 	DB   *db.DB
 	Jobs *job.Service
 	Make func(ctx context.Context, o *survey.Open, question string, in Ask, job string) error
@@ -129,7 +129,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Report is what the page shows.
+// Report is the content of the page.
 type Report struct {
 	Survey   *survey.Open
 	Name     string
@@ -153,7 +153,7 @@ type Stratum struct {
 	Tally            *api.SurveyTally
 }
 
-// Section is some questions under a title.
+// Section is a group of questions with a title.
 type Section struct {
 	Title     string
 	Questions []Item
@@ -278,11 +278,11 @@ func (s *Service) progress(ctx context.Context, p *Report) error {
 	return nil
 }
 
-// width is that of the pictures.
+// width is the width of the pictures.
 const width = 620
 
-// figures fills in the questions. What one of them has no figure for is said in
-// its place; what nobody could answer now is a fault.
+// figures fills in the questions. If one of them has no figure, the reason
+// takes its place; a problem with all of them is a fault.
 func (s *Service) figures(ctx context.Context, p *Report, questions []Question, in Ask) error {
 	for i, q := range questions {
 		item := Item{Name: q.Name, Label: q.Name}
@@ -309,7 +309,7 @@ func (s *Service) figures(ctx context.Context, p *Report, questions []Question, 
 		last := &p.Sections[len(p.Sections)-1]
 		last.Questions = append(last.Questions, item)
 	}
-	if in.Job != "" && p.Counted == nil { // somebody with other rights has asked for it, or all is gone
+	if in.Job != "" && p.Counted == nil { // a caller with other rights has asked for it, or everything was removed
 		return noReport()
 	}
 	return nil

@@ -7,15 +7,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// Part is a stratum as sizes are allotted to it.
+// Part is a stratum for the allocation of sizes.
 type Part struct {
 	Population int
 	Share      float64 // of the sample, in any unit: its population, or population times spread
 }
 
-// Allocate gives n to the parts by their shares, by largest remainders, the
-// first of equal ones first. None gets more than it has, which goes to the
-// others; each gets at least floor, or all it has, and for that the sum may
+// Allocate divides n among the parts by their shares, by largest remainders,
+// the first of equal ones first. None gets more than it has, and the excess
+// goes to the others; each gets at least floor, or all it has, so the sum may
 // exceed n.
 func Allocate(n, floor int, parts []Part) []int {
 	out := make([]int, len(parts))

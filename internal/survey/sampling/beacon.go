@@ -52,9 +52,9 @@ func (b *beacon) time(round int64) time.Time {
 	return time.Unix(b.genesis, 0).UTC().Add(time.Duration(round-1) * b.period)
 }
 
-// checkSecond wants to know beforehand where the second part comes from: a
-// manager who could choose among several would choose the sample. It fills in
-// what follows for a beacon that is known.
+// checkSecond requires that the source of the second part is fixed beforehand:
+// a manager who could choose among several would choose the sample. It fills in
+// the details of a known beacon.
 func (s *drawer) checkSecond(ctx context.Context, c *fault.Checks, in *api.SampleSecond) {
 	c.Require(in.Source != "", "/second/source")
 	check.OneOf(c, "/second/source", in.Source, "party", "beacon")
@@ -117,8 +117,8 @@ func checkBeacon(c *fault.Checks, in *api.SampleSecond, now time.Time) {
 	}
 }
 
-// checkValue wants the value of a beacon written as the commitment says. The fault
-// is SAMPLE_DRAW_INVALID.
+// checkValue requires the value of a beacon in the notation of the commitment. The
+// fault is SAMPLE_DRAW_INVALID.
 func checkValue(want *api.SampleSecond, part string) error {
 	if re := formats[want.Format]; want.Source != "beacon" || re == nil || re.MatchString(part) {
 		return nil

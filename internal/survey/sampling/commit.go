@@ -237,8 +237,9 @@ func wrongState(d *drawRow, want string) error {
 	return fault.New(fault.Conflict, wrongNow, "The draw "+d.DrawID+" is "+d.State+", and must be "+want+".")
 }
 
-// mayContribute wants the second part from the party or the beacon that the
-// commitment names, and never a party's from whoever knows the first.
+// mayContribute accepts the second part only from the party or the beacon that
+// the commitment names, and never a party's part from a caller who knows the
+// first.
 func (s *drawer) mayContribute(ctx context.Context, d *drawRow) error {
 	c, wants := web.CallerFrom(ctx), d.Second
 	refuse := func(why string) error { return fault.New(fault.Forbidden, "SECOND_PARTY_INVALID", why) }

@@ -36,14 +36,14 @@ const (
 
 const (
 	maxPopulation = 1e9
-	maxAmount     = 1e100 // of what is measured, as in answers
+	maxAmount     = 1e100 // of a measured value, as in answers
 	maxReserve    = 10_000
 	usualReserve  = 1000
 )
 
 var designName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// or is the value of v, or otherwise when there is none.
+// or is the value of v, or otherwise when it is nil.
 func or(v *float64, otherwise float64) float64 {
 	if v == nil {
 		return otherwise
@@ -71,8 +71,8 @@ func whole(c *fault.Checks, at string, v *float64, low, high float64) {
 	}
 }
 
-// Check names all that is wrong with a draft. Faults: SAMPLING_PARAMETERS_INVALID,
-// STRATA_CONFLICT, INSUFFICIENT_POPULATION.
+// Check names everything that is wrong with a draft. Faults:
+// SAMPLING_PARAMETERS_INVALID, STRATA_CONFLICT, INSUFFICIENT_POPULATION.
 func Check(d *Draft) error {
 	var c fault.Checks
 	if d.DesignID != "" && !designName.MatchString(d.DesignID) {
@@ -277,9 +277,9 @@ func aimOf(d *Draft, population float64) Aim {
 	return a
 }
 
-// Compute fills in what follows from a draft that has passed Check: the sizes
-// and what each stratum gets. Where clusters says so, frame tells how many each
-// stratum has, by name. The fault is INSUFFICIENT_POPULATION.
+// Compute fills in the consequences of a draft that has passed Check: the sizes
+// and the allocation to strata. If clusters are used, frame holds their number
+// in each stratum, by name. The fault is INSUFFICIENT_POPULATION.
 func Compute(d Draft) (*Design, error) {
 	v := &Design{SampleDesignDraft: d, Method: methodOf(&d), Verification: api.SampleVerification{Status: "pending"}}
 	defaults(&v.SampleDesignDraft)

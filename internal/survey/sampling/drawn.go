@@ -75,7 +75,7 @@ type sight int
 // names in published frames and exports.
 const (
 	byUnit sight = iota
-	byHome       // to those who manage lists, of what they have named by its DID
+	byHome       // for managers of lists, in frames that name households by DID
 	both
 )
 
@@ -92,7 +92,8 @@ func sightOf(ctx context.Context, named bool) sight {
 	return byUnit
 }
 
-// shown is a unit as the caller may know it. Ranks are for those who may prove.
+// shown is a unit as the caller may know it. Ranks are for callers who may
+// prove.
 func (r *drawnRow) shown(ctx context.Context, s *core, d *drawRow, see sight) *api.SampleUnit {
 	u := r.SampleUnit
 	switch {
@@ -161,7 +162,7 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, d *drawRow, in api.Sa
 	if in.HouseholdID != "" {
 		err = old.scan(tx.QueryRow(ctx, drawnHome, d.nid, in.HouseholdID))
 	}
-	if errors.Is(err, sql.ErrNoRows) || err == nil && old.State == "reserve" { // who comes next is nobody's to find out
+	if errors.Is(err, sql.ErrNoRows) || err == nil && old.State == "reserve" { // the order of replacements is secret
 		return nil, fault.New(fault.NotFound, "UNIT_NOT_DRAWN", "The household is not in the sample.")
 	} else if err != nil {
 		return nil, fmt.Errorf("find drawn household: %w", err)
@@ -199,7 +200,8 @@ func (s *drawer) replaceTx(ctx context.Context, tx *db.Tx, d *drawRow, in api.Sa
 // swap is a household and the one that stands in for it.
 type swap struct{ old, next *drawnRow }
 
-// tellReplaced puts a replacement on the list of the survey, and tells of it.
+// tellReplaced puts a replacement on the list of the survey, and appends its
+// event.
 func (s *drawer) tellReplaced(ctx context.Context, tx *db.Tx, d *drawRow, x swap) error {
 	old, next := x.old, x.next
 	d.Replaced++

@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	minPart  = 32  // characters of a hidden part: nobody guesses it from its hash
+	minPart  = 32  // characters of a hidden part, so that nobody guesses it from its hash
 	maxSeed  = 200 // characters
 	drawRows = 200 // households stored in one transaction
 	badDraw  = "SAMPLE_DRAW_INVALID"
@@ -30,9 +30,9 @@ const (
 	wrongNow = "SAMPLE_DRAW_STATE_INVALID"
 )
 
-// Draw makes the draw that was committed to, or one with a sole seed. A large
-// frame is drawn in a job; a draw that was cut off goes on when it is asked for
-// again. Faults: those of begin, SAMPLE_DRAW_NOT_FOUND, SAMPLE_DRAW_INVALID,
+// Draw makes the committed draw, or one with a sole seed. A job draws from a
+// large frame; an interrupted draw continues when it is asked for again.
+// Faults: those of begin, SAMPLE_DRAW_NOT_FOUND, SAMPLE_DRAW_INVALID,
 // SAMPLE_DRAW_STATE_INVALID, COMMITMENT_MISMATCH, FRAME_DRAWN.
 func (s *drawer) Draw(ctx context.Context, id string, in api.SampleDrawDraft) (web.Reply[*api.SampleDraw], error) {
 	var none web.Reply[*api.SampleDraw]
@@ -68,7 +68,7 @@ func (s *drawer) Draw(ctx context.Context, id string, in api.SampleDrawDraft) (w
 	return s.replyDraw(ctx, s.db, d, http.StatusCreated)
 }
 
-// start brings a draw into the state drawing, or finds the one that is there.
+// start moves a draw to the state drawing, or finds the existing one.
 func (s *drawer) start(ctx context.Context, id string, in api.SampleDrawDraft) (*drawRow, error) {
 	if in.Seed != "" {
 		return s.startSole(ctx, id, in)

@@ -49,9 +49,9 @@ func (s *core) replyDraw(ctx context.Context, q db.Querier, d *drawRow, status i
 // one.
 const maxEarlier = 100
 
-// earlier are the last draws before one, of its frame and of its project. Those of
-// the frame are asked for by themselves: however many others there are, they do
-// not hide them.
+// earlier returns the last draws before one, of its frame and of its project.
+// Those of the frame are queried separately, so that other draws, however many,
+// cannot hide them.
 func (s *core) earlier(ctx context.Context, q db.Querier, d *drawRow) ([]api.SampleDrawRef, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	same, err := scanDraws(q.Query(ctx, listOfFrame, ws, d.project, d.FrameHash, d.nid, maxEarlier))

@@ -41,16 +41,16 @@ type entryData struct {
 	Population int64  `json:"population"`
 	Drawn      int    `json:"drawn,omitzero"`
 	SurveyID   string `json:"surveyId,omitzero"`
-	// Sample is the sum of what was drawn, once it is.
+	// Sample is the sum of the drawn sample, once it exists.
 	Sample string `json:"sample,omitzero"`
-	// Replacements says that entries fix the replacements of this draw, too.
+	// Replacements means that entries also fix the replacements of this draw.
 	Replacements bool `json:"replacementsFixed,omitzero"`
-	// Members has the SHA-256 of each member of the record that is fixed.
+	// Members has the SHA-256 of each fixed member of the record.
 	Members map[string]string `json:"members"`
 }
 
-// sums are the hashes of members of a draw and of the version of its design.
-// Whether somebody has approved that version is not part of it: it may come later.
+// sums returns the hashes of members of a draw and of the version of its design.
+// Approval of that version is not included, because it may come later.
 func sums(v *Design, d *api.SampleDraw, names []string) (map[string]string, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -139,7 +139,7 @@ func keepEntry(ctx context.Context, kind string, d *drawRow, of dated) event.Eve
 	return out
 }
 
-// EntryHash is the hash of an entry of the audit log as records have it.
+// EntryHash is the hash of an entry of the audit log for records.
 func EntryHash(e *api.SampleEntry) string {
 	text := strings.Join([]string{e.Type, e.Subject, strconv.FormatInt(e.Revision, 10), e.Actor, e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Data}, "\x1f")
 	sum := sha256.Sum256([]byte(text))

@@ -22,8 +22,8 @@ const Header = "unit,stratum,cluster\n"
 // maxCell is the most characters of a unit, a stratum or a cluster.
 const maxCell = 200
 
-// line is a unit as a line of the published frame. Cells have no commas, quotes
-// or control characters, so that nobody needs a CSV reader to check a hash.
+// line appends a unit as a line of the published frame. Cells have no commas,
+// quotes or control characters, so a hash can be checked without a CSV reader.
 func line(dst []byte, u Unit) []byte {
 	dst = append(dst, u.Unit...)
 	dst = append(dst, ',')
@@ -71,7 +71,7 @@ type Row struct {
 	Household, Stratum, Cluster string
 }
 
-// errRow says what is wrong with a row of a file.
+// errRow is an error in a row of a file.
 type errRow struct {
 	line int
 	what string
@@ -79,8 +79,8 @@ type errRow struct {
 
 func (e errRow) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.what) }
 
-// cellsBy is what stands between the cells of a file, by its first line:
-// semicolons and tabs where there is no comma, as office programs write it.
+// cellsBy detects the separator of a file's cells from its first line:
+// semicolons and tabs where there is no comma, as office programs write them.
 func cellsBy(r *bufio.Reader) rune {
 	head, _ := r.Peek(1 << 10)
 	head, _, _ = bytes.Cut(head, []byte("\n"))
@@ -92,13 +92,13 @@ func cellsBy(r *bufio.Reader) rune {
 	return ','
 }
 
-// ReadCSV reads a file with the columns household (a DID), and stratum and
-// cluster where there are any. Commas, semicolons or tabs stand between them.
+// ReadCSV reads a file with the columns household (a DID), and optionally
+// stratum and cluster. They are separated by commas, semicolons or tabs.
 func ReadCSV(r io.Reader, visit func(line int, row Row) error) error {
 	text := bufio.NewReader(r)
 	in := csv.NewReader(text)
 	in.ReuseRecord, in.FieldsPerRecord, in.Comma = true, -1, cellsBy(text)
-	var broken *csv.ParseError // anything else is no fault of the file
+	var broken *csv.ParseError // any other error is not the file's
 	head, err := in.Read()
 	if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &broken) {
 		return fmt.Errorf("read file: %w", err)

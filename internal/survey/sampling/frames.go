@@ -81,9 +81,9 @@ func (s *frames) PutFrame(ctx context.Context, id string, d api.SampleFrameDraft
 	return reply, err
 }
 
-// mayName wants whoever freezes a frame under pseudonyms to be allowed to know
-// them: they choose the households, so that what comes back would tell which
-// household has which name. The fault is SCOPE_MISSING.
+// mayName requires that a caller who freezes a frame under pseudonyms may know
+// them: the caller chooses the households, so the result would reveal which
+// household has which pseudonym. The fault is SCOPE_MISSING.
 func mayName(ctx context.Context, units string) error {
 	if units == byDID || web.CallerFrom(ctx).May("responses:pii") {
 		return nil
@@ -209,9 +209,9 @@ func (s *frames) runFrame(ctx context.Context, j *job.Run) error {
 	})
 }
 
-// freezeAs is the job of a frame: it reads the households and freezes them. What a
-// refusal says stands in the frame. Taken up again it does all of it anew, unless
-// the frame is frozen.
+// freezeAs is the job of a frame: it reads the households and freezes them. The
+// frame holds the text of a refusal. When resumed it starts over, unless the frame
+// is frozen.
 func (s *frames) freezeAs(ctx context.Context, j *job.Run, design string, frame int64, read func(*designRow, *frameRow) ([]Row, error)) error {
 	r, err := find(ctx, s.db, design)
 	if err != nil {
@@ -437,9 +437,9 @@ func (s *frames) Frame(ctx context.Context, id, frame string) (*api.SampleFrame,
 	return &f.SampleFrame, nil
 }
 
-// mayProve lets those see frames and seeds who check draws or make them: with
-// both anybody knows which household comes next. Whoever frames name by DID is
-// for those who may know households. The fault is SCOPE_MISSING.
+// mayProve restricts frames and seeds to callers who check or make draws: with
+// both anybody knows which household comes next. Frames that name households by
+// DID are for callers who may know households. The fault is SCOPE_MISSING.
 func mayProve(ctx context.Context, units string) error {
 	c := web.CallerFrom(ctx)
 	if !c.May("sampling:write") && !c.May("sampling:witness") && !c.May("audit:read") {

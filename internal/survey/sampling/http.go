@@ -183,7 +183,7 @@ func (h handlers) serveCreate(ctx context.Context, in *struct{ Body Draft }) (we
 	return h.Create(ctx, in.Body)
 }
 
-// place is where a list goes on.
+// place is where a list continues.
 type place struct {
 	Before int64 `json:"b"`
 }

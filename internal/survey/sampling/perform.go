@@ -11,9 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 )
 
-// perform draws, stores what was drawn, writes the list of the survey, and says
-// that all is done. Each step can be done again: a draw gives the same every time.
-// It reports whether nobody else was done before.
+// perform draws, stores the result, writes the list of the survey, and marks
+// everything as done. Each step can be repeated: a draw gives the same result
+// every time. It reports whether this call was the one that finished it.
 func (s *drawer) perform(ctx context.Context, d *drawRow, j *job.Run) (first bool, _ error) {
 	v, err := versionBy(ctx, s.db, d)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *drawer) perform(ctx context.Context, d *drawRow, j *job.Run) (first boo
 	return first, err
 }
 
-// progress tells a job how far the reading of a frame has come.
+// progress reports a frame's reading progress to a job.
 func progress(f Frame, population int64, j *job.Run) Frame {
 	if j == nil {
 		return f
@@ -71,7 +71,8 @@ func progress(f Frame, population int64, j *job.Run) Frame {
 	}
 }
 
-// homesOf are the households behind what was drawn, by their line in the frame.
+// homesOf returns the households of the drawn units, by their line in the
+// frame.
 func (s *drawer) homesOf(ctx context.Context, frame int64, got *Drawn) (map[int64]string, error) {
 	by := map[int64][]int64{}
 	for _, u := range got.Units {
@@ -107,7 +108,8 @@ type result struct {
 	homes map[int64]string
 }
 
-// storeDrawn stores what was drawn, and puts the sample on the list of the survey.
+// storeDrawn stores the drawn units, and puts the sample on the list of the
+// survey.
 func (s *drawer) storeDrawn(ctx context.Context, d *drawRow, got result, j *job.Run) error {
 	homes := got.homes
 	d.Drawn, d.Reserve = 0, 0

@@ -10,8 +10,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// plan is what a draw takes of strata with their populations. It fills in the
-// sizes of p. clusters tells how many each stratum has; nil when nobody knows.
+// plan computes how many to draw from strata with their populations. It fills
+// in the sizes of p. clusters has their number in each stratum; nil when
+// unknown.
 func plan(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum, clusters map[string]int) (*Plan, error) {
 	whole := 0
 	for _, h := range strata {
@@ -97,7 +98,7 @@ func sizes(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) er
 		p.AdjustedSize, p.CalculatedSize, p.ExactSize = drawnOf(strata), needed, exact
 	case fixed:
 		p.AdjustedSize = drawnOf(strata)
-		if p.ExactSize == 0 { // without a target the sizes say what is needed
+		if p.ExactSize == 0 { // without a target the given sizes apply
 			p.CalculatedSize = left(p.AdjustedSize, p.DropoutRate)
 			p.ExactSize = float64(p.CalculatedSize)
 		}
@@ -137,7 +138,7 @@ func firstOf(a, b *float64) *float64 {
 	return b
 }
 
-// clustered tells how many clusters each stratum gives.
+// clustered computes how many clusters to draw in each stratum.
 func clustered(d *Draft, out *Plan, p *api.SampleParameters, have map[string]int) error {
 	k := d.Clusters
 	out.Clusters = &api.SamplePlanClusters{Unit: k.Unit, Selection: k.Selection, PerCluster: int(or(k.PerCluster, 0))}
@@ -185,7 +186,8 @@ func drawnOf(strata []api.SamplePlanStratum) int {
 func left(n int, dropout float64) int { return int(math.Floor(float64(n)*(1-dropout) + 1e-9)) }
 
 // short warns where fewer households are drawn than the target needs, because the
-// design says how many, or has no more: which precision they give instead.
+// design fixes the number, or the population is too small, and says which
+// precision they give instead.
 func short(d *Draft, p *api.SampleParameters, strata []api.SamplePlanStratum) []string {
 	if d.Precision == nil && d.MarginOfError == nil {
 		return nil
@@ -221,7 +223,7 @@ func shortOf(of string, a Aim, p *api.SampleParameters, drawn int) []string {
 		drawn, of, got, needed, kind, precision, asked, what, precision)}
 }
 
-// PlanOf is what a draw takes of a frame by a design: its target with the
+// PlanOf computes what a design draws from a frame: its target with the
 // populations of the frame. Faults: INSUFFICIENT_POPULATION, STRATA_CONFLICT
 // when the frame has other strata than the design.
 func PlanOf(v *Design, f *api.SampleFrame) (*Plan, *api.SampleParameters, error) {

@@ -16,10 +16,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// VerifyKind is the kind of jobs that make a large draw again.
+// VerifyKind is the kind of jobs that repeat a large draw.
 const VerifyKind = "sampling.verify"
 
-// published is a draw that is over, as it is published, all but its frame. Faults:
+// published is a finished draw in its published form, without its frame. Faults:
 // DESIGN_NOT_FOUND, SAMPLE_DRAW_NOT_FOUND, SAMPLE_DRAW_STATE_INVALID,
 // SCOPE_MISSING.
 func (s *proofs) published(ctx context.Context, w Which) (*api.SampleRecord, *drawRow, error) {
@@ -163,8 +163,8 @@ func (s *proofs) serveFrame(w http.ResponseWriter, r *http.Request) error {
 	return s.writeFrame(ctx, f.nid, func(lines string) error { _, err := w.Write([]byte(lines)); return err }, func() error { return nil })
 }
 
-// writeFrame writes a frame with its first line. Once something was sent a
-// failure cuts the answer off, so that nobody takes a part for the whole.
+// writeFrame writes a frame with its first line. After the first bytes a
+// failure breaks the connection, so that nobody takes a part for the whole.
 func (s *proofs) writeFrame(ctx context.Context, frame int64, write func(string) error, end func() error) error {
 	err := write(Header)
 	if err == nil {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// separator stands between a seed and what is ranked by it.
+// separator separates a seed from what it ranks.
 const separator = 0x1F
 
-// Rank is the place of a unit in a draw: the SHA-256 of the seed, the byte 0x1F
+// Rank is the rank of a unit in a draw: the SHA-256 of the seed, the byte 0x1F
 // and the unit. The lowest are drawn.
 type Rank [sha256.Size]byte
 
@@ -44,8 +44,8 @@ func Join(first, second string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Commitment is what is published of a part before it is shown: its SHA-256 as
-// 64 hex digits.
+// Commitment is what is published about a part before it is revealed: its
+// SHA-256 as 64 hex digits.
 func Commitment(part string) string {
 	sum := sha256.Sum256([]byte(part))
 	return hex.EncodeToString(sum[:])
@@ -92,7 +92,7 @@ func (l *lowest) add(r Ranked) {
 	}
 }
 
-// list is what was kept, the lowest first.
+// list returns what was kept, the lowest first.
 func (l *lowest) list() []Ranked {
 	slices.SortFunc(l.kept, byRank)
 	return l.kept

@@ -31,12 +31,12 @@ func (p proof) add(name string, ok bool, detail string) {
 	p.Checks = append(p.Checks, api.SampleTest{Name: name, OK: ok, Detail: detail})
 }
 
-// Verify makes a published draw again and reports whether everything in it follows:
-// the frame has its hash, the plan is what the design takes of it, the first part
-// was committed before the second came, the seed is made of both, the sample and
-// its replacements are those that the seed gives, in their order, and all else is
-// what the entries of the audit log fix. frame reads the published lines; sum is
-// the hash of them. It needs no server.
+// Verify repeats a published draw and checks everything in it: the frame has its
+// hash, the plan follows from the design and the frame, the first part was
+// committed before the second came, the seed is made of both, the sample and its
+// replacements are those that the seed gives, in their order, and entries of the
+// audit log fix everything else. frame reads the published lines; sum is their
+// hash. It needs no server.
 func Verify(rec *api.SampleRecord, sum string, frame Frame) *api.SampleCheck {
 	d := &rec.Draw
 	if rec.Format == firstFormat {
@@ -92,7 +92,7 @@ func (p proof) seed(d *api.SampleDraw) {
 	}
 }
 
-// remarks says what is left to ask.
+// remarks lists questions that remain.
 func (p proof) remarks(d *api.SampleDraw) {
 	for _, e := range d.Entries {
 		where := fmt.Sprintf("entry %d", e.Seq)
@@ -304,8 +304,8 @@ func sameSample(again *Drawn, units []api.SampleUnit) string {
 	return ""
 }
 
-// sameReplacements says which replacement was not the next one, or is not told of
-// in the same way by both; "" when there is none.
+// sameReplacements names a replacement that was not the next one, or that the two
+// records describe differently; "" when there is none.
 func sameReplacements(p *Plan, again *Drawn, units []api.SampleUnit) string {
 	order := map[string][]int{} // places in the draw
 	for i, u := range again.Units {
@@ -340,8 +340,8 @@ func sameReplacements(p *Plan, again *Drawn, units []api.SampleUnit) string {
 	return ""
 }
 
-// sameSwap says what a unit and those that it replaces, or is replaced by, do not
-// tell in the same way.
+// sameSwap says where a unit and those that it replaces, or is replaced by, are
+// inconsistent.
 func sameSwap(u api.SampleUnit, by map[string]api.SampleUnit) string {
 	state := drawn
 	switch {
@@ -377,7 +377,7 @@ func sortedByPlace(units []api.SampleUnit) []api.SampleUnit {
 	return out
 }
 
-// VerifyRecord checks a published record as a file has it.
+// VerifyRecord checks a published record from a file.
 func VerifyRecord(rec *api.SampleRecord) (*api.SampleCheck, error) {
 	if rec.Format != Format && rec.Format != firstFormat && rec.Format != Masked {
 		return nil, fmt.Errorf("the file is not a record of a draw: its format is %q, not %q", rec.Format, Format)

@@ -10,18 +10,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/order"
 )
 
-// Unit is a household of a frame, under the name the draw knows it by.
+// Unit is a household of a frame, by its name in the draw.
 type Unit struct {
 	Unit, Stratum, Cluster string
 }
 
-// Plan is what a draw takes of a frame. It is fixed with the commitment.
+// Plan says what to draw from a frame. It is fixed with the commitment.
 type Plan = api.SamplePlan
 
-// Frame gives the units of a frame one by one, in its order.
+// Frame passes the units of a frame one by one, in order.
 type Frame func(visit func(Unit) error) error
 
-// Drawn is what came of a draw: the sample and, after it in each cell, the
+// Drawn is the result of a draw: in each cell the sample and, after it, the
 // replacements in their order.
 type Drawn struct {
 	Units    []Selected
@@ -35,8 +35,8 @@ type Selected struct {
 	Reserve bool // a replacement
 }
 
-// Redraw draws: it is the proof as well as the draw itself. The frame is read
-// once, and twice where clusters are drawn first.
+// Redraw draws: it serves for the draw itself as well as for the proof. The
+// frame is read once, and twice where clusters are drawn first.
 func Redraw(p *Plan, seed string, f Frame) (*Drawn, error) {
 	if p.Clusters == nil {
 		return drawUnits(p, seed, f)
@@ -76,7 +76,7 @@ func (c *cells) rank(seed string, f Frame, cell func(Unit) string) error {
 	})
 }
 
-// units lists what was drawn. Each cell must have as many as it gives.
+// units lists the drawn units. Each cell must have as many as planned.
 func (c *cells) units() ([]Selected, error) {
 	var out []Selected
 	for _, key := range c.order {

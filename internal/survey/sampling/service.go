@@ -39,12 +39,13 @@ type Config struct {
 	Cursors  web.Cursors
 	Now      func() time.Time
 	ActsFor  survey.ActsFor
-	// Project tells what is known of a DID: whether it is held here, and is a
-	// project. StrictRefs refuses those that are not held.
+	// Project reports whether a DID is held here, and whether it is a project.
+	// StrictRefs refuses those that are not held.
 	Project    func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
 	StrictRefs bool
-	// Registry gives the twins that a query finds, by the rights of the caller, and
-	// the number of the newest event by then. Without it there are none.
+	// Registry passes the twins that a query finds, with the rights of the caller,
+	// and returns the number of the newest event at that time. Without it there are
+	// none.
 	Registry func(ctx context.Context, project string, q api.SampleQuery, visit func(Row) error) (revision int64, err error)
 	// CheckQuery refuses a query that Registry would refuse.
 	CheckQuery func(ctx context.Context, q api.SampleQuery) error
@@ -91,7 +92,7 @@ func New(cfg Config) *Service {
 	return &Service{c, frames{c}, drawer{c}, proofs{c}}
 }
 
-// Handlers does the jobs.
+// Handlers returns the jobs by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{FrameKind: s.runFrame, FileKind: s.runFile, DrawKind: s.runDraw, VerifyKind: s.runVerify}
 }
@@ -189,8 +190,8 @@ func (s *Service) prepare(ctx context.Context, d Draft) (*Design, error) {
 	return v, s.checkSurvey(ctx, s.db, v)
 }
 
-// checkProject wants a project that there is, and that the caller sees. The fault
-// is SAMPLING_PARAMETERS_INVALID.
+// checkProject requires a project that exists, and that the caller sees. The
+// fault is SAMPLING_PARAMETERS_INVALID.
 func (s *core) checkProject(ctx context.Context, project string) error {
 	c := web.CallerFrom(ctx)
 	refuse := func(code, detail string) error {
@@ -211,8 +212,9 @@ func (s *core) checkProject(ctx context.Context, project string) error {
 	return nil
 }
 
-// checkSurvey wants the survey of a design to have its target and a list to be
-// made. Faults: SAMPLING_TARGET_MISMATCH, and those of survey.Drawable.
+// checkSurvey requires that the survey of a design has its target, and a list
+// that can be filled. Faults: SAMPLING_TARGET_MISMATCH, and those of
+// survey.Drawable.
 func (s *core) checkSurvey(ctx context.Context, q db.Querier, v *Design) error {
 	plan, err := s.cfg.Surveys.Drawable(ctx, q, v.SurveyID, v.ProjectID)
 	if err != nil {
@@ -234,8 +236,8 @@ func targetOf(v *Design) survey.Target {
 	return survey.Target{ParameterType: p.ParameterType, Tail: p.Tail, Confidence: p.Confidence, Precision: p.Precision, MarginOfError: p.MarginOfError}
 }
 
-// Target is what a survey of a project must agree with that names a design; nil
-// when there is no such design.
+// Target returns what a survey that names a design must agree with; nil when
+// the project has no such design.
 func (s *Service) Target(ctx context.Context, q db.Querier, project, id string) (*survey.Target, error) {
 	r, err := find(ctx, q, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && r.project != project {
@@ -271,8 +273,8 @@ func (s *Service) Get(ctx context.Context, id string, version int) (web.Reply[*D
 	return replyDesign(v, 0), nil
 }
 
-// overtaken warns where the newest frame has another size drawn than the design
-// says by itself.
+// overtaken warns where the newest frame leads to another sample size than the
+// design alone.
 func (s *Service) overtaken(ctx context.Context, r *designRow) error {
 	f, err := findFrame(ctx, s.db, r.nid, "")
 	if fault.KindOf(err) == fault.NotFound || err == nil && f.State != "frozen" {
@@ -360,8 +362,8 @@ func (s *Service) List(ctx context.Context, project string, before int64, limit 
 	return items, before, nil
 }
 
-// Delete removes a design from lists. Its frames and draws stay, for the draws
-// that come after. The fault is DESIGN_NOT_FOUND.
+// Delete removes a design from lists. Its frames and draws stay, for later
+// draws. The fault is DESIGN_NOT_FOUND.
 func (s *Service) Delete(ctx context.Context, id string) (*Design, error) {
 	r, err := find(ctx, s.db, id)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/quantile"
 )
 
-// Aim is what a sample is to show, as sizes are computed from it.
+// Aim is the target that sizes are computed from.
 type Aim struct {
 	Mean       bool    // of a mean; of a proportion otherwise
 	Confidence float64 // above 0.5 and below 1
@@ -50,8 +50,8 @@ func Size(a Aim) float64 {
 	return zz * a.Population / ((a.Population-1)*e*e + zz)
 }
 
-// Precision is what n responses of a simple random sample give, in the unit of the
-// target: Size the other way round.
+// Precision is the precision of n responses of a simple random sample, in the unit
+// of the target: the inverse of Size.
 func Precision(a Aim, n float64) float64 {
 	v, _ := a.spread()
 	zz := a.z() * a.z() * v
@@ -64,9 +64,8 @@ func Precision(a Aim, n float64) float64 {
 	return math.Sqrt(zz * (a.Population - n) / (n * (a.Population - 1)))
 }
 
-// Up rounds up, and forgives what floating point has added.
+// Up rounds up, tolerating floating-point errors.
 func Up(n float64) int { return int(math.Ceil(n - 1e-9)) }
 
-// Oversample is how many are to be drawn so that n are left after dropout, a
-// share.
+// Oversample is how many to draw so that n remain after dropout, a share.
 func Oversample(n int, dropout float64) int { return Up(float64(n) / (1 - dropout)) }

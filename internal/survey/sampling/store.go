@@ -147,7 +147,7 @@ type drawRow struct {
 	nid, design, frame int64
 	project            string
 	sealed             []byte
-	sample             string // sum of what was just drawn
+	sample             string // sum of the sample just drawn
 	api.SampleDraw
 }
 
@@ -168,7 +168,7 @@ func noDraw() error {
 	return fault.New(fault.NotFound, "SAMPLE_DRAW_NOT_FOUND", "The design has no draw. Commit to one with POST …/commit, or draw with a sole seed.")
 }
 
-// Which names a draw: by its own id, or as the newest of a design.
+// Which identifies a draw: by its own id, or as the newest of a design.
 type Which struct{ Draw, Design string }
 
 // findDraw reads a draw the caller sees; one that is named by its own id also when
@@ -218,7 +218,7 @@ func versionBy(ctx context.Context, q db.Querier, d *drawRow) (*Design, error) {
 	return list[0], nil
 }
 
-// storeDraw stores a draw that was in a state; false when it is not any more.
+// storeDraw stores a draw that was in a state; false when it no longer is.
 func storeDraw(ctx context.Context, tx *db.Tx, r *drawRow, was string) (bool, error) {
 	body, err := json.Marshal(r.SampleDraw)
 	if err != nil {
@@ -274,8 +274,9 @@ func unitsOf(ctx context.Context, q db.Querier, frame int64) Frame {
 	}
 }
 
-// Remove takes all designs of a project out, with their frames and draws: as if
-// they had never been. Only what was never meant to prove anything may go so.
+// Remove removes all designs of a project, with their frames and draws, as if
+// they had never existed. Use it only for what was never meant to prove
+// anything.
 func Remove(ctx context.Context, tx *db.Tx, ws, project string) error {
 	var failed [7]error
 	_, failed[0] = tx.Exec(ctx, removeDrawn, ws, project)
@@ -288,7 +289,7 @@ func Remove(ctx context.Context, tx *db.Tx, ws, project string) error {
 	return db.Wrap("remove sample designs", errors.Join(failed[:]...))
 }
 
-// Names are the ids of all designs of a project, by which events name them.
+// Names returns the ids of all designs of a project, by which events name them.
 func Names(ctx context.Context, q db.Querier, ws, project string) ([]string, error) {
 	rows, err := q.Query(ctx, selectNames, ws, project)
 	return db.Collect(rows, err, "list sample designs", func(id *string, row db.Row) error { return row.Scan(id) })

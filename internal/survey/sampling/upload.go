@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// FileKind is the kind of jobs that freeze a frame from a file of its own.
+// FileKind is the kind of jobs that freeze a frame from an uploaded file.
 const FileKind = "sampling.frame-file"
 
 // maxFile is the most bytes of such a file: five million households.
@@ -70,7 +70,7 @@ func (s *frames) begin(ctx context.Context, r *designRow, sent *file.File) (web.
 	})
 }
 
-// runFile freezes a frame from its file. Taken up again it begins anew: the same
+// runFile freezes a frame from its file. When resumed it starts over: the same
 // file gives the same pieces.
 func (s *frames) runFile(ctx context.Context, j *job.Run) error {
 	var in fileJob

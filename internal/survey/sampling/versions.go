@@ -33,8 +33,8 @@ func (s *Service) Versions(ctx context.Context, id string, before, limit int) (i
 	return items[:limit], items[limit-1].Version, nil
 }
 
-// Recalculate makes a new version from what was observed; the old one stays.
-// Faults: DESIGN_NOT_FOUND, SAMPLING_PARAMETERS_INVALID, INSUFFICIENT_POPULATION.
+// Recalculate makes a new version from observations; the old one stays. Faults:
+// DESIGN_NOT_FOUND, SAMPLING_PARAMETERS_INVALID, INSUFFICIENT_POPULATION.
 func (s *Service) Recalculate(ctx context.Context, id string, o api.SampleObserved) (web.Reply[*Design], error) {
 	var c fault.Checks
 	check.Reason(&c, "/reason", o.Reason, true)
@@ -141,8 +141,8 @@ func (s *Service) storeVersion(ctx context.Context, tx *db.Tx, r *designRow, v *
 	return db.Wrap("insert version", err)
 }
 
-// Approve records what somebody else than its maker thinks of the newest version.
-// Faults: DESIGN_NOT_FOUND, VERSION_NOT_FOUND, APPROVER_IS_MAKER,
+// Approve records another person's decision about the newest version. Faults:
+// DESIGN_NOT_FOUND, VERSION_NOT_FOUND, APPROVER_IS_MAKER,
 // SAMPLING_PARAMETERS_INVALID.
 func (s *Service) Approve(ctx context.Context, id string, a api.SampleApproval) (web.Reply[*Design], error) {
 	var none web.Reply[*Design]

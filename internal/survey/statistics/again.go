@@ -13,8 +13,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// Basis is what the figures of a round come from, with made-up names in the place of
-// households. Whoever has it makes every figure again, without a server: see Again.
+// Basis is the data behind the figures of a round, with pseudonyms in place of
+// households. Anybody who has it can recompute every figure without a server: see
+// Again.
 type Basis struct {
 	SurveyID    string           `json:"surveyId"`
 	Round       int              `json:"round"`
@@ -45,8 +46,8 @@ type BasisHome struct {
 	Doubted  bool             `json:"doubted,omitzero"`
 }
 
-// BasisQuestion is a question: what each household says, in the order of the homes, and
-// the figures of it, or why it has none.
+// BasisQuestion is a question: the answer of each household, in the order of the homes,
+// and its figures, or why it has none.
 type BasisQuestion struct {
 	Question string             `json:"question"`
 	Has      []bool             `json:"has"`
@@ -61,8 +62,9 @@ type BasisQuestion struct {
 // maxBasis is how many households and responses a basis has.
 const maxBasis = 200_000
 
-// Basis reads what the figures of the open round of a survey come from, and makes them.
-// names makes up those of households. Faults are those of Statistics.
+// Basis reads the data behind the figures of a survey's open round, and makes the
+// figures. names makes the pseudonyms of households. The faults are those of
+// Statistics.
 func (s *Service) Basis(ctx context.Context, surveyID string, names func(string) string) (*Basis, error) {
 	o, err := s.surveys.Open(ctx, surveyID)
 	if err != nil {
@@ -136,8 +138,8 @@ func (b *Basis) take(sh *sheet, a *ask, names func(string) string) {
 	b.Questions = append(b.Questions, q)
 }
 
-// sort puts the households in the order of their made-up names: another one would tell
-// something of their own.
+// sort orders the households by pseudonym, because any other order would reveal
+// something.
 func (b *Basis) sort() {
 	order := make([]int, len(b.Homes))
 	for i := range order {
@@ -166,7 +168,7 @@ func arranged[T any](of []T, order []int) []T {
 	return out
 }
 
-// Again makes the figures of one of the questions from what the basis holds.
+// Again recomputes the figures of one of the questions from the basis.
 func (b *Basis) Again(i int) (*Statistics, error) {
 	o, err := b.open()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// variable is a question, or what the list says of a household.
+// variable is a question, or a column of the list of households.
 type variable struct {
 	name   string
 	id     int64 // of the rows; 0 for what the list says
@@ -24,7 +24,7 @@ type variable struct {
 	option string // of the elements that are counted
 }
 
-// byMode tells households apart by how they were asked.
+// byMode groups households by how they were asked.
 const byMode = "mode"
 
 // What of the elements of a repeat a figure is of.
@@ -68,7 +68,7 @@ type ask struct {
 	by      *variable
 	options []string          // of a proportion
 	groups  [][]string        // cells that are joined
-	join    map[string]string // a cell and what it is joined to
+	join    map[string]string // a cell and the one it is joined to
 	totals  []api.SurveyTotal
 	margins []variable
 }
@@ -166,7 +166,7 @@ func (a *ask) repeated(c *fault.Checks) {
 	}
 }
 
-// grouping looks up what households are told apart by.
+// grouping looks up what households are grouped by.
 func (a *ask) grouping(c *fault.Checks, columns []form.Column, at, name string) *variable {
 	if name == "group" || name == "stratum" {
 		return &variable{name: name}
@@ -178,7 +178,7 @@ func (a *ask) grouping(c *fault.Checks, columns []form.Column, at, name string) 
 	return v
 }
 
-// kind settles what is computed of the question.
+// kind decides what is computed for the question.
 func (a *ask) kind(c *fault.Checks) {
 	q := &a.in
 	if q.Statistic == "" {

@@ -21,8 +21,8 @@ type basis struct {
 // chance reports whether the sample has intervals.
 func (b *basis) chance() bool { return b.why == "" }
 
-// basisOf judges a list. Households somebody added to a drawn list by hand are
-// not part of the sample.
+// basisOf checks what a list allows. Households added to a drawn list by hand
+// are not part of the sample.
 func basisOf(o *survey.Open, list []survey.Sampled) (basis, []survey.Sampled) {
 	s := o.Sampling
 	if s.Method == census {
@@ -54,8 +54,8 @@ func basisOf(o *survey.Open, list []survey.Sampled) (basis, []survey.Sampled) {
 	return basis{name: survey.SourceListed, why: "The list was made by hand: nothing shows that the households were drawn by chance. Draw it here, or record the draw in sampling.drawnElsewhere."}, list
 }
 
-// missing says of a census that it is none: there are more households than those it knows.
-// Those were not left out by chance, so that nobody answers for them.
+// missing says why a census is not one: there are more households than it lists. Those
+// were not left out by chance, so no other household represents them.
 func (sh *sheet) missing(s *survey.Sampling) string {
 	counts := map[string]float64{}
 	for _, h := range sh.homes {

@@ -7,25 +7,25 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/estimate"
 )
 
-// What callers without responses:pii see is told by how many households they
-// could single out, with this query or by comparing it with another one:
+// Callers without responses:pii see only figures that do not single out a few
+// households, whether with this query or by comparing it with another one:
 //
 //   - A figure of fewer than 5 households is hidden; so is one that another query
 //     shows with 1 to 4 households more: those that are not verified yet, or that
-//     have not said what a ratio is per.
-//   - Where parts are hidden at least two are, of 5 households or more together,
-//     or the whole less the others would be the one.
-//   - Where parts are hidden the others are shown with one set of weights only,
-//     that of the plain query: two sums with two sets of weights are two
-//     equations for what is hidden. So no plain mean beside, and no parts at all
-//     in queries that weigh otherwise.
+//     have not given the denominator of a ratio.
+//   - If any part is hidden at least two are, of 5 households or more together;
+//     otherwise the whole minus the others would give the hidden one.
+//   - If any part is hidden the others are shown with one set of weights only, that
+//     of the plain query: two sums with two sets of weights are two equations for
+//     what is hidden. So there is no plain mean beside them, and there are no parts
+//     at all in queries with other weights.
 //   - A part that differs by 1 to 4 households from one by group or by stratum is
-//     hidden, for the two together would tell of these: by stratum where it differs
-//     from a group, by anything else where it differs from either.
-//   - A quantile is what one household has said: 5 must have said as little, and 5
-//     as much.
+//     hidden, because comparing the two would reveal these households: by stratum
+//     where it differs from a group, by anything else where it differs from either.
+//   - A quantile is the answer of one household: at least 5 must have answered as
+//     little or less, and 5 as much or more.
 
-// sight is what the caller may see of a figure.
+// sight says what the caller may see of a figure.
 type sight struct {
 	hidden bool
 	partly bool // a part of the households is hidden in another figure: no plain mean
@@ -36,8 +36,8 @@ func (a *ask) plain() bool {
 	return !a.in.Verified && a.in.Adjust == adjustNone && a.in.Cell == "" && a.in.Join == ""
 }
 
-// conceal says what the caller may see of figures: for each option one of all
-// households, then those of its parts.
+// conceal says what the caller may see of figures: for each option the figure of
+// all households, then those of its parts.
 func (a *ask) conceal(figures []figure) []sight {
 	out := make([]sight, len(figures))
 	if a.whole {

@@ -18,8 +18,8 @@ type figure struct {
 	option, value string
 	whole         bool // of all households
 	f             *estimate.Figure
-	// beyond are how many households other queries have in the same figure beside
-	// those it comes from: the difference would tell what they say.
+	// beyond holds how many more households other queries have in the same
+	// figure: the difference would reveal their answers.
 	beyond []int
 	thin   bool        // a part of all households is small
 	edges  *[2]float64 // of a quantile: what the fifth smallest and the fifth largest have said
@@ -353,8 +353,8 @@ func (a *ask) between(out *Statistics, sh *sheet, figures []figure, seen []sight
 	return nil
 }
 
-// noValue says which values of by there are. Values that are no more than a few
-// households' are not named.
+// noValue says which values of by exist. Values that only a few households have
+// are not named.
 func (a *ask) noValue(figures []figure, first, second string) error {
 	var names []string
 	for _, f := range figures {

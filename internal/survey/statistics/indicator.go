@@ -112,8 +112,8 @@ type part struct {
 	hidden bool
 }
 
-// compute makes the figures of an indicator. An error is one that is no fault of
-// the data.
+// compute makes the figures of an indicator. An error means a failure that is
+// not due to the data.
 func (r *factored) compute(ctx context.Context, p *planned) (out api.Indicator, c change, err error) {
 	if out = p.begin(); p.reason != "" {
 		return out, c, nil
@@ -138,9 +138,9 @@ func (r *factored) compute(ctx context.Context, p *planned) (out api.Indicator, 
 	return out, c, err
 }
 
-// fuels makes a figure for each fuel that somebody uses. One that few use is
-// hidden: with zeros for all others it would tell what these use. So is another one
-// then, as all fuels together less the others would be the one.
+// fuels makes a figure for each fuel in use. A fuel that few use is hidden: with
+// zeros for all others it would reveal what these use. Then another one is hidden
+// too, because all fuels together minus the shown ones would give the hidden one.
 func (r *factored) fuels(ctx context.Context, p *planned, out *api.Indicator) error {
 	var sums []tally
 	var names []string
@@ -171,7 +171,8 @@ func (r *factored) fuels(ctx context.Context, p *planned, out *api.Indicator) er
 	return nil
 }
 
-// figure is that of a group, or of all; nothing when nobody of it has answered.
+// figure makes the figure of a group, or of all; nothing when none of them has
+// answered.
 func (r *factored) figure(ctx context.Context, p *planned, group string) (part, error) {
 	s := r.add(p, "", group)
 	f, err := r.Figure(p.statistic, s.Values)

@@ -62,7 +62,7 @@ func plan(f *form.Form) []planned {
 	return out
 }
 
-// apart reports whether two questions do not stand beside each other.
+// apart reports whether two questions are not in the same place of the form.
 func apart(a, b *form.Column) bool {
 	return a != nil && b != nil && !slices.Equal(a.Path[:len(a.Path)-1], b.Path[:len(b.Path)-1])
 }

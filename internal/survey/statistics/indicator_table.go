@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// definition is one indicator: what it is called, which questions it is made of,
-// and what a household counts for.
+// definition is one indicator: its name, the questions it is computed from, and
+// the value of a household.
 type definition struct {
 	id, title, sdg, unit string
 	formula              string
@@ -20,7 +20,7 @@ type definition struct {
 	roles                []role
 	fuels                bool // a figure for each fuel
 	burns                bool // all fuels together, each by its factor
-	change               bool // a group, or an earlier survey, less what is now
+	change               bool // a group, or an earlier survey, minus the present value
 	value                func(h *home) (v counted)
 }
 
@@ -77,7 +77,7 @@ func is(ok bool) counted {
 // home is what a household says, by the roles of an indicator.
 type home struct {
 	given func(role string) []answer.Row
-	none  func(role string) bool // it answered with none of what is asked again
+	none  func(role string) bool // the answer was none of what is asked next
 	fuel  string                 // that a figure is of
 	per   map[string]float64     // t CO2 for each t of a fuel
 }

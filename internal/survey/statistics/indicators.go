@@ -27,7 +27,7 @@ const (
 	maxLooked  = 100 // surveys of a project that are looked at
 )
 
-// IndicatorQuery is how figures are wanted.
+// IndicatorQuery says how to compute figures.
 type IndicatorQuery struct {
 	Round      int
 	Confidence float64
@@ -35,17 +35,17 @@ type IndicatorQuery struct {
 	FNRB       float64
 }
 
-// Indicators says what surveys tell about the aims of a programme: use of the
-// stove, stacking, fuel, and what follows for the Sustainable Development Goals 1,
-// 3, 5, 7 and 13. Each indicator is one value in a table: what it is made of, its
-// formula and what a household counts for. The questions are found in the template
-// by their marks or ids, and the figures are those of a Service. What cannot be
-// computed is listed all the same, with the reason.
+// Indicators says what surveys show about the aims of a programme: use of the
+// stove, stacking, fuel, and the consequences for the Sustainable Development
+// Goals 1, 3, 5, 7 and 13. Each indicator is one value in a table: its sources,
+// its formula and the value of a household. The questions are found in the
+// template by their marks or ids, and a Service computes the figures. An indicator
+// that cannot be computed is listed nevertheless, with the reason.
 type Indicators struct {
 	figures *Service
 }
 
-// NewIndicators makes Indicators of the figures of a Service.
+// NewIndicators makes Indicators from a Service.
 func NewIndicators(figures *Service) *Indicators { return &Indicators{figures} }
 
 // round gathers a round with the answers to some questions.
@@ -64,7 +64,7 @@ func (in *IndicatorQuery) check() error {
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-// Survey is the indicators of a round; the open one by default. Faults:
+// Survey returns the indicators of a round; the open one by default. Faults:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND, INVALID_PARAMETER, ANSWERS_PENDING.
 func (s *Indicators) Survey(ctx context.Context, id string, in IndicatorQuery) (*api.SurveyIndicators, error) {
 	if err := in.check(); err != nil {
@@ -215,7 +215,7 @@ func include(ctx context.Context, r *Round, found []criterion, at [][]string, ou
 	return nil
 }
 
-// Period is the days that a project is looked at; "" is open.
+// Period is the range of days to consider for a project; "" is open.
 type Period struct{ From, To string }
 
 func (p Period) check() (from, to time.Time, err error) {
@@ -239,8 +239,8 @@ func (p Period) check() (from, to time.Time, err error) {
 	return from, to, c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-// Project is the indicators of the surveys of a project in a period. Faults:
-// PROJECT_NOT_FOUND, INVALID_PARAMETER, ANSWERS_PENDING.
+// Project returns the indicators of the surveys of a project in a period.
+// Faults: PROJECT_NOT_FOUND, INVALID_PARAMETER, ANSWERS_PENDING.
 func (s *Indicators) Project(ctx context.Context, did string, p Period, in IndicatorQuery) (*api.ProjectIndicators, error) {
 	from, to, err := p.check()
 	if err == nil {
@@ -253,7 +253,8 @@ func (s *Indicators) Project(ctx context.Context, did string, p Period, in Indic
 	if err != nil {
 		return nil, err
 	}
-	// The list of a key that is limited to one project is that of this project.
+	// A key limited to one project gets the list of that project, whichever was
+	// asked for.
 	list = slices.DeleteFunc(list, func(v *survey.Survey) bool { return v.ProjectID != did })
 	if len(list) == 0 {
 		return nil, fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "This server has no survey of this project.")
@@ -386,7 +387,8 @@ func join(results []*result, base *result) []api.Indicator {
 	return out
 }
 
-// since makes a saving of two surveys: what a baseline says, less what is now.
+// since computes a saving from two surveys: the baseline minus the present
+// value.
 func since(d *definition, out *api.Indicator, now, base *result) {
 	if base == nil || base == now || now.Source.Stage == "baseline" {
 		return

@@ -23,18 +23,18 @@ type made struct {
 	Query  Query  `json:"query"`
 }
 
-// Result is what a job leaves: where its figures are.
+// Result is the result of a job: where its figures are.
 type Result struct {
 	Statistics string `json:"statistics" doc:"Path of the figures."`
 }
 
-// Handlers are the jobs of figures.
+// Handlers returns the jobs of figures, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{Kind: s.run}
 }
 
-// later has a job make the figures of a query. While one is to be done or at work
-// for the same query it gives that one, whoever has asked for it.
+// later starts a job that makes the figures of a query. While one is waiting or
+// running for the same query it returns that one, whoever asked for it.
 func (s *Service) later(ctx context.Context, a *ask) (out web.Reply[job.Job], err error) {
 	key, err := a.key()
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Service) later(ctx context.Context, a *ask) (out web.Reply[job.Job], er
 		if err != nil {
 			return err
 		}
-		// A job that has ended, and whose figures are not kept, was cancelled or did
-		// not succeed: another one is made, at most every minute.
+		// A job that has ended without stored figures was cancelled or failed:
+		// another one is made, at most every minute.
 		name := fmt.Sprintf("%d/%d/%d/%s", a.o.NID, at.revision, at.changes, key)
 		for _, attempt := range []string{"", s.now().UTC().Format("200601021504")} {
 			sum := sha256.Sum256([]byte(name + attempt))
@@ -65,7 +65,8 @@ func (s *Service) later(ctx context.Context, a *ask) (out web.Reply[job.Job], er
 	return out, err
 }
 
-// Later has a job make figures, and gives its id. Faults are those of Statistics.
+// Later starts a job that makes figures, and returns its id. The faults are those
+// of Statistics.
 func (s *Service) Later(ctx context.Context, surveyID string, in Query) (string, error) {
 	a, err := s.ask(ctx, surveyID, in)
 	if err != nil {
@@ -78,8 +79,8 @@ func (s *Service) Later(ctx context.Context, surveyID string, in Query) (string,
 // path is where the figures of a job are.
 func path(survey, job string) string { return "/v1/surveys/" + survey + "/statistics?job=" + job }
 
-// mayRead reports whether the caller may read a job: whoever may ask for figures
-// of the survey may be given the job of somebody else.
+// mayRead reports whether the caller may read a job: every caller who may ask
+// for figures of the survey may get another's job.
 func (s *Service) mayRead(ctx context.Context, payload []byte) bool {
 	var in made
 	if !web.CallerFrom(ctx).May("analytics:read") || json.Unmarshal(payload, &in) != nil {
@@ -127,8 +128,8 @@ func ended(err error) error {
 	return err
 }
 
-// Made are the figures of a job, as they were then. The fault is
-// STATISTICS_NOT_FOUND: another job has its figures, or they are gone.
+// Made returns the figures of a job, as they were then. The fault is
+// STATISTICS_NOT_FOUND: another job has its figures, or they were removed.
 func (s *Service) Made(ctx context.Context, surveyID, job string) (*Statistics, error) {
 	o, err := s.surveys.Open(ctx, surveyID)
 	if err != nil {
@@ -145,8 +146,8 @@ func (s *Service) Made(ctx context.Context, surveyID, job string) (*Statistics, 
 	return out, err
 }
 
-// Make makes figures under the id of a job that is at work, however large the
-// survey is. Faults are those of Statistics.
+// Make makes figures under the id of a running job, however large the survey
+// is. The faults are those of Statistics.
 func (s *Service) Make(ctx context.Context, surveyID string, in Query, job string) error {
 	a, err := s.ask(ctx, surveyID, in)
 	if err != nil {
@@ -156,8 +157,8 @@ func (s *Service) Make(ctx context.Context, surveyID string, in Query, job strin
 	return ended(err)
 }
 
-// MadeOf are the figures of one query of a job that has made several, as they were
-// then. The fault is STATISTICS_NOT_FOUND.
+// MadeOf returns the figures of one query of a job that has made several, as they
+// were then. The fault is STATISTICS_NOT_FOUND.
 func (s *Service) MadeOf(ctx context.Context, surveyID string, in Query, job string) (*Statistics, error) {
 	a, err := s.ask(ctx, surveyID, in)
 	if err != nil {

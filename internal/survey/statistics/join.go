@@ -41,7 +41,7 @@ func (a *ask) together(c *fault.Checks) {
 	}
 }
 
-// cells are the names of what can be joined.
+// cells returns the names of the cells that can be joined.
 func (a *ask) cells() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range a.o.Sampling.Strata {
@@ -66,7 +66,7 @@ func (a *ask) joined(name string) string {
 	return name
 }
 
-// margin is what is known of the population, of joined values together.
+// margin is a known total of the population, with joined values combined.
 func (a *ask) margin(t api.SurveyTotal, of []string) estimate.Margin {
 	m := estimate.Margin{By: t.By, Of: of, Totals: map[string]float64{}}
 	for i, name := range of {

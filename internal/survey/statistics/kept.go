@@ -22,8 +22,8 @@ const (
 		WHERE s.nid = $1 GROUP BY s.revision`
 	selectKept = `SELECT f.body FROM survey_figures f JOIN surveys s ON s.nid = f.survey WHERE f.survey = $1 AND f.asked = $2 AND f.revision = s.revision
 		AND f.changes = (SELECT sum(c.n) FROM survey_changes c WHERE c.survey = $1) ORDER BY f.nid DESC LIMIT 1`
-	// What a job has made can be read later, too, as long as no response that it
-	// is made of was taken out or erased.
+	// Figures of a job can be read later, too, as long as no response behind
+	// them was redacted or erased.
 	selectMade = `SELECT f.body FROM survey_figures f WHERE f.survey = $1 AND f.job = $2 AND f.whole <= $3
 		AND f.gone = (SELECT sum(c.gone) FROM survey_changes c WHERE c.survey = $1) ORDER BY f.nid DESC LIMIT 1`
 	selectMadeOf = `SELECT f.body FROM survey_figures f WHERE f.survey = $1 AND f.asked = $2 AND f.job = $3
@@ -32,7 +32,7 @@ const (
 	dropOlder  = `DELETE FROM survey_figures WHERE survey = $1 AND nid <= (SELECT nid FROM survey_figures WHERE survey = $1 ORDER BY nid DESC LIMIT 1 OFFSET $2)`
 )
 
-// Bounds of what is kept.
+// Limits of the stored figures.
 const (
 	maxKept = 100     // figures of a survey
 	maxBody = 1 << 20 // bytes of one
@@ -56,8 +56,7 @@ func (a *ask) key() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// kept are the figures that were made of the survey as it is; nil when there are
-// none.
+// kept returns stored figures that are still current; nil when there are none.
 func (s *Service) kept(ctx context.Context, a *ask) (*Statistics, error) {
 	key, err := a.key()
 	if err != nil {

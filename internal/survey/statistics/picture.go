@@ -23,7 +23,7 @@ func (s *Service) drawn(ctx context.Context, figures *Statistics, f *chart.Rende
 	return chart.Reply[*Statistics](svg), nil
 }
 
-// Named is what the template of a survey calls what its figures name by codes.
+// Named returns the template's names for the codes in figures.
 func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
 	usual := o.Form.Template().Language()
 	columns := o.Form.Columns()
@@ -50,7 +50,7 @@ func Named(o *survey.Open, figures *Statistics, language string) chart.Names {
 	}
 }
 
-// Questions are those of a survey that have figures, in its order.
+// Questions lists the questions of a survey that have figures, in its order.
 func Questions(o *survey.Open, language string) []api.SurveyQuestion {
 	out := []api.SurveyQuestion{}
 	t := o.Form.Template()

@@ -13,9 +13,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Round is what the households of a survey say in one round, for figures that are
-// made of several questions: those of indicators. They count, are weighed and are
-// hidden as those of a single question.
+// Round is the answers of households in one round, for figures from several
+// questions, such as indicators. They count, are weighted and are hidden like
+// those of a single question.
 type Round struct {
 	a    *ask
 	s    *sheet
@@ -65,15 +65,15 @@ func (r *Round) Len() int { return len(r.s.members) }
 // Answered reports whether a household has a response that counts.
 func (r *Round) Answered(i int) bool { return r.s.members[i].Outcome == estimate.Answered }
 
-// Group is that of a household on the list, "" without one.
+// Group is the group of a listed household, "" without one.
 func (r *Round) Group(i int) string { return r.s.homes[i].Group }
 
-// Given is what a household says to a question.
+// Given returns the answer of a household to a question.
 func (r *Round) Given(i int, path []string) []answer.Row {
 	return r.rows[answer.Question(r.a.o.NID, path...)][int32(i)]
 }
 
-// Head says what figures come from; it has none.
+// Head describes the basis of figures; it contains none.
 func (r *Round) Head() *Statistics { return r.a.head(r.s) }
 
 // Figure is an estimate: proportion, mean or ratio.
@@ -88,8 +88,8 @@ func (r *Round) of(kind string) *ask {
 }
 
 // Hides reports whether the caller may not see a figure of some households: there
-// are too few of them, or few that are not verified yet, or beyond has a number of
-// households that another figure tells of with 1 to 4 more or less.
+// are too few of them, or few that are not verified yet, or beyond contains the
+// size of another figure that has 1 to 4 households more or fewer.
 func (r *Round) Hides(ctx context.Context, in []bool, beyond []int) bool {
 	if web.CallerFrom(ctx).May("responses:pii") {
 		return false
@@ -106,8 +106,8 @@ func (r *Round) Hides(ctx context.Context, in []bool, beyond []int) bool {
 	return n < leastShown || few(unverified) || slices.ContainsFunc(beyond, few)
 }
 
-// Thin reports which parts of a whole the caller may not see, by how many
-// households each has.
+// Thin reports which parts of a whole the caller may not see, by the number of
+// households in each.
 func (r *Round) Thin(ctx context.Context, counts []int) []bool {
 	if web.CallerFrom(ctx).May("responses:pii") {
 		return make([]bool, len(counts))
@@ -115,13 +115,14 @@ func (r *Round) Thin(ctx context.Context, counts []int) []bool {
 	return estimate.Suppress(counts, make([]bool, len(counts)), leastShown)
 }
 
-// Shown is a figure for the caller; hidden has nothing but what it is of.
+// Shown renders a figure for the caller; a hidden one says only what it is
+// about.
 func (r *Round) Shown(kind string, f *estimate.Figure, hidden bool) Estimate {
 	return r.of(kind).shown(r.s, figure{f: f}, sight{hidden: hidden})
 }
 
-// Less is a figure of the round less another one, of it or of another round or
-// survey; why says that the other one has no interval.
+// Less is a figure of the round minus another one, of it or of another round or
+// survey; why says why the other one has no interval.
 func (r *Round) Less(f, less *estimate.Figure, why string, hidden bool) Difference {
 	d := Difference{Confidence: r.a.in.Confidence, Suppressed: hidden}
 	if r.s.why != "" {

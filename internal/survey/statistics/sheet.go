@@ -22,7 +22,7 @@ type sheet struct {
 	homes   []survey.Sampled
 	members []estimate.Member
 	classes []response.Class // of the members
-	doubted []bool           // members that count unless only what is verified does
+	doubted []bool           // members that count only if unverified responses do
 	tally   response.Tally
 	at      map[int64]int32 // members by response
 	given   map[int64]*given
@@ -30,10 +30,10 @@ type sheet struct {
 	modes   []string // of the members, where they are asked for
 }
 
-// reading is how much is read at most, and what is told meanwhile.
+// reading limits how much is read, and reports progress.
 type reading struct {
 	most int
-	step func(rows int64) // nil: nobody waits for it
+	step func(rows int64) // nil: no progress is reported
 	rows int64
 }
 
@@ -113,7 +113,7 @@ func (a *ask) advise(err error) error {
 	if !ok || cells.Join == "" {
 		return err
 	}
-	// What is joined already stays so.
+	// Cells that are joined already stay joined.
 	for _, group := range a.groups {
 		if !strings.Contains(","+strings.ReplaceAll(cells.Join, "|", ",")+",", ","+strings.Join(group, ",")+",") {
 			cells.Join += "|" + strings.Join(group, ",")
@@ -157,7 +157,7 @@ func newSaid(a *ask, sh *sheet, round int) *said {
 	return s
 }
 
-// hear takes in a response, in the order they came.
+// hear adds a response; they come in order of arrival.
 func (s *said) hear(r *response.Standing) error {
 	if r.Round != s.round {
 		return nil
@@ -259,14 +259,14 @@ func (s *said) enrol() {
 	s.sh.homes, s.best = homes, best
 }
 
-// given is what the members say to a question: one row for each, and the others
-// of those who have chosen several options.
+// given is the members' answers to a question: one row for each, and further
+// rows for those who have chosen several options.
 type given struct {
 	has   []bool
 	num   []float64
 	code  []string
 	more  map[int32][]string // codes
-	codes map[string]string  // all there are
+	codes map[string]string  // all that occur
 }
 
 func newGiven(members int) *given {

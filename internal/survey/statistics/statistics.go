@@ -57,7 +57,7 @@ const (
 // callers who may not read what single households say.
 const leastShown = 5
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
@@ -66,7 +66,7 @@ type Config struct {
 	Now       func() time.Time // the clock of the store by default
 }
 
-// Service answers for figures.
+// Service computes figures.
 type Service struct {
 	db        *db.DB
 	surveys   *survey.Service
@@ -88,7 +88,7 @@ func New(c Config) *Service {
 	return s
 }
 
-// Query is what figures are asked for.
+// Query selects figures.
 type Query struct {
 	Question   string  `query:"question" doc:"The question, as section/question; groups, repeats and rows of a matrix are further steps. Required, except with job." example:"home/fuel"`
 	Statistic  string  `query:"statistic" enum:"proportion,mean,total,ratio,quantile" doc:"By default proportion for choices and mean for numbers."`
@@ -166,10 +166,9 @@ func (q *Query) round() int {
 	return n
 }
 
-// Statistics are the figures of a question, those that are kept or made anew.
-// Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND, INVALID_PARAMETER,
-// STATISTICS_TOO_LARGE where only a job makes them, ANSWERS_PENDING and those of
-// package estimate.
+// Statistics returns the figures of a question, stored or newly made. Faults:
+// SURVEY_NOT_FOUND, ROUND_NOT_FOUND, INVALID_PARAMETER, STATISTICS_TOO_LARGE
+// where only a job makes them, ANSWERS_PENDING and those of package estimate.
 func (s *Service) Statistics(ctx context.Context, surveyID string, in Query) (*Statistics, error) {
 	a, err := s.ask(ctx, surveyID, in)
 	if err != nil {

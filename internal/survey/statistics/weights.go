@@ -11,9 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// Weigh gives the households of rounds the weights that figures give them by
-// default, with the responses as they were at a time. Where there are none a
-// round says why.
+// Weigh gives the households of rounds the default weights of figures, with the
+// responses as they were at a time. A round without weights says why.
 func (s *Service) Weigh(ctx context.Context, o *survey.Open, rounds []int, at time.Time) (out []survey.WeighedRound, err error) {
 	err = s.db.View(ctx, func(q db.Querier) error {
 		out = nil

@@ -24,8 +24,8 @@ func Draft(t testing.TB, text string) survey.Draft {
 	return d
 }
 
-// With is the documented request with members changed by a merge in Go: "" in
-// the place of a value takes the member out.
+// With is the documented request with some members changed: "" as a value
+// removes the member.
 func With(t testing.TB, pairs ...string) string {
 	t.Helper()
 	var m map[string]any

@@ -11,11 +11,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Eraser is what one part of area B does to forget a household.
+// Eraser is the function by which one part of area B forgets a household.
 type Eraser func(ctx context.Context, tx *db.Tx, ws, household string) (int64, error)
 
-// Erase forgets a household as area A does: every part in one transaction,
-// which also says that it did. It tells how many things the parts found.
+// Erase forgets a household as area A does: all parts in one transaction, which
+// also records the erasure. It returns how many things the parts found.
 func Erase(t testing.TB, d *db.DB, ws, household string, parts ...Eraser) int64 {
 	t.Helper()
 	n, err := erase(t.Context(), d, ws, household, parts)

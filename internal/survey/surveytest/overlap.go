@@ -23,7 +23,7 @@ func Erasing(ctx context.Context, d *db.DB, ws, household string, parts ...Erase
 
 // Overlap runs second on PostgreSQL while first is in the middle of its
 // transaction, where it calls pause, and fails t unless second waits for first.
-// It gives the error of second.
+// It returns the error of second.
 func Overlap(t *testing.T, d *db.DB, first func(pause func()) error, second func() error) error {
 	t.Helper()
 	paused, release := make(chan struct{}), make(chan struct{})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// R is the path of Rscript. A test for which R lacks a package of its own is
-// skipped, loudly: survey computes the figures, and calibrates weights with MASS.
+// R is the path of Rscript. A test for which R lacks a package is skipped with a
+// message: survey computes the figures, and calibrates weights with MASS.
 func R(t *testing.T) string {
 	t.Helper()
 	rscript, err := exec.LookPath("Rscript")

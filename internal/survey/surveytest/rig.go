@@ -14,11 +14,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
-// Gate makes the caller of a workspace and a role. It admits what comes with
-// "Authorization: Bearer <workspace> <role>".
+// Gate makes the caller of a workspace and a role. It admits "Authorization:
+// Bearer <workspace> <role>".
 type Gate func(ws, role string) web.Caller
 
-// Admit is that of web.Gate.
+// Admit implements web.Gate.
 func (g Gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
 	if !ok {
@@ -81,7 +81,7 @@ type Clock struct {
 	now time.Time
 }
 
-// Now is what the clock shows.
+// Now is the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func Codes(err error) string {
 	return fieldsOf(err, ", ", func(f fault.Field) string { return f.Pointer + " " + f.Code })
 }
 
-// Details are the sentences of a fault.
+// Details lists the sentences of a fault.
 func Details(err error) string {
 	return fieldsOf(err, " ", func(f fault.Field) string { return f.Detail })
 }
@@ -118,7 +118,7 @@ func fieldsOf(err error, between string, text func(fault.Field) string) string {
 	return strings.Join(out, between)
 }
 
-// Want fails unless err has a code; "" wants none.
+// Want fails the test unless err has a code; "" means no error.
 func Want(t testing.TB, what string, err error, code string) {
 	t.Helper()
 	if err != nil && fault.As(err) == nil {
@@ -129,13 +129,13 @@ func Want(t testing.TB, what string, err error, code string) {
 	}
 }
 
-// Crowd runs f n times at once and counts how it went: "ok", or the code of the
-// fault.
+// Crowd runs f n times at once and counts the outcomes: "ok", or the code of
+// the fault.
 func Crowd(n int, f func(i int) error) map[string]int {
 	return CrowdOf(n, func(i int) (string, error) { return "ok", f(i) })
 }
 
-// CrowdOf is Crowd with a word of f's own for what went well.
+// CrowdOf is Crowd in which f returns its own word for success.
 func CrowdOf(n int, f func(i int) (string, error)) map[string]int {
 	var mu sync.Mutex
 	got := map[string]int{}

@@ -31,7 +31,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
-// Template has a question for every check. It is content with few answers.
+// Template has a question for every check. Few answers make a response content.
 const Template = `{"templateId":"field","title":"Field","validations":{"completionThreshold":0.05},"sections":[
 	{"id":"consent","questions":[{"id":"agree","type":"consent"}]},
 	{"id":"home","questions":[
@@ -46,7 +46,7 @@ const Template = `{"templateId":"field","title":"Field","validations":{"completi
 		{"id":"a","type":"integer"},{"id":"b","type":"integer"},{"id":"c","type":"integer"},{"id":"d","type":"integer"},{"id":"e","type":"integer"},
 		{"id":"f","type":"integer"},{"id":"g","type":"integer"},{"id":"h","type":"integer"},{"id":"i","type":"integer"},{"id":"j","type":"integer"}]}]}`
 
-// Project is the one that the role "project" is limited to.
+// Project is the project that the role "project" is limited to.
 const Project = "did:ixo:project/one"
 
 // Survey is a campaign of the template, with two or more reviewers where asked.
@@ -55,8 +55,8 @@ func Survey(id string, reviewers int) string {
 		"modes":["visit","phone","import"],"collectors":["did:key:ann","did:key:ben","did:key:cem","did:key:dee","did:key:eve"],"verificationPolicy":{"minReviewers":%d}}`, id, Project, reviewers)
 }
 
-// CallerOf makes a caller of a workspace. "owner" may everything, "project" is
-// an owner in one project and "stranger" in another; "reader" reads; "ann",
+// CallerOf makes a caller of a workspace. "owner" may do everything, "project"
+// is an owner in one project and "stranger" in another; "reader" reads; "ann",
 // "ben", "cem", "dee" and "eve" collect; "supervisor" assigns them; "auditor"
 // reads figures too; any other name verifies.
 func CallerOf(ws, role string) web.Caller {
@@ -99,7 +99,7 @@ type Env struct {
 	API       *web.API
 	Settings  func(ctx context.Context, o *survey.Open) (flag.Settings, error) // of checks; may be set later
 
-	// Design tells of sample designs; may be set later
+	// Design looks up sample designs; may be set later
 	Design func(ctx context.Context, q db.Querier, project, id string) (*survey.Target, error)
 
 	t       testing.TB
@@ -107,8 +107,7 @@ type Env struct {
 	handler http.Handler
 }
 
-// New makes an Env. Add the routes of what is tested to API before the first
-// request.
+// New makes an Env. Add the routes under test to API before the first request.
 func New(t testing.TB, d *db.DB) *Env {
 	t.Helper()
 	key := Key(t)
@@ -146,7 +145,8 @@ func (v *Env) Send(t testing.TB, who, request, body string, headers ...string) *
 	return Server{v}.Send(t, who, request, body, headers...)
 }
 
-// Must is Send that has to succeed; the answer is decoded into out, if any.
+// Must is Send that has to succeed; the answer is decoded into out, if it is
+// not nil.
 func (v *Env) Must(t testing.TB, who, request, body string, out any) {
 	t.Helper()
 	w := v.Send(t, who, request, body)
@@ -173,7 +173,7 @@ func (v *Env) Start(t testing.TB, ws, id string, reviewers int) {
 	v.Must(t, owner, "POST /v1/surveys/"+id+"/activate", `{"reason":"test"}`, nil)
 }
 
-// Interview is a response to be sent. Zero members are left out.
+// Interview is a response to send. Zero members are left out.
 type Interview struct {
 	ID        string
 	Household int

@@ -63,7 +63,7 @@ func create[T any](ctx context.Context, s *Service, v *Version, finish func(web.
 
 // room refuses one more template when the workspace is full.
 func (s *Service) room(ctx context.Context, tx *db.Tx, ws string) error {
-	// Two who count at once would both find room.
+	// Otherwise two creations at once would both find room.
 	if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func prepare(v *Version) ([]byte, error) {
 }
 
 // Update gives the draft of a template new content, or opens the draft of the
-// next version when there is none. ifMatch is the ETag of the draft; without a
-// draft that of the newest version, or of the one that is shown. Faults:
-// TEMPLATE_NOT_FOUND, TEMPLATE_PUBLISHED for a shipped one, TEMPLATE_INVALID,
+// next version when there is none. ifMatch is the ETag of the draft or, without
+// a draft, that of the newest version or of the one that is shown. Faults:
+// TEMPLATE_NOT_FOUND, TEMPLATE_PUBLISHED for a bundled one, TEMPLATE_INVALID,
 // TEMPLATE_CHANGED, TOO_MANY_VERSIONS, and those of web.CheckMatch.
 func (s *Service) Update(ctx context.Context, id, ifMatch string, t form.Template) (web.Reply[*Version], error) {
 	return update(ctx, s, change{id, ifMatch, t}, func(r web.Reply[*Version]) web.Reply[*Version] { return r })
@@ -145,8 +145,8 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 	})
 }
 
-// Delete gives up the draft of a template. What was published stays; a
-// template that never was is gone. It returns what was deleted. Faults:
+// Delete discards the draft of a template. Published versions stay; a template
+// that was never published is removed. It returns what was deleted. Faults:
 // TEMPLATE_NOT_FOUND, TEMPLATE_PUBLISHED when there is no draft,
 // TEMPLATE_CHANGED, and those of web.CheckMatch.
 func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Version, error) {

@@ -10,7 +10,7 @@ import (
 const (
 	maxCached     = 64 << 20 // bytes of compiled templates in the cache, about
 	weightPerByte = 32       // what a byte of a template weighs compiled, about, without its expressions
-	cachedBase    = 16 << 10 // what a template weighs besides
+	cachedBase    = 16 << 10 // what else a template weighs
 	maxSelections = 32       // selections of sections that one template keeps
 )
 

@@ -61,8 +61,9 @@ func attach(ctx context.Context, q db.Querier, ws string, t *form.Template) erro
 	})
 }
 
-// keepFiles stores the contents of a version's files, each once, and lets those
-// go that no version uses any more. A version that has none is one that is gone.
+// keepFiles stores the contents of a version's files, each once, and removes
+// those that no version uses any more. It is called without files for a version
+// that was removed.
 func (s *Service) keepFiles(ctx context.Context, tx *db.Tx, ws string, v *Version, files []form.DataFile) error {
 	rows, err := tx.Query(ctx, selectFileUse, ws, v.TemplateID, v.Version)
 	before, err := db.Collect(rows, err, "list files of template", func(s *string, row db.Row) error { return row.Scan(s) })
@@ -98,8 +99,8 @@ func (s *Service) keepFiles(ctx context.Context, tx *db.Tx, ws string, v *Versio
 	return nil
 }
 
-// stored are the files that the newest version of a template has, none when
-// there is no such template.
+// stored returns the files of a template's newest version, none when there is
+// no such template.
 func (s *Service) stored(ctx context.Context, ws, id string) ([]form.DataFile, error) {
 	if id == "" || shipped().find(id, 0) != nil {
 		return nil, nil
@@ -113,7 +114,7 @@ func (s *Service) stored(ctx context.Context, ws, id string) ([]form.DataFile, e
 	return e.v.Files, nil
 }
 
-// sent is what an import sends: a template, and files beside it.
+// sent is the input of an import: a template, and its files.
 type sent struct {
 	media  string
 	body   []byte
@@ -244,7 +245,8 @@ func (s *sent) attachSent(t *form.Template) error {
 	return c.Err("TEMPLATE_IMPORT_INVALID", "A file cannot be accepted.")
 }
 
-// beside is what was sent for a workbook, with what the template has already.
+// beside combines the files sent with a workbook and those that the template
+// has already.
 func (s *sent) beside(stored []form.DataFile) xlsform.Beside {
 	return xlsform.Beside{Files: s.files, Stored: stored}
 }

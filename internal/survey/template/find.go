@@ -9,21 +9,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Ref names what of a template is asked for: a version, 0 for the newest that
-// can be used, and sections of it, none for all.
+// Ref selects a version of a template, 0 for the newest usable one, and
+// sections of it, none for all.
 type Ref struct {
 	ID       string
 	Version  int
 	Sections []string
 }
 
-// Form gives the compiled form of a template that a new survey may use, with
-// these sections only (none means all), and the version it is of. Version 0 is
-// the newest published one, a deprecated one when there is no other. What it
-// returns is shared: do not change it. Call it before a transaction when you
-// can: only then is what it compiles kept. Faults: TEMPLATE_NOT_FOUND,
+// Form returns the compiled form of a template that a new survey may use, with
+// these sections only (none means all), and its version. Version 0 is the
+// newest published one, or a deprecated one when there is no other. The result
+// is shared: do not change it. Call it before a transaction when you can: only
+// then is the compiled form cached. Faults: TEMPLATE_NOT_FOUND,
 // TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED, TEMPLATE_RETIRED,
-// TEMPLATE_INVALID for a section that is not there.
+// TEMPLATE_INVALID for a missing section.
 func (s *Service) Form(ctx context.Context, q db.Querier, ws string, r Ref) (*form.Form, *Version, error) {
 	k := cacheKey{ws, r.ID, r.Version}
 	e, err := s.load(ctx, q, k)
@@ -39,8 +39,8 @@ func (s *Service) Form(ctx context.Context, q db.Querier, ws string, r Ref) (*fo
 	return e.usable(r.Sections)
 }
 
-// Pinned is Form for a survey that has its version already: a retired one is
-// given too. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND,
+// Pinned is Form for a survey that already has its version, even a retired one.
+// Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND,
 // TEMPLATE_NOT_PUBLISHED, TEMPLATE_INVALID.
 func (s *Service) Pinned(ctx context.Context, q db.Querier, ws string, r Ref) (*form.Form, *Version, error) {
 	e, err := s.load(ctx, q, cacheKey{ws, r.ID, r.Version})
@@ -91,7 +91,7 @@ func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey) (*entry, e
 		}
 		e = newEntry(v, body, f)
 	}
-	// A transaction may see what is never stored, a view what was before.
+	// A transaction may see what is never stored, and a view an earlier state.
 	if _, now := q.(*db.DB); now {
 		s.cache.Put(k.ws, whole, e, gen)
 		s.cache.Put(k.ws, k, e, gen)
@@ -99,8 +99,8 @@ func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey) (*entry, e
 	return e, nil
 }
 
-// unfault makes an internal error of a fault: what is stored was checked
-// before, so its faults are not the caller's.
+// unfault turns a fault into an internal error: stored templates were checked,
+// so their faults are not the caller's.
 func unfault(err error) error {
 	if f := fault.As(err); f != nil {
 		return fmt.Errorf("%s %+v", f.Message, f.Fields)

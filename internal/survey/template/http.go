@@ -234,7 +234,7 @@ func (h handlers) serveVersions(ctx context.Context, in *named) (*VersionList, e
 	return &VersionList{TemplateID: in.TemplateID, Items: items}, nil
 }
 
-// moveIn is that of the routes that change a status.
+// moveIn is the input of the routes that change a status.
 type moveIn struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	IfMatch    string `header:"If-Match" doc:"ETag of the version you have read; optional."`
@@ -303,7 +303,7 @@ func (h handlers) serveLanguages(ctx context.Context, in *struct {
 	return h.service.Languages(ctx, in.TemplateID, version)
 }
 
-// ReviewPage is a page of reviews, and how the template stands.
+// ReviewPage is a page of reviews, and the resulting state of the template.
 type ReviewPage struct {
 	Items []Review     `json:"items"`
 	Page  web.PageInfo `json:"page"`

@@ -54,21 +54,21 @@ func (m move) allows(from Status) error {
 	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A version that is %s cannot become %s.", from, m.to))
 }
 
-// Publish makes a draft a version that surveys can use, for ever as it is now.
-// Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_PUBLISHED,
-// STATE_TRANSITION_INVALID, TEMPLATE_CHANGED.
+// Publish makes a draft a version that surveys can use; its content never
+// changes after that. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND,
+// TEMPLATE_PUBLISHED, STATE_TRANSITION_INVALID, TEMPLATE_CHANGED.
 func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
 	return s.move(ctx, id, ifMatch, c, publishing())
 }
 
-// Deprecate says that there is something better than a published version; it
-// still works. Faults: as those of Publish.
+// Deprecate marks a published version as superseded by something better; it
+// still works. The faults are those of Publish.
 func (s *Service) Deprecate(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
 	return s.move(ctx, id, ifMatch, c, deprecating())
 }
 
-// Retire ends the use of a version: no new survey uses it; those that do go
-// on. Faults: as those of Publish.
+// Retire ends the use of a version: no new survey uses it; surveys that do
+// continue. The faults are those of Publish.
 func (s *Service) Retire(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
 	return s.move(ctx, id, ifMatch, c, retiring())
 }
@@ -177,7 +177,7 @@ func (s *Service) target(ctx context.Context, ws, id string, version int, m move
 	return h, v, m.allows(v.Status)
 }
 
-// store stores a version in its new status, unless somebody was there first.
+// store stores a version in its new status, unless another change was first.
 func (m move) store(ctx context.Context, tx *db.Tx, was head, e edition) error {
 	h, err := lock(ctx, tx, e.ws, e.v.TemplateID, e.v.Updated.UnixMilli())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// plan is a change of content that is being prepared: what it is based on.
+// plan is a change of content in preparation: the state it is based on.
 type plan struct {
 	head   head
 	latest *Version // the newest version
@@ -37,8 +37,8 @@ func (s *Service) base(ctx context.Context, ws, id, ifMatch string) (*plan, erro
 	return &p, nil
 }
 
-// match compares ifMatch with the newest version. When that is no draft the
-// version that is shown does too: it is what people have read.
+// match compares ifMatch with the newest version. If that is not a draft the
+// version that is shown matches too, because that is what people have read.
 func (p *plan) match(ctx context.Context, q db.Querier, ws, ifMatch string) error {
 	err := web.CheckMatch(ifMatch, p.latest.Revision)
 	if err == nil || p.open || p.head.version == p.head.latest {
@@ -65,8 +65,8 @@ func (p *plan) next(t form.Template, now time.Time, by string) *Version {
 	return v
 }
 
-// take locks the template, and refuses the change when it is no longer what it
-// was based on.
+// take locks the template, and refuses the change when the state it was based
+// on has changed.
 func (p *plan) take(ctx context.Context, tx *db.Tx, ws, ifMatch string, now int64) (head, error) {
 	h, err := lock(ctx, tx, ws, p.latest.TemplateID, now)
 	if err != nil || h == p.head {

@@ -15,9 +15,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Get reads a version, of any status; 0 is the one that is used when none is
-// named: the newest published one, else a deprecated one, else the draft.
-// Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
+// Get reads a version, of any status; 0 is the default version: the newest
+// published one, else a deprecated one, else the draft. Faults:
+// TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
 func (s *Service) Get(ctx context.Context, id string, version int) (web.Reply[*Version], error) {
 	var none web.Reply[*Version]
 	ws := web.CallerFrom(ctx).Workspace
@@ -35,7 +35,7 @@ func (s *Service) Get(ctx context.Context, id string, version int) (web.Reply[*V
 	return web.Reply[*Version]{Raw: body, ETag: web.ETag(v.Revision)}, nil
 }
 
-// Filter narrows a list. Empty members do not.
+// Filter narrows a list. Empty members are ignored.
 type Filter struct {
 	Stage  string
 	Status Status
@@ -71,7 +71,7 @@ func (f Filter) check() error {
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-// spot is where a list goes on.
+// spot is where a list continues.
 type spot struct {
 	Shipped int   `json:"s"` // shipped ones passed
 	After   int64 `json:"n"` // row passed
@@ -80,9 +80,9 @@ type spot struct {
 // maxExamined is how many rows one page of a filtered list looks at.
 const maxExamined = 200
 
-// List reads a page of templates: the shipped ones, then those of the
-// workspace, oldest first. Each is shown in the version that is used when none
-// is named. A page may be short; next is nil at the end.
+// List reads a page of templates: the bundled ones, then those of the
+// workspace, oldest first. Each is shown in its default version. A page may be
+// short; next is nil at the end.
 func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items []Summary, next *spot, err error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -171,8 +171,8 @@ func (s *Service) latest(ctx context.Context, ws, id string, version int) (*entr
 	return s.load(ctx, s.db, cacheKey{ws, id, version})
 }
 
-// Languages tells how complete a version is in each of its languages; 0 is the
-// newest, drafts too.
+// Languages returns how complete a version is in each of its languages; 0 is
+// the newest, drafts too.
 func (s *Service) Languages(ctx context.Context, id string, version int) (*Languages, error) {
 	e, err := s.latest(ctx, web.CallerFrom(ctx).Workspace, id, version)
 	if err != nil {

@@ -41,8 +41,8 @@ func checkReview(d *ReviewDraft, now time.Time) error {
 	return c.Err("REVIEW_INVALID", "The review is not valid.")
 }
 
-// AddReview records a review by the caller. Shipped templates are reviewed in
-// each workspace for itself. Faults: REVIEW_INVALID, TEMPLATE_NOT_FOUND,
+// AddReview records a review by the caller. Each workspace reviews bundled
+// templates itself. Faults: REVIEW_INVALID, TEMPLATE_NOT_FOUND,
 // TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED for a draft.
 func (s *Service) AddReview(ctx context.Context, id string, d ReviewDraft) (web.Reply[*Review], error) {
 	var none web.Reply[*Review]
@@ -92,11 +92,11 @@ func nextDue(r *Review, interval int) time.Time {
 	return r.ReviewedAt.AddDate(0, 0, interval)
 }
 
-// Review tells when the suitability of a template must be assessed again, and
-// whether that is overdue at now. It counts from the publication of the version
-// that is used when none is named, or from the last review if that was later;
-// a shipped template was published when the workspace began. Nothing is due of
-// a template that was never published. Faults: TEMPLATE_NOT_FOUND.
+// Review returns when the suitability of a template must be assessed again, and
+// whether that is overdue at now. It counts from the publication of the default
+// version, or from the last review if that was later; a bundled template counts
+// as published when the workspace began. Nothing is due for a template that was
+// never published. Faults: TEMPLATE_NOT_FOUND.
 func (s *Service) Review(ctx context.Context, q db.Querier, ws, id string, now time.Time) (ReviewState, error) {
 	var state ReviewState
 	e, err := s.load(ctx, q, cacheKey{ws, id, 0})
@@ -127,7 +127,7 @@ func (s *Service) Review(ctx context.Context, q db.Querier, ws, id string, now t
 	return state, nil
 }
 
-// reviewSpot is where a list of reviews goes on.
+// reviewSpot is where a list of reviews continues.
 type reviewSpot struct {
 	At  int64 `json:"a"`
 	NID int64 `json:"n"`

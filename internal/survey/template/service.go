@@ -22,10 +22,10 @@ type Config struct {
 	Cursors web.Cursors
 	Now     func() time.Time
 	Lease   *cache.Lease // where other instances change templates too
-	// Since is when a workspace began: the first review of a shipped template
-	// is due so long after it. Without it that review is never due.
+	// Since returns when a workspace began, from which the first review of a
+	// bundled template counts. Without it that review is never due.
 	Since func(ctx context.Context, q db.Querier, ws string) (time.Time, error)
-	// XForm writes a version as an XForm; without it there is no route for that.
+	// XForm writes a version as an XForm; without it the route does not exist.
 	XForm func(f *form.Form, version int) ([]byte, error)
 }
 
@@ -56,17 +56,17 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, cache: cache.New[cacheKey](cache.Config[*entry]{Topic: Topic, Lease: cfg.Lease, Limit: maxCached, Weigh: (*entry).weight})}
 }
 
-// Flush drops all that is cached: what other instances have changed may have
-// been missed.
+// Flush drops the cache, because changes by other instances may have been
+// missed.
 func (s *Service) Flush() { s.cache.Flush() }
 
-// Forget drops what is cached of one workspace: another instance has changed a
-// template there.
+// Forget drops the cache of one workspace, because another instance has changed
+// a template there.
 func (s *Service) Forget(ws string) { s.cache.Drop(ws) }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Topic is under which changes of templates are told to other processes.
+// Topic is the topic under which other processes learn of changes to templates.
 const Topic = "templates"
 
 // record appends the event of a change and makes the change known once it is

@@ -36,13 +36,13 @@ func (l *library) find(id string, version int) *entry {
 	return all[version-1]
 }
 
-// shippedVersions are what each version of the shipped templates says beside its
-// file. Before the second, a response that answered next to nothing was complete.
-// The threshold of it is below what an interview has that answers no more than
-// is required.
+// shippedVersions are the validations of each version of the bundled templates.
+// In the first version, a response with next to no answers was complete. The
+// threshold of the second is below what an interview with only the required
+// answers has.
 var shippedVersions = []form.Validations{{}, {CompletionThreshold: 0.6}}
 
-// Standard is the identifier of the shipped template of a stage: baseline,
+// Standard is the identifier of the bundled template of a stage: baseline,
 // follow-up or monitoring. For any other it is "".
 func Standard(stage string) string {
 	switch stage {
@@ -55,9 +55,9 @@ func Standard(stage string) string {
 // shipped is the library, compiled when it is first needed: it never changes.
 var shipped = sync.OnceValue(loadShipped)
 
-// Prepare compiles the shipped templates, so that no request waits for it. A
-// server has it done beside its first requests: it takes longer than the rest of
-// a start.
+// Prepare compiles the bundled templates, so that no request waits for it. A
+// server does this in the background of its first requests, because it takes
+// longer than the rest of the start.
 func Prepare() { shipped() }
 
 // loadShipped reads the files in this package. One that is wrong is a mistake

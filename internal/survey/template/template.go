@@ -41,7 +41,7 @@ type (
 	ReviewState = api.TemplateReviewState
 )
 
-// Status is where a version stands in its life.
+// Status is the stage of a version's life.
 type Status string
 
 // The statuses. Surveys are made from published and deprecated versions only.
@@ -49,7 +49,7 @@ const (
 	StatusDraft      Status = "draft"
 	StatusPublished  Status = "published"
 	StatusDeprecated Status = "deprecated" // still usable, but there is something better
-	StatusRetired    Status = "retired"    // final; surveys that use it go on
+	StatusRetired    Status = "retired"    // final; surveys that use it continue
 )
 
 // Limits of templates. They are part of the API: the reference names them.
@@ -127,8 +127,8 @@ func count(qs []form.Question) int {
 	return n
 }
 
-// complete notes what is wrong with the members that package form does not know.
-// It sets what is left out.
+// complete notes what is wrong with the members that package form does not know,
+// and sets missing ones.
 func complete(t *form.Template, c *fault.Checks) {
 	if !templateID.MatchString(t.TemplateID) {
 		c.Add("/templateId", "invalid", "An identifier has 1 to 100 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit.")
@@ -194,8 +194,8 @@ func hash(t form.Template) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// render fills what follows from the rest and gives the version as it is sent.
-// The fault is TEMPLATE_INVALID when it is too large.
+// render fills in derived members and returns the version as it is sent. The
+// fault is TEMPLATE_INVALID when it is too large.
 func (v *Version) render() ([]byte, error) {
 	sum, err := hash(v.Template)
 	if err != nil {

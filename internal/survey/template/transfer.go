@@ -23,8 +23,8 @@ const (
 	mediaXLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// Edit is a template as it is read and sent back: the members the server
-// decides may be repeated as they are.
+// Edit is a template as it is read and sent back: members that the server
+// decides may be repeated unchanged.
 type Edit struct {
 	form.Template
 	Version      form.Value `json:"version,omitzero" doc:"The server sets this member and those that follow. They may be repeated and are ignored."`
@@ -43,7 +43,7 @@ type Edit struct {
 	Warnings     form.Value `json:"warnings,omitzero"`
 }
 
-// Imported is a template that was made of a file.
+// Imported is a template that was made from a file.
 type Imported struct {
 	Template *Version        `json:"template"`
 	Report   *xlsform.Report `json:"report,omitzero" doc:"What could not be carried over from a workbook."`
@@ -128,8 +128,8 @@ func (s *Service) read(ctx context.Context, in *importIn, got *sent) (*form.Temp
 		With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use " + mediaXLSX + ", " + mediaJSON + " or " + mediaForm + "."})
 }
 
-// take stores what was read. A request that is sent again gets the first
-// answer, if it sent the same file.
+// take stores the imported template. A repeated request gets the first answer,
+// if it sent the same file.
 func (s *Service) take(ctx context.Context, in *importIn, t *form.Template, done Imported) (web.Reply[*Imported], error) {
 	finish := func(r web.Reply[*Version]) web.Reply[*Imported] {
 		all := done
@@ -160,7 +160,7 @@ func (s *Service) take(ctx context.Context, in *importIn, t *form.Template, done
 	return answer, nil
 }
 
-// look checks what was read as take would, and stores nothing.
+// look makes the checks of take, and stores nothing.
 func (s *Service) look(ctx context.Context, t *form.Template, done Imported) (web.Reply[*Imported], error) {
 	var none web.Reply[*Imported]
 	ws, err := writer(ctx)

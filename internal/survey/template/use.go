@@ -21,9 +21,9 @@ type Clone struct {
 	Version    int       `json:"version,omitzero" doc:"Version to copy; by default the newest published one, otherwise a deprecated one, otherwise the draft."`
 }
 
-// Clone makes a new template, a draft, with all that a version says; shipped
-// ones too. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND and those
-// of Create.
+// Clone makes a new template, a draft, with the content of a version, even of a
+// bundled template. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND and
+// those of Create.
 func (s *Service) Clone(ctx context.Context, id string, c Clone) (web.Reply[*Version], error) {
 	var none web.Reply[*Version]
 	ws, err := writer(ctx)
@@ -52,7 +52,8 @@ type PreviewDraft struct {
 	Response  form.Object `json:"response,omitzero" doc:"What expressions see as response."`
 }
 
-// Preview is a form as one person sees it, and what it says to the answers.
+// Preview is a form as one person sees it, and the result of checking the
+// answers.
 type Preview struct {
 	TemplateID   string               `json:"templateId"`
 	Version      int                  `json:"version"`
@@ -82,7 +83,7 @@ const maxLanguage = 35
 
 // Preview shows a version in one language and checks answers against it.
 // Nothing is stored. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND,
-// TEMPLATE_INVALID for sections that are not there, INVALID_PARAMETER.
+// TEMPLATE_INVALID for missing sections, INVALID_PARAMETER.
 func (s *Service) Preview(ctx context.Context, id string, d PreviewDraft) (*Preview, error) {
 	in, err := d.input()
 	if err != nil {

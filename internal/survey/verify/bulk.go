@@ -23,20 +23,21 @@ const (
 	maxLooked = 2_000 // responses a filter looks at in one call
 )
 
-// Bulk is one decision about many responses: those named, or those chosen.
+// Bulk is one decision about many responses: those named, or those a filter
+// selects.
 type Bulk struct {
 	Draft
 	Responses []Named `json:"responses,omitzero" doc:"At most 500."`
 	Filter    *Filter `json:"filter,omitzero" doc:"In place of responses."`
 }
 
-// Named is a response as somebody has judged it.
+// Named is a response with the revision that was judged.
 type Named struct {
 	ResponseID string `json:"responseId" doc:"Its id or recordId." example:"resp_789"`
 	Revision   *int64 `json:"revision" doc:"The revision you judged." example:"1"`
 }
 
-// Filter chooses responses of a survey.
+// Filter selects responses of a survey.
 type Filter struct {
 	Status    string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed" doc:"The state they are in."`
 	AsOf      *int64 `json:"asOf" doc:"The moment of the list you have read: page.asOf of the responses of the survey. Responses that changed or arrived since are skipped." example:"4711"`
@@ -94,8 +95,8 @@ func (b *Bulk) check() error {
 }
 
 // Bulk makes one decision about many responses of a survey, a few in each
-// transaction: what is stored stays when the call breaks off, and to repeat the
-// call does no harm. Each response has its own result. Faults:
+// transaction: when the call breaks off, what is stored stays, and repeating
+// the call does no harm. Each response has its own result. Faults:
 // VERIFICATION_INVALID, PRECONDITION_REQUIRED, SURVEY_NOT_FOUND,
 // RESPONSE_NOT_FOUND for filter.after.
 func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, error) {
@@ -215,7 +216,7 @@ func (s *Service) named(ctx context.Context, o *survey.Open, list []Named) ([]ca
 	return out, nil
 }
 
-// candidate is a response by its id or reference; its nid is 0 when there is
+// candidate finds a response by its id or reference; its nid is 0 when there is
 // none.
 func (s *Service) candidate(ctx context.Context, o *survey.Open, id string) (candidate, error) {
 	if nid, ok := privacy.RecordNID(id); ok {
@@ -281,7 +282,7 @@ func (s *Service) pick(ctx context.Context, o *survey.Open, f *Filter) (out []ca
 				return out, next, nil
 			}
 			after, next = c.nid, c.id
-			c.collector = x.Person(c.collector) // as it is shown
+			c.collector = x.Person(c.collector) // the name that is shown
 			if ok, err := s.fits(ctx, f, c); err != nil {
 				return nil, "", err
 			} else if ok {

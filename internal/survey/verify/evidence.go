@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// Bounds of what is shown of a response.
+// Limits of what is shown of a response.
 const (
 	maxFiles  = 100
 	maxPlaces = 10
@@ -27,7 +27,8 @@ const (
 
 func evidencePath(r *response.Row) string { return response.Path(r.ResponseID) + "/evidence" }
 
-// Evidence gives what a verifier looks at. The fault is RESPONSE_NOT_FOUND.
+// Evidence returns what a verifier sees of a response. The fault is
+// RESPONSE_NOT_FOUND.
 func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 	r, o, err := s.cfg.Responses.Find(ctx, s.db, id)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 	return e, s.receive(ctx, r.Workspace, e.Files)
 }
 
-// receive notes what is known of the files that have arrived.
+// receive adds data about the files that have arrived.
 func (s *Service) receive(ctx context.Context, ws string, files []EvidenceFile) error {
 	hashes := make([]string, len(files))
 	for i, one := range files {
@@ -102,7 +103,7 @@ func (s *Service) withHome(ctx context.Context, o *survey.Open, r *response.Row,
 	return append(spots, spot{"household", flag.Point{Lat: h.Location.Lat, Lon: h.Location.Lon}}), nil
 }
 
-// spot is a place as it is.
+// spot is an exact place.
 type spot struct {
 	at string
 	flag.Point
@@ -139,8 +140,8 @@ func (s *Service) gather(ctx context.Context, o *survey.Open, r *response.Row) (
 					return
 				}
 				addPlace(e, c, spot{at, p})
-				// Exact distances from places that everybody can read would tell
-				// where the others are, and what is direct is nobody's to know.
+				// Exact distances from public places would reveal where the
+				// others are, and nobody may know direct ones.
 				if c.PII == form.PIIIndirect {
 					spots = append(spots, spot{at, p})
 				}

@@ -100,7 +100,7 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	return s.cfg.Media.Serve(w, r, f)
 }
 
-// place is where a list of decisions goes on.
+// place is where a list of decisions continues.
 type place struct {
 	Before int64 `json:"b"`
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
-// moves is where a decision may take a response. A response that needs
-// correction becomes pending by the correction; that, and being superseded, is
-// no decision and happens in package response, from every state that is open.
+// moves are the states to which a decision may move a response. A response that
+// needs correction becomes pending when it is corrected; that, and being
+// superseded, is not a decision and happens in package response, from every
+// open state.
 var moves = map[string][]string{
 	response.Pending:         {response.InReview, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected},
 	response.InReview:        {response.Pending, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected},
@@ -32,7 +33,7 @@ func States() []string {
 	}
 }
 
-// Allowed is where a decision may take a response that is in a state.
+// Allowed returns the states to which a decision may move a response.
 func Allowed(from string) []string { return slices.Clone(moves[from]) }
 
 // needsReason reports whether a move must say why. From is "" when it is not

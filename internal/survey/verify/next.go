@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Lease is how long a response is kept for the verifier who took it.
+// Lease is how long a response is reserved for the verifier who took it.
 const Lease = 5 * time.Minute
 
 // Limits of one look for the next response.
@@ -24,8 +24,8 @@ const (
 	maxClaims  = 5   // responses one verifier keeps from the others
 )
 
-// Of each response that waits it is said whether it is free for the verifier: not
-// kept for somebody else, and not the verifier's own words.
+// For each waiting response the statements say whether it is free for the
+// verifier: not reserved for somebody else, and not the verifier's own work.
 const (
 	free = `CASE WHEN (c.until IS NULL OR c.until <= $4 OR c.verifier = $5)
 			AND NOT EXISTS (SELECT 1 FROM response_history h WHERE h.response = r.nid AND h.action = 'corrected' AND h.actor = $5)
@@ -51,10 +51,10 @@ type (
 )
 
 // Next takes the oldest response that waits for a decision and that the caller
-// may decide about, for a few minutes in which nobody else is given it. Asked
-// again before that was decided it gives the same one; after names one to go on
-// behind. To a caller who sees some projects only, surveys come one after the
-// other. A decision needs no turn, and one by somebody else counts. Faults:
+// may decide about, and reserves it for a few minutes. Asked again before the
+// decision it returns the same one; after names one to continue behind. For a
+// caller limited to some projects, surveys come one after the other. A decision
+// needs no reservation, and one by somebody else counts. Faults:
 // SURVEY_NOT_FOUND, RESPONSE_NOT_FOUND.
 func (s *Service) Next(ctx context.Context, t Turn) (*Taken, error) {
 	own, err := s.cfg.ActsFor.Selves(ctx)
@@ -82,13 +82,13 @@ func (s *Service) Next(ctx context.Context, t Turn) (*Taken, error) {
 type line struct {
 	own   []string // DIDs of the caller and its groups
 	now   time.Time
-	after int64  // where the look goes on in a survey
+	after int64  // where the search continues in a survey
 	last  string // response that was looked at last
 	left  int    // responses that may still be looked at
 	look  int    // responses in the next statement
 }
 
-// queues are the surveys to look through, in order; 0 stands for all of them.
+// queues are the surveys to search, in order; 0 means all of them.
 func (s *Service) queues(ctx context.Context, t Turn, l *line) ([]int64, error) {
 	var survey, from int64
 	if t.SurveyID != "" {
@@ -125,8 +125,8 @@ func (s *Service) queues(ctx context.Context, t Turn, l *line) ([]int64, error) 
 	return out, nil
 }
 
-// first takes the first response of a survey, or of all for 0, that is free; nil
-// when there is none among those that may be looked at.
+// first takes the first free response of a survey, or of all for 0; nil when
+// there is none among those that may be looked at.
 func (s *Service) first(ctx context.Context, survey int64, l *line) (*Taken, error) {
 	for l.left > 0 {
 		list, err := s.waiting(ctx, survey, l)
@@ -175,8 +175,8 @@ func (s *Service) waiting(ctx context.Context, survey int64, l *line) ([]waits, 
 	})
 }
 
-// take claims a response for the caller; nil when it does not see it, may not
-// decide about it, or somebody else was faster.
+// take reserves a response for the caller; nil when the caller does not see it
+// or may not decide about it, or somebody else was faster.
 func (s *Service) take(ctx context.Context, id string, now time.Time) (*Taken, error) {
 	r, o, err := s.cfg.Responses.Find(ctx, s.db, id)
 	if fault.KindOf(err) == fault.NotFound {

@@ -51,11 +51,11 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// Decide stores what the caller decides about the content of a response that it
-// names. What others have decided since is no hindrance: of two who decide at
-// once the second meets what the first has made of it. The same decision again
-// leaves everything as it is. Faults: VERIFICATION_INVALID, RESPONSE_NOT_FOUND,
-// SURVEY_ARCHIVED, those of decide, and those of web.Judged.
+// Decide stores the caller's decision about the named content of a response.
+// Later decisions of others are no obstacle: of two concurrent decisions the
+// second applies to the result of the first. The same decision again changes
+// nothing. Faults: VERIFICATION_INVALID, RESPONSE_NOT_FOUND, SURVEY_ARCHIVED,
+// those of decide, and those of web.Judged.
 func (s *Service) Decide(ctx context.Context, id string, about web.Judged, d Draft) (web.Reply[*State], error) {
 	var none web.Reply[*State]
 	var c fault.Checks
@@ -121,8 +121,8 @@ func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want 
 	return s.cfg.Responses.MoveTx(ctx, tx, o, r, m)
 }
 
-// mayJudge refuses a verifier, under all its names, who has corrected the
-// response. The fault is VERIFIER_IS_COLLECTOR.
+// mayJudge refuses a verifier who has corrected the response, under any name.
+// The fault is VERIFIER_IS_COLLECTOR.
 func mayJudge(ctx context.Context, tx *db.Tx, r *response.Row, verifier []string) error {
 	own := r.Action == "corrected" && slices.Contains(verifier, r.Actor)
 	if !own && r.Revision > 1 {
@@ -138,7 +138,8 @@ func mayJudge(ctx context.Context, tx *db.Tx, r *response.Row, verifier []string
 	return nil
 }
 
-// Get tells how a response stands. The fault is RESPONSE_NOT_FOUND.
+// Get returns the verification state of a response. The fault is
+// RESPONSE_NOT_FOUND.
 func (s *Service) Get(ctx context.Context, id string) (web.Reply[*State], error) {
 	var out web.Reply[*State]
 	r, o, err := s.cfg.Responses.Find(ctx, s.db, id)
@@ -172,16 +173,16 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 	return web.Reply[*State]{Value: v, ETag: web.ETag(r.Revision)}, nil
 }
 
-// veil names who decided as the caller may know them: a correction by whoever has
-// collected a response is in the list, too.
+// veil names the people who decided as the caller may know them: the list also
+// contains corrections by the collector of a response.
 func veil(list []Decision, r *response.Row, x privacy.Sight) {
 	for i := range list {
 		list[i].Verifier = r.Person(x, list[i].Verifier)
 	}
 }
 
-// History reads a page of what was decided about a response, newest first. next
-// is 0 at the end. The fault is RESPONSE_NOT_FOUND.
+// History reads a page of the decisions about a response, newest first. next is
+// 0 at the end. The fault is RESPONSE_NOT_FOUND.
 func (s *Service) History(ctx context.Context, id string, before int64, limit int) (items []Decision, next int64, err error) {
 	r, o, err := s.cfg.Responses.Find(ctx, s.db, id)
 	if err != nil {

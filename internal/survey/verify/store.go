@@ -88,7 +88,7 @@ func nidOf(ctx context.Context, q db.Querier, ws string, survey int64, id string
 	return nid, nil
 }
 
-// nameOf is the id of a response of a survey; "" when there is none.
+// nameOf finds the id of a response of a survey; "" when there is none.
 func nameOf(ctx context.Context, q db.Querier, survey, nid int64) (string, error) {
 	var id string
 	err := q.QueryRow(ctx, selectName, nid, survey).Scan(&id)
@@ -105,8 +105,8 @@ func hasFlag(ctx context.Context, q db.Querier, response int64, rule string) (bo
 	return db.Exists(q.QueryRow(ctx, selectHasFlag, response, rule), "find flag")
 }
 
-// listWriters lists those who have corrected a response, or sent what a
-// correction was taken from.
+// listWriters lists those who have corrected a response, or sent content that a
+// correction used.
 func listWriters(ctx context.Context, q db.Querier, response int64) ([]string, error) {
 	rows, err := q.Query(ctx, selectWriters, response)
 	return db.Collect(rows, err, "list writers of a response", db.Column[string])

@@ -35,7 +35,7 @@ type (
 	Place        = api.EvidencePlace
 )
 
-// checkDraft names everything that is wrong with a draft by itself.
+// checkDraft names everything that is wrong with a draft alone.
 func checkDraft(d *Draft, c *fault.Checks) {
 	if !slices.Contains(States(), d.Status) || d.Status == response.Superseded {
 		known := slices.DeleteFunc(States(), func(s string) bool { return s == response.Superseded })

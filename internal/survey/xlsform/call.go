@@ -233,7 +233,7 @@ func callIf(c *toCEL, a []part) (part, error) {
 	yes, no := branch(a[1], a[2]), branch(a[2], a[1])
 	k := yes.kind
 	if k != no.kind || k == kNumber && yes.whole != no.whole || yes.name != nil || no.name != nil {
-		// CEL wants one type, and an answer may be none; dyn() is any.
+		// CEL wants one type, and there may be no answer; dyn() accepts any.
 		if k != no.kind {
 			k = kAny
 		}

@@ -177,8 +177,8 @@ func callJoin(_ *toCEL, a []part) (part, error) {
 	return call("joined", kText, "["+strings.Join(all, ", ")+"]", a[0].text), nil
 }
 
-// between reports whether the sum of points is between two bounds, of which -1
-// is none.
+// between reports whether the sum of points is between two bounds; -1 means no
+// bound.
 func between(least, most part, points []string) part {
 	sum := "sum([" + strings.Join(points, ", ") + "])"
 	out := "true"

@@ -51,11 +51,11 @@ const (
 type cellWriter struct {
 	names *Names
 	used  map[string]bool            // members of a response that were named
-	lost  func(column, cause string) // hears of what no cell can hold; nil is nobody
+	lost  func(column, cause string) // is called for what no cell can hold; may be nil
 }
 
 // noValue is the calculation of a value that only we can calculate: XLSForm
-// wants some, and other expressions may name it.
+// requires one, and other expressions may name the question.
 const noValue = `""`
 
 // native are the cells of XLSForm of a question but for its texts and its type.
@@ -165,7 +165,8 @@ func (w cellWriter) required(q *form.Question) string {
 	return ""
 }
 
-// constraint joins what our forms check by themselves and the constraint.
+// constraint joins the constraint with the checks that our forms make
+// automatically.
 func (w cellWriter) constraint(q *form.Question) string {
 	var all []string
 	v, at := q.Validation, w.names.Question(q)
@@ -315,7 +316,7 @@ func geoText(v jsontext.Value) string {
 	return strings.Join([]string{decimal(*g.Lat), decimal(*g.Lon), decimal(g.Altitude), decimal(g.Accuracy)}, " ")
 }
 
-// parseDefault reads a default answer of XLSForm; false when it is none.
+// parseDefault reads a default answer of XLSForm; false when it is not one.
 func parseDefault(q *form.Question, text string) (form.Value, bool) {
 	values, _ := Spell(q.Options)
 	value := func(s string) string {

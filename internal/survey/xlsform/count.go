@@ -9,9 +9,8 @@ import "strings"
 
 const countMiddle, countEnd = ") == coalesce(", ", 0)"
 
-// CountToCEL translates how often a group is repeated: the constraint, and the
-// condition under which there is one element at least. The error is that of
-// ToCEL.
+// CountToCEL translates the repeat count of a group: the constraint, and the
+// condition for at least one element. The error is that of ToCEL.
 func (n *Names) CountToCEL(text string, at *Named) (constraint, some string, err error) {
 	c := &toCEL{names: n, from: at}
 	p, err := c.parse(text)
@@ -31,8 +30,8 @@ func (n *Names) CountToCEL(text string, at *Named) (constraint, some string, err
 	return "count(" + self + countMiddle + p.text + countEnd, p.in(pAdd) + " > 0", nil
 }
 
-// Count recognises a constraint that CountToCEL makes, and gives its
-// expression in XLSForm; "" is any other constraint.
+// Count recognises a constraint that CountToCEL makes, and returns its
+// expression in XLSForm; "" for any other constraint.
 func (n *Names) Count(cel string, at *Named) string {
 	self, _, err := n.cel(at, at)
 	if err != nil {

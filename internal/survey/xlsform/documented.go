@@ -6,11 +6,11 @@ import (
 )
 
 // Column is a column of a workbook that XLSForm does not have. docs/xlsform.md is
-// made of them.
+// generated from them.
 type Column struct{ Sheet, Name, About string }
 
-// HearthColumns are the columns that hold what XLSForm has no column for, sheet
-// by sheet in the order in which they are written.
+// HearthColumns are the columns for what XLSForm has no column for, sheet by
+// sheet in the order in which they are written.
 func HearthColumns() []Column {
 	return []Column{
 		{"survey", "hearth_type", "The type of a question that XLSForm does not have: `consent`, `boolean`, `number`, `rating`, `matrix`, `quantity`, `household_ref`, `entity_ref`. `none` marks a question that looks like the consent but is not"},

@@ -119,7 +119,8 @@ func (e *exporter) entity() []cells {
 	return []cells{c}
 }
 
-// Asks is an expression of what a template asks of twins as XPath, "" without one.
+// Asks translates an expression of what a template proposes for twins to XPath, ""
+// without one.
 func (n *Names) Asks(cel string, want Want, used map[string]bool, lost func(column, cause string)) string {
 	return cellWriter{names: n, used: used, lost: lost}.expression("expression", cel, Place{}, want)
 }

@@ -67,8 +67,8 @@ func (tr *translator) each(e *entry, qs []form.Question, at string) {
 	}
 }
 
-// resolve compares the cells of a row with what we would write for what was
-// kept of it. Where they differ the cell counts.
+// resolve compares the cells of a row with what we would write for the values
+// we kept. Where they differ the cell wins.
 func (tr *translator) resolve(e *entry, q *form.Question, pointer string) {
 	at := tr.names.Question(q)
 	ranged := q.Validation
@@ -99,7 +99,7 @@ func (tr *translator) resolve(e *entry, q *form.Question, pointer string) {
 }
 
 // condition sets a condition from a cell, unless the cell is what we would
-// write for what was kept.
+// write for the value we kept.
 func (tr *translator) condition(e *entry, base, want string, to *string, p place) bool {
 	if e.get(base) == want {
 		return false
@@ -202,8 +202,8 @@ func (tr *translator) constraint(e *entry, q *form.Question, want string, p plac
 	}
 }
 
-// calculation makes a question that only shows what is calculated a calculated
-// one.
+// calculation turns a question that only shows a calculated value into a
+// calculated one.
 func (tr *translator) calculation(e *entry, q *form.Question, want string, p place) {
 	calculated := form.KindOf(q.Type).Calculated
 	if e.get("calculation") == want {
@@ -245,8 +245,8 @@ func (tr *translator) compile() {
 	tr.report.add(Item{Level: Error, Code: "expression_invalid", Detail: "Too many expressions cannot be used."})
 }
 
-// dropAll drops the translated expressions among the problems, the last one of
-// a place first; false when there are none.
+// dropAll removes the translated expressions among the problems, the last one
+// of a place first; false when there are none.
 func (tr *translator) dropAll(fields []fault.Field) bool {
 	dropped := false
 	for _, f := range fields {

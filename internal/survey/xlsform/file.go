@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Beside is what comes with a workbook.
+// Beside is the files that accompany a workbook.
 type Beside struct {
 	Files  map[string][]byte // CSV files and workbooks by their names
 	Stored []form.DataFile   // those the template has already; one of the same name in Files counts instead
@@ -20,12 +20,12 @@ type Beside struct {
 type files struct {
 	beside Beside
 	report *Report
-	read   map[string]*form.DataFile // by the name in beside.Files; nil is broken
+	read   map[string]*form.DataFile // by the name in beside.Files; nil when the file is broken
 	used   []*form.DataFile
 }
 
-// find gives the file that a form calls so. here is false when there is none;
-// without a file it is broken, which was reported.
+// find returns the file for a form's name. here is false when there is none;
+// here without a file means that it is broken, which was reported.
 func (f *files) find(name string) (file *form.DataFile, here bool) {
 	if f == nil {
 		return nil, false
@@ -202,7 +202,8 @@ func (im *importer) listFile(e *entry) {
 	}
 }
 
-// made is a file of what the workbook itself holds, nil when it is too large.
+// made is a file made from data of the workbook itself, nil when it is too
+// large.
 func (f *files) made(name string, header []string, rows [][]string) *form.DataFile {
 	if file, here := f.find(name); here {
 		return file

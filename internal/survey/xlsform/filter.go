@@ -31,8 +31,8 @@ func Columns(filter string) []string {
 	return out
 }
 
-// FilterToCEL translates the filter of a question. member is what a column is
-// called as a member of choice, false when there is no such column. The error
+// FilterToCEL translates the filter of a question. member returns the name of a
+// column as a member of choice, false when there is no such column. The error
 // is that of ToCEL.
 func (n *Names) FilterToCEL(filter string, at *Named, member func(column string) (string, bool)) (cel string, notes []string, err error) {
 	tree, err := parseXPath(filter, true)
@@ -48,7 +48,7 @@ func (n *Names) FilterToCEL(filter string, at *Named, member func(column string)
 }
 
 // filtered takes the filter of a question's choices, unless it is the one we
-// would write for what was kept.
+// would write for the value we kept.
 func (tr *translator) filtered(e *entry, q *form.Question, want string, p place) {
 	text := e.get("choice_filter")
 	if text == want {

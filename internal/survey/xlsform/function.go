@@ -27,10 +27,11 @@ func (x *toXPath) compare(op string, l, r xpart) (xpart, error) {
 	return xpart{text: l.in(prec) + " " + op + " " + r.in(prec+1), prec: prec, kind: kBool}, nil
 }
 
-// typeless reports whether the answer of a question is no single value.
+// typeless reports whether the answer of a question is not a single value.
 func (p xpart) typeless() bool { return p.name != nil && len(p.name.kids) > 0 }
 
-// choiceName is p as it is compared with the answer other.
+// choiceName converts p to the form in which it is compared with the answer
+// other.
 func choiceName(p, other xpart) xpart {
 	if other.name == nil {
 		return p

@@ -28,7 +28,7 @@ var (
 	codePattern = regexp.MustCompile(`^(.*?)\s*\(\s*([A-Za-z0-9_-]+)\s*\)$`)
 )
 
-// LanguageName is a language as ODK names it: "Kiswahili (sw)".
+// LanguageName is the name of a language in ODK: "Kiswahili (sw)".
 func LanguageName(tag string) string { return languageHeader(tag) }
 
 // languageHeader is a language as headers name it: "Kiswahili (sw)".

@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// A loop has its questions asked once for each choice of a list: it is a group
-// with a group for each choice. %(name)s and %(label)s in its texts stand for
+// A loop asks its questions once for each choice of a list: it is a group with
+// a group for each choice. %(name)s and %(label)s in its texts are replaced by
 // the choice.
 
 // loopWord is the type of the row that begins a loop.

@@ -17,8 +17,8 @@ type Named struct {
 	kind   *form.Kind // of a question
 	parent *Named
 	kids   []*Named
-	// values are the options whose value another name stands for in XLSForm, by
-	// that name; names are the way back.
+	// values maps names used in XLSForm to option values that are not words;
+	// names maps back.
 	values, names map[string]string
 	labels        [][2]string // of the options: value and label
 	from          *form.OptionsFrom
@@ -88,7 +88,7 @@ type Names struct {
 	stems    map[string]string   // names of the files of the template without .csv, by what expressions call them
 }
 
-// rows are those of a list; false when there is none.
+// rows returns the rows of a list; false when there is none.
 func (n *Names) rows(list string) ([]choice, bool) {
 	rows, ok := n.lists[strings.TrimSuffix(list, ".csv")]
 	return rows, ok
@@ -112,10 +112,10 @@ func NewNames(t *form.Template) *Names {
 	return n
 }
 
-// Question is what expressions name a question of the template by.
+// Question returns the Named of a question of the template.
 func (n *Names) Question(q *form.Question) *Named { return n.byQ[q] }
 
-// Section is what expressions name a section of the template by.
+// Section returns the Named of a section of the template.
 func (n *Names) Section(s *form.Section) *Named { return n.bySec[s] }
 
 func (n *Names) addAll(parent *Named, qs []form.Question) {
@@ -160,8 +160,8 @@ func (n *Names) addAll(parent *Named, qs []form.Question) {
 // chosen ones with spaces.
 var wordPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Spell gives names to the options whose value is no word.
-// It gives the values by such a name, and the names by value.
+// Spell makes names for options whose value is not a word. It returns the
+// values by name, and the names by value.
 func Spell(options []form.Option) (values, names map[string]string) {
 	taken := map[string]bool{}
 	for _, o := range options {
@@ -184,8 +184,8 @@ func Spell(options []form.Option) (values, names map[string]string) {
 	return values, names
 }
 
-// beside are the names that stand beside sections in CEL: a question that is
-// called so is reached through its section only.
+// beside are names with a meaning of their own in CEL: a question with such a
+// name is reached through its section only.
 var beside = []string{"household", "response", "today", "index", "math"}
 
 // section finds a section.
@@ -198,7 +198,7 @@ func (n *Names) section(id string) *Named {
 	return nil
 }
 
-// lookup finds what ${name}/step… stands for at a place.
+// lookup finds what ${name}/step… means at a place.
 func (n *Names) lookup(path []string, from *Named) (*Named, error) {
 	id := path[0]
 	if a, ok := n.Alias[id]; ok {
@@ -313,7 +313,7 @@ func below(n, top *Named) []string {
 	return path
 }
 
-// find is what a path of CEL names at from stands for, and what is left of it.
+// find returns what a path of CEL means at from, and the rest of the path.
 func (n *Names) find(path []string, from *Named) (*Named, []string) {
 	at := n.first(path[0], from)
 	if at == nil {
@@ -330,7 +330,7 @@ func (n *Names) find(path []string, from *Named) (*Named, []string) {
 	return at, rest
 }
 
-// first looks the beginning of a path up, in the order the form does.
+// first looks up the first name of a path, in the order the form does.
 func (n *Names) first(name string, from *Named) *Named {
 	if from != nil {
 		for r := from.repeat(); r != nil; r = r.repeat() {

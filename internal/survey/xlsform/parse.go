@@ -38,7 +38,7 @@ const (
 	maxDepth = 60    // nodes inside each other
 )
 
-// SyntaxError says that a text is no expression of XLSForm.
+// SyntaxError means that a text is not an expression of XLSForm.
 type SyntaxError struct {
 	at  int
 	why string
@@ -306,7 +306,7 @@ func (p *xparser) primary() (*xnode, error) {
 	return nil, &SyntaxError{t.at, "a value is missing before " + quoteWord(t)}
 }
 
-// parent reads what comes after "..": nothing, or the name of a neighbour.
+// parent reads what follows "..": nothing, or the name of a neighbour.
 func (p *xparser) parent(t xtoken) (*xnode, error) {
 	if !p.sign("/") {
 		return &xnode{kind: xParent, at: t.at}, nil
@@ -348,8 +348,8 @@ func (p *xparser) steps(n *xnode) (*xnode, error) {
 	return out, nil
 }
 
-// predicate reads the condition of a path up to its closing bracket. Names alone
-// are those of what it is about.
+// predicate reads the condition of a path up to its closing bracket. Bare names
+// in it refer to the nodes of the path.
 func (p *xparser) predicate() (*xnode, error) {
 	before := p.filter
 	p.filter = true

@@ -334,8 +334,8 @@ func conjuncts(n *xnode) []*xnode {
 	return []*xnode{n}
 }
 
-// lookedUp is the condition that compares a column with a value which names
-// none, -1 when there is no such condition.
+// lookedUp finds the condition that compares a column with a value which names
+// no column, -1 when there is none.
 func lookedUp(conditions []*xnode) (at int, column, value *xnode) {
 	for i, n := range conditions {
 		if n.kind != xBinary || n.text != "=" {

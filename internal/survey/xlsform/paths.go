@@ -11,16 +11,16 @@ import (
 )
 
 // NewPaths finds the names of a template for an XForm: expressions name
-// questions by where they stand below root, and mean exactly what they mean
-// here. XPath takes a missing answer for an empty text and goes on, CEL gives
-// up: a translation keeps the difference, or is refused.
+// questions by their path below root, and mean exactly what they mean here.
+// XPath treats a missing answer as an empty text, CEL gives up: a translation
+// preserves the difference, or is refused.
 func NewPaths(t *form.Template, root string) *Names {
 	n := NewNames(t)
 	n.root = root
 	return n
 }
 
-// Items is where the items of a list stand in its instance.
+// Items is the path of a list's items in its instance.
 const Items = "/root" + "/item"
 
 // exact reports whether the names are those of an XForm.
@@ -34,8 +34,8 @@ func (n *Named) element() string {
 	return n.id
 }
 
-// Path is where n stands in an XForm, seen from from; nil is from anywhere. In
-// a predicate the way begins at the question that the predicate is of.
+// Path is the path of to in an XForm, seen from from; nil means from anywhere.
+// In a predicate the path begins at the question of the predicate.
 func (n *Names) Path(to, from *Named, predicate bool) string {
 	if to == from && !predicate {
 		return "."
@@ -79,8 +79,8 @@ func elements(n, top *Named) []string {
 	return append(elements(n.parent, top), n.element())
 }
 
-// Spoken is the XPath of an answer that a text at a place names; "" when it is
-// no answer that can be read aloud.
+// Spoken is the XPath of an answer that a text at a place names; "" when the
+// answer cannot be read aloud.
 func (n *Names) Spoken(name string, at *Named) string {
 	to, rest := n.find(strings.Split(name, "."), at)
 	if to == nil || len(rest) > 0 || len(to.kids) > 0 || to.kind.Nested || to.kind.Shown {
@@ -266,8 +266,8 @@ func (x *toXPath) looked(p *pull, depth int) (xpart, error) {
 	return xpart{text: "instance(" + Quote(p.file) + ")" + Items + "[" + p.key + " = " + value.in(xpOrder) + "][1]/" + p.column, prec: xpPrimary, kind: kText}, nil
 }
 
-// pattern is a regular expression that the whole text must be, whether a program
-// looks for it anywhere or not. false when others do not know what it says.
+// pattern returns a regular expression that the whole text must match, whether
+// or not a program anchors it; false when others may read it differently.
 func pattern(re string) (string, bool) {
 	for _, odd := range []string{`\A`, `\z`, `\C`, `\Q`, `\E`, `\p`, `\P`, `\x{`, "[[:", "(?i", "(?s", "(?m", "(?U", "(?P", "(?-"} {
 		if strings.Contains(re, odd) {
@@ -277,8 +277,8 @@ func pattern(re string) (string, bool) {
 	return "^(?:" + re + ")$", true
 }
 
-// RowNames are the names of the nodes that hold the rows of a matrix: their
-// values, where XML takes these.
+// RowNames are the names of the nodes for the rows of a matrix: their values,
+// where XML allows these.
 func RowNames(rows []form.Option) []string {
 	taken := map[string]bool{}
 	for _, o := range rows {
@@ -298,10 +298,10 @@ func RowNames(rows []form.Option) []string {
 	return names
 }
 
-// Cells are the expressions of a question by the columns that XLSForm has for
-// them: relevant, required, constraint, calculation, choice_filter, read_only,
-// repeat_count. lost hears of what cannot be said; used gets the members of a
-// response that were named.
+// Cells returns the expressions of a question by the columns of XLSForm:
+// relevant, required, constraint, calculation, choice_filter, read_only,
+// repeat_count. lost is called for what cannot be expressed; used collects the
+// members of a response that were named.
 func (n *Names) Cells(q *form.Question, used map[string]bool, lost func(column, cause string)) map[string]string {
 	return cellWriter{names: n, used: used, lost: lost}.native(q)
 }
@@ -316,8 +316,8 @@ func (n *Names) Bounds(v form.Validation, lost func(column, cause string)) strin
 	return strings.Join(cellWriter{names: n, lost: lost}.bounds(v), " and ")
 }
 
-// Required is when the answer of a question is required, seen from its node, or
-// from those of its parts.
+// Required returns when the answer of a question is required, seen from its
+// node, or from those of its parts.
 func (n *Names) Required(q *form.Question) (string, error) {
 	at := n.Question(q)
 	if (at.kind.Rows || at.kind.Units) && len(at.kids) > 0 {
@@ -332,7 +332,7 @@ func (n *Names) Required(q *form.Question) (string, error) {
 	return "", nil
 }
 
-// Beside is where a node of a name stands beside n, seen from there.
+// Beside is the path of a sibling of n, seen from there.
 func (n *Names) Beside(at *Named, name string) string {
 	if at.repeat() != nil {
 		return "../" + name
@@ -344,7 +344,7 @@ func (n *Names) Beside(at *Named, name string) string {
 // between two bounds.
 func Ranged(q *form.Question) bool { return ranged(q) }
 
-// Range are the numbers of a range.
+// Range returns the bounds and the step of a range.
 func Range(v form.Validation) (low, high, step string) {
 	low, high, step = "1", "5", "1"
 	if v.Min != nil {

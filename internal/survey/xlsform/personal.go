@@ -8,8 +8,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Words in the name or the label of a question that say whom it is about. A name
-// of a place or a thing is no name of a person.
+// Words in the name or the label of a question that show that it identifies a
+// person. The name of a place or a thing does not.
 var (
 	personWords = strings.Fields("name names firstname lastname fullname surname nickname phone telephone mobile msisdn whatsapp email passport nid nationalid idnumber signature " +
 		"nom prénom prenom téléphone telephone nombre apellido teléfono telefono correo nome sobrenome telefone jina simu sahihi")
@@ -21,12 +21,12 @@ var (
 	otherConsents = strings.Fields("photo photos picture pictures image audio record recording recorded video share shared contact visit return follow followup gps location")
 	// countWords begin a question for how many there are of something.
 	countWords = strings.Fields("many much often count total combien cuántos cuantos cuántas quantos ngapi")
-	// numberPhrases make a number in a label one that says who somebody is.
+	// numberPhrases in a label show that a number identifies a person.
 	numberPhrases = []string{"phone number", "telephone number", "mobile number", "whatsapp number", "id number", "identity number", "national id", "passport number", "card number", "numéro de téléphone", "número de teléfono", "número de telefone", "nambari ya simu", "namba ya simu"}
 )
 
-// personal marks a question of somebody else's form that looks as if its answer
-// said who somebody is, and says so.
+// personal marks a question of a foreign form whose answer seems to identify a
+// person, and reports it.
 func (im *importer) personal(e *entry, q *form.Question) {
 	if im.ours || q.PII != "" {
 		return
@@ -96,8 +96,8 @@ func (im *importer) consent(e *entry, t form.Type) form.Type {
 	return form.Consent
 }
 
-// looksLikeConsent reports whether a row asks somebody to agree, and to nothing
-// else than the interview.
+// looksLikeConsent reports whether a row asks for consent, to the interview and
+// nothing else.
 func looksLikeConsent(e *entry) bool {
 	if e.word != "select_one" && e.word != "acknowledge" || e.file != "" || e.ours("hearth_type") != "" {
 		return false

@@ -198,8 +198,8 @@ func (im *importer) parameters(e *entry, q *form.Question) {
 	q.Validation.Min, q.Validation.Max, q.Validation.Step = &low, &high, &step
 }
 
-// unknownOptions stand for a list that has an error, so that everything else
-// can be checked.
+// unknownOptions replace a list that has an error, so that everything else can
+// be checked.
 func unknownOptions() []form.Option { return []form.Option{{Value: "unknown"}} }
 
 // listKey is the name of a row's list among all lists of the workbook.
@@ -248,7 +248,7 @@ func (im *importer) options(e *entry) []form.Option {
 		if !im.ours && e.get("choice_filter") == "" {
 			c.Data = nil
 		}
-		if i, again := seen[c.Value]; again { // the filter tells them apart
+		if i, again := seen[c.Value]; again { // the filter distinguishes them
 			options[i].Data = append(slices.Clip(options[i].Data), c.Data...)
 			continue
 		}

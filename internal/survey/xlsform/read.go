@@ -9,11 +9,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Read reads an XLSForm workbook of size bytes, and of what comes with it the
-// files it names. The report lists everything
-// that could not be carried over exactly. The fault TEMPLATE_IMPORT_INVALID
-// names every error with its sheet, row and column; there is no template then.
-// A template that is returned is one that form.Compile takes.
+// Read reads an XLSForm workbook of size bytes, and the files it names from
+// those that accompany it. The report lists everything that could not be
+// converted exactly. The fault TEMPLATE_IMPORT_INVALID names every error with
+// its sheet, row and column; there is no template then. form.Compile accepts
+// every template that is returned.
 func Read(r io.ReaderAt, size int64, beside Beside) (*form.Template, *Report, error) {
 	report := &Report{Items: []Item{}}
 	im := &importer{report: report, lists: map[string][]choice{}, alias: map[string]string{}, meta: map[string]string{}, t: &form.Template{}}
@@ -39,8 +39,7 @@ func Read(r io.ReaderAt, size int64, beside Beside) (*form.Template, *Report, er
 	return im.t, report, nil
 }
 
-// FormID is the id that a workbook names itself, "" when it has none or cannot be
-// read.
+// FormID is the id in a workbook, "" when it has none or cannot be read.
 func FormID(r io.ReaderAt, size int64) string {
 	im := &importer{report: &Report{}}
 	if im.open(r, size) != nil || im.settings == nil || len(im.settings.rows) == 0 {
@@ -239,7 +238,8 @@ func (im *importer) templateID(id string) string {
 	return out
 }
 
-// readTitle reads the title. What we kept counts as long as nobody changed it.
+// readTitle reads the title. The value we kept counts unless somebody has
+// changed the title.
 func (im *importer) readTitle() {
 	title := im.set.cell("form_title").Text
 	kept := im.set.text("hearth_title", im.def)

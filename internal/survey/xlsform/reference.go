@@ -25,8 +25,8 @@ func (im *importer) references(r *row, bases ...string) {
 	}
 }
 
-// rename has texts name questions as they are called now: programs that can
-// show answers in texts look for them.
+// rename updates the names of questions in texts: programs that can show
+// answers in texts look for them.
 func (im *importer) rename() {
 	if len(im.alias) == 0 {
 		return

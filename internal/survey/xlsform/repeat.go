@@ -51,8 +51,7 @@ func repeatBounds(least, most int) string {
 	return fmt.Sprintf(". >= %d and . <= %d", least, most)
 }
 
-// counts reports whether a row is the one we wrote in front of a repeat, and nobody
-// changed it.
+// counts reports whether a row is the one we wrote in front of a repeat, unchanged.
 func (e *entry) counts(repeat *entry) bool {
 	if e.ours("hearth_type") != counterType || e.word != "integer" || repeat.word != "begin_repeat" {
 		return false
@@ -87,8 +86,8 @@ func (e *entry) fixedCount(q *form.Question) {
 	}
 }
 
-// repeatCount takes a number of repetitions that is an expression: it becomes a
-// constraint, unless it is the one we would write for what was kept.
+// repeatCount takes a repeat count that is an expression: it becomes a
+// constraint, unless it is the one we would write for the value we kept.
 func (tr *translator) repeatCount(e *entry, q *form.Question, want, pointer string) {
 	text, at := e.get("repeat_count"), tr.names.Question(q)
 	if !form.KindOf(q.Type).Repeated || e.counted || text == want {

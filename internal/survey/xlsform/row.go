@@ -10,8 +10,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// The cells of our own columns. What cannot be read is an error of its cell.
-// Headers are given as they are written; the reader has them in lower case.
+// The cells of our own columns. A value that cannot be read is an error of its
+// cell. Headers are given as they are written; the reader has them in lower
+// case.
 
 func (r *row) ours(header string) string { return r.get(strings.ToLower(header)) }
 

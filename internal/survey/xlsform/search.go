@@ -65,7 +65,8 @@ func (im *importer) search(e *entry, q *form.Question) bool {
 // searches are the ways to look for something, as calls of XPath.
 var searches = map[string]string{"contains": "contains", "startswith": "starts-with", "endswith": "ends-with", "matches": "="}
 
-// searchFilter is the filter that a search stands for, "" when all is offered.
+// searchFilter is the filter equivalent to a search, "" when everything is
+// offered.
 func (tr *translator) searchFilter(e *entry, q *form.Question, p place) {
 	args := e.search.args[1:]
 	if len(args) == 0 || q.OptionsFrom == nil {

@@ -234,7 +234,7 @@ func (im *importer) section(e *entry) form.Section {
 	return s
 }
 
-// free is an id nobody has.
+// free makes an id that is not taken.
 func free(id string, seen map[string]bool) string {
 	out := id
 	for i := 2; seen[out]; i++ {
@@ -283,13 +283,13 @@ func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
 	if slices.Contains(taken, id) || section && slices.Contains(taken2, id) {
 		id += "_"
 	}
-	if seen[id] { // another id lets everything else be checked
+	if seen[id] { // with another id everything else can be checked
 		if section || e.twin {
 			e.item("name", Error, "duplicate", "Two rows have the name %s.", shorten(id))
 			id = free(id, seen)
 		} else { // ids are for all of the section, names for a group
 			id = free(strings.TrimRight((e.group + "_" + id)[:min(len(e.group)+1+len(id), maxID-4)], "_"), seen)
-			if e.again = true; !im.unbalanced { // a group without end holds what it should not
+			if e.again = true; !im.unbalanced { // a group without an end contains too much
 				e.item("name", Note, "renamed", "Another group of the section has the name: answers stand under %s. Files of other programs are read by the name.", id)
 			}
 		}
@@ -349,7 +349,8 @@ func (im *importer) questions(e *entry, seen map[string]bool) []form.Question {
 	return out
 }
 
-// metadata notes a row that the response has a member for, or nobody needs.
+// metadata notes a row for which the response has a member, or that is not
+// needed.
 func (im *importer) metadata(e *entry, meta [2]string) {
 	if e.name != "" {
 		im.meta[e.name] = meta[0]

@@ -128,7 +128,7 @@ type reader struct {
 	broken bool // a sheet could not be read to its end
 }
 
-// table reads the sheet of a name, nil when there is none.
+// table reads a sheet by name, nil when there is none.
 func (r *reader) table(name string) (*table, error) {
 	index := -1
 	for i, s := range r.book.Sheets() {
@@ -248,8 +248,8 @@ func (t *table) parseHeader(line int, header string) column {
 	return column{header: header, base: name}
 }
 
-// splitLanguage finds one of the bases at the beginning of a header, and what
-// comes after it. Old forms have one colon.
+// splitLanguage splits a header into one of the bases and a language. Old forms
+// use one colon.
 func splitLanguage(header string, bases ...string) (base, lang string) {
 	for _, b := range bases {
 		for _, prefix := range []string{b, strings.ReplaceAll(b, "_", " "), strings.TrimPrefix(b, "media::")} {

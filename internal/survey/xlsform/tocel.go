@@ -46,7 +46,7 @@ type part struct {
 	whole   bool   // an integer of CEL, whose division drops the rest
 	nodes   bool   // a list of the answers of a repeat, or of cells
 	missing bool   // a path that leads nowhere, which is not even empty
-	self    bool   // the answer the expression stands at, which is there when it is checked
+	self    bool   // the answer of the expression's own question, which exists when it is checked
 }
 
 // in gives the text, in brackets when it binds less than prec.
@@ -57,14 +57,14 @@ func (p part) in(prec int) string {
 	return p.text
 }
 
-// UntranslatableError says that the other language has nothing for a part of
-// an expression.
+// UntranslatableError means that the other language has no equivalent for a
+// part of an expression.
 type UntranslatableError struct {
 	Why  string
 	file string // that it needs and the workbook does not have; "" when it is not that
 }
 
-// Error says what there is no equivalent for, without a full stop.
+// Error says what has no equivalent, without a full stop.
 func (e *UntranslatableError) Error() string { return e.Why }
 
 func cannot(format string, args ...any) error {
@@ -200,7 +200,7 @@ func quoteCEL(s string) string {
 	return b.String()
 }
 
-// metaPart is what a row of metadata stands for.
+// metaPart translates a row of metadata.
 func metaPart(cel, name string) (part, error) {
 	switch cel {
 	case "":

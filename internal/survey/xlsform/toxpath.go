@@ -381,7 +381,8 @@ func days(c ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// asCall is e as a call of a function with n arguments, nil when it is none.
+// asCall returns e as a call of a function with n arguments, nil when it is not
+// one.
 func asCall(e ast.Expr, name string, n int) ast.CallExpr {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != name || len(e.AsCall().Args()) != n {
 		return nil

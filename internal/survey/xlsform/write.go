@@ -17,10 +17,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// Write writes a version of a template as an XLSForm workbook; 0 is no version.
-// The template must be one that form.Compile takes. What other programs will
-// see differently is listed in the sheet hearth_notes. The fault
-// TEMPLATE_EXPORT_TOO_LARGE says that a text of it does not fit a cell.
+// Write writes a version of a template as an XLSForm workbook; 0 means no
+// version. form.Compile must accept the template. The sheet hearth_notes lists
+// what other programs will see differently. The fault TEMPLATE_EXPORT_TOO_LARGE
+// means that a text does not fit into a cell.
 func Write(w io.Writer, t *form.Template, version int) error {
 	e := &exporter{t: t, cellWriter: cellWriter{names: NewNames(t), used: map[string]bool{}}, def: defaultLanguage(t), lists: map[string]string{}, taken: map[string]bool{booleanList: true}, counted: map[string]bool{}}
 	e.lost = e.note
@@ -57,7 +57,7 @@ func Write(w io.Writer, t *form.Template, version int) error {
 	return book.Close()
 }
 
-// page is a sheet as it is written.
+// page is a sheet in the form in which it is written.
 type page struct {
 	name  string
 	rows  []cells
@@ -83,8 +83,9 @@ func writeSheet(book *sheet.BookWriter, headers []string, rows []cells) error {
 	return nil
 }
 
-// writeRow writes a row. Numbers below 0 are written as numbers: as texts they
-// begin like a formula and get an apostrophe, which is no part of a default.
+// writeRow writes a row. Negative numbers are written as numbers: as texts they
+// would begin like a formula and get an apostrophe, which is not part of a
+// default.
 func writeRow(book *sheet.BookWriter, line []string) error {
 	if !slices.ContainsFunc(line, negative) {
 		return book.Row(line...)
@@ -105,8 +106,8 @@ func writeRow(book *sheet.BookWriter, line []string) error {
 	return book.Values(values...)
 }
 
-// negative reports whether a text is a number below 0 that a spreadsheet shows as it
-// is.
+// negative reports whether a text is a negative number that a spreadsheet shows
+// unchanged.
 func negative(text string) bool {
 	const digits = 15 // that spreadsheets keep
 	if !strings.HasPrefix(text, "-") || len(text) > digits {
@@ -189,7 +190,7 @@ func (e *exporter) tags() []string {
 	return e.allTags
 }
 
-// Tags are the languages of all texts of a template, the default one first.
+// Tags returns the languages of all texts of a template, the default one first.
 // Texts without a language do not count.
 func Tags(t *form.Template) []string {
 	found := map[string]bool{}
@@ -248,7 +249,7 @@ func (c cells) text(base string, t form.Text) {
 	}
 }
 
-// label puts a label. XLSForm wants one; a name stands in for it.
+// label writes a label. XLSForm requires one; a name replaces a missing one.
 func (c cells) label(t form.Text, name string) {
 	c.text("label", t)
 	if len(t) == 0 {

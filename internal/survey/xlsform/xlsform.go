@@ -36,7 +36,7 @@ const (
 	Note    Level = "note"    // something was left out that changes no answer
 )
 
-// Item is one thing that was found in a workbook.
+// Item is one finding in a workbook.
 type Item struct {
 	Sheet  string `json:"sheet,omitzero" doc:"Name of the sheet." example:"survey"`
 	Row    int    `json:"row,omitzero" doc:"Number of the row as spreadsheets count." example:"12"`
@@ -46,7 +46,7 @@ type Item struct {
 	Detail string `json:"detail"`
 }
 
-// Place is where the item is, for people.
+// Place is the place of the item, for people.
 func (i Item) Place() string {
 	var at []string
 	if i.Sheet != "" {
@@ -64,14 +64,14 @@ func (i Item) Place() string {
 	return strings.ToUpper(at[0][:1]) + strings.Join(at, ", ")[1:] + ": "
 }
 
-// Made is a section that was made of a workbook.
+// Made is a section that was made from a workbook.
 type Made struct {
 	ID        string `json:"id" doc:"A group of the first level has its name; questions outside groups are in main, main_2 and so on." example:"main"`
 	Row       int    `json:"row" doc:"Row of the survey sheet in which it begins." example:"2"`
 	Questions int    `json:"questions" example:"12"`
 }
 
-// Report lists what could not be carried over exactly, and the sections.
+// Report lists what could not be converted exactly, and the sections.
 type Report struct {
 	Items []Item `json:"items" doc:"At most 1,000, in the order of the workbook."`
 	More  bool   `json:"more,omitzero" doc:"Whether there is more than shown."`
@@ -133,7 +133,7 @@ func (i Item) pointer() string {
 	return out
 }
 
-// shorten keeps the beginning of a text, for messages.
+// shorten truncates a text for messages.
 func shorten(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {

@@ -2,17 +2,17 @@ package xlsform
 
 import "github.com/hearth-dmrv/hearth/internal/survey/form"
 
-// Want is what an expression is for.
+// Want is the purpose of an expression.
 type Want int
 
-// The wants.
+// The purposes.
 const (
 	Condition Want = iota // it is true or false
 	Conjunct              // a condition that others are joined to with and
 	Value                 // it gives a value
 )
 
-// Place is where an expression of a template stands.
+// Place is the place of an expression in a template.
 type Place struct {
 	At   *Named          // the question or section
 	Self bool            // whether "." is its answer, as in constraints
@@ -21,10 +21,9 @@ type Place struct {
 	Choice *form.Question // whose choices the expression filters; nil for any other
 }
 
-// ToCEL translates an expression of XLSForm that stands at a question or
-// section. The notes say what does not mean exactly the same. The error is a
-// *SyntaxError when the text is no expression or names what is not there, else
-// an *UntranslatableError.
+// ToCEL translates an expression of XLSForm of a question or section. The notes
+// name inexact parts. The error is a *SyntaxError when the text is not an
+// expression or names something unknown, else an *UntranslatableError.
 func (n *Names) ToCEL(text string, at *Named, want Want) (cel string, notes []string, err error) {
 	c := &toCEL{names: n, from: at, guarded: want == Value}
 	p, err := c.parse(text)
@@ -70,16 +69,17 @@ func (n *Names) FromCEL(cel string, p Place, want Want) (string, error) {
 	return unguarded(out), nil
 }
 
-// Quote writes a text as XPath reads it.
+// Quote writes a text as an XPath literal.
 func Quote(s string) string { return literalText(s).text }
 
-// Choice is an option of a question as expressions of XLSForm compare with it.
+// Choice is an option of a question in the form that expressions of XLSForm
+// compare with.
 func Choice(at *Named, value string) string {
 	return choiceName(literalText(value), xpart{name: at}).text
 }
 
-// Find gives the first question of an id, else the section of that id, nil when
-// there is neither.
+// Find returns the first question of an id, else the section of that id, nil
+// when there is neither.
 func (n *Names) Find(id string) *Named {
 	if all := n.all[id]; len(all) > 0 {
 		return all[0]

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Status is whether an account can be used.
+// Status says whether an account can be used.
 type Status string
 
 // The statuses. Closed is final.
@@ -30,7 +30,7 @@ const (
 	Closed Status = "closed"
 )
 
-// Twins is how far the twins of a customer and the household have come.
+// Twins is the progress of making the twins of a customer and the household.
 type Twins string
 
 // The states of twins.
@@ -44,7 +44,7 @@ const (
 // maxPerNumber is how many accounts one number can have at once.
 const maxPerNumber = 5
 
-// Account is one customer as operators see it. Nothing here tells the PIN.
+// Account is one customer as operators see it. It never contains the PIN.
 type Account struct {
 	ID         string
 	CustomerID string
@@ -120,8 +120,8 @@ func newCustomerID() string {
 	return string(id)
 }
 
-// customerID is a customer id as it is stored, since handsets type small
-// letters too; "" for a text that cannot be one.
+// customerID normalises a customer id, since handsets type small letters too;
+// "" for a text that cannot be one.
 func customerID(text string) string {
 	id := strings.ToUpper(strings.TrimSpace(text))
 	if !customerForm.MatchString(id) {

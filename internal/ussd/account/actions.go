@@ -21,7 +21,7 @@ const (
 	maxEmail  = 254
 	maxWord   = 100 // of a district
 	maxSize   = 1000
-	idDraws   = 8  // until a customer id is found that nobody has
+	idDraws   = 8  // until a free customer id is found
 	textsADay = 10 // messages a caller may ask for
 )
 
@@ -50,7 +50,7 @@ func (ac *actions) create(ctx context.Context, tx *db.Tx, c machine.ActionCall) 
 	if err != nil {
 		return machine.Result{}, err
 	}
-	if hold.closed(c.Now) { // whoever has the card now may be a stranger
+	if hold.closed(c.Now) { // the card may be a stranger's now
 		return machine.Result{Name: resHeld}, nil
 	}
 	n, err := held(ctx, tx, c.Phone, maxPerNumber)
@@ -84,7 +84,7 @@ func newRow(now time.Time) *row {
 	}
 }
 
-// insertNew stores an account under a customer id nobody has.
+// insertNew stores an account under a free customer id.
 func insertNew(ctx context.Context, tx *db.Tx, a *row) error {
 	for range idDraws {
 		made, err := insert(ctx, tx, a)
@@ -178,7 +178,7 @@ func logout(context.Context, *db.Tx, machine.ActionCall) (machine.Result, error)
 	return machine.Result{Name: resOK, Account: new(string), Set: map[string]string{varName: ""}}, nil
 }
 
-// gone is the answer to somebody whose account was closed during the call.
+// gone is the answer to a caller whose account was closed during the call.
 func gone(name string) machine.Result {
 	return machine.Result{Name: name, Account: new(string)}
 }
@@ -198,8 +198,8 @@ func mine(ctx context.Context, tx *db.Tx, c machine.ActionCall) (*row, error) {
 // languageForm is a code as packs list them.
 var languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
 
-// language changes the language of the session and keeps it for the next, and
-// has it told to the twin.
+// language changes the language of the session, keeps it for the next one, and
+// updates the twin.
 func (ac *actions) language(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	lang := c.Arg(varLanguage)
 	if !languageForm.MatchString(lang) {
@@ -220,7 +220,7 @@ func (ac *actions) language(ctx context.Context, tx *db.Tx, c machine.ActionCall
 	return machine.Result{Name: resOK, Lang: lang}, nil
 }
 
-// householdStatus tells how far the twins have come.
+// householdStatus returns the progress of the twins.
 func householdStatus(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
@@ -240,7 +240,8 @@ func householdStatus(ctx context.Context, tx *db.Tx, c machine.ActionCall) (mach
 	return machine.Result{Name: string(a.twins), Set: set}, nil
 }
 
-// register stores the household of whoever is logged in and asks for its twin.
+// register stores the household of the caller who is logged in and asks for its
+// twin.
 func (ac *actions) register(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
@@ -290,9 +291,9 @@ func (ac *actions) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (m
 	return machine.Result{Name: resQueued}, nil
 }
 
-// findCustomer reports whether a login with an id can be tried: not while the
-// id is locked, or the number for the ids of others. An id nobody has is found like any other, so that
-// this tells nothing; the PIN typed next is wrong, and counts.
+// findCustomer reports whether a login with an id can be tried: not while the id is
+// locked, or the number is locked for other ids. An id nobody has is found like any
+// other, so the answer reveals nothing; the PIN typed next is wrong, and counts.
 func (ac *actions) findCustomer(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
 	g, err := ac.enter(ctx, tx, c, customer)

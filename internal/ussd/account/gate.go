@@ -9,21 +9,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// gate is one try at something secret, with the locks of the number it comes
-// from and of the customer id it is on. Both rows are held until the
-// transaction ends, the number's first, so that tries come one after the other
-// and no two wait for each other.
+// gate is one try at a secret, with the locks of the number it comes from and
+// of the customer id it is for. Both rows are locked until the transaction
+// ends, the number's first, so that tries come one after the other and cannot
+// deadlock.
 //
-// The lock of a number is about the ids of others. An account that is
-// registered with the number has its own lock alone: what was tried on other
-// ids neither counts for it nor keeps its owner out, and tries on it count for
-// no other.
+// The lock of a number concerns other people's ids. An account registered with
+// the number has only its own lock: tries on other ids neither count for it nor
+// keep its owner out, and tries on it count for no other.
 type gate struct {
 	journal         *journal
 	now             time.Time
 	phone           string
 	customer        string // "" for a text that is no id at all
-	forgot          bool   // the PIN; then locks that open by themselves do not count
+	forgot          bool   // the PIN; then locks that expire do not count
 	hold            lock   // of a number whose card was changed
 	own             bool   // the id is that of an open account of the number; then number stays empty
 	number, account lock
@@ -36,7 +35,7 @@ func (ac *actions) enter(ctx context.Context, tx *db.Tx, c machine.ActionCall, c
 	return g.take(ctx, tx)
 }
 
-// enterForgot is enter for somebody who has forgotten the PIN, and therefore
+// enterForgot is enter for a caller who has forgotten the PIN, and therefore
 // may just have locked the account.
 func (ac *actions) enterForgot(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
 	g := &gate{journal: ac.journal, now: c.Now, phone: c.Phone, customer: customer, forgot: true}
@@ -65,9 +64,9 @@ func (g *gate) take(ctx context.Context, tx *db.Tx) (_ *gate, err error) {
 	return g, err
 }
 
-// refuse is the answer while something is locked, nil when a try may be made.
-// A number on hold is told so whichever id it tries, and not that anybody has
-// typed wrong PINs.
+// refuse is the answer while something is locked, nil when a try may be made. A
+// caller from a held number is told about the hold whichever id it tries, and
+// not that anybody has typed wrong PINs.
 func (g *gate) refuse() *machine.Result {
 	if g.hold.closed(g.now) {
 		return &machine.Result{Name: resHeld, Set: map[string]string{varTries: "", varLockedFor: ""}}
@@ -81,8 +80,7 @@ func (g *gate) refuse() *machine.Result {
 	return g.answer(locks...)
 }
 
-// answer tells of the lock among some that lasts longest, nil when all are
-// open.
+// answer reports the lock that lasts longest, nil when all are open.
 func (g *gate) answer(locks ...lock) *machine.Result {
 	var worst lock
 	for _, l := range locks {
@@ -99,7 +97,7 @@ func (g *gate) answer(locks ...lock) *machine.Result {
 	return nil
 }
 
-// fail counts a wrong try and gives the answer to it. a is nil for an id
+// fail counts a wrong try and returns the answer to it. a is nil for an id
 // nobody has; the answer does not show it.
 func (g *gate) fail(ctx context.Context, tx *db.Tx, a *row) (machine.Result, error) {
 	g.account = g.account.fail(g.now)
@@ -122,7 +120,7 @@ func (g *gate) fail(ctx context.Context, tx *db.Tx, a *row) (machine.Result, err
 	return machine.Result{Name: resWrong, Set: map[string]string{varTries: strconv.FormatInt(left, 10), varLockedFor: ""}}, nil
 }
 
-// locked is what an event tells of a lock.
+// locked is the data of the event about a lock.
 type locked struct {
 	Wrong   int64      `json:"wrong"`
 	Until   *time.Time `json:"until,omitempty"`
@@ -185,8 +183,8 @@ func (g *gate) pass(ctx context.Context, tx *db.Tx) error {
 	return g.store(ctx, tx)
 }
 
-// store keeps the locks as they are now, and removes those that say nothing.
-// Who looked without a try calls it too.
+// store stores the current locks, and removes empty ones. Call it even when no
+// try was made.
 func (g *gate) store(ctx context.Context, tx *db.Tx) error {
 	if !g.own {
 		if err := setLock(ctx, tx, lockNumber, g.phone, g.number); err != nil {

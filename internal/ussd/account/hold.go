@@ -12,8 +12,7 @@ import (
 )
 
 // listLocked lists the accounts that are locked now, by customer id, and then
-// those whose number is held, by number. Locks on ids nobody has are passed
-// over.
+// those whose number is held, by number. Locks on ids nobody has are skipped.
 func (s *Service) listLocked(ctx context.Context, q db.Querier, after string, limit int) ([]Account, string, error) {
 	if strings.HasPrefix(after, "+") {
 		return s.listHeld(ctx, q, after, limit)
@@ -41,10 +40,10 @@ func (s *Service) listLocked(ctx context.Context, q db.Querier, after string, li
 	return out, next, err
 }
 
-// listHeld lists the open accounts of held numbers but for those that are
+// listHeld lists the open accounts of held numbers, except those that are
 // locked too, which come before. The place is a number and, after a blank, the
 // last account of it that was looked at. It looks at no more than limit
-// accounts and numbers, whether or not they are to be shown.
+// accounts and numbers, whether or not they are shown.
 func (s *Service) listHeld(ctx context.Context, q db.Querier, after string, limit int) ([]Account, string, error) {
 	phone, id, within := strings.Cut(after, " ")
 	var rows []*row
@@ -85,8 +84,8 @@ type Number struct {
 	Held     bool      // because its card was changed
 }
 
-// LockedNumbers gives at most limit numbers that are locked or held, after one,
-// in their order.
+// LockedNumbers returns at most limit numbers that are locked or held, after a
+// given one, in order.
 func (s *Service) LockedNumbers(ctx context.Context, after string, limit int) ([]Number, error) {
 	limit = min(max(limit, 1), maxPage)
 	found := map[string]Number{}
@@ -113,10 +112,10 @@ func (s *Service) LockedNumbers(ctx context.Context, after string, limit int) ([
 	return out[:min(len(out), limit)], nil
 }
 
-// Hold keeps a number from logging in and from getting codes until a time, the
-// zero time for until it is released, and logs out whoever calls from it. It is
-// for the signal of a network that the number has a new card: who holds it now
-// may be somebody else. The number is named itself, or by the customer id of its
+// Hold keeps a number from logging in and from getting codes until a time, or
+// with the zero time until it is released, and logs out its calls. It is for a
+// network's warning that the number has a new SIM card, whose holder may be
+// somebody else. The number is given directly, or by the customer id of its
 // account. Faults: ACCOUNT_NOT_FOUND, PHONE_INVALID.
 func (s *Service) Hold(ctx context.Context, ref string, until time.Time) error {
 	ctx = operator(ctx)
@@ -136,7 +135,7 @@ func (s *Service) Hold(ctx context.Context, ref string, until time.Time) error {
 	})
 }
 
-// Release ends the hold of a number, named as for Hold. It reports whether there
+// Release ends the hold of a number, given as for Hold. It reports whether there
 // was one; locks after wrong PINs stay.
 func (s *Service) Release(ctx context.Context, ref string) (released bool, err error) {
 	ctx = operator(ctx)
@@ -176,7 +175,7 @@ func (s *Service) number(ctx context.Context, q db.Querier, ref string) (string,
 	return phone, nil
 }
 
-// Held reports whether a number is on hold, named as for Hold.
+// Held reports whether a number is on hold, given as for Hold.
 func (s *Service) Held(ctx context.Context, ref string) (Number, error) {
 	n := Number{Phone: ref}
 	if customerID(ref) != "" {
@@ -196,7 +195,7 @@ func (s *Service) Held(ctx context.Context, ref string) (Number, error) {
 }
 
 // Expire removes locks that no longer count, at most limit of each kind, and
-// tells how many. before is not used: what counts has times of its own.
+// returns how many. before is not used: the locks have times of their own.
 func (s *Service) Expire(ctx context.Context, _ time.Time, limit int) (int, error) {
 	now := s.cfg.Now()
 	var sum int64

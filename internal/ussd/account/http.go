@@ -17,8 +17,8 @@ const (
 	maxHold      = 366 * 24 * time.Hour
 )
 
-// Desk is what those see and do who look after customers, over HTTP. The rules are
-// those of the Service; whoever does something stands in its event.
+// Desk is what customer support sees and does, over HTTP. The rules are those of
+// the Service; the event names the person who acted.
 type Desk struct {
 	Accounts *Service
 	Cursors  web.Cursors
@@ -93,7 +93,7 @@ type listIn struct {
 	web.Paging
 }
 
-// filter reads what is asked for.
+// filter reads the parameters.
 func (in *listIn) filter(ctx context.Context) (Filter, error) {
 	var c fault.Checks
 	in.Size(&c)
@@ -128,7 +128,7 @@ func (in *listIn) filter(ctx context.Context) (Filter, error) {
 	return Filter{CustomerID: in.CustomerID, Locked: in.Locked, Phone: in.Phone, Status: in.Status, Twins: in.Twins}, nil
 }
 
-// need wants scopes besides that of the route.
+// need requires scopes besides that of the route.
 func need(ctx context.Context, scopes ...string) error {
 	c := web.CallerFrom(ctx)
 	for _, s := range scopes {
@@ -222,7 +222,7 @@ func (d Desk) read(ctx context.Context, id string) (*api.Customer, error) {
 	return &out, nil
 }
 
-// changed tells what was done, with the account as it is now.
+// changed answers with the action and the account in its new state.
 func (d Desk) changed(ctx context.Context, action, ref string) (*api.AccountChange, error) {
 	out := &api.AccountChange{Action: action, Changed: true}
 	if phoneForm.MatchString(ref) {

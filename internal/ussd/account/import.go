@@ -19,22 +19,22 @@ import (
 
 const (
 	importChunk    = 50  // accounts in one transaction
-	importProblems = 100 // that are told
+	importProblems = 100 // that are reported
 	keyTrials      = 100 // PINs none of which opens: the key is wrong
 )
 
-// ImportReport is what an import did.
+// ImportReport is the result of an import.
 type ImportReport struct {
 	Imported int // accounts that are new
 	Existing int // that were there: an import can be run again
-	Sealed   int // PINs that were sealed anew at once
+	Sealed   int // PINs that were re-sealed at once
 	Legacy   int // PINs that are checked in their old form at the next login
 	Locked   int // accounts without a PIN: an operator has to reset them
 	Bad      int // lines that are no account
 	Problems []ImportProblem
 }
 
-// ImportProblem is a line that was left out. It repeats nothing of it.
+// ImportProblem is a line that was left out. It repeats nothing of the line.
 type ImportProblem struct {
 	Line int
 	Text string
@@ -44,12 +44,11 @@ type ImportProblem struct {
 // the number of the customer. Others are passed over.
 var importColumns = []string{"customer_id", "full_name", "email", "phone", "encrypted_pin", "preferred_language"}
 
-// Import reads the accounts of an earlier server from CSV with a head line:
+// Import reads the accounts of an earlier server from CSV with a header line:
 // customer_id, full_name, email, phone (or phone_number), encrypted_pin,
-// preferred_language. PINs
-// of five digits are sealed at once, others when their owners log in. A file
-// whose PINs the key cannot have made is refused before anything is stored;
-// faults: IMPORT_INVALID, LEGACY_KEY_WRONG.
+// preferred_language. PINs of five digits are re-sealed at once, others when
+// their owners log in. A file whose PINs the key cannot have made is refused
+// before anything is stored; faults: IMPORT_INVALID, LEGACY_KEY_WRONG.
 func (s *Service) Import(ctx context.Context, from io.Reader) (ImportReport, error) {
 	in, err := newImport(s, from)
 	if err != nil {

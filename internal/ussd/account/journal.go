@@ -17,8 +17,8 @@ type journal struct {
 	phones []byte // keys the names of numbers
 }
 
-// record appends an event about an account, by whoever calls. No event holds a
-// name or a number.
+// record appends an event about an account, with the caller as its actor. No
+// event holds a name or a number.
 func (j *journal) record(ctx context.Context, tx *db.Tx, typ string, a *row, data any) error {
 	return j.events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: a.did, Revision: a.revision, Data: data})
 }
@@ -28,15 +28,16 @@ func (j *journal) recordNumber(ctx context.Context, tx *db.Tx, typ, phone string
 	return j.events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: j.alias(phone), Data: data})
 }
 
-// alias is a number as events name it: the same each time, and nobody without
-// the server's key can tell whose it is.
+// alias is the name of a number in events: the same each time, and only the
+// server's key can connect it with the number.
 func (j *journal) alias(phone string) string {
 	mac := hmac.New(sha256.New, j.phones)
 	mac.Write([]byte(phone))
 	return "number:" + hex.EncodeToString(mac.Sum(nil)[:12])
 }
 
-// asCustomer has what an account asks for done, and recorded, in its name.
+// asCustomer returns a context in which an account acts, so that events name
+// it.
 func asCustomer(ctx context.Context, a *row) context.Context {
 	return web.WithCaller(ctx, web.Caller{Workspace: workspace, DID: a.did})
 }

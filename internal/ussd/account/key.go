@@ -41,10 +41,10 @@ type Key struct {
 	aead cipher.AEAD
 }
 
-// ParseKey makes a key of the text of a setting: 64 hexadecimal digits, base64
-// of 32 bytes (43 or 44 characters), exactly 32 bytes taken as they are, or a
-// passphrase of 12 characters or more. A text that fits two forms is read as
-// the first of them.
+// ParseKey makes a key from the text of a setting: 64 hexadecimal digits,
+// base64 of 32 bytes (43 or 44 characters), exactly 32 bytes taken literally,
+// or a passphrase of 12 characters or more. A text that fits two forms is read
+// as the first of them.
 func ParseKey(text string) (Key, error) {
 	if raw, ok := rawKey(text); ok {
 		return newKey(raw), nil
@@ -78,8 +78,8 @@ func rawKey(text string) ([]byte, bool) {
 	return nil, false
 }
 
-// newKey makes a key of 32 bytes. Its id tells keys apart in the store and
-// gives nothing of them away.
+// newKey makes a key of 32 bytes. Its id distinguishes keys in the store and
+// reveals nothing about them.
 func newKey(raw []byte) Key {
 	block, err := aes.NewCipher(raw)
 	if err != nil {

@@ -145,6 +145,6 @@ func (ac *actions) Actions() map[string]machine.Action {
 	}
 }
 
-// Offered are the actions as packs see them, without a store: what a pack is
-// checked against, as by lint.
+// Offered returns the actions for checking packs, as lint does, without a
+// store.
 func Offered() map[string]machine.Action { return (*actions)(nil).Actions() }

@@ -106,9 +106,9 @@ func decodeLegacy(stored string) (block [aes.BlockSize]byte, err error) {
 // pinCount is how many PINs of 5 digits there are.
 const pinCount = 100_000
 
-// table gives the PIN of 5 digits to each of its ciphertexts. That this is
-// possible is what is wrong with the form; here it serves to seal imported
-// PINs at once, and to tell that the key is the right one.
+// table maps each ciphertext to its PIN of 5 digits. That this is possible is
+// the weakness of the format; here it serves to re-seal imported PINs at once,
+// and to check that the key is the right one.
 func (l *legacy) table() map[[aes.BlockSize]byte]string {
 	pins := make(map[[aes.BlockSize]byte]string, pinCount)
 	for pin, block := range l.all(5) {

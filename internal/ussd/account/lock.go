@@ -14,13 +14,13 @@ const (
 )
 
 // numberMemory is how long wrong tries of a number on ids that are not
-// registered with it count when no more come. A number is shared in families
-// and by agents, and nobody's right PIN may clear what was tried on other
-// accounts. The tries on an account count until somebody logs in to it.
+// registered with it count when no more come. Families and agents share
+// numbers, and nobody's right PIN may clear what was tried on other accounts.
+// The tries on an account count until its owner logs in.
 const numberMemory = 24 * time.Hour
 
 // unknownMemory is how long tries on a customer id nobody has are kept. It is
-// long, so that an id that does not exist behaves as one that does.
+// long, so that such an id behaves like an existing one.
 const unknownMemory = 90 * 24 * time.Hour
 
 // forever is the end of a lock that only an operator opens.
@@ -66,8 +66,8 @@ func (l lock) faded(now time.Time) lock {
 	return l
 }
 
-// without is the lock of a number after the PIN of an account was right: the
-// wrong tries it has made on that account were slips of somebody who knows it.
+// without is the lock of a number after the right PIN of an account: the wrong
+// tries on that account were slips of its owner and no longer count.
 func (l lock) without(slips lock) lock {
 	l.wrong = max(0, l.wrong-slips.wrong)
 	if l.wrong < triesPerLock && !l.blocked() {

@@ -17,8 +17,8 @@ const temporaryLife = 24 * time.Hour
 // maxPage is how many accounts one page has at most.
 const maxPage = 500
 
-// Filter chooses accounts; the zero value chooses all. Only one member is
-// heeded, the first that is set.
+// Filter selects accounts; the zero value selects all. Only the first member
+// that is set counts.
 type Filter struct {
 	CustomerID string
 	Locked     bool // for a time or until an operator unlocks, or its number is held
@@ -27,9 +27,9 @@ type Filter struct {
 	Twins      Twins
 }
 
-// List gives at most limit accounts after a place, "" for the first page. next
-// is the place of the next page, "" when there is none. A page may be short
-// although next is set.
+// List returns at most limit accounts after a place, "" for the first page.
+// next is the place of the next page, "" when there is none. A page may be
+// short although next is set.
 func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (accounts []Account, next string, err error) {
 	limit = min(max(limit, 1), maxPage)
 	err = s.db.View(ctx, func(q db.Querier) error {
@@ -82,9 +82,9 @@ func errMissing() error {
 	return fault.New(fault.NotFound, "ACCOUNT_NOT_FOUND", "No account has this customer id.")
 }
 
-// Unlock opens a customer id and the number of its account or, for a text that
-// begins with +, that number alone, after wrong PINs. A number that is held
-// stays so until it is released. The fault is ACCOUNT_NOT_FOUND.
+// Unlock unlocks a customer id and the number of its account or, for a text
+// that begins with +, that number alone, after wrong PINs. A held number stays
+// held until it is released. The fault is ACCOUNT_NOT_FOUND.
 func (s *Service) Unlock(ctx context.Context, ref string) error {
 	ctx = operator(ctx)
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -113,8 +113,8 @@ func unlock(ctx context.Context, tx *db.Tx, a *row) error {
 	return setLock(ctx, tx, lockCustomer, a.customer, lock{})
 }
 
-// openNumber opens the lock of a number and forgets what it has tried, and by
-// whom a customer id was tried.
+// openNumber unlocks a number and forgets what it has tried, and who has tried
+// a customer id.
 func openNumber(ctx context.Context, tx *db.Tx, phone, customer string) error {
 	if err := setLock(ctx, tx, lockNumber, phone, lock{}); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Service) find(ctx context.Context, q db.Querier, customer string) (*row
 	return a, nil
 }
 
-// Reset gives an account a temporary PIN, which is good for a day and must be
+// Reset gives an account a temporary PIN, which is valid for a day and must be
 // changed at the next login, and unlocks it. With message the PIN goes to the
 // number of the account and is not returned; it is returned when messages are
 // off or the number is held. Faults: ACCOUNT_NOT_FOUND, ACCOUNT_CLOSED.
@@ -178,9 +178,8 @@ func (s *Service) Reset(ctx context.Context, customer string, message bool) (pin
 	return pin, sent, err
 }
 
-// Close ends an account for good: nobody logs in to it any more. What it says
-// stays until it is erased. Closing it again does nothing. The fault is
-// ACCOUNT_NOT_FOUND.
+// Close ends an account for good: nobody can log in to it. Its data stays until
+// it is erased. Closing it again does nothing. The fault is ACCOUNT_NOT_FOUND.
 func (s *Service) Close(ctx context.Context, customer string) error {
 	ctx = operator(ctx)
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -219,13 +218,13 @@ func operator(ctx context.Context) context.Context {
 	return web.WithCaller(ctx, c)
 }
 
-// staff are the scopes of those who look after customers. Whoever speaks for a
-// customer reads what she has told the line and changes it.
+// staff are the scopes of customer support. A principal who speaks for a
+// customer reads and changes what the customer has told the line.
 var staff = []string{"entities:pii", "entities:write", "ussd:write"}
 
-// Voice reports whether a DID is that of a customer whose account is open, and
-// what scopes somebody needs who decides who speaks for her. Her own proof is
-// her PIN, which only the line takes.
+// Voice reports whether a DID belongs to a customer whose account is open, and
+// which scopes are needed to decide who speaks for the customer. The customer's
+// own proof is the PIN, which only the line accepts.
 func Voice(ctx context.Context, q db.Querier, ws, did string) (scopes []string, customer bool, err error) {
 	if ws != workspace {
 		return nil, false, nil
@@ -234,7 +233,7 @@ func Voice(ctx context.Context, q db.Querier, ws, did string) (scopes []string, 
 	return slices.Clone(staff), a != nil && a.status == Active, err
 }
 
-// DIDOf is the DID of an open account, "" when it is not open.
+// DIDOf is the DID of an account, "" when it is not open.
 func (s *Service) DIDOf(ctx context.Context, account string) (string, error) {
 	a, err := findByID(ctx, s.db, account)
 	if err != nil || a == nil || a.status != Active {
@@ -253,9 +252,9 @@ func (s *Service) DIDOfCustomer(ctx context.Context, customer string) (string, e
 	return a.did, nil
 }
 
-// Household is what was made for a customer: the DID of her household, whether
-// somebody else has it too, and what it has of her. The zero value is for a DID
-// that is no customer's, or one without a household.
+// Household is what was made for a customer: the DID of the household, whether
+// it has other members, and which of its data is the customer's. The zero value
+// is for a DID that is no customer's, or a customer without a household.
 type Household struct {
 	DID, Phone, CustomerID string
 	Shared                 bool

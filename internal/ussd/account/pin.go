@@ -14,11 +14,10 @@ const pinSize = 5
 // weakness is why a PIN is too easy to guess; "" when it is not.
 type weakness string
 
-// The rule in full. A PIN is refused when its digits are all the same (77777),
-// count up or down by one with 0 following 9 (12345, 54321, 78901), are two
-// that take turns (12121), or are the last digits of the caller's own number.
-// Dates are not refused: five digits write too few of them in a way that a rule
-// could tell from chance.
+// The full rule. A PIN is refused when its digits are all the same (77777),
+// count up or down by one with 0 following 9 (12345, 54321, 78901), alternate
+// between two (12121), or are the last digits of the caller's own number. Dates
+// are not refused: among five digits a rule could not tell dates from chance.
 const (
 	weakSame   weakness = "same"
 	weakRun    weakness = "run"
@@ -28,7 +27,7 @@ const (
 	weakForm   weakness = "form" // it is not 5 digits
 )
 
-// weak tells why a PIN is too easy to guess. phone is that of the caller.
+// weak says why a PIN is too easy to guess. phone is the caller's.
 func weak(pin, phone string) weakness {
 	switch {
 	case steps(pin, 0):

@@ -31,7 +31,7 @@ func newPINs(cfg Config) (*pins, error) {
 	own := newKey(cfg.Key.Derive("ussd-pin"))
 	p.keys.current = own
 	if cfg.PINKey != "" {
-		// A server that was tried without the setting goes on with it.
+		// A server that was tried without the setting keeps working with it.
 		p.keys.current, err = setting("PIN_ENCRYPTION_KEY", cfg.PINKey)
 		p.keys.old = []Key{own}
 	}
@@ -65,7 +65,7 @@ func setting(name, text string) (Key, error) {
 }
 
 // verify reports whether a PIN is that of an account. For no account it does the
-// same work and says no.
+// same work and returns false.
 func (p *pins) verify(a *row, pin string, now time.Time) (bool, error) {
 	usable := a != nil && a.status == Active && (a.pinKey != "" || a.pinLegacy != "") && !a.expired(now)
 	if !usable {
@@ -84,7 +84,7 @@ func (p *pins) verify(a *row, pin string, now time.Time) (bool, error) {
 	return subtle.ConstantTimeCompare(text, []byte(pin)) == 1 && usable, nil
 }
 
-// expired reports whether the PIN was a temporary one that nobody has used in
+// expired reports whether the PIN was a temporary one that was not used in
 // time.
 func (r *row) expired(now time.Time) bool { return r.pinUntil > 0 && r.pinUntil <= now.UnixMilli() }
 

@@ -85,7 +85,7 @@ func (ac *actions) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCal
 	r := welcome(a)
 	r.Set[varWeakReason] = ""
 	if !ticket {
-		r.Lang = "" // the session's own stays
+		r.Lang = "" // the session keeps its own
 	}
 	return r, nil
 }
@@ -104,8 +104,8 @@ func (ac *actions) replace(ctx context.Context, tx *db.Tx, a *row, c machine.Act
 	return ac.record(asCustomer(ctx, a), tx, typ, a, nil)
 }
 
-// resetStart sends a code to the number of an account, when that is the number
-// of the caller. The answer is the same when there is no such account.
+// resetStart sends a code to the number of an account, if that is the number of
+// the caller. The answer is the same when there is no such account.
 func (ac *actions) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	if !ac.sms.On() {
 		return machine.Result{Name: resOff}, nil
@@ -141,7 +141,7 @@ func (ac *actions) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCa
 		r.code, r.expires, r.tries = ac.hash(a.id, code), c.Now.Add(codeLife).UnixMilli(), 0
 		text = say(codeWords, a.lang, code)
 	} else if refused.Name != resBlocked {
-		return sent, nil // on hold, nothing goes to a card that may be somebody else's
+		return sent, nil // on hold, nothing goes to a card that may be a stranger's
 	}
 	r.sent++
 	if r.code == nil {
@@ -154,7 +154,7 @@ func (ac *actions) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCa
 	return sent, err
 }
 
-// hash is a code as it is stored.
+// hash is the stored form of a code.
 func (ac *actions) hash(account, code string) []byte {
 	mac := hmac.New(sha256.New, ac.codes)
 	mac.Write([]byte(account + " " + code))
@@ -162,7 +162,7 @@ func (ac *actions) hash(account, code string) []byte {
 }
 
 // resetFinish gives an account a new PIN for the code that was sent. A wrong
-// code, a late one and an id nobody has get the same answer.
+// code, an expired one and an id nobody has get the same answer.
 func (ac *actions) resetFinish(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	r, err := ac.finishReset(ctx, tx, c)
 	return spent(r, c, secretCode), err

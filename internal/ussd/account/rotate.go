@@ -12,13 +12,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// KindRotate is that of the job that seals PINs with a new key.
+// KindRotate is the kind of the job that seals PINs with a new key.
 const KindRotate = "ussd.pin-rotate"
 
 const (
 	rotateChunk  = 50 // accounts in one transaction
 	rotateTries  = 10 // attempts of the job
-	rotatePasses = 5  // over what other instances seal with the old key meanwhile
+	rotatePasses = 5  // over PINs that other instances seal with the old key meanwhile
 	proofRows    = 3  // of one key that are tried: one may be damaged
 )
 
@@ -46,7 +46,7 @@ func (p *pins) Prove(ctx context.Context) error {
 	for _, status := range []job.Status{job.Queued, job.Running} {
 		under, _, err := p.jobs.List(ctx, job.Filter{Kind: KindRotate, Status: status}, 0, 1)
 		if err != nil || len(under) > 0 {
-			return err // it goes on where it was
+			return err // it resumes where it was
 		}
 	}
 	return p.db.InTx(ctx, func(tx *db.Tx) error {
@@ -167,7 +167,7 @@ func (p *pins) rotate(ctx context.Context, r *job.Run) error {
 	return nil
 }
 
-// rotateKey goes once over the PINs of a key and tells how many it moved.
+// rotateKey goes once over the PINs of a key and returns how many it re-sealed.
 func (p *pins) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotation) (int64, error) {
 	left, err := countBy(ctx, p.db, old.id)
 	if err != nil {
@@ -189,8 +189,8 @@ func (p *pins) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotation)
 	}
 }
 
-// moveChunk seals some PINs anew, outside the transaction that stores them. A
-// PIN that was changed meanwhile is left for the next pass.
+// moveChunk re-seals some PINs, outside the transaction that stores them. A PIN
+// that was changed meanwhile is left for the next pass.
 func (p *pins) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pinRow, st *rotation) (int64, error) {
 	fresh := make([][]byte, len(chunk))
 	next := *st

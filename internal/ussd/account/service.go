@@ -26,21 +26,21 @@ type Config struct {
 
 	// PINKey is the text of PIN_ENCRYPTION_KEY, as ParseKey reads it. Without
 	// one the key is derived from the server's own, and that key still opens
-	// PINs when there is one later.
+	// PINs if one is set later.
 	PINKey string
-	// PINKeyOld is the key before it: PINs that it sealed are still opened, and
-	// a job seals them anew.
+	// PINKeyOld is the previous key: PINs that it sealed are still opened, and
+	// a job re-seals them.
 	PINKeyOld string
-	// LegacyKey is the text of PIN_ENCRYPTION_KEY at the server accounts were
-	// imported from; PINKey by default.
+	// LegacyKey is the text of PIN_ENCRYPTION_KEY on the server that accounts
+	// were imported from; PINKey by default.
 	LegacyKey string
 
-	// MakeTwins makes the twins of a customer and the household, or brings
-	// existing ones up to date, and gives the DID of the household. It is
-	// called in a job, never in a transaction. Without it there are none.
+	// MakeTwins makes the twins of a customer and the household, or updates
+	// existing ones, and returns the DID of the household. It is called in a
+	// job, never in a transaction. Without it there are no twins.
 	MakeTwins func(ctx context.Context, c Customer) (household string, err error)
 	// Forget removes what others keep about a number, in the transaction of an
-	// erasure, and tells how many things it were. It may be nil.
+	// erasure, and returns how many items there were. It may be nil.
 	Forget func(ctx context.Context, tx *db.Tx, phone string) (int64, error)
 
 	Log *slog.Logger     // discards by default
@@ -55,7 +55,7 @@ type Service struct {
 }
 
 // New makes a Service over a migrated store. Call Prove before it is used. An
-// error names the setting that is wrong, never what it holds.
+// error names the setting that is wrong, never its value.
 func New(cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -75,7 +75,7 @@ func New(cfg Config) (*Service, error) {
 	}}, nil
 }
 
-// Handlers are the jobs of accounts.
+// Handlers returns the jobs of accounts, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{KindRotate: s.rotate, KindTwins: s.makeTwins}
 }

@@ -12,9 +12,9 @@ import (
 // proofSize is how many bytes of the hash are kept.
 const proofSize = 12
 
-// proof names the PIN that an account has now: it is another one after each
-// change. It is made of the sealed form, so it tells nothing about the PIN, and
-// it changes too when the PIN is sealed anew by another key.
+// proof identifies the present PIN of an account, and changes with it. It is
+// derived from the sealed form, so it reveals nothing about the PIN, and it
+// also changes when the PIN is re-sealed with another key.
 func (r *row) proof() string { return proofOf(r.pin) }
 
 func proofOf(sealed []byte) string {

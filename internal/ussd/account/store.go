@@ -25,8 +25,8 @@ const (
 	updateLanguage   = `UPDATE ussd_accounts SET lang = $2, revision = revision + 1, updated_at = $3 WHERE id = $1`
 	updateHousehold  = `UPDATE ussd_accounts SET district = $2, size = $3, household_did = $4, revision = revision + 1, updated_at = $5 WHERE id = $1 AND status = 'active'`
 	askTwins         = `UPDATE ussd_accounts SET twins = 'pending', twins_asked = twins_asked + 1, updated_at = $2 WHERE id = $1 RETURNING twins_asked`
-	// refreshTwins leaves twins that are ready so: they are there, and stay of
-	// use until they are brought up to date.
+	// refreshTwins leaves twins that are ready in that state: they exist, and
+	// stay usable until they are updated.
 	refreshTwins = `UPDATE ussd_accounts SET twins = CASE WHEN twins = 'ready' THEN twins ELSE 'pending' END, twins_asked = twins_asked + 1, updated_at = $2
 		WHERE id = $1 RETURNING twins_asked`
 	endTwins     = `UPDATE ussd_accounts SET twins = $3, household_did = $4, updated_at = $5 WHERE id = $1 AND twins_asked = $2`
@@ -66,7 +66,7 @@ func scan(from db.Row) (*row, error) {
 	return r, nil
 }
 
-// findByID reads an account, nil when there is none; as the two below do.
+// findByID reads an account, nil when there is none; so do the next two.
 func findByID(ctx context.Context, q db.Querier, id string) (*row, error) {
 	return scan(q.QueryRow(ctx, selectByID, id))
 }
@@ -125,7 +125,7 @@ func setPending(ctx context.Context, tx *db.Tx, id string, now time.Time) (asked
 	return asked, db.Wrap("ask for twins", err)
 }
 
-// setRefreshed is setPending for a change nobody waits for.
+// setRefreshed is setPending for a change that nobody waits for.
 func setRefreshed(ctx context.Context, tx *db.Tx, id string, now time.Time) (asked int64, err error) {
 	err = tx.QueryRow(ctx, refreshTwins, id, now.UnixMilli()).Scan(&asked)
 	return asked, db.Wrap("ask for twins", err)

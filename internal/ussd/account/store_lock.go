@@ -89,7 +89,7 @@ func setLock(ctx context.Context, tx *db.Tx, kind, name string, l lock) error {
 	return db.Wrap("store lock", err)
 }
 
-// registered reports whether a customer id is that of an open account of a
+// registered reports whether a customer id belongs to an open account of a
 // number.
 func registered(ctx context.Context, q db.Querier, customer, phone string) (bool, error) {
 	var one int
@@ -101,7 +101,7 @@ func registered(ctx context.Context, q db.Querier, customer, phone string) (bool
 }
 
 // removeSlips forgets which ids a number has tried, and which numbers have
-// tried an id; "" is none. Neither holds a sign that LIKE reads.
+// tried an id; "" means none. Neither contains a wildcard of LIKE.
 func removeSlips(ctx context.Context, tx *db.Tx, customer, phone string) error {
 	of, by := "", ""
 	if customer != "" {

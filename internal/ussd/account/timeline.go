@@ -15,13 +15,13 @@ const selectRegistered = `SELECT created_at, customer_id, did FROM ussd_accounts
 
 const selectPerson = `SELECT created_at, customer_id, did FROM ussd_accounts WHERE did = $1 AND ws = $2`
 
-// Registered tells when the people of a household registered.
+// Registered returns when the people of a household registered.
 func (s *Service) Registered(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := s.db.Query(ctx, selectRegistered, l.DID, web.CallerFrom(ctx).Workspace)
 	return happenings(rows, err, l)
 }
 
-// Joined tells when a person registered.
+// Joined returns when a person registered.
 func (s *Service) Joined(ctx context.Context, l web.Look) ([]web.Happening, error) {
 	rows, err := s.db.Query(ctx, selectPerson, l.DID, web.CallerFrom(ctx).Workspace)
 	return happenings(rows, err, l)

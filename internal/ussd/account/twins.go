@@ -11,14 +11,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 )
 
-// KindTwins is that of the jobs that make twins.
+// KindTwins is the kind of the jobs that make twins.
 const KindTwins = "ussd.twins"
 
 // twinAttempts is how often the twins are tried, about two hours in all.
 const twinAttempts = 10
 
-// Customer is who the twins are made for. The DIDs were minted with the
-// account, so that making twice makes one.
+// Customer is the customer to make twins for. The DIDs were minted with the
+// account, so that making them twice makes one.
 type Customer struct {
 	Account    string
 	CustomerID string
@@ -43,12 +43,12 @@ type wanted struct {
 type why int
 
 const (
-	whyNew     why = iota // the account is new: the customer id is sent when they are there
+	whyNew     why = iota // the account is new: the customer id is sent when they exist
 	whyChanged            // what the customer waits for has changed
 	whyAside              // something has changed that nobody waits for
 )
 
-// twinning has twins made for accounts.
+// twinning arranges the twins of accounts.
 type twinning struct {
 	db   *db.DB
 	jobs *job.Service
@@ -57,7 +57,7 @@ type twinning struct {
 	make func(ctx context.Context, c Customer) (household string, err error) // nil makes none
 }
 
-// askForTwins has the twins of an account made, or brought up to date, after
+// askForTwins arranges that the twins of an account are made or updated, after
 // the transaction.
 func (t *twinning) askForTwins(ctx context.Context, tx *db.Tx, a *row, y why) error {
 	if t.make == nil {
@@ -108,7 +108,7 @@ func (t *twinning) makeTwins(ctx context.Context, r *job.Run) error {
 		}
 		left, err := findByID(ctx, tx, a.id)
 		if err != nil || left == nil || !w.Welcome || a.twins != TwinsReady || a.phone == "" {
-			return err // nothing is sent to somebody who was erased meanwhile
+			return err // nothing is sent to a customer who was erased meanwhile
 		}
 		_, err = t.sms.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: say(welcomeWords, a.lang, a.customer), About: a.did})
 		return err

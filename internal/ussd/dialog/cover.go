@@ -44,8 +44,8 @@ type route struct {
 	p *menu.Pack
 }
 
-// targets are the nodes an input can lead to from a node. Of guards only the
-// one for whoever is logged in is known.
+// targets are the nodes an input can lead to from a node. Of guards only
+// authentication is known.
 func (r route) targets(from *menu.Node, input string, authenticated bool) []string {
 	input = strings.TrimSpace(input)
 	if from.Kind() == menu.KindMenu {
@@ -114,8 +114,9 @@ func (r route) ends(targets []string) map[string][]string {
 	return out
 }
 
-// step tells which nodes a step visited. A screen that the server did not name
-// is found by its text: a session that has ended is no longer there to ask.
+// step determines which nodes a step visited. A screen that the server did not
+// name is found by its text, because an ended session can no longer be asked
+// for.
 func (r route) step(from Place, input, node, text string) (to string, visited []string) {
 	start := r.p.Node(from.Node)
 	if start == nil {

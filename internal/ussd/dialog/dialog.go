@@ -35,11 +35,11 @@ type Dialog struct {
 	Gateway string
 	Mode    wire.Mode // "": that of the gateway
 	Let     map[string]string
-	Needs   []string // variables that whoever runs it gives
+	Needs   []string // variables that must be given for a run
 	Steps   []Step
 }
 
-// Verb is what the handset does in a step.
+// Verb is an action of the handset in a step.
 type Verb string
 
 // The verbs.
@@ -48,11 +48,12 @@ const (
 	Redial Verb = "redial" // hang up
 	Again  Verb = "again"  // the gateway delivers the last request again
 	Double Verb = "double" // type an answer that is delivered twice at once
-	// Outside is something that happens elsewhere, such as "later 16m".
+	// Outside is something that happens outside the handset, such as "later
+	// 16m".
 	Outside Verb = "do"
 )
 
-// Step is something the handset does and what must come of it.
+// Step is an action of the handset and its expected result.
 type Step struct {
 	Line    int
 	Verb    Verb
@@ -60,7 +61,7 @@ type Step struct {
 	Expects []Expect
 }
 
-// Claim is what is said of a screen.
+// Claim is a kind of statement about a screen.
 type Claim string
 
 // The claims.
@@ -73,7 +74,7 @@ const (
 	Keep  Claim = "keep"  // a part of it becomes a variable
 )
 
-// Expect is one thing that must hold of an answer.
+// Expect is one condition on an answer.
 type Expect struct {
 	Line  int
 	Claim Claim

@@ -18,17 +18,17 @@ import (
 // maxDelay keeps a slip of the pen from stopping the handset for an hour.
 const maxDelay = time.Minute
 
-// HandsetConfig is a handset and where it stands.
+// HandsetConfig configures a handset.
 type HandsetConfig struct {
 	Phone    PhoneConfig
 	Gateways *wire.Set  // to change the dialect while it runs
 	Gateway  string     // the dialect it begins with
-	Pack     *menu.Pack // the menu of the server, as far as it is known; nil knows nothing of it
+	Pack     *menu.Pack // the menu of the server, as far as it is known; nil means unknown
 	Lang     string     // language to choose after dialling, by the pack; "" leaves it
-	Key      string     // API key of an operator, to name nodes in what is saved
+	Key      string     // API key of an operator, to name nodes in a saved dialog
 	In       io.Reader
 	Out      io.Writer
-	Terminal bool // In and Out are a person: colours, no echo of what was typed
+	Terminal bool // In and Out are a person's: colours, no echo of what was typed
 }
 
 // handset is one at work.
@@ -45,8 +45,8 @@ type handset struct {
 // RunHandset is a telephone in a terminal: it dials a USSD server through the dialect
 // of a gateway, shows its screens and the room left on them, and can do what networks
 // do: drop the call, deliver twice or late. A walk can be saved as a dialog. It reads
-// lines, so that a pipe works as well as a terminal, until the input ends, :quit or the
-// end of ctx.
+// lines, so a pipe works as well as a terminal, until the input ends, :quit or the end
+// of ctx.
 func RunHandset(ctx context.Context, c HandsetConfig) error {
 	h := &handset{HandsetConfig: c}
 	if err := h.renew(); err != nil {
@@ -80,8 +80,8 @@ func RunHandset(ctx context.Context, c HandsetConfig) error {
 
 var errQuit = errors.New("quit")
 
-// readLines gives the lines of r to RunHandset. It ends with the input, or after the next
-// line when Run has ended: a read of a terminal cannot be called off.
+// readLines passes the lines of r to RunHandset. It ends with the input, or with the next
+// line after Run has ended, because a read of a terminal cannot be cancelled.
 func readLines(ctx context.Context, r io.Reader, to chan<- string) {
 	defer close(to)
 	for s := bufio.NewScanner(r); s.Scan(); {
@@ -293,8 +293,9 @@ func (h *handset) again(ctx context.Context) error {
 	return nil
 }
 
-// ask finds out where the session is, when the server tells, and measures the
-// answer by the limits of the server's menu: the one here may be another.
+// ask finds out where the session is, if the server says, and measures the
+// answer by the limits of the server's menu, which may differ from the local
+// one.
 func (h *handset) ask(ctx context.Context, a Answer) Answer {
 	h.node, h.screen = "", a.Framed()
 	if a.End {
@@ -312,9 +313,9 @@ func (h *handset) ask(ctx context.Context, a Answer) Answer {
 	return a.Within(place.Limits)
 }
 
-// mask is the variable that stands for an answer that must not be saved: one
-// to an input the pack calls secret, or, when that is not known, digits where
-// the screen speaks of a PIN or a code; and what looks like one anywhere else.
+// mask is the variable that replaces an answer that must not be saved: one to
+// an input the pack calls secret or, when that is not known, digits where the
+// screen mentions a PIN or a code; and anything that looks like one elsewhere.
 func (h *handset) mask(text string) string {
 	if h.screen == "" || text == "" {
 		return ""
@@ -340,8 +341,8 @@ func (h *handset) mask(text string) string {
 	return ""
 }
 
-// save writes the walk so far. Where nodes are known the screens stay out:
-// they hold what differs from call to call.
+// save writes the walk so far. Where nodes are known the screens are left out,
+// because they contain data that differs from call to call.
 func (h *handset) save(file string) error {
 	if file == "" || len(h.turns) == 0 {
 		return errors.New("want a file, and at least one call to save")

@@ -229,7 +229,7 @@ func (p *parser) need(name string) {
 	p.d.Needs, p.known[name] = append(p.d.Needs, name), true
 }
 
-// uses wants every {name} in a text to be known by now.
+// uses requires that every {name} in a text is defined before.
 func (p *parser) uses(text string) {
 	for _, m := range useForm.FindAllStringSubmatch(text, -1) {
 		if m[1] != "" && !p.known[m[1]] {

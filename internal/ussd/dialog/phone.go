@@ -49,7 +49,7 @@ type Phone struct {
 	last    wire.Request
 }
 
-// Answer is what came back.
+// Answer is the answer of the server.
 type Answer struct {
 	wire.Reply
 	Raw   string // the body
@@ -57,12 +57,12 @@ type Answer struct {
 	Units int
 	UCS2  bool
 	Limit int // of units, in the alphabet of the text
-	// Wrong says what is wrong with framing and size; "" is nothing.
+	// Wrong says what is wrong with framing and size; "" for nothing.
 	Wrong string
 	long  bool // Wrong is about the size
 }
 
-// Framed is the text with CON or END in front, whatever the gateway's form.
+// Framed is the text with CON or END in front, in every gateway's form.
 func (a Answer) Framed() string {
 	if a.End {
 		return "END " + a.Text
@@ -96,28 +96,28 @@ func NewPhone(c PhoneConfig) (*Phone, error) {
 	return &Phone{c: c}, nil
 }
 
-// Number is the handset's own.
+// Number is the handset's number.
 func (p *Phone) Number() string { return p.c.Number }
 
-// Code is what it dials.
+// Code is the service code it dials.
 func (p *Phone) Code() string { return p.c.Code }
 
-// Session is the id of the call that is up or was last.
+// Session is the id of the present or last call.
 func (p *Phone) Session() string { return p.session }
 
-// Live reports whether a call is up.
+// Live reports whether a call is in progress.
 func (p *Phone) Live() bool { return p.live }
 
-// Drop hangs up without a word to the server, as networks do.
+// Drop hangs up without telling the server, as networks do.
 func (p *Phone) Drop() { p.live = false }
 
-// Type dials when no call is up, with text as a deep dial; else it types the
-// text.
+// Type dials if no call is in progress, with text as a deep dial; else it types
+// the text.
 func (p *Phone) Type(ctx context.Context, text string) (Answer, error) {
 	return p.settle(p.deliver(ctx, p.next(text)))
 }
 
-// Again delivers the last request once more.
+// Again sends the last request once more.
 func (p *Phone) Again(ctx context.Context) (Answer, error) {
 	if p.last.SessionID == "" {
 		return Answer{}, errors.New("nothing was sent yet")
@@ -125,8 +125,8 @@ func (p *Phone) Again(ctx context.Context) (Answer, error) {
 	return p.deliver(ctx, p.last)
 }
 
-// Double is Type with the request delivered twice at once, as some networks
-// do. It gives both answers.
+// Double is Type with the request sent twice at once, as some networks do. It
+// returns both answers.
 func (p *Phone) Double(ctx context.Context, text string) (first, second Answer, err error) {
 	q := p.next(text)
 	var late error
@@ -165,8 +165,8 @@ func (p *Phone) settle(a Answer, err error) (Answer, error) {
 	return a, err
 }
 
-// deliver sends one request. The error is that of the network; what is wrong
-// with an answer stands in it.
+// deliver sends one request. The error is the network's; the Answer says what
+// is wrong with itself.
 func (p *Phone) deliver(ctx context.Context, q wire.Request) (Answer, error) {
 	r, err := p.c.Gateway.NewRequest(ctx, p.c.Base, p.c.Secret, q)
 	if err != nil {
@@ -207,10 +207,10 @@ func (p *Phone) judge(resp *http.Response, body []byte, took time.Duration) Answ
 	return a.Within(p.c.Limits)
 }
 
-// Limits are those that answers from now on are measured by.
+// Limits sets the limits for checking further answers.
 func (p *Phone) Limits(l screen.Limits) { p.c.Limits = l }
 
-// Within is the answer measured by other limits than those it was measured by.
+// Within checks the answer against other limits.
 func (a Answer) Within(l screen.Limits) Answer {
 	if a.long {
 		a.Wrong = ""
@@ -249,7 +249,7 @@ type recorder struct {
 	body   bytes.Buffer
 }
 
-// Header is that of the answer.
+// Header returns the headers of the answer.
 func (w *recorder) Header() http.Header { return w.header }
 
 // WriteHeader keeps the first status.

@@ -19,15 +19,15 @@ type Runner struct {
 	Key      string            // API key to ask for the node; "" works from the server's own machine
 	Pack     *menu.Pack        // to know which nodes were passed; nil asks for none
 	Vars     map[string]string // what dialogs need
-	// Value gives a variable that is in no other place when it is first used,
-	// such as a code that was sent by SMS to the number. nil knows none.
+	// Value returns a variable that is defined nowhere else when it is first
+	// used, such as a code that was sent by SMS to the number. nil knows none.
 	Value func(ctx context.Context, name, phone string) (string, bool)
 	// Do makes something happen outside of the handset, such as "later 16m",
-	// for dialogs that run on a server of a test. nil can do nothing.
+	// for dialogs that run on a test server. nil can do nothing.
 	Do func(ctx context.Context, what string) error
 }
 
-// Result is what came of one dialog.
+// Result is the result of one dialog.
 type Result struct {
 	Dialog   *Dialog
 	Steps    int
@@ -52,8 +52,8 @@ type play struct {
 	hungUp bool // the next step dials
 }
 
-// Run plays a dialog to its end or to the first step that cannot be done. The
-// error says that it could not begin.
+// Run plays a dialog to its end or to the first step that cannot be done. An
+// error means that it could not begin.
 func (r *Runner) Run(ctx context.Context, d *Dialog) (Result, error) {
 	g := r.Gateways.Get(d.Gateway)
 	if g == nil {
@@ -119,8 +119,8 @@ func (p *play) fill(ctx context.Context, line int, text string) (string, bool) {
 	return out, ok
 }
 
-// step does one step and checks its claims. It is false when the dialog cannot
-// go on.
+// step does one step and checks its claims. It returns false when the dialog
+// cannot go on.
 func (p *play) step(ctx context.Context, s Step, base string) bool {
 	switch s.Verb {
 	case Outside:

@@ -8,19 +8,19 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
-// Turn is one step of a session that is saved.
+// Turn is one step of a session to save.
 type Turn struct {
 	Input string // what was typed; leave it empty when Mask is set
-	Mask  string // the variable that stands for a secret answer, such as pin
+	Mask  string // the variable that replaces a secret answer, such as pin
 	Node  string // where it led; "" when that is not known
-	// Screen is the answer with CON or END; "" saves none. It must not hold
-	// anything of the customer.
+	// Screen is the answer with CON or END; "" saves none. It must not contain
+	// the customer's data.
 	Screen string
 	Hangup bool // the handset hung up before it
 }
 
-// Saved is a session on its way to a dialog file. It holds no phone number:
-// the dialog runs with one of its own.
+// Saved is a session to write as a dialog file. It holds no phone number: the
+// dialog runs with its own.
 type Saved struct {
 	Title   string
 	Gateway string
@@ -30,8 +30,8 @@ type Saved struct {
 }
 
 // Secretive reports whether what was typed looks like a PIN or a code: 4 to 6
-// digits. A dialog that is saved holds none, wherever it was typed, unless it is
-// a key of the menu.
+// digits. A saved dialog contains none, wherever it was typed, unless it is a
+// key of the menu.
 func Secretive(typed string) bool {
 	return len(typed) >= 4 && len(typed) <= 6 && strings.Trim(typed, "0123456789") == ""
 }
@@ -64,8 +64,8 @@ func maskName(s string) string {
 	return s[:min(len(s), 32)]
 }
 
-// Text is the dialog file. Secret answers stand in it as variables that
-// whoever replays it gives.
+// Text is the dialog file. Secret answers appear in it as variables that must
+// be given to replay it.
 func (s Saved) Text() []byte {
 	var b, steps strings.Builder
 	var needs []string

@@ -14,21 +14,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
-// Server is how an operator reaches a server.
+// Server is the connection of an operator to a server.
 type Server struct {
 	Send Sender
 	Base string // such as http://localhost:3000
 	Key  string // API key of an operator; "" works from the server's own machine
 }
 
-// Place is where a session stands.
+// Place is the position of a session.
 type Place struct {
 	Node          string
-	Authenticated bool          // somebody is logged in
-	Limits        screen.Limits // of its screens; zero of a server that does not tell
+	Authenticated bool          // a customer is logged in
+	Limits        screen.Limits // of its screens; zero if the server does not say
 }
 
-// Where asks the server where a session stands.
+// Where asks the server for the position of a session.
 func Where(ctx context.Context, s Server, session string) (Place, error) {
 	status, body, err := s.get(ctx, "/api/ussd/debug/"+url.PathEscape(session))
 	if err != nil {

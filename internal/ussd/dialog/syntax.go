@@ -21,7 +21,7 @@ var headers = []Form{
 	{"let pin = 48213", "a value, used as `{pin}`; `{phone}` and `{code}` are always there, `{{` is one brace", "let"},
 }
 
-// The lines of what the handset does.
+// The lines for actions of the handset.
 var doings = []Form{
 	{">", "dial", ""},
 	{"> 2", "type; when no call is up, dial the code with answers behind it, such as `> 2*1`", ""},
@@ -35,7 +35,7 @@ var commands = []Form{
 	{":do later 16m", "something happens outside the handset, on servers of tests", ":do"},
 }
 
-// The lines of what must be on the screen.
+// The lines for what must be on the screen.
 var claims = []Form{
 	{"< CON Welcome to Hearth", "the whole screen, one line for each of its lines", ""},
 	{"~ log me in", "some of the screen", ""},

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// KindAnswer is that of the jobs that send answers by SMS.
+// KindAnswer is the kind of the jobs that send answers by SMS.
 const KindAnswer = "ussd.answer"
 
 const (
@@ -29,14 +29,14 @@ const (
 	// waiting is how long it waits before it tries again later.
 	waiting = 25 * time.Second
 
-	// cutOff is when a call for somebody who is not known has ended, whether its
-	// answer is there or not.
+	// cutOff is when a call for an unknown caller has ended, whether or not
+	// there is an answer.
 	cutOff = 2 * time.Minute
 	// glance is how often an answer is looked for that another instance may store.
 	glance = 200 * time.Millisecond
 )
 
-// ask is a question somebody asked over a handset.
+// ask is a question asked over a handset.
 type ask struct {
 	id, phone, account string // account "": of somebody who is not known
 	user, run          string // where its answer is; "" until it has begun
@@ -75,8 +75,8 @@ type asks struct {
 	oracle  Oracle
 }
 
-// admit notes a question, unless the number has asked too many in an hour. The same
-// question again is none.
+// admit records a question, unless the number has asked too many in an hour.
+// Repeating the same question does not count.
 func (a *asks) admit(ctx context.Context, c machine.ActionCall, user string) (ok bool, err error) {
 	err = a.db.InTx(ctx, func(tx *db.Tx) error {
 		n := 0
@@ -100,7 +100,7 @@ func (a *asks) found(ctx context.Context, id, user, run string) error {
 	})
 }
 
-// answered keeps what came of a call for somebody who is not known, after the line has
+// answered stores the result of a call for an unknown caller, after the line has
 // stopped waiting for it.
 func (a *asks) answered(ctx context.Context, id string, r Reply, failed error) error {
 	e := ended{Text: r.Text, Refused: r.Refused}
@@ -152,8 +152,9 @@ func (a *asks) await(ctx context.Context, q *ask, now time.Time) (Reply, error) 
 	}
 }
 
-// find reads the question that a call waits for; nil when it has none. Whoever is
-// not logged in to the account that asked, or calls from elsewhere, has none.
+// find reads the question that a call waits for; nil when it has none. A caller
+// who is not logged in to the account that asked, or calls from another number,
+// has none.
 func (a *asks) find(ctx context.Context, c machine.ActionCall) (*ask, error) {
 	return own(ctx, a.db, c)
 }
@@ -178,7 +179,7 @@ func read(ctx context.Context, q db.Querier, id string) (*ask, error) {
 	return f, db.Wrap("find question", err)
 }
 
-// promise has the answer sent when it is there.
+// promise arranges that the answer is sent when it is there.
 func (f *fetcher) promise(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	off := machine.Result{Name: resOff}
 	if f.asks == nil || f.asks.sms == nil || !f.asks.sms.On() {
@@ -203,7 +204,7 @@ type promised struct {
 	Answer []menu.Pick `json:"answer,omitzero"` // what the menu takes out of the answer
 }
 
-// Answers are the jobs that send answers by SMS.
+// Answers returns the jobs that send answers by SMS.
 func Answers(c Config) map[string]job.Handler {
 	a := newAsks(c)
 	if a == nil {
@@ -228,8 +229,8 @@ var sorryWords = map[string]string{
 	"sw": "Hatukuweza kujibu swali lako. Tafadhali jaribu tena baadaye.",
 }
 
-// send waits for an answer and sends it. Where there is none that is said: somebody
-// waits for it.
+// send waits for an answer and sends it. If there is none it says so, because the
+// customer waits for it.
 func (a *asks) send(ctx context.Context, r *job.Run) error {
 	var p promised
 	if err := r.Decode(&p); err != nil {
@@ -260,20 +261,20 @@ func (a *asks) send(ctx context.Context, r *job.Run) error {
 			return err
 		}
 		if left, err := read(ctx, tx, p.Ask); err != nil || left == nil {
-			return err // nothing is sent to somebody who was erased meanwhile
+			return err // nothing is sent to a customer who was erased meanwhile
 		}
 		_, err := a.sms.Enqueue(ctx, tx, sms.Message{To: asked.phone, Text: text, About: asked.user})
 		return err
 	})
 }
 
-// Forget removes what a number has asked, in the transaction of an erasure.
+// Forget removes the questions of a number, in the transaction of an erasure.
 func Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	n, err := tx.Exec(ctx, dropPhone, phone)
 	return n, db.Wrap("forget questions", err)
 }
 
-// Erase removes what a customer has asked, from whatever number.
+// Erase removes the questions of a customer, from whatever number.
 func Erase(ctx context.Context, tx *db.Tx, did string) (int64, error) {
 	n, err := tx.Exec(ctx, dropUser, did)
 	return n, db.Wrap("erase questions", err)

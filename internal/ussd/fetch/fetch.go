@@ -30,7 +30,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 )
 
-// MaxBytes is how large an answer may be. Config.Client reads no more.
+// MaxBytes limits the size of an answer. Config.Client reads no more.
 const MaxBytes = 64 << 10
 
 // actHTTP is the action that asks another server.
@@ -45,31 +45,33 @@ const (
 
 const resOK = "ok"
 
-// Config configures the actions. The zero value describes them.
+// Config configures the actions. The zero value only describes them.
 type Config struct {
 	Client *outbound.Client // with a limit of MaxBytes and without redirects
 	Log    *slog.Logger     // discards by default
-	// AtOnce is how many servers are asked at a time, 64 by default. Above it
-	// the action fails at once: a partner that hangs must not take the places of
-	// callers who want nothing of it.
+	// AtOnce is how many requests to servers run at a time, 64 by default. Above
+	// it the action fails at once: a partner that hangs must not take the places
+	// of callers who do not need it.
 	AtOnce int
 
-	// Twins lists twins as somebody sees them who may read no personal
-	// properties. Without it there are none.
+	// Twins lists twins for a reader without the right to personal properties.
+	// Without it there are none.
 	Twins func(ctx context.Context, q TwinQuery) ([][]byte, error)
-	// Types are those of twins that packs may list: a right to read that only
-	// the operator gives.
+	// Types are the types of twins that packs may list: a right to read that
+	// only the operator gives.
 	Types []string
 	// Customer is the DID of an account that is logged in, "" when it is closed.
 	Customer func(ctx context.Context, account string) (string, error)
 
-	// Vouchers are those of whoever is logged in; without it there are none.
+	// Vouchers are the vouchers of the caller who is logged in; without it
+	// there are none.
 	Vouchers Vouchers
 
-	// Surveys are asked over menus; without it there are none.
+	// Surveys are the surveys asked over menus; without it there are none.
 	Surveys Surveys
 
-	// Oracle answers questions; without it, or without a store, nobody does.
+	// Oracle answers questions; without it, or without a store, none are
+	// answered.
 	Oracle  Oracle
 	DB      *db.DB
 	Jobs    *job.Service
@@ -77,7 +79,7 @@ type Config struct {
 	PerHour int // questions of a number in an hour; PerHour
 }
 
-// Actions are what packs can ask of others.
+// Actions are the actions that packs can use for data from elsewhere.
 func Actions(c Config) map[string]machine.Action {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -172,7 +174,8 @@ func (f *fetcher) http(ctx context.Context, c machine.ActionCall) (machine.Resul
 	return machine.Result{Name: outcome(set, c.Answer), Set: set}, nil
 }
 
-// request is what is sent: in the query, or as a JSON object.
+// request makes the request to send: arguments in the query, or as a JSON
+// object.
 func request(ctx context.Context, c machine.ActionCall) (*http.Request, error) {
 	u, err := url.Parse(c.With[argURL])
 	if err != nil {
@@ -208,8 +211,8 @@ func request(ctx context.Context, c machine.ActionCall) (*http.Request, error) {
 	return req, nil
 }
 
-// tell logs what an operator should know, and nothing of the caller: what is
-// sent stands in the query or the body.
+// tell logs what an operator should know, and nothing about the caller:
+// personal data is in the query or the body.
 func (f *fetcher) tell(ctx context.Context, req *http.Request, why string) {
 	f.Log.WarnContext(ctx, "a server that a menu asks did not answer", "address", req.URL.Host+req.URL.Path, "reason", why)
 }

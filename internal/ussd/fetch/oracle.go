@@ -31,28 +31,28 @@ const (
 	varAsk      = "askId"
 )
 
-// MaxReply is how many characters of an answer are kept: what three pages of a
-// handset hold.
+// MaxReply limits the characters of an answer: three pages of a handset.
 const MaxReply = 400
 
-// PerHour is how many questions of a number are asked in an hour by default.
+// PerHour is how many questions a number may ask in an hour by default.
 const PerHour = 20
 
-// Oracle answers what menus ask. All of it ends with the context it is given; what
-// has begun goes on.
+// Oracle answers questions from menus. Its methods end with the context; work that
+// has begun continues.
 type Oracle interface {
 	// Send begins to answer a question. The same key again begins nothing more. It
-	// gives the names under which Await finds the answer.
+	// returns the names under which Await finds the answer.
 	Send(ctx context.Context, q Question) (user, run string, err error)
-	// Await gives the answer, or the error of ctx when it is not there yet.
+	// Await returns the answer, or the error of ctx when it is not there yet.
 	Await(ctx context.Context, user, run string) (Reply, error)
-	// Public calls a tool for somebody who is not known. A fault of kind Forbidden says
-	// that this one is not for everybody. A call that is still at work when ctx ends goes
-	// on, for a minute at most, and its answer is given to after.
+	// Public calls a tool for an unknown caller. A fault of kind Forbidden means that the
+	// tool is not public. A call that still runs when ctx ends continues, for a minute at
+	// most, and passes its answer to after.
 	Public(ctx context.Context, tool string, args []byte, after func(context.Context, Reply, error)) (Reply, error)
 }
 
-// Question is what somebody who is logged in asks: the oracle itself, or one tool.
+// Question is a question of a caller who is logged in: to the oracle itself, or to
+// one tool.
 type Question struct {
 	Key     string // of this question
 	Account string
@@ -63,9 +63,9 @@ type Question struct {
 	Args    []byte // a JSON object of texts
 }
 
-// Reply is what the oracle said.
+// Reply is the oracle's answer.
 type Reply struct {
-	Text    string // of a tool: what it gave, JSON mostly
+	Text    string // of a tool: its output, mostly JSON
 	Refused bool
 }
 
@@ -123,7 +123,7 @@ func validTool(with map[string]string) error {
 	return nil
 }
 
-// callTool calls a tool: for whoever is logged in, or one that is open to everybody.
+// callTool calls a tool: for a caller who is logged in, or a public one.
 func (f *fetcher) callTool(ctx context.Context, c machine.ActionCall) (machine.Result, error) {
 	args := map[string]string{}
 	for name, value := range c.With {
@@ -133,7 +133,7 @@ func (f *fetcher) callTool(ctx context.Context, c machine.ActionCall) (machine.R
 	}
 	raw, err := json.Marshal(args, json.Deterministic(true))
 	if err != nil {
-		return machine.Result{Name: menu.Failed}, nil // a text that is no UTF-8
+		return machine.Result{Name: menu.Failed}, nil // the text is not UTF-8
 	}
 	q := Question{Key: c.Key, Lang: c.Lang, Tool: c.With[argTool], Args: raw}
 	if c.Account != "" {
@@ -172,7 +172,7 @@ func (f *fetcher) ask(ctx context.Context, c machine.ActionCall) (machine.Result
 	return f.question(ctx, c, Question{Key: c.Key, Lang: c.Lang, Text: text})
 }
 
-// question has something answered for whoever is logged in.
+// question gets an answer for a caller who is logged in.
 func (f *fetcher) question(ctx context.Context, c machine.ActionCall, q Question) (machine.Result, error) {
 	return f.busy(ctx, func() machine.Result {
 		if c.Account == "" || f.Customer == nil {
@@ -223,7 +223,7 @@ func (f *fetcher) look(ctx context.Context, c machine.ActionCall) (machine.Resul
 	})
 }
 
-// busy has the oracle asked unless too many callers wait for it.
+// busy asks the oracle unless too many callers wait for it.
 func (f *fetcher) busy(ctx context.Context, work func() machine.Result) (machine.Result, error) {
 	failed := machine.Result{Name: menu.Failed}
 	if f.Oracle == nil || f.asks == nil || ctx.Err() != nil {
@@ -252,8 +252,8 @@ func (f *fetcher) admit(ctx context.Context, c machine.ActionCall, did string) s
 	return ""
 }
 
-// told is what came of a question. Whatever goes wrong is a result: the caller has
-// a screen to look at.
+// told turns the outcome of a question into a result. Every failure is a result
+// too, because the caller needs a screen.
 func (f *fetcher) told(ctx context.Context, c machine.ActionCall, r Reply, err error) machine.Result {
 	set := map[string]string{varAsk: "", varReply: ""}
 	switch {
@@ -288,8 +288,8 @@ func refusedOr(c machine.ActionCall) string {
 	return menu.Refused
 }
 
-// line is an answer on one line, without the marks that models set for pages. What a
-// tool gave as JSON is told in words.
+// line puts an answer on one line, without the markup that models write for pages. A
+// tool's JSON is put into words.
 func line(s string, n int) string {
 	if v := jsontext.Value(s); len(v) > 0 && strings.ContainsRune(`"{[`, rune(v.Kind())) && v.IsValid() {
 		s = words(v)

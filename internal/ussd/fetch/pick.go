@@ -16,8 +16,8 @@ const maxValue = 160
 
 var errNoJSON = errors.New("not JSON")
 
-// values takes what is wanted out of an answer. What is not there, and what is
-// neither a text, a number nor a boolean, removes the variable.
+// values extracts the wanted values from an answer. One that is missing, or not
+// a text, a number or a boolean, removes the variable.
 func values(data []byte, wanted []menu.Pick) (map[string]string, error) {
 	set := make(map[string]string, len(wanted))
 	doc := jsontext.Value(strings.TrimSpace(string(data)))
@@ -45,7 +45,7 @@ const (
 	maxList = 6 << 10 // bytes of a list: it is stored with every step
 )
 
-// rows takes the rows of a list, as many as there is room for; "" is none.
+// rows extracts the rows of a list, as many as there is room for; "" for none.
 func rows(list jsontext.Value, columns []menu.Column) (string, error) {
 	var items []jsontext.Value
 	if list.Kind() != '[' || json.Unmarshal(list, &items) != nil {
@@ -160,8 +160,8 @@ func chosen(answer string, wanted []menu.Pick) string {
 	return strings.Join(out, ", ")
 }
 
-// words tells JSON in words: the members of an object by their names, the items of a
-// list one after the other.
+// words puts JSON into words: the members of an object by their names, the items of
+// a list one after the other.
 func words(v jsontext.Value) string {
 	d := jsontext.NewDecoder(strings.NewReader(string(v)))
 	out, err := next(d)
@@ -171,7 +171,7 @@ func words(v jsontext.Value) string {
 	return out
 }
 
-// next tells the next value. The depth of JSON is limited by the decoder.
+// next puts the next value into words. The decoder limits the depth of JSON.
 func next(d *jsontext.Decoder) (string, error) {
 	switch d.PeekKind() {
 	case '{', '[':
@@ -183,7 +183,7 @@ func next(d *jsontext.Decoder) (string, error) {
 	return t.String(), err
 }
 
-// inside tells an object or a list.
+// inside puts an object or a list into words.
 func inside(d *jsontext.Decoder) (string, error) {
 	open, err := d.ReadToken()
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 	varCode     = "surveyCode"
 )
 
-// Results of an interview: how the question on the screen is answered, or why there
+// Results of an interview: how to answer the question on the screen, or why there
 // is none.
 const (
 	resChoose = "choose"
@@ -42,9 +42,10 @@ const (
 	resClosed = "closed"
 )
 
-// Interview is whoever is logged in, and what of an interview is wanted.
+// Interview is the caller who is logged in, and the wanted part of an
+// interview.
 type Interview struct {
-	DID      string // of whoever is logged in
+	DID      string // of the caller who is logged in
 	Lang     string
 	Survey   string
 	Customer string // id of the customer an agent asks; "" for one's own household
@@ -65,8 +66,8 @@ type Asked struct {
 
 // Surveys are the surveys that this server asks.
 type Surveys interface {
-	// Open lists those that somebody may answer, or with agent asks others for, and says
-	// whether they have answered others.
+	// Open lists the surveys that a caller may answer, or with agent asks others, and
+	// reports whether they have answered others.
 	Open(ctx context.Context, did, lang string, agent bool) (open []map[string]string, answered bool, err error)
 	Begin(ctx context.Context, in Interview) (Asked, error)
 	Answer(ctx context.Context, in Interview) (Asked, error)
@@ -102,7 +103,7 @@ func (f *fetcher) surveyActions() map[string]machine.Action {
 	}
 }
 
-// somebody is the DID of whoever is logged in; "" for nobody.
+// somebody is the DID of the caller who is logged in; "" for none.
 func (f *fetcher) somebody(ctx context.Context, c machine.ActionCall) (string, error) {
 	if c.Account == "" || f.Customer == nil {
 		return "", nil
@@ -173,7 +174,7 @@ func (f *fetcher) interview(ctx context.Context, c machine.ActionCall, do func(S
 	}}, nil
 }
 
-// Characters that are kept of a question and of what can be chosen: more than any
+// Limits on the characters of a question and of its options: more than any
 // template has in a text, and than forty options need.
 const (
 	maxQuestion = 4000

@@ -31,13 +31,13 @@ const (
 	argIs       = "is"
 )
 
-// resNobody is the result for somebody who is not logged in.
+// resNobody is the result for a caller who is not logged in.
 const resNobody = "missing"
 
 // usualStatus is the status of twins that are listed when a node names none.
 const usualStatus = "active"
 
-// TwinQuery says which twins. All that is given must hold.
+// TwinQuery selects twins. All conditions must hold.
 type TwinQuery struct {
 	Type, Status, Project string
 	Filter                string // in the language of lists
@@ -105,7 +105,7 @@ func (f *fetcher) twins(ctx context.Context, c machine.ActionCall) (machine.Resu
 	return f.list(ctx, c, "")
 }
 
-// mine lists the twins of whoever is logged in.
+// mine lists the twins of the caller who is logged in.
 func (f *fetcher) mine(ctx context.Context, c machine.ActionCall) (machine.Result, error) {
 	if c.Account == "" || f.Customer == nil {
 		return machine.Result{Name: resNobody}, nil

@@ -30,11 +30,11 @@ const (
 	resOver    = "over"
 )
 
-// Vouchers are the vouchers of whoever is logged in.
+// Vouchers are the vouchers of the caller who is logged in.
 type Vouchers interface {
 	// Held lists those that can be redeemed.
 	Held(ctx context.Context, did string) ([]*api.Voucher, error)
-	// Pay redeems an amount of one at its supplier. The same key again takes nothing
+	// Pay redeems an amount of one at its supplier. Repeating a key takes nothing
 	// more.
 	Pay(ctx context.Context, did, key string, d api.RedemptionDraft) (*api.Redemption, error)
 }
@@ -58,7 +58,7 @@ func (f *fetcher) voucherActions() map[string]machine.Action {
 	}
 }
 
-// customer is the DID of whoever is logged in; "" for nobody.
+// customer is the DID of the caller who is logged in; "" for none.
 func (f *fetcher) customer(ctx context.Context, c machine.ActionCall) (string, error) {
 	if c.Account == "" || f.Customer == nil || f.Vouchers == nil {
 		return "", nil

@@ -9,39 +9,39 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
-// Action is something a pack can ask for by name.
+// Action is an action that packs call by name.
 type Action struct {
 	About string  // what it does, and what its results mean
 	Takes []Param // its arguments: constants of the node, else variables
 	Texts bool    // its constants are a text by language instead
 	Any   bool    // it takes constants of any other name too
-	// Answers says that the node may take values out of what it gives, see
+	// Answers says that the node may extract values from its result, see
 	// menu.Pick.
 	Answers bool
 	// Valid says what is wrong with the constants of a node, nil for nothing.
 	Valid func(with map[string]string) error
-	// Effect says that running it twice would show: its result is kept, and a
-	// step that is delivered or replayed again gets that result instead.
+	// Effect says that running it twice would be noticed: its result is kept,
+	// and a repeated or replayed step gets that result instead.
 	Effect  bool
 	Results []string // names of all results it can have; the first is success
 	Sets    []string // variables it sets; it may also remove secrets, by setting them to ""
-	// Run does it, inside the transaction of the step. It may run twice, as
-	// everything in a transaction may. A result that the caller should see is
-	// a Result; an error is trouble, and undoes the whole step.
+	// Run runs the action inside the transaction of the step. It may run twice,
+	// as everything in a transaction may. Something that the caller should see
+	// is a Result; an error undoes the whole step.
 	Run func(ctx context.Context, tx *db.Tx, c ActionCall) (Result, error)
-	// Outside does it instead of Run, where it asks others: between two
-	// transactions, never inside one, until ctx ends. What it gives is kept with
-	// the step; it is asked again only when the step could not be stored, with
-	// the same Key. Such an action has an Effect.
+	// Outside replaces Run for actions that call other servers: it runs between
+	// two transactions, never inside one, until ctx ends. Its result is kept
+	// with the step; it is called again only when the step could not be stored,
+	// with the same Key. Such an action has an Effect.
 	Outside func(ctx context.Context, c ActionCall) (Result, error)
 	// Stands reports whether a login still counts: whether the account is open
-	// and what was proved is still true. It is asked before every step of
-	// whoever is logged in, so it is quick. Actions that log in have it, all
-	// of them the same.
+	// and the proof is still valid. It is called before every step of a
+	// logged-in caller, so it must be quick. All actions that log in have the
+	// same one.
 	Stands func(ctx context.Context, tx *db.Tx, l Login) (bool, error)
 }
 
-// Known is what packs may name where these actions are offered.
+// Known describes what packs may name where these actions are offered.
 func Known(actions map[string]Action) menu.Known {
 	k := menu.Known{Actions: map[string][]string{}, Takes: map[string][]string{}, Valid: map[string]func(map[string]string) error{}}
 	for name, a := range actions {
@@ -76,7 +76,7 @@ func Known(actions map[string]Action) menu.Known {
 	return k
 }
 
-// Login is somebody who has logged in.
+// Login is a completed login.
 type Login struct {
 	Account string
 	Proof   string // what the login proved
@@ -84,7 +84,7 @@ type Login struct {
 	Now     time.Time
 }
 
-// ActionCall is an action at work in one step of one session.
+// ActionCall is a call of an action in one step of one session.
 type ActionCall struct {
 	Call
 	Phone       string // of the handset, as the gateway says

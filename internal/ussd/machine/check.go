@@ -15,14 +15,14 @@ const (
 	maxID    = 20
 )
 
-// Param is a name that packs use, and what it is for.
+// Param is a name that packs use, and its purpose.
 type Param struct {
 	Name   string
 	About  string
 	Secret bool // only the answer to a question marked secret is taken
 }
 
-// check is a validator. It gives the value as it is stored.
+// check is a validator. It returns the value in its stored form.
 type check struct {
 	Param
 	run func(value, arg string) (string, bool)
@@ -62,8 +62,8 @@ func Checks() []Param {
 	return out
 }
 
-// Check looks at a value with the validator of a name and gives it as it is to
-// be kept. "" takes any text; a validator nobody knows takes nothing.
+// Check applies the validator of a name to a value and returns the value to
+// store. "" accepts any text; an unknown validator accepts nothing.
 func Check(name, value string) (string, bool) {
 	if name == "" {
 		name = "text"
@@ -94,8 +94,8 @@ func digits(v string, least, most int) bool {
 // letters, so that a name of them alone would look empty.
 var unseen = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Cf}
 
-// maxMarks is how many marks a letter of a name may carry. No language needs
-// more; those who pile them up cover the lines above.
+// maxMarks limits the marks on a letter of a name. No language needs more; a
+// pile of them would cover the lines above.
 const maxMarks = 4
 
 // checkName takes letters of any script with what names have between them.
@@ -121,7 +121,7 @@ func checkName(v string) (string, bool) {
 	return v, letters > 0 && utf8.RuneCountInString(v) <= maxName
 }
 
-// checkEmail wants a@b.c of plain characters. Whether it exists shows when
+// checkEmail requires a@b.c of plain characters. Whether it exists shows when
 // something is sent there.
 func checkEmail(v string) (string, bool) {
 	local, domain, ok := strings.Cut(v, "@")

@@ -14,17 +14,17 @@ import (
 // pack that goes round in circles must not hold a step for ever.
 const maxActions = 8
 
-// ErrGone says that a state stands on a node that its pack does not have.
+// ErrGone means that a state is at a node that its pack does not have.
 var ErrGone = errors.New("the pack has no such node")
 
-// Machine walks packs. The zero value keeps to the limits of each pack.
+// Machine walks packs. The zero value uses the limits of each pack.
 type Machine struct {
 	Limits screen.Limits // of a gateway, where they are smaller than the pack's
 }
 
-// Start begins a session and gives its first screen: the pack's first, or its
-// resume node when s.Kept names a node to go on at. The language of s stays
-// when the pack speaks it.
+// Start begins a session and returns its first screen: the pack's first, or its
+// resume node when s.Kept names a node to continue at. The language of s is
+// kept if the pack speaks it.
 func (m *Machine) Start(p *menu.Pack, s State, run Runner) (State, Screen, error) {
 	s.Pack, s.Version, s.Page, s.Step, s.Done = p.Name, p.Version, 0, 0, false
 	if !p.Speaks(s.Lang) {
@@ -41,7 +41,7 @@ func (m *Machine) Start(p *menu.Pack, s State, run Runner) (State, Screen, error
 	return w.s, scr, err
 }
 
-// Input takes what the caller typed. A session that is done stays so and
+// Input takes what the caller typed. A session that is done stays done and
 // shows nothing new.
 func (m *Machine) Input(p *menu.Pack, s State, input string, run Runner) (State, Screen, error) {
 	n := p.Node(s.Node)
@@ -57,9 +57,9 @@ func (m *Machine) Input(p *menu.Pack, s State, input string, run Runner) (State,
 	return w.s, scr, err
 }
 
-// LogOut takes a session whose login does not count any more back to the first
-// screen, with a notice above it. What was known about the caller is forgotten,
-// and what was typed for another screen is not taken.
+// LogOut takes a session whose login no longer counts back to the first screen,
+// with a notice above it. The caller's data is forgotten, and what was typed
+// for another screen is ignored.
 func (m *Machine) LogOut(p *menu.Pack, s State, notice string, run Runner) (State, Screen, error) {
 	s.Account, s.Proof, s.Kept, s.Vars, s.Secrets, s.Page = "", "", "", nil, nil, 0
 	s.Step++
@@ -140,7 +140,7 @@ func (w *walk) turn(n *menu.Node) bool {
 	return true
 }
 
-// word turns the words that stand for keys on a menu into those keys.
+// word converts words that people type for keys of a menu into those keys.
 func word(in string) string {
 	switch {
 	case strings.EqualFold(in, "back"):
@@ -171,7 +171,7 @@ func (w *walk) choose(n *menu.Node, o *menu.Option) (Screen, error) {
 	return w.follow(n, o.To)
 }
 
-// answer stores what was typed at an input and goes on.
+// answer stores what was typed at an input and continues.
 func (w *walk) answer(n *menu.Node, in string) (Screen, error) {
 	q := n.Input
 	if q.Skip != nil && in == q.Skip.Key {
@@ -212,7 +212,7 @@ func (w *walk) follow(n *menu.Node, to string) (Screen, error) {
 	switch {
 	case to == menu.Draft && w.s.Kept != "":
 		if kept := w.p.Node(w.s.Kept); kept != nil && kept.Login {
-			to = w.p.Login // the walk goes on after it, see takeUp
+			to = w.p.Login // the walk continues after it, see takeUp
 			v := w.view()
 			w.notice = w.p.Fill(w.p.LoginSay, &v)
 			break
@@ -273,7 +273,7 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	for name, value := range res.Set {
 		w.set(name, value)
 		if value == "" {
-			w.setSecret(name, "") // what was answered in secret goes the same way
+			w.setSecret(name, "") // values that were answered in secret are removed the same way
 		}
 	}
 	if res.Account != nil {
@@ -305,8 +305,8 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	return to, nil
 }
 
-// takeUp goes on with the kept walk of whoever has just logged in. Whoever else has
-// gets to where the login leads. What was known in that walk comes with it only
+// takeUp continues the kept walk of the customer who has just logged in. Any other
+// customer gets to where the login leads. The data of that walk is restored only
 // now: before the login the caller could be anybody.
 func (w *walk) takeUp(otherwise string) (string, error) {
 	kept := w.s.Kept
@@ -342,8 +342,8 @@ func (w *walk) show(n *menu.Node) Screen {
 	return Screen{Text: shown.Text, Units: shown.Units, End: n.End, Node: n.ID, State: n.State}
 }
 
-// set gives a variable a value; "" removes it. The language is one that the
-// pack speaks or stays as it is.
+// set sets a variable; "" removes it. The language changes only to one that the
+// pack speaks.
 func (w *walk) set(name, value string) {
 	if name == menu.Language {
 		if w.p.Speaks(value) {
@@ -390,10 +390,10 @@ func own(m map[string]string, mine bool) (map[string]string, bool) {
 	return maps.Clone(m), true
 }
 
-// Draftable reports whether the walk at s is one to keep when the call drops: the
-// node says so for whoever is logged in, or else for whoever is not. The next caller
-// with this number may be somebody else, so what a customer does after a login
-// is kept only where it goes on after another.
+// Draftable reports whether the walk at s is kept when the call drops: the node says
+// so for logged-in callers, or for others. The next caller with this number may be
+// another person, so what a customer does after a login is kept only where it
+// continues after another login.
 func Draftable(p *menu.Pack, s *State) bool {
 	n := p.Node(s.Node)
 	return n != nil && n.Draft && n.Login == (s.Account != "") && !s.Done && s.Kept == ""

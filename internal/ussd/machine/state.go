@@ -6,7 +6,7 @@ package machine
 
 import "github.com/hearth-dmrv/hearth/internal/ussd/menu"
 
-// State is where one session stands. It is stored between two steps, so the
+// State is the state of one session. It is stored between two steps, so the
 // names in its JSON are short. A State is a value: the machine copies the maps
 // it changes.
 type State struct {
@@ -17,28 +17,28 @@ type State struct {
 	Notice  string            `json:"m,omitzero"` // above a screen of several pages
 	Lang    string            `json:"l"`
 	Vars    map[string]string `json:"d,omitempty"`
-	// Secrets are answers to questions marked secret: PINs, codes. They are
-	// given to actions only. Whoever stores a State seals them.
+	// Secrets are answers to questions marked secret: PINs, codes. Only actions
+	// receive them. The code that stores a State seals them.
 	Secrets map[string]string `json:"-"`
-	Caller  string            `json:"-"`          // number of the handset; not stored, whoever takes a step sets it
+	Caller  string            `json:"-"`          // number of the handset; not stored, set for each step
 	Account string            `json:"a,omitzero"` // id of the account that is logged in
-	Proof   string            `json:"f,omitzero"` // what the login proved, for whoever decides whether it still counts
-	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks or the login is under way
+	Proof   string            `json:"f,omitzero"` // what the login proved, for checking whether it still counts
+	Kept    string            `json:"k,omitzero"` // node to continue at, while the resume node asks or the login is under way
 	Step    int               `json:"s,omitzero"` // inputs taken so far
 	Done    bool              `json:"x,omitzero"` // the session has ended
 }
 
-// Authenticated reports whether somebody is logged in.
+// Authenticated reports whether a customer is logged in.
 func (s *State) Authenticated() bool { return s.Account != "" }
 
-// Screen is what the handset shows next.
+// Screen is the next screen of the handset.
 type Screen struct {
 	Text  string // without CON or END
 	End   bool   // the session is over
 	Node  string // id of the node it shows
 	State string // documented name of the node's state
 	Units int    // of the screen's alphabet, as limits count them
-	// Refused says that the input was none the node can take.
+	// Refused says that the node could not accept the input.
 	Refused bool
 }
 
@@ -50,11 +50,11 @@ type Call struct {
 	Vars    map[string]string
 	Secrets map[string]string
 	Lang    string
-	Default string // language of the pack for what is not said in Lang
+	Default string // language of the pack for texts missing in Lang
 	Account string
 }
 
-// Arg is an argument of the call: a constant of the node, else a variable.
+// Arg returns an argument of the call: a constant of the node, else a variable.
 func (c Call) Arg(name string) string {
 	if v, ok := c.With[name]; ok {
 		return v
@@ -62,7 +62,7 @@ func (c Call) Arg(name string) string {
 	return c.Vars[name]
 }
 
-// Result is how an action ended.
+// Result is the result of an action.
 type Result struct {
 	Name    string            `json:"n"`           // one of the results the action documents
 	Set     map[string]string `json:"s,omitempty"` // variables to set; "" removes one
@@ -71,9 +71,9 @@ type Result struct {
 	Lang    string            `json:"l,omitempty"` // changes the language
 }
 
-// Taken is the result of the action menu.Draft, which the machine itself asks
-// for after a login: the draft at the node is one of the account, and Set has
-// the variables of its walk.
+// Taken is the result of the action menu.Draft, which the machine itself calls
+// after a login: the draft at the node belongs to the account, and Set has the
+// variables of its walk.
 const Taken = "taken"
 
 // Runner runs the action a pack asks for.

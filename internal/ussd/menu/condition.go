@@ -25,16 +25,17 @@ const (
 )
 
 // Expression is a condition on values, in CEL. It sees the variables that are
-// no secrets, authenticated, draft and language. Answers to the check integer
-// are numbers, all others texts; one that is missing is null.
+// not secret, authenticated, draft and language. Answers to the check integer
+// are numbers, all others texts; a missing one is null.
 type Expression struct {
 	Source  string `json:"source"`
 	program *cel.Program
 	numbers map[string]bool // of the pack: variables that are numbers
 }
 
-// Holds reports whether the condition holds for v. It does not when it cannot
-// be evaluated, as when a value is missing. No condition holds.
+// Holds reports whether the condition holds for v. One that cannot be
+// evaluated, for example because a value is missing, does not hold. A nil
+// condition holds.
 func (e *Expression) Holds(v *View) bool {
 	if e == nil || v.all {
 		return true
@@ -46,7 +47,7 @@ func (e *Expression) Holds(v *View) bool {
 	return held && err == nil
 }
 
-// Decided is the result of a node with cases as v sees it: the first case that
+// Decided returns the result of a node with cases for v: the first case that
 // holds.
 func (n *Node) Decided(v *View) string {
 	for i, c := range n.Cases {
@@ -63,7 +64,7 @@ type scope struct {
 	numbers map[string]bool
 }
 
-// Parent is none.
+// Parent returns nil: there is none.
 func (s scope) Parent() cel.Vars { return nil }
 
 // ResolveName gives a variable.
@@ -149,7 +150,7 @@ func (r *reader) compile() {
 	}
 }
 
-// resolve finds the variable of a name, or says what is wrong with it.
+// resolve finds the variable for a name, or says what is wrong with the name.
 func resolve(name string, known []string, secret map[string]bool) (cel.Ref, error) {
 	if slices.Contains(known, name) {
 		return cel.Ref{Var: name}, nil
@@ -164,7 +165,7 @@ func resolve(name string, known []string, secret map[string]bool) (cel.Ref, erro
 	return cel.Ref{}, errors.New("nothing sets the variable " + strconv.Quote(name) + "; there are " + strings.Join(list, ", "))
 }
 
-// cases reads a node that goes on by conditions, without a screen.
+// cases reads a node that branches by conditions, without a screen.
 func (r *reader) cases(n *Node, o object, path string) {
 	n.Do, n.Results = Decide, map[string]Target{}
 	v := o.get("cases")

@@ -8,9 +8,9 @@ import (
 // longestLabel is how many characters of a text a graph shows.
 const longestLabel = 32
 
-// Mermaid draws the pack as a Mermaid flowchart: menus are boxes, inputs lean,
-// actions have six corners and closing screens are round. Dotted arrows lead
-// back; exit is left out, for it is everywhere.
+// Mermaid draws the pack as a Mermaid flowchart: menus are boxes, inputs are
+// slanted, actions have six corners and closing screens are round. Dotted
+// arrows lead back; exit is left out, because it is everywhere.
 func Mermaid(p *Pack, lang string) string {
 	names := mermaidNames(p)
 	var b strings.Builder
@@ -34,7 +34,7 @@ func Mermaid(p *Pack, lang string) string {
 }
 
 // mermaidNames gives each node a name of letters, digits and underscores that
-// is no word of Mermaid.
+// is not a keyword of Mermaid.
 func mermaidNames(p *Pack) map[string]string {
 	names := map[string]string{}
 	taken := map[string]bool{"end": true, "graph": true, "subgraph": true, "style": true, "class": true, "click": true, "default": true}

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels of findings.
@@ -21,7 +21,7 @@ const (
 	LevelWarning Level = "warning"
 )
 
-// Finding is one thing that lint has to say about a pack.
+// Finding is one finding of lint about a pack.
 type Finding struct {
 	File  string // "" with no line
 	Line  int    // where the node begins; 0 when it is not known
@@ -31,7 +31,7 @@ type Finding struct {
 	Text  string
 }
 
-// String gives the finding on one line.
+// String returns the finding on one line.
 func (f Finding) String() string {
 	where := cmp.Or(f.Node, "pack")
 	if f.Lang != "" {
@@ -44,8 +44,8 @@ func (f Finding) String() string {
 	return text
 }
 
-// LintOptions are the circumstances a pack is judged for. Zero members stand
-// for the usual ones.
+// LintOptions are the circumstances a pack is judged for. Zero members mean the
+// usual ones.
 type LintOptions struct {
 	Limits  screen.Limits // of the gateway; the pack's own are never exceeded
 	Session time.Duration // how long a network keeps a session: 180 s
@@ -56,7 +56,7 @@ type LintOptions struct {
 const (
 	longestRun  = 8  // actions in a row that the machine runs
 	manyPages   = 4  // a screen of more pages is hard to use
-	usualLength = 30 // characters of a variable nobody gave a length
+	usualLength = 30 // characters of a variable without a stated length
 )
 
 // Report is everything that can be said about a file.
@@ -67,9 +67,9 @@ type Report struct {
 	Gateways bool // it looks like a file of gateways, which is read by others
 }
 
-// Review reads a pack and looks at it as Parse and Lint do, in one go: a file
-// that Parse refuses is looked at as far as it could be read, so that who
-// mends it need not come back for the rest.
+// Review reads and checks a pack as Parse and Lint do, in one go: a file that
+// Parse refuses is checked as far as it could be read, so that its author sees
+// all problems at once.
 func Review(name string, data []byte, k Known, o LintOptions) Report {
 	p, problems := read(name, data, k)
 	r := Report{Problems: problems, Gateways: gatewayForm.Match(data)}
@@ -92,8 +92,8 @@ func Review(name string, data []byte, k Known, o LintOptions) Report {
 	return r
 }
 
-// Lint looks for what Parse allows and people would stumble over. Errors come
-// first; findings of one level are in the order of the file.
+// Lint looks for problems that Parse allows and people would notice. Errors
+// come first; findings of one level are in the order of the file.
 func Lint(p *Pack, o LintOptions) []Finding {
 	l := &linter{
 		p: p, limits: p.limits(o.Limits), session: cmp.Or(o.Session, 180*time.Second),
@@ -141,7 +141,7 @@ func (l *linter) add(level Level, node, lang, format string, args ...any) {
 
 func (l *linter) translations() {
 	l.p.texts(func(node, path string, t Text) {
-		for _, lang := range l.p.Languages[1:] { // Parse wants the first
+		for _, lang := range l.p.Languages[1:] { // Parse requires the first
 			if _, ok := t[lang]; !ok && t != nil {
 				l.add(LevelError, node, lang, "%s has no translation; it is shown in %s", path, l.p.Default())
 			}
@@ -190,7 +190,7 @@ func (l *linter) adrift() {
 	}
 }
 
-// node judges one node by itself.
+// node checks one node alone.
 func (l *linter) node(n *Node) {
 	switch n.Kind() {
 	case KindMenu:
@@ -286,7 +286,7 @@ func (l *linter) runs() {
 	}
 }
 
-// times warns of nodes that nobody reaches before the network hangs up.
+// times warns of nodes that cannot be reached before the network hangs up.
 func (l *linter) times() {
 	at := map[string]time.Duration{}
 	for _, id := range l.p.roots() {

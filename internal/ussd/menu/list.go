@@ -19,8 +19,8 @@ const (
 	maxColumns = 6
 )
 
-// List is a choice among rows of data: those of a list that an action took out
-// of an answer. Each row is an option, numbered from 1.
+// List is a choice among rows of data, which an action has extracted from an
+// answer. Each row is an option, numbered from 1.
 type List struct {
 	Of   string            `json:"of"`   // variable that holds the rows
 	Text Text              `json:"text"` // of a row; {name} shows a column
@@ -56,8 +56,8 @@ func (v *View) rows(of string) []map[string]string {
 	return rows[:min(len(rows), MaxRows)]
 }
 
-// Row gives what choosing the row of a number sets; nil when there is no such
-// row.
+// Row returns the variables that choosing a numbered row sets; nil when there
+// is no such row.
 func (n *Node) Row(v *View, key string) map[string]string {
 	if n.List == nil || !numberForm.MatchString(key) {
 		return nil

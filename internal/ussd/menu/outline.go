@@ -10,7 +10,7 @@ type Way struct {
 	Label string // of an option
 }
 
-// Stop is a node as a drawing has it.
+// Stop is a node of a drawing.
 type Stop struct {
 	ID, State string
 	Kind      Kind
@@ -20,8 +20,8 @@ type Stop struct {
 	Ways      []Way
 }
 
-// Outline is the pack as a drawing in a language, in the order of the file. A way
-// to a node that could not be read is left out.
+// Outline describes the pack for a drawing in a language, in the order of the
+// file. A way to a node that could not be read is left out.
 func (p *Pack) Outline(lang string) []Stop {
 	depth, out := p.depths(), make([]Stop, 0, len(p.List))
 	for _, n := range p.List {

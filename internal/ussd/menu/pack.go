@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
-// Draft is the target of an option that takes up the walk that was kept when
+// Draft is the target of an option that continues the walk that was kept when
 // an earlier call dropped. Only options of the resume node may have it.
 const Draft = "@draft"
 
@@ -24,13 +24,13 @@ const (
 
 // The words of guards that are no variables.
 const (
-	Authenticated = "authenticated" // somebody is logged in
+	Authenticated = "authenticated" // a customer is logged in
 	HasDraft      = "draft"         // a walk of an earlier call is kept
 )
 
-// Held is the result of actions for a number that an operator has stopped. A
-// pack may leave it out: packs from before it show what they have for blocked,
-// or for full.
+// Held is the result of actions for a number that an operator has blocked. A
+// pack may leave it out: older packs show their target for blocked, or for
+// full.
 const Held = "held"
 
 // Language is the variable that holds the code of the language; setting it
@@ -41,22 +41,22 @@ const Language = "language"
 const Caller = "caller"
 
 // Empty is the result of actions that found no row. A pack that leaves it out
-// shows what it has for success.
+// uses its target for success.
 const Empty = "empty"
 
 // Already is the result of actions for what was done before. Where there may also be
-// no row, a pack that leaves it out shows what it has for Empty.
+// no row, a pack that leaves it out uses its target for Empty.
 const Already = "already"
 
-// Refused is the result of actions that another server said no to. A pack that
-// leaves it out shows what it has for Failed.
+// Refused is the result of actions that another server refused. A pack that
+// leaves it out uses its target for Failed.
 const (
 	Refused = "refused"
 	Failed  = "failed"
 )
 
-// Later is the result of actions whose answer is not there yet, Limit that of a
-// number that asks too often. A pack that leaves Limit out shows what it has for
+// Later is the result of actions whose answer is not there yet, Limit that for a
+// number that asks too often. A pack that leaves Limit out uses its target for
 // Failed.
 const (
 	Later = "later"
@@ -81,8 +81,8 @@ func (t Text) In(lang, fallback string) string {
 // number of sessions may use it at once.
 type Pack struct {
 	Name string `json:"pack"`
-	// Version is 12 hex digits of the hash of what the pack says; comments
-	// and the layout of the file do not count.
+	// Version is 12 hex digits of the hash of the pack's content; comments and
+	// the layout of the file do not count.
 	Version    string         `json:"-"`
 	Title      Text           `json:"title"`
 	Languages  []string       `json:"languages"` // the first is the default
@@ -99,20 +99,20 @@ type Pack struct {
 	answers []string
 }
 
-// Navigation has the words of what the machine adds to screens.
+// Navigation has the texts that the machine adds to screens.
 type Navigation struct {
 	Back    Text `json:"back"`
 	Exit    Text `json:"exit"`
 	More    Text `json:"more"`
 	Goodbye Text `json:"goodbye"` // closing text of exit
-	Invalid Text `json:"invalid"` // notice on a key that is no option
-	// NotKept is the notice to somebody who logged in to go on, and has nothing
-	// to go on with: the walk is another customer's of the same phone, or is
-	// gone. A pack without it says nothing.
+	Invalid Text `json:"invalid"` // notice for a key that is not an option
+	// NotKept is the notice to a customer who logged in to continue, and has
+	// nothing to continue: the walk belongs to another customer of the same
+	// phone, or is gone. A pack without it shows no notice.
 	NotKept Text `json:"notKept,omitzero"`
 }
 
-// Kind is what a node does. Every node is exactly one of them.
+// Kind is the function of a node. Every node has exactly one.
 type Kind string
 
 // The kinds of nodes.
@@ -121,7 +121,7 @@ const (
 	KindInput Kind = "input" // asks for a text
 	KindDo    Kind = "do"    // runs an action, without a screen
 	KindEnd   Kind = "end"   // shows a closing text
-	kindCases Kind = "cases" // goes on by conditions; in a pack that is read it does Decide
+	kindCases Kind = "cases" // branches by conditions; in a pack that is read it does Decide
 )
 
 // Node is one place in the menu.
@@ -131,7 +131,7 @@ type Node struct {
 	Text    Text              `json:"text"`
 	Options []Option          `json:"options"`
 	List    *List             `json:"list,omitzero"`
-	Any     string            `json:"any"` // where every key leads that is no option
+	Any     string            `json:"any"` // the target of every key that is not an option
 	Input   *Input            `json:"input"`
 	Do      string            `json:"do"` // action
 	With    map[string]string `json:"with"`
@@ -145,9 +145,9 @@ type Node struct {
 	Exit    bool              `json:"exit"`  // `*` ends the session and is shown
 	End     bool              `json:"end"`
 	Draft   bool              `json:"draft"` // the walk is kept when the call drops here
-	// Login says that the draft is one of whoever is logged in, and goes on after
-	// the next login of the same customer. Without it a draft is kept only
-	// where nobody is logged in.
+	// Login says that the draft belongs to the customer who is logged in, and
+	// continues after the next login of the same customer. Without it a draft is
+	// kept only when nobody is logged in.
 	Login bool `json:"login,omitzero"`
 
 	pack   *Pack
@@ -155,11 +155,11 @@ type Node struct {
 	looks  []look   // one for each language of the pack
 	unsure bool     // a way out of it could not be read
 	tells  bool     // With is a text by language
-	idle   []string // constants that the action does not take, in the words of lint
+	idle   []string // constants that the action does not use, for lint
 	fills  bool     // With shows variables
 }
 
-// Kind tells what n does.
+// Kind returns the kind of n.
 func (n *Node) Kind() Kind {
 	switch {
 	case n.Do != "":
@@ -206,8 +206,8 @@ type Input struct {
 	Secret bool   `json:"secret"`
 	Error  Text   `json:"error"` // notice on an answer that fails the check
 	Skip   *Skip  `json:"skip"`
-	// Choices names a variable with lines that stand below the text, such as the
-	// options of a question that is not the pack's own; "" is none.
+	// Choices names a variable with lines that are shown below the text, such as
+	// the options of a question from outside the pack; "" means none.
 	Choices string `json:"choices,omitempty"`
 }
 
@@ -217,16 +217,16 @@ type Skip struct {
 	Text Text   `json:"text"`
 }
 
-// Pick is a value that a node takes out of the JSON that an action gives.
+// Pick is a value that a node extracts from the JSON of an action's result.
 type Pick struct {
 	Var string `json:"var"`
 	At  string `json:"at"` // JSON Pointer; "" is the whole answer
-	// Columns are taken out of each row of a list, which At leads to. Without
-	// them one value is taken.
+	// Columns are extracted from each row of a list, to which At leads. Without
+	// them one value is extracted.
 	Columns []Column `json:"columns,omitempty"`
 }
 
-// Target is where a result of an action leads.
+// Target is the target for a result of an action.
 type Target struct {
 	To  string `json:"to"`
 	Say Text   `json:"say"` // notice above the next screen
@@ -237,18 +237,18 @@ type Known struct {
 	Actions map[string][]string                           // action → its results
 	Takes   map[string][]string                           // action → the constants it takes; an action that is not there takes any
 	Checks  []string                                      // names of validators, without what follows a colon
-	Secrets []string                                      // checks of what must be secret
+	Secrets []string                                      // checks for secret answers
 	Vars    []string                                      // variables that actions set
 	Texts   []string                                      // actions that are given a text in every language
-	Answers []string                                      // actions whose answer a node may take values of
+	Answers []string                                      // actions from whose answer a node may extract values
 	Valid   map[string]func(with map[string]string) error // what is wrong with the constants of an action
 }
 
-// Node finds a node by its id; nil is none.
+// Node finds a node by its id; nil when there is none.
 func (p *Pack) Node(id string) *Node { return p.nodes[id] }
 
-// Answers are the variables that hold what answers gave, or a row of them: they
-// may be about whoever was logged in then.
+// Answers are the variables with data from answers, or a row of them: they may
+// be about the customer who was logged in then.
 func (p *Pack) Answers() []string { return p.answers }
 
 // Nodes lists the nodes in the order of the file.

@@ -41,9 +41,9 @@ var (
 	numberForm   = regexp.MustCompile(`^[0-9]{1,6}$`)
 )
 
-// Parse reads a pack and checks it against what the program knows. The error
-// is Problems: everything that is wrong, with its place. The name is that of
-// the file.
+// Parse reads a pack and checks it against what the program knows. The error is
+// Problems: everything that is wrong, with its place. name is the name of the
+// file.
 func Parse(name string, data []byte, k Known) (*Pack, error) {
 	p, problems := read(name, data, k)
 	if len(problems) > 0 {
@@ -77,7 +77,7 @@ func read(name string, data []byte, k Known) (*Pack, Problems) {
 	return r.pack, r.problems.cut()
 }
 
-// finish makes what is derived from a pack that has been read.
+// finish computes the derived parts of a pack that has been read.
 func (p *Pack) finish() error {
 	canonical, err := json.Marshal(p, json.Deterministic(true))
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *reader) read(root *value) {
 	}
 }
 
-// shown wants the node id to be one with a screen.
+// shown requires that the node id has a screen.
 func (r *reader) shown(id string, v *value, path string) {
 	r.later = append(r.later, func() {
 		if n := r.pack.nodes[id]; n != nil && (n.Kind() == KindDo || n.Kind() == KindEnd) {
@@ -181,7 +181,7 @@ func (r *reader) languages(v *value) {
 	}
 }
 
-// constant wants a text without variables.
+// constant requires a text without variables.
 func (r *reader) constant(t Text, v *value, path string) {
 	for _, s := range t {
 		if len(names(s)) > 0 {
@@ -299,7 +299,8 @@ func (r *reader) choice(n *Node, v *value, path string) string {
 	return Draft
 }
 
-// uses checks later that something sets the variable, and that it is no secret.
+// uses schedules the check that something sets the variable, and that it is not
+// secret.
 func (r *reader) uses(name string, at spot, path string) {
 	r.later = append(r.later, func() { r.used(name, at, path) })
 }

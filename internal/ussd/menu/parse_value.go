@@ -38,7 +38,7 @@ func kindName(k ast.NodeType) string {
 	return "a text"
 }
 
-// decoder reads values of the tree, and collects what is wrong with them.
+// decoder reads values of the tree, and collects mistakes.
 type decoder struct {
 	file     string
 	problems Problems
@@ -77,8 +77,8 @@ func (d *decoder) members(v *value, path string) []member {
 	return v.members
 }
 
-// object reads a mapping with known members; nil is no mapping. The member ""
-// is the mapping itself, for its place.
+// object reads a mapping with known members; nil when it is not a mapping. The
+// member "" is the mapping itself, for its place.
 func (d *decoder) object(v *value, path string, fields []string) object {
 	members := d.members(v, path)
 	if v.kind != ast.MappingType {
@@ -132,7 +132,7 @@ func (d *decoder) form(v *value, path string, form *regexp.Regexp) string {
 	return s
 }
 
-// number reads a number from least to most, which are above 0; 0 is none.
+// number reads a number from least to most, which are above 0; 0 means none.
 func (d *decoder) number(v *value, path string, least, most int) int {
 	if v == nil {
 		return 0

@@ -17,7 +17,7 @@ type Problem struct {
 	Text   string
 }
 
-// String gives the problem on one line, as compilers write theirs.
+// String returns the problem on one line, in the format of compilers.
 func (p Problem) String() string {
 	s := p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ": "
 	if p.Path != "" {

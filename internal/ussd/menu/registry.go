@@ -22,7 +22,7 @@ var packs embed.FS
 
 const (
 	// kept is how many versions stay for sessions that began with them. A
-	// session lives minutes, so a session whose version is gone is rare.
+	// session lives for minutes, so it rarely outlives its version.
 	kept = 8
 	// every is how often the file is looked at.
 	every = 2 * time.Second
@@ -30,10 +30,10 @@ const (
 	logged = 20
 )
 
-// Shipped names the packs that are built in.
+// Shipped names the bundled packs.
 func Shipped() []string { return []string{"hearth", "classic"} }
 
-// Source is the text of a shipped pack, or of a file.
+// Source is the text of a bundled pack, or of a file.
 func Source(nameOrPath string) ([]byte, error) {
 	if slices.Contains(Shipped(), nameOrPath) {
 		return packs.ReadFile("packs/" + nameOrPath + ".yaml")
@@ -41,7 +41,7 @@ func Source(nameOrPath string) ([]byte, error) {
 	return textfile.Read(nameOrPath)
 }
 
-// Open reads a shipped pack by its name, or a file by its path.
+// Open reads a bundled pack by its name, or a file by its path.
 func Open(nameOrPath string, k Known) (*Pack, error) {
 	data, err := source(nameOrPath)
 	if err != nil {
@@ -50,8 +50,8 @@ func Open(nameOrPath string, k Known) (*Pack, error) {
 	return Parse(nameOrPath, data, k)
 }
 
-// ReviewFile is Review of a shipped pack by its name, or of a file by its path.
-// The error says that it could not be read at all.
+// ReviewFile is Review of a bundled pack by its name, or of a file by its path.
+// An error means that it could not be read at all.
 func ReviewFile(nameOrPath string, k Known, o LintOptions) (Report, error) {
 	data, err := source(nameOrPath)
 	if err != nil {
@@ -72,7 +72,7 @@ func source(nameOrPath string) ([]byte, error) {
 	return data, nil
 }
 
-// RegistryConfig says where the pack comes from.
+// RegistryConfig says where the pack is.
 type RegistryConfig struct {
 	Source  string // a shipped name or the path of a file; "" is hearth
 	Known   Known
@@ -80,9 +80,9 @@ type RegistryConfig struct {
 	Changed func(*Pack) // called after the current pack has changed; may be nil
 }
 
-// Registry holds the current pack and the versions before it, so that a
-// session goes on with the version it began with. It is safe for concurrent
-// use; reading costs an atomic load.
+// Registry holds the current pack and earlier versions, so that a session keeps
+// the version it began with. It is safe for concurrent use; reading costs an
+// atomic load.
 type Registry struct {
 	c    RegistryConfig
 	held atomic.Pointer[[]*Pack] // newest first
@@ -91,14 +91,14 @@ type Registry struct {
 	seen stamp
 }
 
-// stamp tells one state of the file from another.
+// stamp identifies a state of the file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// NewRegistry reads the pack. A pack with problems is an error: a server
-// starts with a good one or not at all.
+// NewRegistry reads the pack. A pack with problems is an error: a server starts
+// with a valid one or not at all.
 func NewRegistry(c RegistryConfig) (*Registry, error) {
 	if c.Source == "" {
 		c.Source = Shipped()[0]
@@ -123,7 +123,7 @@ func NewRegistry(c RegistryConfig) (*Registry, error) {
 
 func (r *Registry) builtIn() bool { return slices.Contains(Shipped(), r.c.Source) }
 
-// Current is the pack that new sessions get.
+// Current is the pack for new sessions.
 func (r *Registry) Current() *Pack { return (*r.held.Load())[0] }
 
 // Version finds a pack by its version; nil when it is gone.
@@ -136,7 +136,7 @@ func (r *Registry) Version(v string) *Pack {
 	return nil
 }
 
-// Reload reads the pack again, changed or not. When it has problems they are
+// Reload reads the pack again, changed or not. If it has problems they are
 // returned and the current pack stays.
 func (r *Registry) Reload() error {
 	r.mu.Lock()
@@ -144,8 +144,8 @@ func (r *Registry) Reload() error {
 	return r.load()
 }
 
-// Look reloads the pack when its file has changed since the last look. It
-// reports a bad file once, not at every look.
+// Look reloads the pack when its file has changed since the last call. It
+// reports a bad file once, not every time.
 func (r *Registry) Look() error {
 	if r.builtIn() {
 		return nil
@@ -192,8 +192,8 @@ func (r *Registry) load() error {
 	return nil
 }
 
-// Run looks at the file until ctx ends. A bad file is logged and the pack that
-// runs stays.
+// Run watches the file until ctx ends. A bad file is logged and the running
+// pack stays.
 func (r *Registry) Run(ctx context.Context) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -213,10 +213,10 @@ func (r *Registry) Run(ctx context.Context) error {
 	}
 }
 
-// judge logs what is not finished in a pack that is served all the same, such
-// as a missing translation: that text is shown in the default language. To
-// refuse the file would help nobody: the same file is taken at the next start,
-// since a line that answers in the default language is better than none.
+// judge logs incomplete parts of a pack that is served nevertheless, such as a
+// missing translation: that text is shown in the default language. Refusing the
+// file would help nobody: the next start accepts the same file, since a line
+// that answers in the default language is better than none.
 func (r *Registry) judge(p *Pack) {
 	found := slices.DeleteFunc(Lint(p, LintOptions{}), func(f Finding) bool { return f.Level != LevelError })
 	if len(found) == 0 {

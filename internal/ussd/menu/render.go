@@ -6,11 +6,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
-// View is who looks at a node and what is known of them.
+// View is a viewer of a node and what is known about them.
 type View struct {
 	Caller        string        // number of the handset
-	Lang          string        // one the pack does not speak stands for the default
-	Limits        screen.Limits // of the gateway; zero members stand for the pack's
+	Lang          string        // one the pack does not speak means the default
+	Limits        screen.Limits // of the gateway; zero members mean the pack's
 	Vars          map[string]string
 	Authenticated bool
 	Draft         bool
@@ -43,7 +43,7 @@ type look struct {
 	still [][]Shown
 }
 
-// line is an option, or the way round an input, as it is shown.
+// line is an option, or the way past an input, as it is shown.
 type line struct {
 	text   string
 	when   Guard
@@ -89,8 +89,8 @@ func (v *View) has(word string) bool {
 // Holds reports whether v may choose o.
 func (o *Option) Holds(v *View) bool { return o.If.Holds(v) && o.When.Holds(v) }
 
-// Option finds the option of n with this key that v may choose; nil is none.
-// The option is on some page of the node, not only on the one in view.
+// Option finds the option of n with this key that v may choose; nil when there
+// is none. The option may be on another page of the node than the one in view.
 func (n *Node) Option(v *View, key string) *Option {
 	for i := range n.Options {
 		if o := &n.Options[i]; o.Key == key && o.Holds(v) {
@@ -100,8 +100,8 @@ func (n *Node) Option(v *View, key string) *Option {
 	return nil
 }
 
-// Render makes the screen of n as v sees it. A node that shows no variable
-// costs no allocation: its pages are made when the pack is read.
+// Render makes the screen of n for v. A node that shows no variable costs no
+// allocation: its pages are made when the pack is read.
 func (n *Node) Render(v *View) Shown {
 	lk := n.look(v.Lang)
 	limits := n.pack.limits(v.Limits)
@@ -130,20 +130,21 @@ func (lk *look) pages(v *View, limits screen.Limits) []Shown {
 	return lk.split(v, limits)
 }
 
-// Goodbye is the closing screen of exit.
+// Goodbye is the closing screen after exit.
 func (p *Pack) Goodbye(v *View) Shown {
 	text := p.Fill(p.Navigation.Goodbye, v)
 	units, ucs2 := screen.Units(text)
 	return Shown{Text: text, Units: units, UCS2: ucs2, Pages: 1}
 }
 
-// Fill gives t in the language of v with its variables filled in; the notices
-// of screens are made with it.
+// Fill returns t in the language of v with its variables filled in, for example
+// for notices.
 func (p *Pack) Fill(t Text, v *View) string {
 	return p.fill(t.In(v.Lang, p.Default()), v)
 }
 
-// Arguments are what the action of n is given, with the variables filled in.
+// Arguments returns the arguments for the action of n, with the variables
+// filled in.
 func (n *Node) Arguments(v *View) map[string]string {
 	if !n.fills {
 		return n.With
@@ -165,7 +166,7 @@ func (p *Pack) fill(s string, v *View) string {
 	return b.String()
 }
 
-// Within are the limits of the pack on a gateway: the smaller ones of both.
+// Within returns the limits of the pack on a gateway: the smaller ones of both.
 func (p *Pack) Within(gateway screen.Limits) screen.Limits { return p.limits(gateway) }
 
 // limits are the smaller ones of the pack and of a gateway.
@@ -343,7 +344,7 @@ func (n *Node) prepare() {
 	}
 }
 
-// fixed reports whether nothing but flags changes what is shown.
+// fixed reports whether only flags change what is shown.
 func (lk *look) fixed() bool {
 	if len(names(lk.body)) > 0 || lk.list != "" || lk.said != "" {
 		return false

@@ -8,7 +8,6 @@ import (
 //go:embed schema.json
 var schema []byte
 
-// Schema is the JSON Schema (2020-12) of a pack file, for editors. It knows
-// the form of a pack; whether ids, actions and variables exist only Parse
-// tells.
+// Schema is the JSON Schema (2020-12) of a pack file, for editors. It describes
+// the form of a pack; only Parse checks that ids, actions and variables exist.
 func Schema() []byte { return slices.Clone(schema) }

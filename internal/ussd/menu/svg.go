@@ -21,8 +21,8 @@ type box struct {
 	x, y int
 }
 
-// SVG draws the pack as a picture: nodes in layers by the fewest steps from
-// the start, those that cannot be reached below all others.
+// SVG draws the pack as a picture: nodes in layers by the fewest steps from the
+// start, unreachable ones below all others.
 func SVG(p *Pack, lang string) []byte {
 	layers := p.layers()
 	widest := 0

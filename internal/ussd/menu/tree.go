@@ -22,11 +22,11 @@ const (
 // spot is a place in the file; both count from 1.
 type spot struct{ line, column int }
 
-// value is a YAML value with its place. Scalars stay as they were written, so
-// that the key 00 and the text 1.10 are what their author meant.
+// value is a YAML value with its place. Scalars keep their text, so that the
+// key 00 and the text 1.10 are what their author meant.
 type value struct {
 	spot
-	kind    ast.NodeType // StringType stands for every scalar
+	kind    ast.NodeType // StringType means every scalar
 	text    string
 	list    []*value
 	members []member

@@ -13,8 +13,8 @@ type edge struct {
 	say  Text
 }
 
-// edges lists the ways out of n but for exit. The way to a draft is none of
-// them: it may lead to any node that keeps one.
+// edges lists the ways out of n except exit and the way to a draft, which may
+// lead to any node that keeps one.
 func (n *Node) edges() []edge {
 	var out []edge
 	add := func(key, to string) {

@@ -16,12 +16,12 @@ const (
 
 // Pages spreads a body and the lines of its options over as many screens as
 // they need. Words stay whole unless one alone is longer than a page. Every
-// page ends with the lines of tail, which is told the page, from 0, and how
-// many there are. Up to three short options below a long body stand on every
-// page; longer lists are spread, at least one option on each page. White
-// space at which a page breaks is left out; nothing else is.
+// page ends with the lines of tail, which receives the page, from 0, and the
+// number of pages. Up to three short options below a long body are on every
+// page; longer lists are spread, at least one option on each page. White space
+// at a page break is left out; nothing else is.
 //
-// No page is above the limits as long as these are 40 or more.
+// No page exceeds the limits as long as these are 40 or more.
 func Pages(l Limits, body string, lines []string, tail func(page, pages int) []string) []string {
 	p := pager{limits: l.OrStandard(), body: strings.TrimSpace(body), lines: lines, tail: tail}
 	pages, used := 1, []string(nil)
@@ -76,7 +76,7 @@ func (p *pager) open(i, n int) *page {
 	return pg
 }
 
-// repeats reports whether all options shall stand on each page: few and short
+// repeats reports whether all options are repeated on each page: few and short
 // ones below a text that needs the pages.
 func (p *pager) repeats(pg *page) bool {
 	if p.body == "" || len(p.lines) == 0 || len(p.lines) > repeatable {
@@ -177,7 +177,7 @@ func (pg *page) cut(s string) (head, rest string) {
 		return s, ""
 	}
 	at := full
-	if at == 0 { // too small for one character: go on all the same
+	if at == 0 { // too small for one character: continue anyway
 		_, at = utf8.DecodeRuneInString(s)
 		return s[:at], s[at:]
 	}

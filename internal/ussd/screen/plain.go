@@ -6,8 +6,8 @@ import (
 )
 
 // Plain replaces typographic characters, which word processors and keyboards
-// put in unasked, by ones of the 7-bit alphabet: one of them would halve the
-// screen. Letters are left alone: a name is spelled as its owner spells it.
+// insert automatically, by ones of the 7-bit alphabet: one of them would halve
+// the screen. Letters do not change: a name is spelled as its owner spells it.
 func Plain(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf || s[i] == '`' {

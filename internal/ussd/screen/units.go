@@ -16,14 +16,14 @@ const (
 	StandardUCS2 = 80
 )
 
-// Limits are the most units a screen may have in either alphabet. A zero
-// member stands for the standard one.
+// Limits are the most units a screen may have in either alphabet. A zero member
+// means the standard one.
 type Limits struct {
 	GSM7 int `json:"gsm7"`
 	UCS2 int `json:"ucs2"`
 }
 
-// OrStandard is l with the standard in place of what is not set.
+// OrStandard returns l with the standard for zero members.
 func (l Limits) OrStandard() Limits {
 	if l.GSM7 <= 0 {
 		l.GSM7 = StandardGSM7

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Fake is a Sender that keeps what it was given. The zero value takes
-// everything; it is for tests and for trying things out.
+// Fake is a Sender that keeps its messages, for tests and for trying things
+// out. The zero value accepts everything.
 type Fake struct {
 	mu   sync.Mutex
 	fail func(Message) error
@@ -16,7 +16,7 @@ type Fake struct {
 
 var _ Sender = (*Fake)(nil)
 
-// Fail has f judge every message before it is taken; nil takes all.
+// Fail makes f judge every message before it is accepted; nil accepts all.
 func (s *Fake) Fail(f func(Message) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Fake) Send(_ context.Context, m Message) (string, error) {
 	return "fake-" + m.ID, nil
 }
 
-// Sent gives all messages taken so far, oldest first.
+// Sent returns all accepted messages, oldest first.
 func (s *Fake) Sent() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

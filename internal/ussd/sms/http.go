@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Desk shows messages to those who look after customers, over HTTP.
+// Desk shows messages to customer support, over HTTP.
 type Desk struct {
 	Outbox  *Outbox
 	Cursors web.Cursors

@@ -17,21 +17,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Kind is that of the jobs that send.
+// Kind is the kind of the jobs that send.
 const Kind = "ussd.sms"
 
 // attempts is how often a message is tried. With the pauses of jobs that is
 // about an hour; a code or a receipt is of no use later.
 const attempts = 8
 
-// The purposes of what is derived from the server's key.
+// The purposes of keys derived from the server's key.
 const (
 	purposeSeal   = "sms message"
 	purposeNumber = "sms number"
 )
 
 // Config configures an Outbox. DB, Jobs and Key are needed. Without a Sender
-// the outbox is off: it takes no message.
+// the outbox is off: it accepts no message.
 type Config struct {
 	DB     *db.DB
 	Jobs   *job.Service
@@ -63,8 +63,8 @@ func New(cfg Config) *Outbox {
 func (o *Outbox) On() bool { return o.cfg.Sender != nil }
 
 // Enqueue stores a message in tx; it is sent once tx is committed. It returns
-// false when the outbox is off: then nothing is stored. An error is a mistake
-// in the program or trouble with the store.
+// false when the outbox is off: then nothing is stored. An error is a
+// programming mistake or a failure of the store.
 func (o *Outbox) Enqueue(ctx context.Context, tx *db.Tx, m Message) (bool, error) {
 	if err := m.Validate(); err != nil {
 		return false, err
@@ -94,7 +94,7 @@ type payload struct {
 	ID string `json:"id"`
 }
 
-// Handlers are the jobs of the outbox.
+// Handlers returns the jobs of the outbox, by kind.
 func (o *Outbox) Handlers() map[string]job.Handler { return map[string]job.Handler{Kind: o.send} }
 
 // send hands one message to the provider.
@@ -126,8 +126,8 @@ func (o *Outbox) send(ctx context.Context, r *job.Run) error {
 	})
 }
 
-// failed notes an attempt that did not send, and ends the message when there
-// is no other. It returns why, for the job.
+// failed records an attempt that did not send, and ends the message when there
+// is no further one. It returns the cause, for the job.
 func (o *Outbox) failed(ctx context.Context, r *job.Run, id string, cause error) error {
 	e := ending{status: Queued, reason: reason(cause), attempts: r.Attempt, at: o.cfg.Now().UnixMilli()}
 	if r.Attempt >= attempts || fault.KindOf(cause) == fault.Invalid {
@@ -145,7 +145,7 @@ func (o *Outbox) failed(ctx context.Context, r *job.Run, id string, cause error)
 	return errors.Join(cause, err)
 }
 
-// reason is what is stored of an error: the words of a fault, or nothing.
+// reason is the stored form of an error: the message of a fault, or nothing.
 func reason(err error) string {
 	if f := fault.As(err); f != nil {
 		return outbound.Printable(f.Message, maxKept)
@@ -162,8 +162,8 @@ func (o *Outbox) open(r *row) (Message, error) {
 	return Message{ID: r.id, To: string(to), Text: string(text), About: r.about}, err
 }
 
-// hash is a number as the store knows it: nobody without the server's key can
-// tell whose it is.
+// hash is a number as the store knows it: only the server's key can connect it
+// with the number.
 func (o *Outbox) hash(number string) string {
 	mac := hmac.New(sha256.New, o.number)
 	mac.Write([]byte(number))
@@ -171,7 +171,7 @@ func (o *Outbox) hash(number string) string {
 }
 
 // Erase removes all messages about a DID and, unless it is "", to a number. It
-// tells how many there were.
+// returns how many there were.
 func (o *Outbox) Erase(ctx context.Context, tx *db.Tx, about, number string) (int64, error) {
 	var sum int64
 	if about != "" {
@@ -188,8 +188,8 @@ func (o *Outbox) Erase(ctx context.Context, tx *db.Tx, about, number string) (in
 	return sum + n, err
 }
 
-// Expire removes at most limit messages stored before a time, the oldest
-// first, and tells how many.
+// Expire removes at most limit messages stored before a time, the oldest first,
+// and returns how many.
 func (o *Outbox) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	return expire(ctx, o.cfg.DB, before.UnixMilli(), limit)
 }
@@ -205,7 +205,7 @@ type Record struct {
 	UpdatedAt  time.Time
 }
 
-// List gives at most limit messages after an id, oldest first.
+// List returns at most limit messages after an id, oldest first.
 func (o *Outbox) List(ctx context.Context, after string, limit int) ([]Record, error) {
 	return list(ctx, o.cfg.DB, after, limit)
 }

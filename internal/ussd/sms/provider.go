@@ -65,8 +65,8 @@ func judge(status int) error {
 }
 
 // Webhook is a Sender that posts {"id","to","text"} to a URL of the operator's,
-// signed as webhooks of events are: headers webhook-id, webhook-timestamp and
-// webhook-signature (v1, HMAC-SHA-256 over id.timestamp.body). Any 2xx takes
+// signed like webhooks of events: headers webhook-id, webhook-timestamp and
+// webhook-signature (v1, HMAC-SHA-256 over id.timestamp.body). Any 2xx accepts
 // the message; {"id": …} in the answer is kept.
 type Webhook struct {
 	Client Client
@@ -133,7 +133,7 @@ type AfricasTalking struct {
 
 var _ Sender = (*AfricasTalking)(nil)
 
-// atAnswer is what the provider says of each recipient.
+// atAnswer is the provider's answer for each recipient.
 type atAnswer struct {
 	Data struct {
 		Recipients []struct {

@@ -34,7 +34,7 @@ type Message struct {
 // phoneForm is E.164.
 var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{7,14}$`)
 
-// Validate finds mistakes in the program.
+// Validate finds programming mistakes.
 func (m Message) Validate() error {
 	switch n := utf8.RuneCountInString(m.Text); {
 	case !phoneForm.MatchString(m.To):
@@ -46,14 +46,14 @@ func (m Message) Validate() error {
 }
 
 // Sender hands messages to a provider. It returns the provider's name for the
-// message, if it gives one. A fault of kind Invalid says that this message
-// will never be taken; any other error that it may be later. Errors hold
+// message, if it gives one. A fault of kind Invalid means that this message
+// will never be accepted; after any other error it may be later. Errors hold
 // neither number nor text.
 type Sender interface {
 	Send(ctx context.Context, m Message) (id string, err error)
 }
 
-// Status is where a message stands.
+// Status is the state of a message.
 type Status string
 
 // The statuses. The last two are final.

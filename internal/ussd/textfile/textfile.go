@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Max is how many bytes a file may have.
+// Max limits the bytes of a file.
 const Max = 256 << 10
 
 var (
@@ -18,10 +18,9 @@ var (
 	errSize = fmt.Errorf("more than %d bytes", Max)
 )
 
-// Read gives what is in a file. A pipe or a device, which may never end or
-// never begin, is refused, and so is a file of more than Max bytes. It does not
-// wait for anybody, so whoever looks at a file now and then cannot be stopped
-// by what lies there.
+// Read returns the content of a file. It refuses a pipe or a device, which may
+// never end or never begin, and a file of more than Max bytes. It never blocks,
+// so nothing at the path can stop a process that reads it from time to time.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path) // opening some devices does something already
 	if err != nil {

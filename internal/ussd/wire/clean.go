@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Clean makes text a person typed safe to keep and to show: valid UTF-8 in
-// NFC, without white space at the ends. It is false when the text holds a
-// character that must not be there: a control character, one that turns the
-// direction of writing, a line separator, an invisible tag or a code point
-// that is no character. Letters of every script, accents, apostrophes and
-// hyphens stay as they are.
+// Clean makes text a person typed safe to keep and to show: valid UTF-8 in NFC,
+// without white space at the ends. It returns false when the text holds a
+// forbidden character: a control character, one that reverses the direction of
+// writing, a line separator, an invisible tag or a code point that is not a
+// character. Letters of every script, accents, apostrophes and hyphens stay
+// unchanged.
 func Clean(s string) (string, bool) {
 	if isPlain(s) {
 		return strings.Trim(s, " "), true
@@ -29,7 +29,7 @@ func Clean(s string) (string, bool) {
 	return strings.TrimSpace(norm.NFC.String(strings.TrimSpace(s))), true
 }
 
-// clean is Clean with a limit in code points of what was received.
+// clean is Clean with a limit on the code points received.
 func clean(s string, limit int) (string, bool) {
 	if len(s) > limit && utf8.RuneCountInString(s) > limit {
 		return "", false
@@ -47,8 +47,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// hostile are characters that change what others look like or where a line
-// ends, and code points that are none.
+// hostile reports characters that change how others look or where a line ends,
+// and code points that are not characters.
 func hostile(r rune) bool {
 	switch {
 	case unicode.IsControl(r):

@@ -15,8 +15,8 @@ import (
 )
 
 // NewRequest makes the HTTP request that the gateway would send for q, for
-// simulators and tests: the other side of Read. The base is the address of the
-// server, such as http://localhost:3000. With a secret the request proves itself
+// simulators and tests: the counterpart of Read. base is the address of the
+// server, such as http://localhost:3000. With a secret the request authenticates
 // as the gateway does, by its signature or by the header of the secret.
 func (g *Gateway) NewRequest(ctx context.Context, base, secret string, q Request) (*http.Request, error) {
 	r, body, err := g.newRequest(ctx, base, q)
@@ -150,7 +150,7 @@ func encodeJSON(fields []pair) string {
 	return string(append(out, '}'))
 }
 
-// ReadReply takes the screen out of an answer of the server: the other side
+// ReadReply extracts the screen from an answer of the server: the counterpart
 // of Append.
 func (g *Gateway) ReadReply(contentType string, body []byte) (Reply, error) {
 	if contentType != g.ContentType() {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Event is a gateway's notification that a session is over. What the customer
-// typed and saw stays out of it: it may hold a PIN.
+// Event is a gateway's notification that a session is over. It leaves out what
+// the customer typed and saw, which may include a PIN.
 type Event struct {
 	Gateway     string
 	SessionID   string
@@ -61,8 +61,8 @@ func (c *checker) events(s eventSpec) *events {
 	return e
 }
 
-// ReadEvent takes apart a notification of the end of a session. A gateway
-// that sends none, and every problem, is a fault of kind Invalid.
+// ReadEvent reads a notification of the end of a session. A gateway that sends
+// none, and every problem, is a fault of kind Invalid.
 func ReadEvent(r *http.Request, body []byte, g *Gateway) (Event, error) {
 	if g == nil || g.events == nil {
 		return Event{}, refuse("gateway", "events")
@@ -114,8 +114,8 @@ func (g *Gateway) numberOf(v *values) (string, error) {
 	return q.number(v)
 }
 
-// wholeNumber is 0 for what is none, is negative or is past a day in
-// milliseconds: a wrong figure is not worth losing the rest.
+// wholeNumber is 0 for a value that is not a number, is negative or exceeds a
+// day in milliseconds, so that one wrong figure does not lose the rest.
 func wholeNumber(v *values, at []int) int64 {
 	const most = 24 * 60 * 60 * 1000
 	s, _ := v.first(at)

@@ -38,8 +38,8 @@ func (v value) scalar() bool { return v.set && (v.kind == '"' || v.kind == '0') 
 // taker is given every field. It says whether it knows the name.
 type taker func(name string, v value) (known bool, err error)
 
-// formatOf tells how the request carries its fields. Another character set
-// than UTF-8 is refused: what it would decode to is not what was sent.
+// formatOf determines how the request carries its fields. It refuses character
+// sets other than UTF-8, because decoding them would change the text.
 func formatOf(r *http.Request) (format, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return formatQuery, nil

@@ -9,12 +9,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
 )
 
-// Gateway is the dialect of one aggregator, made from its YAML file. It does
-// not change.
+// Gateway is the dialect of one aggregator, made from its YAML file. It never
+// changes.
 type Gateway struct {
 	Name       string
 	Title      string
-	Unverified bool          // nobody has seen it work; an example
+	Unverified bool          // never tried in practice; an example
 	Mode       Mode          // "" on the documented interface, where the operator sets it
 	Limits     screen.Limits // zero: those of the menu
 	MaxText    int           // code points of the text as received
@@ -53,7 +53,8 @@ func Plain() *Gateway {
 	return &Gateway{Title: "The documented interface", MaxText: MaxText, reply: reply{format: "text"}}
 }
 
-// HasEvents reports whether the gateway notifies of the end of a session.
+// HasEvents reports whether the gateway sends notifications of the end of a
+// session.
 func (g *Gateway) HasEvents() bool { return g.events != nil }
 
 // Takes reports whether requests may use the method.
@@ -72,7 +73,7 @@ var (
 	countryForm = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
 )
 
-// reserved are words that are routes beside the gateways.
+// reserved are words that are routes besides the gateways.
 var reserved = []string{"debug", "sessions", "events"}
 
 func (c *checker) gateway(s spec) *Gateway {
@@ -122,7 +123,7 @@ func (c *checker) gateway(s spec) *Gateway {
 	return g
 }
 
-// limit wants 0, which is that of the menu, or a size a screen can have.
+// limit requires 0, which means the menu's limit, or a size a screen can have.
 func (c *checker) limit(path string, n, most int) {
 	if n != 0 && (n < 40 || n > most) {
 		c.add(path, "want 40 to %d", most)

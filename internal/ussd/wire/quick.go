@@ -1,10 +1,9 @@
 package wire
 
 // quick reads the documented JSON body when it holds exactly the four members
-// as strings without escapes, which is what gateways send. It runs
-// once per key press, so it allocates one copy of the body and nothing else.
-// Whatever looks different is left to the strict reader, also when it is
-// wrong.
+// as strings without escapes, which is what gateways send. It runs once per key
+// press, so it allocates one copy of the body and nothing else. It leaves
+// everything else to the strict reader, including mistakes.
 func quick(body []byte) (Request, bool) {
 	c := cursor{s: string(body)}
 	var req Request
@@ -43,7 +42,7 @@ func quick(body []byte) (Request, bool) {
 	}
 }
 
-// quickEnd wants the end of the body, all four members, and clean text.
+// quickEnd requires the end of the body, all four members, and clean text.
 func (r *Request) quickEnd(c *cursor, seen uint8) (Request, bool) {
 	if !c.next('}') || !c.end() || seen != 15 {
 		return *r, false

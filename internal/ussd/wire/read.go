@@ -27,8 +27,8 @@ func (v *values) take(name string, val value) (bool, error) {
 	return true, nil
 }
 
-// first is the first field that is there; one that is empty counts only when
-// no other is there.
+// first returns the first field that exists; an empty one counts only when no
+// other exists.
 func (v *values) first(at []int) (string, bool) {
 	found := false
 	for _, i := range at {
@@ -97,7 +97,7 @@ func (g *Gateway) read(r *http.Request, body []byte) (Request, error) {
 	return req, err
 }
 
-// number makes E.164 of what the gateway has for a phone number.
+// number converts the gateway's phone number to E.164.
 func (q *request) number(v *values) (string, error) {
 	s, _ := v.first(q.phone)
 	s = plusAgain(s)
@@ -132,7 +132,7 @@ func (q *request) serviceCode(v *values) (string, error) {
 	return s, nil
 }
 
-// WholeCode is a service code with its star and hash.
+// WholeCode adds star and hash to a service code.
 func WholeCode(s string) string {
 	return "*" + strings.TrimSuffix(strings.TrimPrefix(s, "*"), "#") + "#"
 }
@@ -152,8 +152,8 @@ func (q *request) sessionID(v *values, phone string) (string, error) {
 	return s, nil
 }
 
-// textOf is what the customer typed. On a start that is what was dialled
-// after the code, perhaps nothing.
+// textOf is what the customer typed. On a start that is what was dialled after
+// the code, perhaps nothing.
 func (g *Gateway) textOf(v *values, req *Request) (string, error) {
 	q := g.request
 	from := q.text
@@ -175,7 +175,7 @@ func (g *Gateway) textOf(v *values, req *Request) (string, error) {
 }
 
 // afterCode is what was dialled after the service code: *713*1*2# after *713#
-// is 1*2. A string that is no dialled one is nothing: some gateways repeat the
+// is 1*2. A string that was not dialled gives nothing: some gateways repeat the
 // code in words.
 func afterCode(dialled, code string) string {
 	rest, ok := strings.CutPrefix(dialled, strings.TrimSuffix(code, "#"))

@@ -119,7 +119,7 @@ func (c *checker) scalar(path string, v any) []byte {
 	return nil
 }
 
-// ContentType is that of the gateway's answers.
+// ContentType is the type of the gateway's answers.
 func (g *Gateway) ContentType() string {
 	if g.reply.format == "json" {
 		return "application/json; charset=utf-8"
@@ -190,7 +190,7 @@ func fill(slot string, q Request, a Reply) string {
 	return q.Echo[strings.TrimPrefix(slot, "echo.")]
 }
 
-// quoted is s as a JSON string; what is not UTF-8 is replaced.
+// quoted writes s as a JSON string; invalid UTF-8 is replaced.
 func quoted(s string) []byte {
 	out, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
 	if err != nil {
@@ -199,12 +199,12 @@ func quoted(s string) []byte {
 	return out
 }
 
-// Write sends an answer. It is 200 whatever it says: gateways drop the session
-// on any other status, and the customer would never see the text.
+// Write sends an answer. Its status is always 200: gateways drop the session on
+// any other status, and the customer would never see the text.
 func (g *Gateway) Write(w http.ResponseWriter, q Request, a Reply) {
 	h := w.Header()
 	h.Set("Content-Type", g.ContentType())
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(g.Append(make([]byte, 0, 256), q, a)) // a gateway that left is not told
+	_, _ = w.Write(g.Append(make([]byte, 0, 256), q, a)) // the gateway may have left
 }

@@ -9,6 +9,6 @@ import (
 var schema []byte
 
 // Schema is the JSON Schema (2020-12) of one gateway, which is one document of
-// a gateway file, for editors. It knows the form of a gateway; whether what an
-// answer shows was read from the request only Parse tells.
+// a gateway file, for editors. It describes the form of a gateway; only Parse
+// checks that an answer shows only what was read from the request.
 func Schema() []byte { return slices.Clone(schema) }

@@ -15,15 +15,15 @@ import (
 //go:embed gateways/*.yaml
 var shipped embed.FS
 
-// Set is the gateways a server knows. It does not change.
+// Set is the gateways a server knows. It never changes.
 type Set struct {
 	byName map[string]*Gateway
 	plain  *Gateway
 }
 
-// Open reads the shipped gateways and, when path is not "", those of a file or
-// of every .yaml file in a folder. One of the same name replaces a shipped
-// one. The error is Problems where a file was read: it names every problem with its file, line and column.
+// Open reads the bundled gateways and, when path is not "", those of a file or of every
+// .yaml file in a folder. One of the same name replaces a bundled one. The error is
+// Problems where a file was read: it names every problem with its file, line and column.
 func Open(path string) (*Set, error) {
 	s := &Set{byName: map[string]*Gateway{}, plain: Plain()}
 	entries, err := shipped.ReadDir("gateways")
@@ -114,7 +114,7 @@ func (g *Gateway) twice(file string) Problem {
 	return Problem{File: file, Line: g.spot.line, Column: g.spot.column, Path: "gateway", Text: fmt.Sprintf("there are two gateways %q", g.Name)}
 }
 
-// Get is the gateway of a name, nil when there is none. The name "" is the
+// Get returns the gateway of a name, nil when there is none. The name "" is the
 // documented interface.
 func (s *Set) Get(name string) *Gateway {
 	if name == "" {
@@ -123,7 +123,7 @@ func (s *Set) Get(name string) *Gateway {
 	return s.byName[name]
 }
 
-// List is all gateways by name, without the documented interface.
+// List returns all gateways by name, without the documented interface.
 func (s *Set) List() []*Gateway {
 	out := make([]*Gateway, 0, len(s.byName))
 	for _, g := range s.byName {

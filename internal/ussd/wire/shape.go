@@ -10,17 +10,17 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// shape holds what is written against the form of a spec, as the YAML library
-// would, but for all of it: the library stops at the first mistake. What does
-// not fit is taken out, so that the rest can be judged, and where everything
-// stands is noted. It reports whether n may stay.
+// shape checks the YAML against the structure of a spec, as the YAML library
+// would, but finds all mistakes: the library stops at the first. Parts that do
+// not fit are removed, so that the rest can be checked, and the place of
+// everything is recorded. It reports whether n may stay.
 func (c *checker) shape(n ast.Node, t reflect.Type, path string) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch n.(type) {
 	case *ast.NullNode, *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		return true // the library knows what they stand for
+		return true // the library knows their meaning
 	}
 	want := ""
 	switch {
@@ -160,8 +160,8 @@ type checker struct {
 	found Problems
 }
 
-// add notes a problem at a path, or at its nearest parent that is written.
-// Nothing more is said of what did not fit, nor of what is in it.
+// add notes a problem at a path, or at its nearest parent in the file. It adds
+// nothing about parts that did not fit, or their contents.
 func (c *checker) add(path, format string, args ...any) {
 	if slices.ContainsFunc(c.bad, func(b string) bool { return path == b || strings.HasPrefix(path, b+".") }) {
 		return

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// SecretHeader is where a gateway that does not sign proves itself. Those that
-// can send no header use the parameter secret of the query.
+// SecretHeader is the header in which a gateway that does not sign
+// authenticates. Those that cannot send headers use the query parameter secret.
 const SecretHeader = "X-Gateway-Secret"
 
 // signedAge is how far the time of a signed request may be from now.
@@ -65,9 +65,9 @@ func (c *checker) signature(s signatureSpec, formats words) *signature {
 // Signed reports whether the gateway signs its requests.
 func (g *Gateway) Signed() bool { return g.signature != nil }
 
-// Verify reports whether a request of a gateway that signs is signed with key,
-// and not long ago where it says when. A word before the signature that names
-// the hash, such as sha256=, is left out.
+// Verify reports whether a request of a gateway that signs is signed with key
+// and, if it has a time, recently. A prefix of the signature that names the
+// hash, such as sha256=, is ignored.
 func (g *Gateway) Verify(h http.Header, body, key []byte, now time.Time) bool {
 	s := g.signature
 	if s == nil || len(key) == 0 {
@@ -84,8 +84,8 @@ func (g *Gateway) Verify(h http.Header, body, key []byte, now time.Time) bool {
 	return !g.Late(h, now) && hmac.Equal(given, s.sum(body, key))
 }
 
-// Late reports whether a request of a gateway that signs says that it was sent
-// at another time than now.
+// Late reports whether a request of a gateway that signs states a time other
+// than now.
 func (g *Gateway) Late(h http.Header, now time.Time) bool {
 	s := g.signature
 	return s != nil && s.time != "" && h.Get(s.time) != "" && !recent(h.Get(s.time), now)

@@ -198,7 +198,7 @@ func parseDoc(name string, doc *ast.DocumentNode) (*Gateway, Problems) {
 	return g, c.found
 }
 
-// yamlProblem takes the place out of what the YAML library says.
+// yamlProblem extracts the place from an error of the YAML library.
 func yamlProblem(name string, err error) Problem {
 	p := Problem{File: name, Line: 1, Column: 1, Text: err.Error()}
 	if e, ok := err.(yaml.Error); ok {

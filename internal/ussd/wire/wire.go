@@ -13,10 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Kind says what a gateway announces with a request.
+// Kind is what a gateway says a request is.
 type Kind string
 
-// The kinds. A gateway that does not tell leaves it Unknown.
+// The kinds. A gateway that does not say leaves it Unknown.
 const (
 	Unknown Kind = ""
 	Start   Kind = "start" // the customer dialled
@@ -24,7 +24,7 @@ const (
 	End     Kind = "end"   // the customer or the network hung up
 )
 
-// Mode says what Text holds of a session.
+// Mode says which part of a session Text holds.
 type Mode string
 
 // The modes. A request without one is read as the operator has set.
@@ -44,9 +44,8 @@ type Request struct {
 	Text        string
 	Kind        Kind
 	Mode        Mode
-	// Step is what the gateway tells its requests apart by, a number of the
-	// step or an id of the request: one that is sent again has the same. ""
-	// is none.
+	// Step is what the gateway identifies its requests by, a number of the step
+	// or an id of the request: a repeated request has the same. "" means none.
 	Step    string
 	Arrived time.Time // when it came in; the caller sets it
 	// Echo is what the gateway wants back in the reply, by field. It may hold
@@ -69,7 +68,7 @@ const (
 	maxStep      = 100
 )
 
-// ruleE164 is what phone numbers keep to.
+// ruleE164 is the rule for phone numbers.
 const ruleE164 = "e164"
 
 // refuse is the one fault of this package: it names the field and the rule,
@@ -83,9 +82,9 @@ func refuse(field, code string) error {
 		With(fault.Field{Pointer: "/" + field, Code: code, Detail: detail})
 }
 
-// Read takes a request apart. The gateway nil is the documented interface: a
-// JSON or form body with sessionId, serviceCode, phoneNumber and text. Every
-// problem is a fault of kind Invalid. The body may be reused afterwards.
+// Read reads a request. The gateway nil is the documented interface: a JSON or
+// form body with sessionId, serviceCode, phoneNumber and text. Every problem is
+// a fault of kind Invalid. The body may be reused afterwards.
 func Read(r *http.Request, body []byte, g *Gateway) (Request, error) {
 	if g == nil || g.plain() {
 		return readPlain(r, body)
@@ -166,7 +165,7 @@ func (p *plainValues) request(f format) (Request, error) {
 	if f == formatForm {
 		req.Phone = plusAgain(req.Phone)
 		if p.network.set {
-			// Only Africa's Talking and those who copy it send this field,
+			// Only Africa's Talking and compatible gateways send this field,
 			// and they accumulate.
 			req.Mode = Accumulated
 		}
